@@ -1,0 +1,1 @@
+"""The `attend` command: one module per verb."""

@@ -1,0 +1,109 @@
+"""What a training run shows and writes: a progress bar, a line per measurement, log.jsonl."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from model.training.state import Counters
+
+_LOG_EVERY = 50
+"""Steps that one log line averages over."""
+
+
+class TrainingDisplay:
+    """A `Reporter`. On a terminal one live bar; elsewhere a line every `_LOG_EVERY` steps."""
+
+    def __init__(self, log: Path, steps: int) -> None:
+        self._path = log
+        self._log: IO[str] | None = None
+        self._console = Console(stderr=True)
+        self._progress = Progress(
+            TextColumn("step {task.completed:,}/{task.total:,}"),
+            BarColumn(),
+            TextColumn("loss {task.fields[loss]:.3f}  {task.fields[speed]:,.0f} tokens/s"),
+            TimeRemainingColumn(elapsed_when_finished=True),
+            console=self._console,
+            disable=not self._console.is_terminal,
+        )
+        self._steps = steps
+        self._task: TaskID | None = None
+        self._sums: dict[str, float] = {}
+        self._count = 0
+        self._last = Counters()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._progress.stop()
+        if self._log:
+            self._log.close()
+
+    def begin(self, counters: Counters, n_parameters: int) -> None:
+        """Open the log and show the bar, from where the run stands."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._log = self._path.open("a", encoding="utf-8")
+        self._last = counters
+        self._console.print(f"{n_parameters:,} parameters, from step {counters.step:,}")
+        self._progress.start()
+        self._task = self._progress.add_task(
+            "", total=self._steps, completed=counters.step, loss=float("nan"), speed=0.0
+        )
+
+    def on_step(self, figures: dict[str, float]) -> None:
+        """Add to the averages; every so often write and show them."""
+        for name in ("loss", "cross_entropy"):
+            self._sums[name] = self._sums.get(name, 0.0) + figures[name]
+        self._count += 1
+        step, tokens, seconds = int(figures["step"]), int(figures["tokens"]), figures["seconds"]
+        if self._task is not None:
+            self._progress.update(self._task, completed=step)
+        if self._count < _LOG_EVERY and step != self._steps:
+            return
+        means = {name: total / self._count for name, total in self._sums.items()}
+        speed = (tokens - self._last.tokens) / max(1e-9, seconds - self._last.seconds)
+        self._last = Counters(step, tokens, seconds)
+        self._sums.clear()
+        self._count = 0
+        self._write(figures | means | {"tokens_per_second": speed})
+        if self._task is not None:
+            self._progress.update(self._task, loss=means["cross_entropy"], speed=speed)
+        if not self._console.is_terminal:
+            left = (self._steps - step) * seconds / step
+            self._console.print(
+                f"step {step}/{self._steps}  loss {means['cross_entropy']:.3f}  "
+                f"{speed:,.0f} tokens/s  {left / 60:.0f} min left"
+            )
+
+    def on_validation(self, figures: dict[str, float]) -> None:
+        """Write the measurement and print it above the bar."""
+        self._write(figures)
+        shown = "  ".join(
+            f"{name.removesuffix('.cross_entropy')} {value:.3f}"
+            if name.endswith("cross_entropy")
+            else f"BLEU {value:.1f}"
+            for name, value in figures.items()
+            if name != "step"
+        )
+        self._console.print(f"step {figures['step']:.0f}: {shown}", highlight=False)
+
+    def on_save(self, step: int) -> None:
+        """Make sure that the log on disk is as far as the state."""
+        if self._log:
+            self._log.flush()
+
+    def _write(self, figures: Mapping[str, float]) -> None:
+        if self._log:
+            self._log.write(json.dumps(figures) + "\n")

@@ -1,0 +1,201 @@
+"""A checkpoint is a folder: config.json, model.safetensors, sentencepiece.model, CARD.md, training.json.
+
+Written whole or not at all, read strictly: every way in which a folder can be wrong is one
+`CheckpointError` that names the file and the reason. Nothing in it is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from model.config import TransformerConfig, describe_validation
+from model.errors import CheckpointError, TokenizerError
+from model.tokenizer import Tokenizer
+from model.transformer import Transformer
+
+FORMAT = "attend"
+VERSION = 1
+
+CONFIG_FILE = "config.json"
+WEIGHTS_FILE = "model.safetensors"
+TOKENIZER_FILE = "sentencepiece.model"
+CARD_FILE = "CARD.md"
+TRAINING_FILE = "training.json"
+
+
+class CheckpointConfig(BaseModel):
+    """config.json: what the folder holds and what it can translate. Unknown keys are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: str = FORMAT
+    version: int = VERSION
+    name: str = Field(min_length=1, description="what the API calls the model")
+    directions: list[tuple[str, str]] = Field(min_length=1, description="source, target languages")
+    beam_size: int = Field(4, ge=1, le=8, description="the search's default")
+    length_penalty: float = Field(0.6, ge=0)
+    transformer: TransformerConfig
+
+    @model_validator(mode="after")
+    def _distinct_directions(self) -> Self:
+        if len(set(self.directions)) != len(self.directions):
+            raise ValueError("directions has a pair twice")
+        return self
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint folder's content, loaded.
+
+    digest  SHA-256 over configuration, weights and vocabulary: the same answers have the same digest
+    """
+
+    folder: Path
+    config: CheckpointConfig
+    model: Transformer
+    tokenizer: Tokenizer
+    digest: str
+
+
+def load_checkpoint(folder: Path, device: torch.device | None = None) -> Checkpoint:
+    """Read a folder strictly, onto `device` (default CPU), in float32. Raises `CheckpointError`."""
+    if not folder.is_dir():
+        reason = "not a folder" if folder.exists() else "no such folder"
+        raise CheckpointError(f"{folder}: {reason}; expected a checkpoint written by attend")
+    config = read_config(folder)
+    tokenizer = _read_tokenizer(folder, config)
+    weights = _read_weights(folder / WEIGHTS_FILE)
+    with torch.device("meta"):
+        model = Transformer(config.transformer)
+    _check_shapes(folder / WEIGHTS_FILE, model, weights)
+    model = model.to_empty(device="cpu")
+    model.load_state_dict(weights, strict=False)
+    model.rebuild_positions()
+    model = model.to(device or torch.device("cpu")).eval()
+    return Checkpoint(folder, config, model, tokenizer, _digest(folder))
+
+
+def read_config(folder: Path) -> CheckpointConfig:
+    """The configuration alone, without the weights. Raises `CheckpointError`."""
+    path = folder / CONFIG_FILE
+    try:
+        values = json.loads(_read(path))
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"{path}: not JSON: {error}") from None
+    if not isinstance(values, dict) or values.get("format") != FORMAT:
+        hint = ""
+        if isinstance(values, dict) and "model_type" in values:
+            hint = f" (a Hugging Face '{values['model_type']}' model?)"
+        raise CheckpointError(f"{path}: not the configuration of an attend checkpoint{hint}")
+    if values.get("version") != VERSION:
+        raise CheckpointError(
+            f"{path}: format version {values.get('version')!r}, this attend reads version {VERSION}"
+        )
+    try:
+        return CheckpointConfig.model_validate(values)
+    except ValidationError as error:
+        raise CheckpointError(f"{path}: {describe_validation(error)}") from None
+
+
+def save_checkpoint(
+    folder: Path,
+    config: CheckpointConfig,
+    weights: Mapping[str, Tensor],
+    tokenizer: Tokenizer,
+    card: str,
+    training: Mapping[str, Any],
+) -> None:
+    """Write a folder so that it appears whole or not at all; one that is there is replaced.
+
+    `weights` are a `Transformer`'s parameters by name, shared ones once, in any floating type.
+    """
+    partial = folder.with_name(f".{folder.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    (partial / CONFIG_FILE).write_text(config.model_dump_json(indent=2) + "\n")
+    save_file(dict(weights), partial / WEIGHTS_FILE, metadata={"format": "pt"})
+    (partial / TOKENIZER_FILE).write_bytes(tokenizer.serialized)
+    (partial / CARD_FILE).write_text(card)
+    (partial / TRAINING_FILE).write_text(json.dumps(training, indent=2, ensure_ascii=False) + "\n")
+    if folder.exists():
+        shutil.rmtree(folder)
+    partial.rename(folder)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise CheckpointError(f"{path}: {error.strerror}") from None
+
+
+def _read_tokenizer(folder: Path, config: CheckpointConfig) -> Tokenizer:
+    path = folder / TOKENIZER_FILE
+    try:
+        tokenizer = Tokenizer(_read(path), str(path))
+    except TokenizerError as error:
+        raise CheckpointError(str(error)) from None
+    shape = config.transformer
+    for name, ours, theirs in (
+        ("vocabulary size", tokenizer.vocab_size, shape.source_vocab_size),
+        ("vocabulary size", tokenizer.vocab_size, shape.target_vocab_size),
+        ("pad_id", tokenizer.pad_id, shape.pad_id),
+        ("eos_id", tokenizer.eos_id, shape.eos_id),
+    ):
+        if ours != theirs:
+            raise CheckpointError(f"{path}: {name} {ours}, but {CONFIG_FILE} says {theirs}")
+    for _, target in config.directions:
+        if target not in tokenizer.languages:
+            raise CheckpointError(
+                f"{path}: no symbol <2{target}>, but {CONFIG_FILE} translates to it"
+            )
+    return tokenizer
+
+
+def _read_weights(path: Path) -> dict[str, Tensor]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}
+    except FileNotFoundError:
+        raise CheckpointError(f"{path}: No such file or directory") from None
+    except (SafetensorError, OSError, struct.error) as error:
+        raise CheckpointError(f"{path}: damaged or not a safetensors file: {error}") from None
+
+
+def _check_shapes(path: Path, model: Transformer, weights: Mapping[str, Tensor]) -> None:
+    wanted = dict(model.named_parameters())
+    for name, parameter in wanted.items():
+        if name not in weights:
+            raise CheckpointError(f"{path}: tensor '{name}' is missing")
+        found = weights[name]
+        if found.shape != parameter.shape:
+            raise CheckpointError(
+                f"{path}: tensor '{name}' has shape {list(found.shape)}, "
+                f"{CONFIG_FILE} asks for {list(parameter.shape)}"
+            )
+        if not found.is_floating_point():
+            raise CheckpointError(f"{path}: tensor '{name}' has type {found.dtype}, not floating")
+        if not found.isfinite().all():
+            raise CheckpointError(f"{path}: tensor '{name}' holds NaN or infinity")
+    if unknown := sorted(weights.keys() - wanted.keys()):
+        raise CheckpointError(f"{path}: unknown tensor '{unknown[0]}'")
+
+
+def _digest(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for name in (CONFIG_FILE, WEIGHTS_FILE, TOKENIZER_FILE):
+        digest.update((folder / name).read_bytes())
+    return digest.hexdigest()

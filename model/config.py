@@ -1,0 +1,115 @@
+"""The hyperparameters that define a Transformer, as they travel inside a checkpoint.
+
+The names are those of the paper (Vaswani et al. 2017, table 3) where it has one.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from model.errors import ConfigError
+
+Activation = Literal["relu", "gelu", "swish"]
+NormOrder = Literal["post", "pre"]
+PositionLayout = Literal["interleaved", "halves"]
+
+
+class TransformerConfig(BaseModel):
+    """The shape of one encoder-decoder Transformer. Frozen; unknown keys are refused.
+
+    Raises `pydantic.ValidationError` when built directly, `ConfigError` through `parse`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    d_model: int = Field(512, gt=0, description="width of every layer's output (§3.1)")
+    d_ff: int = Field(2048, gt=0, description="inner width of the feed-forward network (§3.3)")
+    n_heads: int = Field(8, gt=0, description="parallel attention heads h (§3.2.2)")
+    n_encoder_layers: int = Field(6, gt=0, description="N of the encoder (§3.1)")
+    n_decoder_layers: int = Field(6, gt=0, description="N of the decoder (§3.1)")
+    source_vocab_size: int = Field(37_000, gt=0)
+    target_vocab_size: int = Field(37_000, gt=0)
+    max_length: int = Field(512, gt=0, description="longest sequence, in tokens, of either side")
+    dropout: float = Field(0.1, ge=0.0, lt=1.0, description="P_drop (§5.4); training only")
+    activation: Activation = "relu"
+    norm_order: NormOrder = Field(
+        "post",
+        description="post: LayerNorm(x + Sublayer(x)) (§3.1); pre: x + Sublayer(LayerNorm(x))",
+    )
+    position_layout: PositionLayout = Field(
+        "interleaved",
+        description="sin and cos in alternating dimensions (§3.5), or all sines before all cosines",
+    )
+    share_embeddings: bool = Field(True, description="one embedding for source and target (§3.4)")
+    tie_output: bool = Field(
+        True, description="the output projection is the target embedding (§3.4)"
+    )
+    output_bias: bool = Field(False, description="add a bias to the logits")
+    pad_id: int = Field(0, ge=0, description="its embedding is zero and it is never attended to")
+    eos_id: int = Field(1, ge=0)
+    start_id: int = Field(2, ge=0, description="what the decoder is fed first; may be pad_id")
+
+    @model_validator(mode="after")
+    def _check_combinations(self) -> Self:
+        if self.d_model % self.n_heads:
+            raise ValueError(f"d_model {self.d_model} is not divisible by n_heads {self.n_heads}")
+        if self.d_model % 2:
+            raise ValueError(f"d_model {self.d_model} is odd; sinusoidal positions need pairs")
+        if self.share_embeddings and self.source_vocab_size != self.target_vocab_size:
+            raise ValueError("share_embeddings needs source_vocab_size equal to target_vocab_size")
+        smallest = min(self.source_vocab_size, self.target_vocab_size)
+        for name in ("pad_id", "eos_id", "start_id"):
+            if getattr(self, name) >= smallest:
+                raise ValueError(
+                    f"{name} {getattr(self, name)} is outside the vocabulary of {smallest}"
+                )
+        if self.eos_id == self.pad_id:
+            raise ValueError("eos_id and pad_id must differ")
+        return self
+
+    @property
+    def d_k(self) -> int:
+        """Width of one head's queries and keys, d_model / h (§3.2.2)."""
+        return self.d_model // self.n_heads
+
+    @classmethod
+    def parse(cls, values: object, origin: str) -> Self:
+        """Build from untrusted data. Raises `ConfigError` with `origin` and the first faulty key."""
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            raise ConfigError(f"{origin}: {describe_validation(error)}") from None
+
+
+def describe_validation(error: ValidationError) -> str:
+    """One line for all that pydantic found: each faulty key by name with the reason."""
+    reasons = []
+    for item in error.errors(include_url=False, include_context=False, include_input=False):
+        key = ".".join(str(part) for part in item["loc"])
+        if item["type"] == "extra_forbidden":
+            reasons.append(f"unknown key '{key}'")
+        elif key:
+            reasons.append(f"'{key}': {item['msg'].lower()}")
+        else:
+            reasons.append(item["msg"].removeprefix("Value error, "))
+    return "; ".join(reasons)
+
+
+PRESETS: dict[str, TransformerConfig] = {
+    # Small enough for tests by hand.
+    "tiny": TransformerConfig(
+        d_model=32, d_ff=64, n_heads=4, n_encoder_layers=2, n_decoder_layers=2,
+        source_vocab_size=64, target_vocab_size=64, max_length=128, dropout=0.0,
+    ),
+    # What two CPU cores can train: deep encoder, shallow decoder (Kasai et al. 2021).
+    "small": TransformerConfig(
+        d_model=256, d_ff=1024, n_heads=4, n_encoder_layers=6, n_decoder_layers=2,
+        source_vocab_size=8_000, target_vocab_size=8_000, norm_order="pre",
+    ),
+    # Table 3, "base": with the paper's 37,000 shared pieces 63 M, quoted there as 65 M.
+    "base": TransformerConfig(),
+    # Table 3, "big".
+    "big": TransformerConfig(d_model=1024, d_ff=4096, n_heads=16, dropout=0.3),
+}  # fmt: skip

@@ -1,0 +1,145 @@
+"""§3.1, figure 1 right: the decoder, over whole targets and one position at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from model.attention import KeyValue, MultiHeadAttention
+from model.config import TransformerConfig
+from model.feed_forward import FeedForward
+from model.sublayer import Sublayer, final_norm
+
+
+@dataclass
+class DecoderCache:
+    """What decoding step t needs of steps 0 … t−1, for R rows (hypotheses).
+
+    `self_attention[layer]` grows by one position a step; `cross_attention[layer]` is computed
+    once from the memory.
+    """
+
+    self_attention: list[KeyValue | None]
+    cross_attention: list[KeyValue]
+    memory_mask: Tensor
+    length: int = 0
+
+    def select(self, rows: Tensor) -> DecoderCache:
+        """A cache of the given rows, in that order; rows may repeat."""
+        return DecoderCache(
+            self_attention=[kv and kv.select(rows) for kv in self.self_attention],
+            cross_attention=[kv.select(rows) for kv in self.cross_attention],
+            memory_mask=self.memory_mask.index_select(0, rows),
+            length=self.length,
+        )
+
+    def reorder(self, rows: Tensor) -> None:
+        """Row i goes on from what was row rows[i], which must belong to the same sentence."""
+        self.self_attention = [kv and kv.select(rows) for kv in self.self_attention]
+
+
+class DecoderLayer(nn.Module):
+    """Masked self-attention, encoder-decoder attention, feed-forward, each in its residual."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.self_attention = MultiHeadAttention(config.d_model, config.n_heads, config.dropout)
+        self.cross_attention = MultiHeadAttention(config.d_model, config.n_heads, config.dropout)
+        self.feed_forward = FeedForward(
+            config.d_model, config.d_ff, config.activation, config.dropout
+        )
+        self.self_attention_sublayer = Sublayer(config.d_model, config.norm_order, config.dropout)
+        self.cross_attention_sublayer = Sublayer(config.d_model, config.norm_order, config.dropout)
+        self.feed_forward_sublayer = Sublayer(config.d_model, config.norm_order, config.dropout)
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: KeyValue,
+        memory_mask: Tensor,
+        self_record: list[Tensor] | None,
+        cross_record: list[Tensor] | None,
+    ) -> Tensor:
+        """Whole targets: x [B, T, D] over the memory's keys and values [B, H, S, Dh] → [B, T, D]."""
+
+        def attend_self(x: Tensor) -> Tensor:
+            key_value = self.self_attention.project_key_value(x)
+            # Targets are padded on the right, where no real position may look: causal is enough.
+            output: Tensor = self.self_attention(x, key_value, is_causal=True, record=self_record)
+            return output
+
+        x = self.self_attention_sublayer(x, attend_self)
+        return self._attend_memory(x, memory, memory_mask, cross_record)
+
+    def step(
+        self, x: Tensor, past: KeyValue | None, memory: KeyValue, memory_mask: Tensor
+    ) -> tuple[Tensor, KeyValue]:
+        """One position: x [R, 1, D] and the past keys and values → [R, 1, D], past with this position."""
+        present = past
+
+        def attend_self(x: Tensor) -> Tensor:
+            nonlocal present
+            key_value = self.self_attention.project_key_value(x)
+            present = key_value if past is None else past.append(key_value)
+            output: Tensor = self.self_attention(x, present)
+            return output
+
+        x = self.self_attention_sublayer(x, attend_self)
+        assert present is not None
+        return self._attend_memory(x, memory, memory_mask, None), present
+
+    def _attend_memory(
+        self, x: Tensor, memory: KeyValue, memory_mask: Tensor, record: list[Tensor] | None
+    ) -> Tensor:
+        def attend_cross(x: Tensor) -> Tensor:
+            output: Tensor = self.cross_attention(x, memory, memory_mask, record=record)
+            return output
+
+        x = self.cross_attention_sublayer(x, attend_cross)
+        x = self.feed_forward_sublayer(x, self.feed_forward)
+        return x
+
+
+class Decoder(nn.Module):
+    """A stack of N identical layers."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
+        self.norm = final_norm(config.d_model, config.norm_order)
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        memory_mask: Tensor,
+        self_record: list[Tensor] | None = None,
+        cross_record: list[Tensor] | None = None,
+    ) -> Tensor:
+        """Whole targets: x [B, T, D], memory [B, S, D], mask [B, 1, 1, S] → [B, T, D]."""
+        for layer in self.layers:
+            key_value = layer.cross_attention.project_key_value(memory)
+            x = layer(x, key_value, memory_mask, self_record, cross_record)
+        output: Tensor = self.norm(x)
+        return output
+
+    def start(self, memory: Tensor, memory_mask: Tensor) -> DecoderCache:
+        """The cache before the first step, with the memory's keys and values of every layer."""
+        return DecoderCache(
+            self_attention=[None] * len(self.layers),
+            cross_attention=[
+                layer.cross_attention.project_key_value(memory) for layer in self.layers
+            ],
+            memory_mask=memory_mask,
+        )
+
+    def step(self, x: Tensor, cache: DecoderCache) -> Tensor:
+        """One position: x [R, 1, D] → [R, 1, D]. Extends `cache` by it."""
+        for index, layer in enumerate(self.layers):
+            x, cache.self_attention[index] = layer.step(
+                x, cache.self_attention[index], cache.cross_attention[index], cache.memory_mask
+            )
+        cache.length += 1
+        output: Tensor = self.norm(x)
+        return output

@@ -1,0 +1,137 @@
+"""Beam search, the reference: every engine returns what this returns.
+
+The rule. At every step each sentence keeps the K live hypotheses with the highest log-probability.
+Among the 2K best continuations, those that end the sentence and rank among the first K become
+finished; the best K that do not end it live on. This goes on to the token limit, and the answer
+is the n best of all finished hypotheses by length-normalised score; hypotheses cut at the limit
+come only after finished ones. With K = 1 the search is greedy and ends at the first
+end-of-sentence token.
+
+Stopping early is exact: normalised scores only rise with length at a fixed log-probability, so a
+live hypothesis can at best reach its log-probability over the normalisation at the token limit.
+A sentence ends once its n-th best finished score is at least that of its best live one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from model.decoding.greedy import greedy_search
+from model.decoding.hypothesis import Hypothesis, SearchOptions, finished_hypothesis
+from model.decoding.limits import token_limits
+from model.transformer import Transformer
+
+
+@dataclass
+class _Pool:
+    """The best finished hypotheses of each sentence, best first.
+
+    scores [B, K] (−∞ where empty), ids and log_probs [B, K, T], grown by a column a step.
+    """
+
+    scores: Tensor
+    ids: Tensor
+    log_probs: Tensor
+
+    def add(self, scores: Tensor, ids: Tensor, log_probs: Tensor) -> None:
+        """Keep the best K of what is held and of new ones: scores [B, C], ids [B, C, T]."""
+        keep = self.scores.shape[1]
+        self.scores, order = torch.cat((self.scores, scores), dim=1).topk(keep, dim=1)
+        self.ids = _gather_rows(torch.cat((self.ids, ids), dim=1), order)
+        self.log_probs = _gather_rows(torch.cat((self.log_probs, log_probs), dim=1), order)
+
+    def grow(self, pad_id: int) -> None:
+        """One more column, so that the pool is as wide as the live hypotheses."""
+        self.ids = torch.nn.functional.pad(self.ids, (0, 1), value=pad_id)
+        self.log_probs = torch.nn.functional.pad(self.log_probs, (0, 1))
+
+
+@torch.inference_mode()
+def beam_search(
+    model: Transformer, source_ids: Tensor, options: SearchOptions
+) -> list[list[Hypothesis]]:
+    """[B, S] right-padded ids → for each sentence its n best hypotheses, best first."""
+    if options.beam_size == 1:
+        return greedy_search(model, source_ids, options)
+    config = model.config
+    n_sentences, beam = len(source_ids), options.beam_size
+    device = source_ids.device
+    limits = token_limits(source_ids, config, options)
+    memory = model.encode(source_ids)
+    sentence = torch.arange(n_sentences, device=device)
+    cache = model.start(memory).select(sentence.repeat_interleave(beam))
+    first_row = sentence[:, None] * beam
+
+    # One live hypothesis to begin with; the others are unreachable until step 1 fills them.
+    live_scores = torch.full((n_sentences, beam), -torch.inf, device=device)
+    live_scores[:, 0] = 0
+    live_ids = source_ids.new_empty(n_sentences, beam, 0)
+    live_log_probs = live_scores.new_empty(n_sentences, beam, 0)
+    pool = _Pool(torch.full_like(live_scores, -torch.inf), live_ids, live_log_probs)
+    latest = source_ids.new_full((n_sentences * beam,), config.start_id)
+    highest_normalisation = ((5 + limits) / 6) ** options.length_penalty
+    running = torch.ones(n_sentences, dtype=torch.bool, device=device)
+
+    for length in range(1, int(limits.max()) + 1):
+        log_probs = model.step(latest, cache).float().log_softmax(dim=-1)
+        log_probs[:, config.pad_id] = -torch.inf
+        log_probs = log_probs.view(n_sentences, beam, -1)
+        vocab_size = log_probs.shape[-1]
+        scores = (live_scores[:, :, None] + log_probs).flatten(1)
+        top_scores, top = scores.topk(min(2 * beam, scores.shape[1]), dim=1)
+        parent, token = top // vocab_size, top % vocab_size
+        ids = torch.cat((_gather_rows(live_ids, parent), token[:, :, None]), dim=2)
+        token_log_probs = log_probs.flatten(1).gather(1, top)[:, :, None]
+        history = torch.cat((_gather_rows(live_log_probs, parent), token_log_probs), dim=2)
+
+        ends = token == config.eos_id
+        finishes = ends & running[:, None]
+        finishes[:, beam:] = False
+        pool.grow(config.pad_id)
+        normalisation = ((5 + length) / 6) ** options.length_penalty
+        pool.add((top_scores / normalisation).masked_fill(~finishes, -torch.inf), ids, history)
+
+        live_scores, chosen = top_scores.masked_fill(ends, -torch.inf).topk(beam, dim=1)
+        live_ids, live_log_probs = _gather_rows(ids, chosen), _gather_rows(history, chosen)
+        latest = live_ids[:, :, -1].flatten()
+        cache.reorder((first_row + parent.gather(1, chosen)).flatten())
+
+        capped = running & (limits <= length)
+        if capped.any():
+            pool.add(_behind_finished(live_scores, capped), live_ids, live_log_probs)
+        best_reachable = live_scores[:, 0] / highest_normalisation
+        running &= ~capped & (pool.scores[:, options.n_best - 1] < best_reachable)
+        if not running.any():
+            break
+    return _answers(pool, limits, config.eos_id, options)
+
+
+def _gather_rows(x: Tensor, index: Tensor) -> Tensor:
+    """x [B, N, T] and index [B, M] → the M named rows of each sentence [B, M, T]."""
+    return x.gather(1, index[:, :, None].expand(-1, -1, x.shape[2]))
+
+
+def _behind_finished(live_scores: Tensor, capped: Tensor) -> Tensor:
+    """Pool scores [B, K] that rank hypotheses cut at the limit in their order, after any finished."""
+    rank = torch.arange(1, live_scores.shape[1] + 1, device=live_scores.device)
+    usable = capped[:, None] & live_scores.isfinite()
+    return torch.where(usable, -1e30 * rank, -torch.inf)
+
+
+def _answers(
+    pool: _Pool, limits: Tensor, eos_id: int, options: SearchOptions
+) -> list[list[Hypothesis]]:
+    n_found = pool.scores.isfinite().sum(dim=1).clamp(max=options.n_best).tolist()
+    sentences = zip(
+        pool.ids.tolist(), pool.log_probs.tolist(), limits.tolist(), n_found, strict=True
+    )
+    return [
+        [
+            finished_hypothesis(ids[k][:limit], log_probs[k][:limit], eos_id, options)
+            for k in range(n)
+        ]
+        for ids, log_probs, limit, n in sentences
+    ]

@@ -1,0 +1,43 @@
+"""Greedy search: the most probable token at every step."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from model.decoding.hypothesis import Hypothesis, SearchOptions, finished_hypothesis
+from model.decoding.limits import token_limits
+from model.transformer import Transformer
+
+
+@torch.inference_mode()
+def greedy_search(
+    model: Transformer, source_ids: Tensor, options: SearchOptions
+) -> list[list[Hypothesis]]:
+    """[B, S] right-padded ids → one list with one hypothesis per sentence."""
+    config = model.config
+    limits = token_limits(source_ids, config, options)
+    cache = model.start(model.encode(source_ids))
+    latest = source_ids.new_full((len(source_ids),), config.start_id)
+    finished = torch.zeros_like(latest, dtype=torch.bool)
+    ids: list[Tensor] = []
+    log_probs: list[Tensor] = []
+    for length in range(1, int(limits.max()) + 1):
+        distribution = model.step(latest, cache).float().log_softmax(dim=-1)
+        distribution[:, config.pad_id] = -torch.inf
+        log_prob, latest = distribution.max(dim=-1)
+        ids.append(latest)
+        log_probs.append(log_prob)
+        finished |= (latest == config.eos_id) | (limits <= length)
+        if finished.all():
+            break
+    rows = zip(
+        torch.stack(ids, dim=1).tolist(),
+        torch.stack(log_probs, dim=1).tolist(),
+        limits.tolist(),
+        strict=True,
+    )
+    return [
+        [finished_hypothesis(row_ids[:limit], row_log_probs[:limit], config.eos_id, options)]
+        for row_ids, row_log_probs, limit in rows
+    ]

@@ -1,0 +1,65 @@
+"""What a search is asked for and what it returns; no tensors, so that anyone may import it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How to search; the defaults are the paper's (§6.1). Raises `ValueError`.
+
+    beam_size          K; 1 is greedy search
+    n_best             hypotheses to return, 1 … beam_size
+    length_penalty     α of Wu et al. 2016, equation 14; 0 ranks by plain log-probability
+    max_target_tokens  cap, counting the end-of-sentence token; None is source tokens + 50
+    """
+
+    beam_size: int = 4
+    n_best: int = 1
+    length_penalty: float = 0.6
+    max_target_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.beam_size < 1:
+            raise ValueError(f"beam_size must be at least 1, not {self.beam_size}")
+        if not 1 <= self.n_best <= self.beam_size:
+            raise ValueError(f"n_best must be 1 … beam_size, not {self.n_best}")
+        if not (math.isfinite(self.length_penalty) and self.length_penalty >= 0):
+            raise ValueError(f"length_penalty must be a number ≥ 0, not {self.length_penalty}")
+        if self.max_target_tokens is not None and self.max_target_tokens < 1:
+            raise ValueError(f"max_target_tokens must be at least 1, not {self.max_target_tokens}")
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One translation.
+
+    ids        target tokens without the end-of-sentence token
+    log_probs  natural log-probability of each token and, unless `capped`, of the end token
+    score      sum of log_probs over the length normalisation: what the search ranked by
+    capped     the token limit was reached before the end-of-sentence token
+    """
+
+    ids: tuple[int, ...]
+    log_probs: tuple[float, ...]
+    score: float
+    capped: bool
+
+
+def length_normalisation(length: int, alpha: float) -> float:
+    """lp(Y) = ((5 + |Y|) / 6)^α of Wu et al. 2016; |Y| counts the end-of-sentence token."""
+    return float(((5 + length) / 6) ** alpha)
+
+
+def finished_hypothesis(
+    ids: Sequence[int], log_probs: Sequence[float], eos_id: int, options: SearchOptions
+) -> Hypothesis:
+    """A hypothesis from the tokens of one row, which end at the first end-of-sentence token, if any."""
+    capped = eos_id not in ids
+    n_scored = len(ids) if capped else ids.index(eos_id) + 1
+    kept = tuple(log_probs[:n_scored])
+    score = math.fsum(kept) / length_normalisation(n_scored, options.length_penalty)
+    return Hypothesis(tuple(ids[: n_scored if capped else n_scored - 1]), kept, score, capped)

@@ -1,0 +1,22 @@
+"""Where tensors live."""
+
+from __future__ import annotations
+
+import torch
+
+from model.errors import ConfigError
+
+
+def pick_device(name: str) -> torch.device:
+    """`auto` is the first GPU if there is one, else the CPU. Raises `ConfigError`."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise ConfigError(f"device '{name}' is not known; use auto, cpu or cuda") from None
+    if device.type not in ("cpu", "cuda"):
+        raise ConfigError(f"device '{name}' is not supported; use auto, cpu or cuda")
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise ConfigError(f"device '{name}': no usable GPU; use auto or cpu")
+    return device

@@ -1,0 +1,79 @@
+"""§3.4 embeddings and softmax weights, §3.5 positional encoding."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from model.config import PositionLayout
+
+
+def sinusoidal_positions(length: int, d_model: int, layout: PositionLayout) -> Tensor:
+    """[length, D] of §3.5: PE(pos, 2i) = sin(pos / 10000^(2i/D)), PE(pos, 2i+1) = cos of the same.
+
+    `halves` holds the same numbers with all sines first, as Marian lays them out. Computed in
+    float64, so that late positions are right to the last bit of float32.
+    """
+    positions = torch.arange(length, dtype=torch.float64)[:, None]
+    even_dimensions = torch.arange(0, d_model, 2, dtype=torch.float64)
+    angles = positions / 10_000 ** (even_dimensions / d_model)
+    if layout == "halves":
+        table = torch.cat((angles.sin(), angles.cos()), dim=1)
+    else:
+        table = torch.stack((angles.sin(), angles.cos()), dim=2).flatten(1)
+    return table.float()
+
+
+class TokenEmbedding(nn.Module):
+    """§3.4: a learned row per token, multiplied by √d_model. The padding row is zero and stays so."""
+
+    def __init__(self, vocab_size: int, d_model: int, pad_id: int) -> None:
+        super().__init__()
+        self.pad_id = pad_id
+        self.scale = math.sqrt(d_model)
+        self.weight = nn.Parameter(torch.empty(vocab_size, d_model))
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """[…] of ids → […, D]."""
+        return functional.embedding(ids, self.weight, padding_idx=self.pad_id) * self.scale
+
+
+class PositionalEncoding(nn.Module):
+    """§3.5: adds the sinusoid of each position, then dropout (§5.4)."""
+
+    table: Tensor
+
+    def __init__(
+        self, max_length: int, d_model: int, layout: PositionLayout, dropout: float
+    ) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self._shape = (max_length, d_model, layout)
+        # Not persistent: it follows from the configuration, so it does not belong in a checkpoint.
+        self.register_buffer("table", sinusoidal_positions(*self._shape), persistent=False)
+
+    def forward(self, x: Tensor, first: int = 0) -> Tensor:
+        """[B, T, D] at positions first … first + T − 1 → [B, T, D]."""
+        output: Tensor = self.dropout(x + self.table[first : first + x.shape[1]])
+        return output
+
+    def rebuild(self) -> None:
+        """Compute the table again where it was made without storage."""
+        with torch.device("cpu"):
+            self.table = sinusoidal_positions(*self._shape).to(self.table.device)
+
+
+class OutputProjection(nn.Module):
+    """§3.4: hidden states to logits over the target vocabulary, bias optional."""
+
+    def __init__(self, vocab_size: int, d_model: int, bias: bool) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(vocab_size, d_model))
+        self.bias = nn.Parameter(torch.zeros(vocab_size)) if bias else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[…, D] → […, V] logits."""
+        return functional.linear(x, self.weight, self.bias)

@@ -1,0 +1,51 @@
+"""§3.1, figure 1 left: the encoder."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from model.attention import MultiHeadAttention
+from model.config import TransformerConfig
+from model.feed_forward import FeedForward
+from model.sublayer import Sublayer, final_norm
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward, each in its residual connection."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.self_attention = MultiHeadAttention(config.d_model, config.n_heads, config.dropout)
+        self.feed_forward = FeedForward(
+            config.d_model, config.d_ff, config.activation, config.dropout
+        )
+        self.attention_sublayer = Sublayer(config.d_model, config.norm_order, config.dropout)
+        self.feed_forward_sublayer = Sublayer(config.d_model, config.norm_order, config.dropout)
+
+    def forward(self, x: Tensor, mask: Tensor, record: list[Tensor] | None) -> Tensor:
+        """[B, S, D], mask [B, 1, 1, S] → [B, S, D]."""
+
+        def attend(x: Tensor) -> Tensor:
+            key_value = self.self_attention.project_key_value(x)
+            output: Tensor = self.self_attention(x, key_value, mask, record=record)
+            return output
+
+        x = self.attention_sublayer(x, attend)
+        x = self.feed_forward_sublayer(x, self.feed_forward)
+        return x
+
+
+class Encoder(nn.Module):
+    """A stack of N identical layers."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
+        self.norm = final_norm(config.d_model, config.norm_order)
+
+    def forward(self, x: Tensor, mask: Tensor, record: list[Tensor] | None = None) -> Tensor:
+        """[B, S, D], mask [B, 1, 1, S] → memory [B, S, D]; see `MultiHeadAttention` for `record`."""
+        for layer in self.layers:
+            x = layer(x, mask, record)
+        output: Tensor = self.norm(x)
+        return output

@@ -1,0 +1,1 @@
+"""What runs many sentences at once: a small protocol, and its implementations."""

@@ -1,0 +1,79 @@
+"""The reference engine: plain modules, one whole search per step. Slow, simple, and right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from model.decoding.beam import beam_search
+from model.decoding.hypothesis import SearchOptions
+from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job
+from model.tensors import padded_ids
+from model.transformer import AttentionRecord, Transformer
+
+
+class EagerEngine:
+    """Runs all admitted jobs that share search options as one padded batch; see `Engine`."""
+
+    def __init__(self, model: Transformer) -> None:
+        self._model = model.eval()
+        self._jobs: dict[int, Job] = {}
+
+    @property
+    def info(self) -> EngineInfo:
+        """Device, precision and threads."""
+        precision = str(self._model.output.weight.dtype).removeprefix("torch.")
+        return EngineInfo(str(self._model.device), precision, torch.get_num_threads())
+
+    @property
+    def busy(self) -> bool:
+        """True while jobs are admitted and not finished."""
+        return bool(self._jobs)
+
+    def admit(self, jobs: Sequence[Job]) -> None:
+        """Take jobs in."""
+        self._jobs |= {job.id: job for job in jobs}
+
+    def cancel(self, job_ids: Sequence[int]) -> None:
+        """Drop jobs."""
+        for job_id in job_ids:
+            self._jobs.pop(job_id, None)
+
+    def step(self) -> list[Finished]:
+        """Finish every job that has the options of the one admitted first."""
+        if not self._jobs:
+            return []
+        options = next(iter(self._jobs.values())).options
+        batch = [job for job in self._jobs.values() if job.options == options]
+        for job in batch:
+            del self._jobs[job.id]
+        try:
+            return self._search(batch, options)
+        except Exception:
+            self._jobs.clear()
+            raise
+
+    def _search(self, batch: list[Job], options: SearchOptions) -> list[Finished]:
+        config = self._model.config
+        source = padded_ids([job.source_ids for job in batch], config.pad_id, self._model.device)
+        found = beam_search(self._model, source, options)
+        return [Finished(job.id, hypotheses) for job, hypotheses in zip(batch, found, strict=True)]
+
+    @torch.inference_mode()
+    def explain(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
+    ) -> NDArray[np.float32]:
+        """Attention weights [layers, heads, T, S]; see `Engine.explain`."""
+        model = self._model
+        record = AttentionRecord()
+        source = torch.tensor([list(source_ids)], device=model.device)
+        memory = model.encode(source, record)
+        if kind != "encoder":
+            fed = [model.config.start_id, *target_ids[:-1]]
+            model.decode(memory, torch.tensor([fed], device=model.device), record)
+        layers: list[torch.Tensor] = getattr(record, kind)
+        weights: NDArray[np.float32] = torch.cat(layers).float().cpu().numpy()
+        return weights

@@ -1,0 +1,83 @@
+"""The seam between scheduling and tensors. Imports no torch, so that a fake needs none.
+
+A scheduler admits jobs, calls `step` as long as the engine is busy, and hands out what each step
+finishes. An engine may finish a whole batch within one step, or advance every sentence by one
+token and let jobs join and leave in between: the scheduler cannot tell and need not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.decoding.hypothesis import Hypothesis, SearchOptions
+
+AttentionKind = Literal["encoder", "decoder", "cross"]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One sentence to translate.
+
+    id          unique among the jobs in an engine
+    source_ids  what the encoder reads: target-language symbol, pieces, end of sentence
+    """
+
+    id: int
+    source_ids: tuple[int, ...]
+    options: SearchOptions
+
+
+class Finished(NamedTuple):
+    """What became of a job: its n best hypotheses, best first, or the error that it died of."""
+
+    job_id: int
+    outcome: list[Hypothesis] | Exception
+
+
+@dataclass(frozen=True)
+class EngineInfo:
+    """What a user may know about where and how the model runs."""
+
+    device: str
+    precision: str
+    threads: int
+
+
+class Engine(Protocol):
+    """Runs sentences. Called from one thread at a time."""
+
+    @property
+    def info(self) -> EngineInfo:
+        """Device, precision and threads."""
+
+    def admit(self, jobs: Sequence[Job]) -> None:
+        """Take jobs in; they are worked on from the next step on."""
+
+    def cancel(self, job_ids: Sequence[int]) -> None:
+        """Drop jobs, which will not be reported as finished. Unknown ids are ignored."""
+
+    def step(self) -> list[Finished]:
+        """Advance the jobs admitted and return those that ended. Does nothing when there are none.
+
+        An error that concerns single jobs is their outcome; an exception means that every job
+        admitted is lost and the engine is empty and ready again.
+        """
+
+    @property
+    def busy(self) -> bool:
+        """True while jobs are admitted and neither finished nor cancelled."""
+
+    def explain(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
+    ) -> NDArray[np.float32]:
+        """Attention weights [layers, heads, T, S] of one teacher-forced pass over a given pair.
+
+        `target_ids` are the T tokens produced, the end-of-sentence token included; row t is what
+        position t looked at when it produced target token t. T = S for `encoder`, S = T for
+        `decoder`, where column s is the position that was fed token s − 1.
+        """

@@ -1,0 +1,31 @@
+"""§3.1, §5.4: the residual connection and LayerNorm around every sub-layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from model.config import NormOrder
+
+
+class Sublayer(nn.Module):
+    """LayerNorm(x + Dropout(f(x))) as in the paper, or x + Dropout(f(LayerNorm(x))) for pre-norm."""
+
+    def __init__(self, d_model: int, norm_order: NormOrder, dropout: float) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.pre_norm = norm_order == "pre"
+
+    def forward(self, x: Tensor, function: Callable[[Tensor], Tensor]) -> Tensor:
+        """x [B, T, D] → [B, T, D]; `function` is the sub-layer proper."""
+        if self.pre_norm:
+            return x + self.dropout(function(self.norm(x)))
+        output: Tensor = self.norm(x + self.dropout(function(x)))
+        return output
+
+
+def final_norm(d_model: int, norm_order: NormOrder) -> nn.Module:
+    """Pre-norm leaves the last residual sum unnormalised, so its stack ends in one more LayerNorm."""
+    return nn.LayerNorm(d_model) if norm_order == "pre" else nn.Identity()

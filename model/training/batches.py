@@ -1,0 +1,199 @@
+"""The order of training: an endless stream of token-bucket batches that any step can be found in.
+
+The stream is cut into chunks of a fixed number of pairs. A chunk is a pure function of the seed
+and its number: so many pairs of each corpus (each corpus walked through in an order shuffled anew
+every pass), a random direction and noise for each, sorted by length into batches of about the same
+number of tokens (§5.1), shuffled. Resuming needs no more than (chunk, batch), and chunks can be
+made ahead in other processes.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.tokenizer import Tokenizer
+from model.training.noise import NoiseConfig, Pair, join_pairs
+
+Ids = NDArray[np.int32]
+
+
+class Position(NamedTuple):
+    """A place in the stream: the next batch to train on."""
+
+    chunk: int
+    batch: int
+
+
+class Batch(NamedTuple):
+    """Right-padded ids: source [B, S] with `<2xx>` and `</s>`, target [B, T] with `</s>`."""
+
+    source: Ids
+    target: Ids
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Pairs in two languages, and their share of the examples in every chunk."""
+
+    languages: tuple[str, str]
+    pairs: list[tuple[str, str]]
+    weight: float
+
+
+@dataclass(frozen=True)
+class BatchStream:
+    """All training batches, in order, for one seed.
+
+    chunk_pairs        pairs a chunk is made from
+    batch_tokens       most tokens of one side in a batch, padding included
+    max_length         longer sentences are left out
+    """
+
+    corpora: tuple[Corpus, ...]
+    directions: frozenset[tuple[str, str]]
+    tokenizer: Tokenizer
+    noise: NoiseConfig
+    seed: int
+    chunk_pairs: int
+    batch_tokens: int
+    max_length: int
+
+    def chunk(self, number: int) -> list[Batch]:
+        """The batches of one chunk, in training order."""
+        random = Random(f"{self.seed} {number}")
+        examples: list[tuple[list[int], list[int]]] = []
+        for index, corpus in enumerate(self.corpora):
+            examples += self._examples(corpus, self._draw(index, number), random)
+        return self._bucket(examples, random)
+
+    def batches(self, start: Position, workers: int = 0) -> Iterator[tuple[Batch, Position]]:
+        """Every batch from `start` on with the position after it, without end.
+
+        With `workers`, chunks are prepared ahead by that many processes.
+        """
+        first = start.batch
+        for number, chunk in self._chunks(start.chunk, workers):
+            for index in range(first, len(chunk)):
+                is_last = index + 1 == len(chunk)
+                yield (
+                    chunk[index],
+                    Position(number + 1, 0) if is_last else Position(number, index + 1),
+                )
+            first = 0
+
+    def _chunks(self, number: int, workers: int) -> Iterator[tuple[int, list[Batch]]]:
+        if not workers:
+            while True:
+                yield number, self.chunk(number)
+                number += 1
+        context = multiprocessing.get_context("fork")
+        with ProcessPoolExecutor(workers, context, initializer=_share, initargs=(self,)) as pool:
+            pending: deque[Future[list[Batch]]] = deque()
+            ahead = number
+            try:
+                while True:
+                    while len(pending) < workers + 1:
+                        pending.append(pool.submit(_shared_chunk, ahead))
+                        ahead += 1
+                    yield number, pending.popleft().result()
+                    number += 1
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+
+    def _draw(self, index: int, number: int) -> list[tuple[str, str]]:
+        """The pairs of one corpus that belong to a chunk: its next stretch of the shuffled passes."""
+        corpus = self.corpora[index]
+        total = sum(other.weight for other in self.corpora)
+        count = max(1, round(self.chunk_pairs * corpus.weight / total))
+        size = len(corpus.pairs)
+        drawn: list[tuple[str, str]] = []
+        place = number * count
+        while len(drawn) < count:
+            pass_number, offset = divmod(place, size)
+            order = np.random.default_rng([self.seed, index, pass_number]).permutation(size)
+            taken = order[offset : offset + count - len(drawn)]
+            drawn += [corpus.pairs[i] for i in taken]
+            place += len(taken)
+        return drawn
+
+    def _examples(
+        self, corpus: Corpus, drawn: list[tuple[str, str]], random: Random
+    ) -> list[tuple[list[int], list[int]]]:
+        """Direction, noise and ids of pairs that belong together."""
+        forward, backward = corpus.languages, corpus.languages[::-1]
+        choices = [direction for direction in (forward, backward) if direction in self.directions]
+        by_target: dict[str, list[Pair]] = {target: [] for _, target in choices}
+        pairs = iter(drawn)
+        for first, second in pairs:
+            direction = random.choice(choices)
+            group = [(first, second)]
+            if random.random() < self.noise.join:
+                group += [pair for pair, _ in zip(pairs, range(random.randint(1, 3)), strict=False)]
+            oriented = [
+                Pair(*pair) if direction == forward else Pair(*pair[::-1]) for pair in group
+            ]
+            joined = join_pairs(oriented)
+            by_target[direction[1]].append(self.noise.apply(joined, random))
+        eos = self.tokenizer.eos_id
+        examples = []
+        for language, noised in by_target.items():
+            prefix = self.tokenizer.language_id(language)
+            sources = self.tokenizer.encode_batch([pair.source for pair in noised])
+            targets = self.tokenizer.encode_batch([pair.target for pair in noised])
+            examples += [
+                ([prefix, *source, eos], [*target, eos])
+                for source, target in zip(sources, targets, strict=True)
+                if source and target and max(len(source), len(target)) + 2 <= self.max_length
+            ]
+        return examples
+
+    def _bucket(self, examples: list[tuple[list[int], list[int]]], random: Random) -> list[Batch]:
+        random.shuffle(examples)
+        # Padding costs most in the encoder, so sources decide; the loss skips padded targets.
+        examples.sort(key=lambda example: (len(example[0]), len(example[1])))
+        batches: list[Batch] = []
+        bucket: list[tuple[list[int], list[int]]] = []
+        widest = 0
+        for example in examples:
+            width = max(len(example[0]), len(example[1]))
+            if bucket and max(widest, width) * (len(bucket) + 1) > self.batch_tokens:
+                batches.append(self._pad(bucket))
+                bucket, widest = [], 0
+            bucket.append(example)
+            widest = max(widest, width)
+        if bucket:
+            batches.append(self._pad(bucket))
+        random.shuffle(batches)
+        return batches
+
+    def _pad(self, bucket: list[tuple[list[int], list[int]]]) -> Batch:
+        sources, targets = zip(*bucket, strict=True)
+        return Batch(self._pad_side(sources), self._pad_side(targets))
+
+    def _pad_side(self, rows: tuple[list[int], ...]) -> Ids:
+        padded = np.full((len(rows), max(map(len, rows))), self.tokenizer.pad_id, dtype=np.int32)
+        for index, row in enumerate(rows):
+            padded[index, : len(row)] = row
+        return padded
+
+
+_stream: BatchStream | None = None
+
+
+def _share(stream: BatchStream) -> None:
+    global _stream
+    _stream = stream
+
+
+def _shared_chunk(number: int) -> list[Batch]:
+    assert _stream is not None
+    return _stream.chunk(number)

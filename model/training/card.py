@@ -1,0 +1,30 @@
+"""CARD.md: what a checkpoint was trained on, whom to credit, how good it is."""
+
+from __future__ import annotations
+
+from model.training.config import TrainingConfig
+from model.training.state import Counters
+
+
+def model_card(name: str, config: TrainingConfig, counters: Counters, n_parameters: int) -> str:
+    """The card that training can write by itself; scores and known faults are added by hand."""
+    directions = ", ".join(
+        f"{source} → {target}" for source, target in sorted(config.all_directions)
+    )
+    credits = "\n".join(
+        f"- **{corpus.name}**: {corpus.credit or 'no credit given'}. "
+        f"Origin: {corpus.origin or 'not stated'}. Licence: {corpus.licence or 'not stated'}."
+        for corpus in config.corpora
+    )
+    return f"""# {name}
+
+A Transformer encoder-decoder (Vaswani et al. 2017) of {n_parameters / 1e6:.1f} M parameters.
+
+Translates {directions}. Trained by `attend train` for {counters.step:,} steps on \
+{counters.tokens:,} target tokens in {counters.seconds / 3600:.1f} hours; every setting is in \
+training.json.
+
+## Trained on
+
+{credits}
+"""

@@ -1,0 +1,174 @@
+"""Everything that decides the outcome of a training run, as one value that travels with it."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from model.config import PRESETS, TransformerConfig, describe_validation
+from model.errors import ConfigError
+from model.training.noise import NoiseConfig
+
+_FROZEN = ConfigDict(frozen=True, extra="forbid")
+
+
+class CorpusConfig(BaseModel):
+    """One parallel corpus: files, share, and where anyone gets it under which licence."""
+
+    model_config = _FROZEN
+
+    name: str
+    files: list[Path] = Field(
+        min_length=1, description="tab-separated, .xz and .gz read as they are"
+    )
+    languages: tuple[str, str] = Field(description="of the two columns")
+    weight: float = Field(1.0, gt=0, description="share of the examples")
+    origin: str = Field("", description="where anyone gets it")
+    licence: str = ""
+    credit: str = Field("", description="what the licence wants said; goes into the card")
+
+
+class ValidationConfig(BaseModel):
+    """How progress is measured on held-out pairs."""
+
+    model_config = _FROZEN
+
+    files: dict[str, Path] = Field(default_factory=dict, description="name → tab-separated file")
+    languages: tuple[str, str] = ("en", "fr")
+    every: int = Field(1000, gt=0, description="steps between measurements")
+    loss_pairs: int = Field(500, gt=0, description="pairs per file and direction for the loss")
+    bleu_pairs: int = Field(100, ge=0, description="pairs per file and direction for greedy BLEU")
+
+
+class TokenizerConfig(BaseModel):
+    """The vocabulary that is learnt when the run begins."""
+
+    model_config = _FROZEN
+
+    vocab_size: int = Field(8000, gt=0)
+    sentences: int = Field(500_000, gt=0, description="most sentences of each corpus to learn from")
+
+
+class OptimizerConfig(BaseModel):
+    """`adam` with the paper's settings (§5.3), or Muon (Jordan et al. 2024) for the layers' matrices.
+
+    Muon orthogonalises each matrix's momentum; embeddings, norms and biases stay with Adam. Its
+    steps are scaled to Adam's usual size, so that one learning rate serves both.
+    """
+
+    model_config = _FROZEN
+
+    kind: Literal["adam", "muon"] = "adam"
+    beta_1: float = Field(0.9, ge=0, lt=1)
+    beta_2: float = Field(0.98, ge=0, lt=1)
+    epsilon: float = Field(1e-9, gt=0)
+    weight_decay: float = Field(0.0, ge=0)
+    clip_norm: float = Field(0.0, ge=0, description="largest gradient norm; 0 is no clipping")
+
+
+class ScheduleConfig(BaseModel):
+    """The learning rate and the length of the run; see `schedule.learning_rate`."""
+
+    model_config = _FROZEN
+
+    shape: Literal["inverse_sqrt", "trapezoid"] = "inverse_sqrt"
+    peak: float = Field(1.0, gt=0)
+    warmup_steps: int = Field(4000, gt=0)
+    steps: int = Field(100_000, gt=0, description="updates in the whole run")
+    decay_steps: int = Field(0, ge=0, description="trapezoid only")
+
+
+class TrainingConfig(BaseModel):
+    """A recipe: the defaults are the paper's (§5), the corpora are yours.
+
+    Raises `ConfigError` through `load` and `parse`, naming file and key.
+    """
+
+    model_config = _FROZEN
+
+    preset: str = Field("base", description="where the model's shape starts from")
+    model: dict[str, Any] = Field(default_factory=dict, description="TransformerConfig overrides")
+    corpora: list[CorpusConfig] = Field(min_length=1)
+    directions: list[tuple[str, str]] = Field(
+        default_factory=list, description="source and target languages; empty is every one possible"
+    )
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    optimizer: OptimizerConfig = OptimizerConfig()
+    schedule: ScheduleConfig = ScheduleConfig()
+    noise: NoiseConfig = NoiseConfig()
+    validation: ValidationConfig = ValidationConfig()
+    batch_tokens: int = Field(25_000, gt=0, description="tokens of one side in a batch (§5.1)")
+    accumulate: int = Field(1, gt=0, description="batches per update")
+    max_length: int = Field(200, gt=2, description="longer sentences are not trained on")
+    chunk_pairs: int = Field(20_000, gt=0, description="pairs that are sorted by length together")
+    label_smoothing: float = Field(0.1, ge=0, lt=1)
+    precision: Literal["auto", "fp32", "bf16"] = Field(
+        "auto", description="bf16 for matrix products where the device has it"
+    )
+    seed: int = 1
+    save_every: int = Field(1000, gt=0, description="steps between saves")
+    average_last: int = Field(5, gt=0, description="saves averaged into the checkpoint (§6.1)")
+
+    @field_validator("preset")
+    @classmethod
+    def _known_preset(cls, value: str) -> str:
+        if value not in PRESETS:
+            raise ValueError(f"no preset '{value}'; there are: {', '.join(PRESETS)}")
+        return value
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if not self.all_directions <= self._possible_directions:
+            odd = min(self.all_directions - self._possible_directions)
+            raise ValueError(f"no corpus for the direction {odd[0]} → {odd[1]}")
+        if self.schedule.decay_steps > self.schedule.steps:
+            raise ValueError("schedule.decay_steps exceeds schedule.steps")
+        return self
+
+    @property
+    def _possible_directions(self) -> frozenset[tuple[str, str]]:
+        pairs = {corpus.languages for corpus in self.corpora}
+        return frozenset(pairs | {(b, a) for a, b in pairs})
+
+    @property
+    def all_directions(self) -> frozenset[tuple[str, str]]:
+        """What the model learns to translate."""
+        return frozenset(self.directions) or self._possible_directions
+
+    def transformer(self, pad_id: int, eos_id: int, vocab_size: int) -> TransformerConfig:
+        """The model of this recipe for a vocabulary. The decoder starts with `<pad>`, as Marian's."""
+        values = PRESETS[self.preset].model_dump() | {
+            "source_vocab_size": vocab_size,
+            "target_vocab_size": vocab_size,
+            "pad_id": pad_id,
+            "eos_id": eos_id,
+            "start_id": pad_id,
+        }
+        return TransformerConfig.parse(values | self.model, "recipe, [model]")
+
+    @classmethod
+    def parse(cls, values: object, origin: str) -> Self:
+        """Build from untrusted data. Raises `ConfigError`."""
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            raise ConfigError(f"{origin}: {describe_validation(error)}") from None
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read a TOML recipe; its file names are relative to `corpora_root`. Raises `ConfigError`."""
+        return cls.parse(read_recipe(path), str(path))
+
+
+def read_recipe(path: Path) -> dict[str, Any]:
+    """The tables of a TOML file. Raises `ConfigError`."""
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: not TOML: {error}") from None

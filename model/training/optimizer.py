@@ -1,0 +1,68 @@
+"""§5.3: the optimizers of a run behind one face, with state that can be stored without pickling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from model.errors import TrainingError
+from model.training.config import OptimizerConfig
+
+
+class Optimizer:
+    """One or two torch optimizers that together own every parameter of a model once."""
+
+    def __init__(self, model: nn.Module, config: OptimizerConfig) -> None:
+        matrices: list[nn.Parameter] = []
+        others: list[nn.Parameter] = []
+        for name, parameter in model.named_parameters():
+            is_layer_matrix = parameter.dim() == 2 and "layers." in name
+            in_muon = config.kind == "muon" and is_layer_matrix
+            (matrices if in_muon else others).append(parameter)
+        self._parts: list[torch.optim.Optimizer] = [
+            torch.optim.AdamW(
+                others, betas=(config.beta_1, config.beta_2), eps=config.epsilon,
+                weight_decay=config.weight_decay if config.kind == "adam" else 0.0, fused=True,
+            )
+        ]  # fmt: skip
+        if matrices:
+            self._parts.append(
+                torch.optim.Muon(
+                    matrices, weight_decay=config.weight_decay, adjust_lr_fn="match_rms_adamw"
+                )
+            )
+        self._parameters = others + matrices
+        self._clip_norm = config.clip_norm
+
+    def step(self, learning_rate: float) -> None:
+        """Apply the gradients at that rate, then clear them."""
+        if self._clip_norm:
+            nn.utils.clip_grad_norm_(self._parameters, self._clip_norm)
+        for part in self._parts:
+            for group in part.param_groups:
+                group["lr"] = learning_rate
+            part.step()
+            part.zero_grad()
+
+    def state_tensors(self) -> dict[str, Tensor]:
+        """All moments and counters by name."""
+        return {
+            f"{number}.{index}.{name}": torch.as_tensor(value)
+            for number, part in enumerate(self._parts)
+            for index, values in part.state_dict()["state"].items()
+            for name, value in values.items()
+        }
+
+    def load_state_tensors(self, tensors: dict[str, Tensor]) -> None:
+        """Take back what `state_tensors` gave. Raises `TrainingError` if it is of another model."""
+        states: list[dict[int, dict[str, Any]]] = [{} for _ in self._parts]
+        for key, tensor in tensors.items():
+            number, index, name = key.split(".", 2)
+            states[int(number)].setdefault(int(index), {})[name] = tensor
+        try:
+            for part, state in zip(self._parts, states, strict=True):
+                part.load_state_dict(part.state_dict() | {"state": state})
+        except (ValueError, KeyError, IndexError) as error:
+            raise TrainingError(f"optimizer state does not fit the model: {error}") from None

@@ -1,0 +1,80 @@
+"""Progress on held-out pairs: cross-entropy and greedy BLEU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sacrebleu
+import torch
+
+from model.decoding.greedy import greedy_search
+from model.decoding.hypothesis import SearchOptions
+from model.tensors import padded_ids
+from model.tokenizer import Tokenizer
+from model.training.loss import smoothed_cross_entropy
+from model.transformer import Transformer
+
+_ROWS = 50
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Pairs of one direction that are not trained on."""
+
+    name: str
+    target_language: str
+    sources: list[str]
+    references: list[str]
+
+
+@torch.inference_mode()
+def held_out_loss(model: Transformer, tokenizer: Tokenizer, held_out: HeldOut) -> float:
+    """Cross-entropy in nats per target token, without smoothing."""
+    total, count = 0.0, 0
+    config = model.config
+    for start in range(0, len(held_out.sources), _ROWS):
+        rows = slice(start, start + _ROWS)
+        source = _source_ids(model, tokenizer, held_out, rows)
+        targets = tokenizer.encode_batch(held_out.references[rows])
+        target = padded_ids(
+            [[*ids, tokenizer.eos_id][: config.max_length] for ids in targets],
+            config.pad_id,
+            model.device,
+        )
+        hidden, wanted = teacher_forced(model, source, target)
+        total += smoothed_cross_entropy(hidden, model.output, wanted, 0.0).cross_entropy.item()
+        count += len(wanted)
+    return total / count
+
+
+def greedy_bleu(model: Transformer, tokenizer: Tokenizer, held_out: HeldOut, pairs: int) -> float:
+    """BLEU of greedy translations of the first `pairs` sources."""
+    outputs: list[str] = []
+    for start in range(0, min(pairs, len(held_out.sources)), _ROWS):
+        rows = slice(start, min(start + _ROWS, pairs))
+        source = _source_ids(model, tokenizer, held_out, rows)
+        found = greedy_search(model, source, SearchOptions(beam_size=1))
+        outputs += [tokenizer.decode(best.ids) for best, *_ in found]
+    return float(sacrebleu.corpus_bleu(outputs, [held_out.references[: len(outputs)]]).score)
+
+
+def teacher_forced(
+    model: Transformer, source: torch.Tensor, target: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Source [B, S] and target [B, T] → hidden [N, D] and wanted ids [N] at the N real positions."""
+    config = model.config
+    start = target.new_full((len(target), 1), config.start_id)
+    hidden = model.decode(model.encode(source), torch.cat((start, target[:, :-1]), dim=1))
+    real = target != config.pad_id
+    return hidden[real], target[real]
+
+
+def _source_ids(
+    model: Transformer, tokenizer: Tokenizer, held_out: HeldOut, rows: slice
+) -> torch.Tensor:
+    prefix = tokenizer.language_id(held_out.target_language)
+    ids = tokenizer.encode_batch(held_out.sources[rows])
+    limit = model.config.max_length - 2
+    return padded_ids(
+        [[prefix, *row[:limit], tokenizer.eos_id] for row in ids], model.config.pad_id, model.device
+    )

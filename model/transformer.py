@@ -1,0 +1,114 @@
+"""Figure 1 whole: the one place that puts embeddings, encoder, decoder and output together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from model.attention import padding_mask
+from model.config import TransformerConfig
+from model.decoder import Decoder, DecoderCache
+from model.embedding import OutputProjection, PositionalEncoding, TokenEmbedding
+from model.encoder import Encoder
+
+
+class Memory(NamedTuple):
+    """The encoder's output: states [B, S, D] and mask [B, 1, 1, S], True at real tokens."""
+
+    states: Tensor
+    mask: Tensor
+
+
+@dataclass
+class AttentionRecord:
+    """Weights of every attention that ran with this record, one tensor [B, H, T, S] per layer."""
+
+    encoder: list[Tensor] = field(default_factory=list)
+    decoder: list[Tensor] = field(default_factory=list)
+    cross: list[Tensor] = field(default_factory=list)
+
+
+class Transformer(nn.Module):
+    """The encoder-decoder of Vaswani et al. 2017. Ids in, logits out; shapes in docs/architecture.md."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.source_embedding = TokenEmbedding(
+            config.source_vocab_size, config.d_model, config.pad_id
+        )
+        self.target_embedding = (
+            self.source_embedding
+            if config.share_embeddings
+            else TokenEmbedding(config.target_vocab_size, config.d_model, config.pad_id)
+        )
+        self.positions = PositionalEncoding(
+            config.max_length, config.d_model, config.position_layout, config.dropout
+        )
+        self.encoder = Encoder(config)
+        self.decoder = Decoder(config)
+        self.output = OutputProjection(config.target_vocab_size, config.d_model, config.output_bias)
+        if config.tie_output:
+            self.output.weight = self.target_embedding.weight
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Glorot-uniform matrices, zero biases, embeddings of variance 1 / d_model, zero padding row."""
+        for name, parameter in self.named_parameters():
+            if name.endswith("embedding.weight") or name == "output.weight":
+                nn.init.normal_(parameter, std=1 / math.sqrt(self.config.d_model))
+            elif parameter.dim() == 2:
+                nn.init.xavier_uniform_(parameter)
+            elif name.endswith("bias"):
+                nn.init.zeros_(parameter)
+        with torch.no_grad():
+            self.source_embedding.weight[self.config.pad_id] = 0
+            self.target_embedding.weight[self.config.pad_id] = 0
+
+    def encode(self, source_ids: Tensor, record: AttentionRecord | None = None) -> Memory:
+        """[B, S] right-padded ids → memory."""
+        mask = padding_mask(source_ids, self.config.pad_id)
+        x = self.positions(self.source_embedding(source_ids))
+        return Memory(self.encoder(x, mask, record and record.encoder), mask)
+
+    def decode(
+        self, memory: Memory, target_ids: Tensor, record: AttentionRecord | None = None
+    ) -> Tensor:
+        """Teacher forcing: target ids [B, T] beginning with start_id → hidden states [B, T, D]."""
+        x = self.positions(self.target_embedding(target_ids))
+        hidden: Tensor = self.decoder(
+            x, memory.states, memory.mask, record and record.decoder, record and record.cross
+        )
+        return hidden
+
+    def forward(self, source_ids: Tensor, target_ids: Tensor) -> Tensor:
+        """[B, S] and [B, T] → logits [B, T, V]; position t predicts target token t + 1."""
+        logits: Tensor = self.output(self.decode(self.encode(source_ids), target_ids))
+        return logits
+
+    def start(self, memory: Memory) -> DecoderCache:
+        """The decoder's cache before the first step, one row a sentence."""
+        return self.decoder.start(memory.states, memory.mask)
+
+    def step(self, ids: Tensor, cache: DecoderCache) -> Tensor:
+        """The latest token of every row [R] → logits for the next [R, V]. Extends `cache`."""
+        x = self.positions(self.target_embedding(ids[:, None]), first=cache.length)
+        logits: Tensor = self.output(self.decoder.step(x, cache)[:, 0])
+        return logits
+
+    def rebuild_positions(self) -> None:
+        """Compute again what no checkpoint holds, after `to_empty`."""
+        self.positions.rebuild()
+
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters are."""
+        return self.output.weight.device
+
+    def n_parameters(self) -> int:
+        """Trainable numbers, shared matrices counted once."""
+        return sum(parameter.numel() for parameter in self.parameters())
