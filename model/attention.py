@@ -51,6 +51,10 @@ class KeyValue(NamedTuple):
             torch.cat((self.keys, later.keys), dim=2), torch.cat((self.values, later.values), dim=2)
         )
 
+    def none(self) -> KeyValue:
+        """Of the same rows, no positions: what `append` begins with."""
+        return KeyValue(self.keys[:, :, :0], self.values[:, :, :0])
+
     def select(self, rows: Tensor) -> KeyValue:
         """The given rows of the batch, in that order."""
         return KeyValue(self.keys.index_select(0, rows), self.values.index_select(0, rows))
@@ -59,8 +63,8 @@ class KeyValue(NamedTuple):
 class MultiHeadAttention(nn.Module):
     """§3.2.2: Concat(head_1, …, head_h) W^O with head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V).
 
-    The h projections of the paper are held side by side in one matrix each. Like most
-    implementations and unlike the paper's formula, each projection has a bias.
+    The h projections of the paper are held side by side in one matrix each. Deviations, both as in
+    most implementations: each projection has a bias, and in training the weights are dropped out.
     """
 
     def __init__(self, d_model: int, n_heads: int, dropout: float) -> None:
@@ -93,9 +97,9 @@ class MultiHeadAttention(nn.Module):
     ) -> Tensor:
         """query [B, T, D] over `key_value` of S positions → [B, T, D].
 
-        `is_causal` masks later positions (T = S) without building the mask. With `record`, the
-        weights [B, H, T, S] are appended to it and the written-out form is used; without, the
-        fused operator, which never holds them.
+        `is_causal` stands for a mask of later positions (T = S) that need not be built. With
+        `record`, the weights [B, H, T, S] are appended to it and the written-out form is used,
+        without dropout; otherwise the fused operator, which never holds them.
         """
         q = self.project_query(query)
         keys, values = key_value
@@ -113,4 +117,5 @@ class MultiHeadAttention(nn.Module):
         return output
 
     def _split_heads(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+        heads: Tensor = x.unflatten(-1, (self.n_heads, -1))
+        return heads.transpose(1, 2)

@@ -1,4 +1,4 @@
-"""A checkpoint is a folder: config.json, model.safetensors, sentencepiece.model, CARD.md, training.json.
+"""A checkpoint is a folder: configuration, weights, vocabulary, card and training settings.
 
 Written whole or not at all, read strictly: every way in which a folder can be wrong is one
 `CheckpointError` that names the file and the reason. Nothing in it is ever unpickled.
@@ -9,11 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -22,12 +21,13 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from model.config import TransformerConfig, describe_validation
+from model.decoding.hypothesis import MAX_LENGTH_PENALTY
 from model.errors import CheckpointError, TokenizerError
 from model.tokenizer import Tokenizer
 from model.transformer import Transformer
 
-FORMAT = "attend"
-VERSION = 1
+FORMAT: Literal["attend"] = "attend"
+VERSION: Literal[1] = 1
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
@@ -39,14 +39,14 @@ TRAINING_FILE = "training.json"
 class CheckpointConfig(BaseModel):
     """config.json: what the folder holds and what it can translate. Unknown keys are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    format: str = FORMAT
-    version: int = VERSION
+    format: Literal["attend"] = FORMAT
+    version: Literal[1] = VERSION
     name: str = Field(min_length=1, description="what the API calls the model")
     directions: list[tuple[str, str]] = Field(min_length=1, description="source, target languages")
     beam_size: int = Field(4, ge=1, le=8, description="the search's default")
-    length_penalty: float = Field(0.6, ge=0)
+    length_penalty: float = Field(0.6, ge=0, le=MAX_LENGTH_PENALTY)
     transformer: TransformerConfig
 
     @model_validator(mode="after")
@@ -60,7 +60,7 @@ class CheckpointConfig(BaseModel):
 class Checkpoint:
     """A checkpoint folder's content, loaded.
 
-    digest  SHA-256 over configuration, weights and vocabulary: the same answers have the same digest
+    digest  SHA-256 over configuration, weights and vocabulary: one digest, one set of answers
     """
 
     folder: Path
@@ -81,36 +81,37 @@ def load_checkpoint(folder: Path, device: torch.device | None = None) -> Checkpo
     with torch.device("meta"):
         model = Transformer(config.transformer)
     _check_shapes(folder / WEIGHTS_FILE, model, weights)
-    model = model.to_empty(device="cpu")
-    model.load_state_dict(weights, strict=False)
-    model.rebuild_positions()
-    model = model.to(device or torch.device("cpu")).eval()
+    model.materialise(device or torch.device("cpu"))
+    model.load_state_dict(weights, strict=False)  # shared matrices are stored once
+    model.eval()
     return Checkpoint(folder, config, model, tokenizer, _digest(folder))
 
 
 def read_config(folder: Path) -> CheckpointConfig:
     """The configuration alone, without the weights. Raises `CheckpointError`."""
     path = folder / CONFIG_FILE
+    written = _read(path)
     try:
-        values = json.loads(_read(path))
+        values = json.loads(written)
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: not JSON: {error}") from None
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         hint = ""
         if isinstance(values, dict) and "model_type" in values:
-            hint = f" (a Hugging Face '{values['model_type']}' model?)"
+            hint = f" (a Hugging Face {values['model_type']!r} model?)"
         raise CheckpointError(f"{path}: not the configuration of an attend checkpoint{hint}")
-    if values.get("version") != VERSION:
+    version = values.get("version")
+    if version is True or version != VERSION:
         raise CheckpointError(
-            f"{path}: format version {values.get('version')!r}, this attend reads version {VERSION}"
+            f"{path}: format version {version!r}, this attend reads version {VERSION}"
         )
     try:
-        return CheckpointConfig.model_validate(values)
+        return CheckpointConfig.model_validate_json(written)
     except ValidationError as error:
         raise CheckpointError(f"{path}: {describe_validation(error)}") from None
 
 
-def save_checkpoint(
+def save_checkpoint(  # noqa: PLR0917  (the parts of the folder, in its order)
     folder: Path,
     config: CheckpointConfig,
     weights: Mapping[str, Tensor],
@@ -118,21 +119,42 @@ def save_checkpoint(
     card: str,
     training: Mapping[str, Any],
 ) -> None:
-    """Write a folder so that it appears whole or not at all; one that is there is replaced.
+    """Write a folder whole or not at all; a checkpoint that is there is replaced, at the very end.
 
     `weights` are a `Transformer`'s parameters by name, shared ones once, in any floating type.
+    Raises `CheckpointError` where something else than a checkpoint is in the way.
     """
+    folder = folder.resolve()
+    if folder.exists() and not _is_replaceable(folder):
+        raise CheckpointError(f"{folder}: exists and is not a checkpoint; not overwritten")
     partial = folder.with_name(f".{folder.name}.partial")
+    replaced = folder.with_name(f".{folder.name}.replaced")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    (partial / CONFIG_FILE).write_text(config.model_dump_json(indent=2) + "\n")
-    save_file(dict(weights), partial / WEIGHTS_FILE, metadata={"format": "pt"})
-    (partial / TOKENIZER_FILE).write_bytes(tokenizer.serialized)
-    (partial / CARD_FILE).write_text(card)
-    (partial / TRAINING_FILE).write_text(json.dumps(training, indent=2, ensure_ascii=False) + "\n")
+    try:
+        _write_text(partial / CONFIG_FILE, config.model_dump_json(indent=2))
+        save_file(dict(weights), partial / WEIGHTS_FILE, metadata={"format": "pt"})
+        # safetensors makes it the owner's alone; a server may well run as somebody else.
+        (partial / WEIGHTS_FILE).chmod((partial / CONFIG_FILE).stat().st_mode)
+        (partial / TOKENIZER_FILE).write_bytes(tokenizer.serialized)
+        _write_text(partial / CARD_FILE, card)
+        _write_text(partial / TRAINING_FILE, json.dumps(training, indent=2, ensure_ascii=False))
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    shutil.rmtree(replaced, ignore_errors=True)
     if folder.exists():
-        shutil.rmtree(folder)
+        folder.rename(replaced)
     partial.rename(folder)
+    shutil.rmtree(replaced, ignore_errors=True)
+
+
+def _is_replaceable(folder: Path) -> bool:
+    return folder.is_dir() and ((folder / CONFIG_FILE).is_file() or not any(folder.iterdir()))
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
 
 
 def _read(path: Path) -> bytes:
@@ -168,11 +190,12 @@ def _read_tokenizer(folder: Path, config: CheckpointConfig) -> Tokenizer:
 def _read_weights(path: Path) -> dict[str, Tensor]:
     try:
         with safe_open(path, framework="pt") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}
+            return {name: file.get_tensor(name) for name in list(file.keys())}
     except FileNotFoundError:
         raise CheckpointError(f"{path}: No such file or directory") from None
-    except (SafetensorError, OSError, struct.error) as error:
-        raise CheckpointError(f"{path}: damaged or not a safetensors file: {error}") from None
+    except (SafetensorError, OSError) as error:
+        reason = " ".join(str(error).split())
+        raise CheckpointError(f"{path}: damaged or not a safetensors file: {reason}") from None
 
 
 def _check_shapes(path: Path, model: Transformer, weights: Mapping[str, Tensor]) -> None:
@@ -191,7 +214,7 @@ def _check_shapes(path: Path, model: Transformer, weights: Mapping[str, Tensor])
         if not found.isfinite().all():
             raise CheckpointError(f"{path}: tensor '{name}' holds NaN or infinity")
     if unknown := sorted(weights.keys() - wanted.keys()):
-        raise CheckpointError(f"{path}: unknown tensor '{unknown[0]}'")
+        raise CheckpointError(f"{path}: unknown tensor {unknown[0]!r}")
 
 
 def _digest(folder: Path) -> str:

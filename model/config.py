@@ -47,7 +47,7 @@ class TransformerConfig(BaseModel):
         True, description="the output projection is the target embedding (§3.4)"
     )
     output_bias: bool = Field(False, description="add a bias to the logits")
-    pad_id: int = Field(0, ge=0, description="its embedding is zero and it is never attended to")
+    pad_id: int = Field(0, ge=0, description="fills sources on the right; never attended to")
     eos_id: int = Field(1, ge=0)
     start_id: int = Field(2, ge=0, description="what the decoder is fed first; may be pad_id")
 
@@ -76,7 +76,7 @@ class TransformerConfig(BaseModel):
 
     @classmethod
     def parse(cls, values: object, origin: str) -> Self:
-        """Build from untrusted data. Raises `ConfigError` with `origin` and the first faulty key."""
+        """Build from untrusted data. Raises `ConfigError` naming `origin` and the faulty keys."""
         try:
             return cls.model_validate(values)
         except ValidationError as error:
@@ -89,11 +89,10 @@ def describe_validation(error: ValidationError) -> str:
     for item in error.errors(include_url=False, include_context=False, include_input=False):
         key = ".".join(str(part) for part in item["loc"])
         if item["type"] == "extra_forbidden":
-            reasons.append(f"unknown key '{key}'")
-        elif key:
-            reasons.append(f"'{key}': {item['msg'].lower()}")
-        else:
-            reasons.append(item["msg"].removeprefix("Value error, "))
+            reasons.append(f"unknown key {key!r}")
+            continue
+        reason = item["msg"].removeprefix("Value error, ")
+        reasons.append(f"{key!r}: {reason[:1].lower()}{reason[1:]}" if key else reason)
     return "; ".join(reasons)
 
 

@@ -9,34 +9,42 @@ from torch import Tensor, nn
 from model.attention import KeyValue, MultiHeadAttention
 from model.config import TransformerConfig
 from model.feed_forward import FeedForward
+from model.layer_stack import LayerStack
 from model.sublayer import Sublayer, final_norm
 
 
 @dataclass
+class LayerCache:
+    """Keys and values of one layer: `past` grows by one position a step, `memory` stays."""
+
+    past: KeyValue
+    memory: KeyValue
+
+    def select(self, rows: Tensor) -> LayerCache:
+        """A cache of the given rows, in that order."""
+        return LayerCache(self.past.select(rows), self.memory.select(rows))
+
+
+@dataclass
 class DecoderCache:
-    """What decoding step t needs of steps 0 … t−1, for R rows (hypotheses).
+    """What decoding step t needs of steps 0 … t−1, for R rows (hypotheses); `length` is t."""
 
-    `self_attention[layer]` grows by one position a step; `cross_attention[layer]` is computed
-    once from the memory.
-    """
-
-    self_attention: list[KeyValue | None]
-    cross_attention: list[KeyValue]
+    layers: list[LayerCache]
     memory_mask: Tensor
     length: int = 0
 
     def select(self, rows: Tensor) -> DecoderCache:
         """A cache of the given rows, in that order; rows may repeat."""
         return DecoderCache(
-            self_attention=[kv and kv.select(rows) for kv in self.self_attention],
-            cross_attention=[kv.select(rows) for kv in self.cross_attention],
+            layers=[layer.select(rows) for layer in self.layers],
             memory_mask=self.memory_mask.index_select(0, rows),
             length=self.length,
         )
 
     def reorder(self, rows: Tensor) -> None:
         """Row i goes on from what was row rows[i], which must belong to the same sentence."""
-        self.self_attention = [kv and kv.select(rows) for kv in self.self_attention]
+        for layer in self.layers:
+            layer.past = layer.past.select(rows)
 
 
 class DecoderLayer(nn.Module):
@@ -61,7 +69,7 @@ class DecoderLayer(nn.Module):
         self_record: list[Tensor] | None,
         cross_record: list[Tensor] | None,
     ) -> Tensor:
-        """Whole targets: x [B, T, D] over the memory's keys and values [B, H, S, Dh] → [B, T, D]."""
+        """Whole targets: x [B, T, D] over keys and values of the memory → [B, T, D]."""
 
         def attend_self(x: Tensor) -> Tensor:
             key_value = self.self_attention.project_key_value(x)
@@ -72,22 +80,16 @@ class DecoderLayer(nn.Module):
         x = self.self_attention_sublayer(x, attend_self)
         return self._attend_memory(x, memory, memory_mask, cross_record)
 
-    def step(
-        self, x: Tensor, past: KeyValue | None, memory: KeyValue, memory_mask: Tensor
-    ) -> tuple[Tensor, KeyValue]:
-        """One position: x [R, 1, D] and the past keys and values → [R, 1, D], past with this position."""
-        present = past
+    def step(self, x: Tensor, cache: LayerCache, memory_mask: Tensor) -> Tensor:
+        """One position: x [R, 1, D] → [R, 1, D]. Extends `cache` by it."""
 
         def attend_self(x: Tensor) -> Tensor:
-            nonlocal present
-            key_value = self.self_attention.project_key_value(x)
-            present = key_value if past is None else past.append(key_value)
-            output: Tensor = self.self_attention(x, present)
+            cache.past = cache.past.append(self.self_attention.project_key_value(x))
+            output: Tensor = self.self_attention(x, cache.past)
             return output
 
         x = self.self_attention_sublayer(x, attend_self)
-        assert present is not None
-        return self._attend_memory(x, memory, memory_mask, None), present
+        return self._attend_memory(x, cache.memory, memory_mask, None)
 
     def _attend_memory(
         self, x: Tensor, memory: KeyValue, memory_mask: Tensor, record: list[Tensor] | None
@@ -106,7 +108,9 @@ class Decoder(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
+        self.layers: LayerStack[DecoderLayer] = LayerStack(
+            DecoderLayer(config) for _ in range(config.n_decoder_layers)
+        )
         self.norm = final_norm(config.d_model, config.norm_order)
 
     def forward(
@@ -126,20 +130,13 @@ class Decoder(nn.Module):
 
     def start(self, memory: Tensor, memory_mask: Tensor) -> DecoderCache:
         """The cache before the first step, with the memory's keys and values of every layer."""
-        return DecoderCache(
-            self_attention=[None] * len(self.layers),
-            cross_attention=[
-                layer.cross_attention.project_key_value(memory) for layer in self.layers
-            ],
-            memory_mask=memory_mask,
-        )
+        projected = [layer.cross_attention.project_key_value(memory) for layer in self.layers]
+        return DecoderCache([LayerCache(kv.none(), kv) for kv in projected], memory_mask)
 
     def step(self, x: Tensor, cache: DecoderCache) -> Tensor:
         """One position: x [R, 1, D] → [R, 1, D]. Extends `cache` by it."""
-        for index, layer in enumerate(self.layers):
-            x, cache.self_attention[index] = layer.step(
-                x, cache.self_attention[index], cache.cross_attention[index], cache.memory_mask
-            )
+        for layer, layer_cache in zip(self.layers, cache.layers, strict=True):
+            x = layer.step(x, layer_cache, cache.memory_mask)
         cache.length += 1
         output: Tensor = self.norm(x)
         return output

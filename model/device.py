@@ -19,4 +19,7 @@ def pick_device(name: str) -> torch.device:
         raise ConfigError(f"device '{name}' is not supported; use auto, cpu or cuda")
     if device.type == "cuda" and not torch.cuda.is_available():
         raise ConfigError(f"device '{name}': no usable GPU; use auto or cpu")
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        n_gpus = torch.cuda.device_count()
+        raise ConfigError(f"device '{name}': there are {n_gpus} GPUs, counted from 0")
     return device

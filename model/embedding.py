@@ -28,7 +28,11 @@ def sinusoidal_positions(length: int, d_model: int, layout: PositionLayout) -> T
 
 
 class TokenEmbedding(nn.Module):
-    """§3.4: a learned row per token, multiplied by √d_model. The padding row is zero and stays so."""
+    """§3.4: a learned row per token, multiplied by √d_model.
+
+    The padding row begins as zero and gets no gradient here; for an output projection that is tied
+    to it see `Transformer.clear_padding_gradient`.
+    """
 
     def __init__(self, vocab_size: int, d_model: int, pad_id: int) -> None:
         super().__init__()
@@ -56,8 +60,14 @@ class PositionalEncoding(nn.Module):
         self.register_buffer("table", sinusoidal_positions(*self._shape), persistent=False)
 
     def forward(self, x: Tensor, first: int = 0) -> Tensor:
-        """[B, T, D] at positions first … first + T − 1 → [B, T, D]."""
-        output: Tensor = self.dropout(x + self.table[first : first + x.shape[1]])
+        """[B, T, D] at positions first … first + T − 1 → [B, T, D].
+
+        Raises `ValueError` beyond `max_length`, where a slice would quietly be too short.
+        """
+        end = first + x.shape[1]
+        if end > len(self.table):
+            raise ValueError(f"{end} tokens are more than max_length {len(self.table)}")
+        output: Tensor = self.dropout(x + self.table[first:end])
         return output
 
     def rebuild(self) -> None:

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from model.attention import MultiHeadAttention
 from model.config import TransformerConfig
 from model.feed_forward import FeedForward
+from model.layer_stack import LayerStack
 from model.sublayer import Sublayer, final_norm
 
 
@@ -40,11 +41,13 @@ class Encoder(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
+        self.layers: LayerStack[EncoderLayer] = LayerStack(
+            EncoderLayer(config) for _ in range(config.n_encoder_layers)
+        )
         self.norm = final_norm(config.d_model, config.norm_order)
 
     def forward(self, x: Tensor, mask: Tensor, record: list[Tensor] | None = None) -> Tensor:
-        """[B, S, D], mask [B, 1, 1, S] → memory [B, S, D]; see `MultiHeadAttention` for `record`."""
+        """[B, S, D], mask [B, 1, 1, S] → memory [B, S, D]; `record` as in `MultiHeadAttention`."""
         for layer in self.layers:
             x = layer(x, mask, record)
         output: Tensor = self.norm(x)

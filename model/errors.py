@@ -6,6 +6,7 @@
     ├── TokenizerError     a SentencePiece model that cannot be read or lacks the special tokens
     ├── DataError          a corpus file that is missing or malformed
     ├── LanguageError      a language the checkpoint does not speak
+    ├── InputError         a text that cannot be read: too long for the model, or not UTF-8
     └── TrainingError      a run that cannot start, resume or go on (NaN loss, changed recipe)
 
 Every message is one line that names the file or field and says what would be right.
@@ -34,6 +35,10 @@ class DataError(ModelError):
 
 class LanguageError(ModelError):
     """A language the checkpoint does not speak."""
+
+
+class InputError(ModelError):
+    """A text that cannot be read: too long for the model, or not UTF-8."""
 
 
 class TrainingError(ModelError):

@@ -10,7 +10,7 @@ from model.config import NormOrder
 
 
 class Sublayer(nn.Module):
-    """LayerNorm(x + Dropout(f(x))) as in the paper, or x + Dropout(f(LayerNorm(x))) for pre-norm."""
+    """LayerNorm(x + Dropout(f(x))) as in the paper; pre-norm: x + Dropout(f(LayerNorm(x)))."""
 
     def __init__(self, d_model: int, norm_order: NormOrder, dropout: float) -> None:
         super().__init__()
@@ -20,12 +20,14 @@ class Sublayer(nn.Module):
 
     def forward(self, x: Tensor, function: Callable[[Tensor], Tensor]) -> Tensor:
         """x [B, T, D] → [B, T, D]; `function` is the sub-layer proper."""
+        output: Tensor
         if self.pre_norm:
-            return x + self.dropout(function(self.norm(x)))
-        output: Tensor = self.norm(x + self.dropout(function(x)))
+            output = x + self.dropout(function(self.norm(x)))
+        else:
+            output = self.norm(x + self.dropout(function(x)))
         return output
 
 
 def final_norm(d_model: int, norm_order: NormOrder) -> nn.Module:
-    """Pre-norm leaves the last residual sum unnormalised, so its stack ends in one more LayerNorm."""
+    """A last LayerNorm for a pre-norm stack, whose residual sum nothing else normalises."""
     return nn.LayerNorm(d_model) if norm_order == "pre" else nn.Identity()

@@ -17,7 +17,7 @@ _LANGUAGE_PREFIX, _LANGUAGE_SUFFIX = "<2", ">"
 
 
 def language_token(language: str) -> str:
-    """The control symbol that asks for a target language, `<2fr>` for `fr` (Johnson et al. 2017)."""
+    """The control symbol that asks for a target language: `<2fr>` (Johnson et al. 2017)."""
     return f"{_LANGUAGE_PREFIX}{language}{_LANGUAGE_SUFFIX}"
 
 
@@ -25,8 +25,9 @@ def language_token(language: str) -> str:
 class Token:
     """A piece and its place: code points start … end of the string as it was given.
 
-    Control symbols stand for no text and have an empty span. Pieces made from one character, such
-    as the UTF-8 bytes of one that is not in the vocabulary, share that character's span.
+    Control symbols, and a `▁` that SentencePiece puts before the first word, stand for no text and
+    have an empty span. Pieces that share a character have it in both their spans: the UTF-8 bytes
+    of one that is not in the vocabulary, or the letters of a ligature.
     """
 
     id: int
@@ -105,17 +106,14 @@ class Tokenizer:
         """
         encodable = _SURROGATE.sub("\ufffd", text)
         mapping = self._processor.encode(encodable, return_type="offset_mapping")
+        spans = self._byte_spans(encodable)
         tokens: list[Token] = []
-        # From the back: where one character became several pieces (its bytes, or "…" three dots),
-        # SentencePiece gives its span to the last of them only.
-        for token_id, piece, span in zip(
-            *(reversed(mapping[key]) for key in ("ids", "pieces", "offsets")), strict=True
-        ):
-            start, end = span
-            if start == end and tokens and piece != _WORD_START:
-                start, end = tokens[-1].start, tokens[-1].end
-            tokens.append(Token(token_id, piece, start, end))
-        tokens.reverse()
+        first = 0
+        for token_id, piece in zip(mapping["ids"], mapping["pieces"], strict=True):
+            n_bytes = 1 if self._processor.is_byte(token_id) else len(piece.encode())
+            covered = spans[first : first + n_bytes]
+            tokens.append(Token(token_id, piece, covered[0][0], covered[-1][1]))
+            first += n_bytes
         return tokens
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
@@ -128,10 +126,45 @@ class Tokenizer:
         text: str = self._processor.decode(list(ids))
         return text
 
+    def decode_target(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
+        """The text of what the decoder produced, and its pieces with their places in that text.
+
+        A control symbol has an empty span; the bytes of one character share its span.
+        """
+        mapping = self._processor.decode(list(ids), return_type="offset_mapping")
+        tokens: list[Token] = []
+        # From the back, since SentencePiece gives a character's span to the last of its bytes.
+        for token_id, span in zip(reversed(ids), reversed(mapping["offsets"]), strict=True):
+            start, end = span
+            if start == end and tokens and self._processor.is_byte(token_id):
+                start, end = tokens[-1].start, tokens[-1].end
+            tokens.append(Token(token_id, self.piece(token_id), start, end))
+        tokens.reverse()
+        return mapping["text"], tokens
+
     def piece(self, token_id: int) -> str:
         """The piece of an id, `▁` marking a word's start."""
         piece: str = self._processor.id_to_piece(token_id)
         return piece
+
+    def _byte_spans(self, text: str) -> list[tuple[int, int]]:
+        """Which code points of `text` each UTF-8 byte of its normalised form comes from.
+
+        SentencePiece's own offsets of pieces leave all but the last of those that one character
+        became (the bytes of an emoji, the dots of "…") with an empty span; these do not.
+        """
+        normalised, starts = self._processor.normalize(text, with_offsets=True)
+        spans: list[tuple[int, int]] = []
+        end = after = starts[-1]
+        for character, start in zip(reversed(normalised), reversed(starts[:-1]), strict=True):
+            if start != after:
+                end, after = after, start
+            spans += [(start, end)] * len(character.encode())
+        spans.reverse()
+        if normalised.startswith(_WORD_START) and starts[0] == starts[1]:  # added, not typed
+            width = len(_WORD_START.encode())
+            spans[:width] = [(starts[0], starts[0])] * width
+        return spans
 
     def _control(self, token_id: int, position: int) -> Token:
         return Token(token_id, self.piece(token_id), position, position)

@@ -33,7 +33,7 @@ class AttentionRecord:
 
 
 class Transformer(nn.Module):
-    """The encoder-decoder of Vaswani et al. 2017. Ids in, logits out; shapes in docs/architecture.md."""
+    """The encoder-decoder of Vaswani et al. 2017: ids in, logits out."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -52,12 +52,11 @@ class Transformer(nn.Module):
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
         self.output = OutputProjection(config.target_vocab_size, config.d_model, config.output_bias)
-        if config.tie_output:
-            self.output.weight = self.target_embedding.weight
+        self._tie_output()
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Glorot-uniform matrices, zero biases, embeddings of variance 1 / d_model, zero padding row."""
+        """Draw anew: Glorot-uniform matrices, embeddings of variance 1 / d_model, zero biases."""
         for name, parameter in self.named_parameters():
             if name.endswith("embedding.weight") or name == "output.weight":
                 nn.init.normal_(parameter, std=1 / math.sqrt(self.config.d_model))
@@ -100,8 +99,22 @@ class Transformer(nn.Module):
         logits: Tensor = self.output(self.decoder.step(x, cache)[:, 0])
         return logits
 
-    def rebuild_positions(self) -> None:
-        """Compute again what no checkpoint holds, after `to_empty`."""
+    def clear_padding_gradient(self) -> None:
+        """Keep the padding row zero in training, which a tied output projection would move.
+
+        The decoder may start with it, and other engines (Marian's) take it to be zero.
+        """
+        for embedding in {self.source_embedding, self.target_embedding}:
+            if embedding.weight.grad is not None:
+                embedding.weight.grad[self.config.pad_id] = 0
+
+    def materialise(self, device: torch.device) -> None:
+        """Give a model that was made on the meta device memory, for weights to be loaded into.
+
+        `to_empty` alone would untie shared matrices and leave the position table unfilled.
+        """
+        self.to_empty(device=device)
+        self._tie_output()
         self.positions.rebuild()
 
     @property
@@ -112,3 +125,7 @@ class Transformer(nn.Module):
     def n_parameters(self) -> int:
         """Trainable numbers, shared matrices counted once."""
         return sum(parameter.numel() for parameter in self.parameters())
+
+    def _tie_output(self) -> None:
+        if self.config.tie_output:
+            self.output.weight = self.target_embedding.weight

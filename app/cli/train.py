@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Collection
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import click
 import torch
@@ -13,47 +14,58 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from app.cli.training_display import TrainingDisplay
+from model.config import TransformerConfig
 from model.device import pick_device
-from model.training.config import TrainingConfig, read_recipe
+from model.errors import ConfigError
+from model.training.config import FROM_VOCABULARY, TrainingConfig, read_recipe
 from model.training.finish import write_checkpoint
+from model.training.log import LOG_FILE, read_log
 from model.training.memory import keep_freed_memory
-from model.training.run import LOG_FILE, open_run
+from model.training.run import open_run
 from model.training.trainer import Trainer
 
+_EPILOG = (
+    "Example: attend train recipes/en-fr.toml --corpora corpora --run runs/en-fr "
+    "--schedule-steps 50000"
+)
 
-def _hyperparameters(model: type[BaseModel], path: tuple[str, ...] = ()) -> list[click.Option]:
+
+def _hyperparameters(
+    model: type[BaseModel], path: tuple[str, ...] = (), without: Collection[str] = ()
+) -> list[click.Option]:
     """A flag for every single-valued field of a recipe, `--schedule-peak` for `[schedule] peak`."""
     options: list[click.Option] = []
     for name, field in model.model_fields.items():
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             options += _hyperparameters(kind, (*path, name))
-        elif _is_single(field):
+        elif name not in without and (value_type := _value_type(field)):
             flag = "--" + "-".join((*path, name)).replace("_", "-")
-            options.append(
-                click.Option([flag, "__".join((*path, name))], help=_help(field), metavar="VALUE")
-            )
+            variable = "__".join((*path, name))
+            default = "the preset's" if path == ("model",) else field.default
+            help_text = f"{field.description or ''} [default: {default}]".strip()
+            options.append(click.Option([flag, variable], type=value_type, help=help_text))
     return options
 
 
-def _is_single(field: FieldInfo) -> bool:
-    return field.annotation in (int, float, str) or "Literal" in str(field.annotation)
-
-
-def _help(field: FieldInfo) -> str:
-    default = "" if field.is_required() else f" [paper's or default: {field.default}]"
-    return f"{field.description or ''}{default}".strip()
+def _value_type(field: FieldInfo) -> click.ParamType[Any] | None:
+    """What click is to read for a field; None for lists and tables, which only a file can hold."""
+    if get_origin(field.annotation) is Literal:
+        return click.Choice(get_args(field.annotation))
+    kinds: dict[object, click.ParamType[Any]] = {
+        bool: click.BOOL, int: click.INT, float: click.FLOAT, str: click.STRING,
+    }  # fmt: skip
+    return kinds.get(field.annotation)
 
 
 def _with_hyperparameters(command: click.Command) -> click.Command:
     command.params += _hyperparameters(TrainingConfig)
+    command.params += _hyperparameters(TransformerConfig, ("model",), FROM_VOCABULARY)
     return command
 
 
 @_with_hyperparameters
-@click.command(
-    epilog="Example: attend train recipes/en-fr.toml --corpora corpora --run runs/en-fr --schedule-steps 50000"
-)
+@click.command(epilog=_EPILOG)
 @click.argument("recipe", type=click.Path(path_type=Path))
 @click.option(
     "--corpora", type=click.Path(path_type=Path), default=Path("corpora"), show_default=True,
@@ -65,7 +77,9 @@ def _with_hyperparameters(command: click.Command) -> click.Command:
 )  # fmt: skip
 @click.option("--resume", is_flag=True, help="Go on with the run in that folder, exactly.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, …")
-@click.option("--threads", type=int, default=None, help="CPU threads [default: all cores].")
+@click.option(
+    "--threads", type=click.IntRange(1), default=None, help="CPU threads [default: all cores]."
+)
 @click.option(
     "--workers", type=click.IntRange(0), default=0, show_default=True,
     help="Processes that prepare batches ahead; a GPU wants several.",
@@ -74,7 +88,16 @@ def _with_hyperparameters(command: click.Command) -> click.Command:
     "--checkpoint", type=click.Path(path_type=Path), default=None,
     help="Where the finished checkpoint goes [default: RUN/checkpoint].",
 )  # fmt: skip
+@click.option(
+    "--finish", is_flag=True,
+    help="Train no further: write the checkpoint of what the run has saved.",
+)  # fmt: skip
+@click.option(
+    "--plot", type=click.Path(path_type=Path), default=None, metavar="FILE",
+    help="Train no further: draw the run's log into a .png, .svg or .pdf file.",
+)  # fmt: skip
 def train(
+    *,
     recipe: Path,
     corpora: Path,
     run: Path | None,
@@ -83,47 +106,71 @@ def train(
     threads: int | None,
     workers: int,
     checkpoint: Path | None,
-    **overrides: str | None,
+    finish: bool,
+    plot: Path | None,
+    **overrides: str | float | None,
 ) -> None:
-    """Train a Transformer by RECIPE, a TOML file; every hyperparameter is also a flag.
+    """Train a Transformer by RECIPE, a TOML file.
 
-    Ctrl-C saves and stops; --resume goes on. The last step writes the averaged checkpoint.
+    Ctrl-C saves and stops; --resume goes on. The last step writes the averaged checkpoint. Every
+    hyperparameter is also a flag, which wins over the recipe; defaults are for what neither says.
     """
-    keep_freed_memory()
-    if threads:
-        torch.set_num_threads(threads)
-    values = read_recipe(recipe)
-    for path, value in overrides.items():
-        if value is not None:
-            _set(values, path.split("__"), value)
-    config = TrainingConfig.parse(values, str(recipe))
+    config = _read(recipe, overrides)
     run = run or Path("runs") / recipe.stem
-    with TrainingDisplay(run / LOG_FILE, config.schedule.steps) as display:
-        trainer = open_run(
-            config, run, corpora, display, pick_device(device), resume=resume, workers=workers
-        )
-        display.begin(trainer.counters, trainer.model.n_parameters())
-        _save_on_interrupt(trainer)
-        trainer.train()
-    if trainer.stop_requested:
-        click.echo(f"stopped at step {trainer.counters.step}; --resume goes on", err=True)
-        return
-    folder = write_checkpoint(
-        trainer, name=recipe.stem, destination=checkpoint or run / "checkpoint"
-    )
-    click.echo(f"wrote {folder}")
+    checkpoint = checkpoint or run / "checkpoint"
+    if plot:
+        _plot(run, recipe.stem, plot)
+    if not (plot or finish):
+        keep_freed_memory()
+        if threads:
+            torch.set_num_threads(threads)
+        click.echo(f"reading {corpora}", err=True)
+        with TrainingDisplay(run / LOG_FILE, config.schedule.steps) as display:
+            trainer = open_run(
+                config, run, corpora, display, pick_device(device), resume=resume, workers=workers
+            )
+            display.begin(trainer.counters, trainer.model.n_parameters())
+            _save_on_interrupt(trainer)
+            trainer.train()
+        if not trainer.is_finished:
+            step = trainer.counters.step
+            click.echo(f"stopped and saved at step {step}; --resume goes on", err=True)
+            return
+    if not plot or finish:
+        write_checkpoint(run, config, recipe.stem, checkpoint)
+        click.echo(f"wrote {checkpoint}")
 
 
-def _set(values: dict[str, Any], path: list[str], value: str) -> None:
+def _plot(run: Path, title: str, destination: Path) -> None:
+    try:
+        from app.cli.training_plot import draw_log
+    except ImportError:
+        raise click.ClickException("--plot needs matplotlib: pip install 'attend[plot]'") from None
+    draw_log(read_log(run / LOG_FILE), title, destination)
+    click.echo(f"wrote {destination}")
+
+
+def _read(recipe: Path, overrides: dict[str, str | float | None]) -> TrainingConfig:
+    """The recipe with the flags that were given put over it. Raises `ConfigError`."""
+    values = read_recipe(recipe)
+    given = {name: value for name, value in overrides.items() if value is not None}
+    for name, value in given.items():
+        _set(values, name.split("__"), value, recipe)
+    return TrainingConfig.parse(values, f"{recipe} with flags" if given else str(recipe))
+
+
+def _set(values: dict[str, Any], path: list[str], value: str | float, recipe: Path) -> None:
     for key in path[:-1]:
         values = values.setdefault(key, {})
+        if not isinstance(values, dict):
+            raise ConfigError(f"{recipe}: '{key}': expected a table")
     values[path[-1]] = value
 
 
 def _save_on_interrupt(trainer: Trainer) -> None:
     """First Ctrl-C or SIGTERM: finish the step, save, stop. Second: the usual."""
 
-    def request_stop(number: int, frame: FrameType | None) -> None:
+    def request_stop(number: int, _frame: FrameType | None) -> None:
         trainer.stop_requested = True
         signal.signal(number, signal.default_int_handler)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -11,10 +11,11 @@ from typing import IO, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from model.training.log import write_figures
 from model.training.state import Counters
 
 _LOG_EVERY = 50
-"""Steps that one log line averages over."""
+"""A log line is a mean over the steps since the last one, and stands at a multiple of this."""
 
 
 class TrainingDisplay:
@@ -27,8 +28,9 @@ class TrainingDisplay:
         self._progress = Progress(
             TextColumn("step {task.completed:,}/{task.total:,}"),
             BarColumn(),
-            TextColumn("loss {task.fields[loss]:.3f}  {task.fields[speed]:,.0f} tokens/s"),
-            TimeRemainingColumn(elapsed_when_finished=True),
+            TextColumn("{task.fields[figures]}"),
+            TimeRemainingColumn(),
+            TextColumn("left"),
             console=self._console,
             disable=not self._console.is_terminal,
         )
@@ -54,12 +56,12 @@ class TrainingDisplay:
     def begin(self, counters: Counters, n_parameters: int) -> None:
         """Open the log and show the bar, from where the run stands."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._log = self._path.open("a", encoding="utf-8")
+        self._log = self._path.open("a", encoding="utf-8", buffering=1)  # whole lines
         self._last = counters
         self._console.print(f"{n_parameters:,} parameters, from step {counters.step:,}")
         self._progress.start()
         self._task = self._progress.add_task(
-            "", total=self._steps, completed=counters.step, loss=float("nan"), speed=0.0
+            "", total=self._steps, completed=counters.step, figures="…"
         )
 
     def on_step(self, figures: dict[str, float]) -> None:
@@ -70,7 +72,7 @@ class TrainingDisplay:
         step, tokens, seconds = int(figures["step"]), int(figures["tokens"]), figures["seconds"]
         if self._task is not None:
             self._progress.update(self._task, completed=step)
-        if self._count < _LOG_EVERY and step != self._steps:
+        if step % _LOG_EVERY and step != self._steps:
             return
         means = {name: total / self._count for name, total in self._sums.items()}
         speed = (tokens - self._last.tokens) / max(1e-9, seconds - self._last.seconds)
@@ -78,14 +80,12 @@ class TrainingDisplay:
         self._sums.clear()
         self._count = 0
         self._write(figures | means | {"tokens_per_second": speed})
+        shown = f"loss {means['loss']:.3f}  {speed:,.0f} tokens/s"
         if self._task is not None:
-            self._progress.update(self._task, loss=means["cross_entropy"], speed=speed)
+            self._progress.update(self._task, figures=shown)
         if not self._console.is_terminal:
-            left = (self._steps - step) * seconds / step
-            self._console.print(
-                f"step {step}/{self._steps}  loss {means['cross_entropy']:.3f}  "
-                f"{speed:,.0f} tokens/s  {left / 60:.0f} min left"
-            )
+            left = timedelta(seconds=round((self._steps - step) * seconds / step))
+            self._console.print(f"step {step:,}/{self._steps:,}  {shown}  {left} left")
 
     def on_validation(self, figures: dict[str, float]) -> None:
         """Write the measurement and print it above the bar."""
@@ -99,11 +99,6 @@ class TrainingDisplay:
         )
         self._console.print(f"step {figures['step']:.0f}: {shown}", highlight=False)
 
-    def on_save(self, step: int) -> None:
-        """Make sure that the log on disk is as far as the state."""
-        if self._log:
-            self._log.flush()
-
     def _write(self, figures: Mapping[str, float]) -> None:
         if self._log:
-            self._log.write(json.dumps(figures) + "\n")
+            write_figures(self._log, figures)

@@ -1,1 +1,1 @@
-"""Search for the target sequence: pure functions over tensors, the reference every engine is held to."""
+"""Search for the target sequence: the reference that every engine is held to."""

@@ -20,7 +20,12 @@ import torch
 from torch import Tensor
 
 from model.decoding.greedy import greedy_search
-from model.decoding.hypothesis import Hypothesis, SearchOptions, finished_hypothesis
+from model.decoding.hypothesis import (
+    Hypothesis,
+    SearchOptions,
+    finished_hypothesis,
+    length_normalisation,
+)
 from model.decoding.limits import token_limits
 from model.transformer import Transformer
 
@@ -72,7 +77,9 @@ def beam_search(
     live_log_probs = live_scores.new_empty(n_sentences, beam, 0)
     pool = _Pool(torch.full_like(live_scores, -torch.inf), live_ids, live_log_probs)
     latest = source_ids.new_full((n_sentences * beam,), config.start_id)
-    highest_normalisation = ((5 + limits) / 6) ** options.length_penalty
+    highest_normalisation = live_scores.new_tensor(
+        [length_normalisation(limit, options.length_penalty) for limit in limits.tolist()]
+    )
     running = torch.ones(n_sentences, dtype=torch.bool, device=device)
 
     for length in range(1, int(limits.max()) + 1):
@@ -91,7 +98,7 @@ def beam_search(
         finishes = ends & running[:, None]
         finishes[:, beam:] = False
         pool.grow(config.pad_id)
-        normalisation = ((5 + length) / 6) ** options.length_penalty
+        normalisation = length_normalisation(length, options.length_penalty)
         pool.add((top_scores / normalisation).masked_fill(~finishes, -torch.inf), ids, history)
 
         live_scores, chosen = top_scores.masked_fill(ends, -torch.inf).topk(beam, dim=1)
@@ -115,7 +122,7 @@ def _gather_rows(x: Tensor, index: Tensor) -> Tensor:
 
 
 def _behind_finished(live_scores: Tensor, capped: Tensor) -> Tensor:
-    """Pool scores [B, K] that rank hypotheses cut at the limit in their order, after any finished."""
+    """Pool scores [B, K] that rank hypotheses cut at the limit as they are, behind any finished."""
     rank = torch.arange(1, live_scores.shape[1] + 1, device=live_scores.device)
     usable = capped[:, None] & live_scores.isfinite()
     return torch.where(usable, -1e30 * rank, -torch.inf)
@@ -128,10 +135,12 @@ def _answers(
     sentences = zip(
         pool.ids.tolist(), pool.log_probs.tolist(), limits.tolist(), n_found, strict=True
     )
-    return [
+    found = (
         [
-            finished_hypothesis(ids[k][:limit], log_probs[k][:limit], eos_id, options)
-            for k in range(n)
+            finished_hypothesis(row[:limit], row_log_probs[:limit], eos_id, options)
+            for row, row_log_probs in zip(ids[:n], log_probs[:n], strict=True)
         ]
         for ids, log_probs, limit, n in sentences
-    ]
+    )
+    # The scores, summed anew in float64, may settle a float32 tie the other way.
+    return [sorted(best, key=lambda one: (one.capped, -one.score)) for best in found]

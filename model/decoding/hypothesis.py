@@ -6,6 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+MAX_LENGTH_PENALTY = 10.0
+"""Far beyond use (0 … 1); more would overflow float32 at the longest lengths."""
+
 
 @dataclass(frozen=True)
 class SearchOptions:
@@ -13,7 +16,7 @@ class SearchOptions:
 
     beam_size          K; 1 is greedy search
     n_best             hypotheses to return, 1 … beam_size
-    length_penalty     α of Wu et al. 2016, equation 14; 0 ranks by plain log-probability
+    length_penalty     α of Wu et al. 2016, equation 14, at most 10; 0 ranks by log-probability
     max_target_tokens  cap, counting the end-of-sentence token; None is source tokens + 50
     """
 
@@ -27,8 +30,10 @@ class SearchOptions:
             raise ValueError(f"beam_size must be at least 1, not {self.beam_size}")
         if not 1 <= self.n_best <= self.beam_size:
             raise ValueError(f"n_best must be 1 … beam_size, not {self.n_best}")
-        if not (math.isfinite(self.length_penalty) and self.length_penalty >= 0):
-            raise ValueError(f"length_penalty must be a number ≥ 0, not {self.length_penalty}")
+        if not 0 <= self.length_penalty <= MAX_LENGTH_PENALTY:  # NaN fails too
+            raise ValueError(
+                f"length_penalty must be 0 … {MAX_LENGTH_PENALTY:g}, not {self.length_penalty}"
+            )
         if self.max_target_tokens is not None and self.max_target_tokens < 1:
             raise ValueError(f"max_target_tokens must be at least 1, not {self.max_target_tokens}")
 
@@ -57,7 +62,7 @@ def length_normalisation(length: int, alpha: float) -> float:
 def finished_hypothesis(
     ids: Sequence[int], log_probs: Sequence[float], eos_id: int, options: SearchOptions
 ) -> Hypothesis:
-    """A hypothesis from the tokens of one row, which end at the first end-of-sentence token, if any."""
+    """A hypothesis from one row, of which the first end-of-sentence token, if any, is the end."""
     capped = eos_id not in ids
     n_scored = len(ids) if capped else ids.index(eos_id) + 1
     kept = tuple(log_probs[:n_scored])

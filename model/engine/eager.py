@@ -70,7 +70,7 @@ class EagerEngine:
         model = self._model
         record = AttentionRecord()
         source = torch.tensor([list(source_ids)], device=model.device)
-        memory = model.encode(source, record)
+        memory = model.encode(source, record if kind == "encoder" else None)
         if kind != "encoder":
             fed = [model.config.start_id, *target_ids[:-1]]
             model.decode(memory, torch.tensor([fed], device=model.device), record)

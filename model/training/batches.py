@@ -9,10 +9,13 @@ made ahead in other processes.
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
+import signal
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
@@ -20,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from model.errors import DataError, TrainingError
 from model.tokenizer import Tokenizer
 from model.training.noise import NoiseConfig, Pair, join_pairs
 
@@ -31,6 +35,9 @@ class Position(NamedTuple):
 
     chunk: int
     batch: int
+
+
+START = Position(0, 0)
 
 
 class Batch(NamedTuple):
@@ -68,15 +75,19 @@ class BatchStream:
     max_length: int
 
     def chunk(self, number: int) -> list[Batch]:
-        """The batches of one chunk, in training order."""
+        """The batches of one chunk, in training order. Raises `DataError` if no pair is fit."""
         random = Random(f"{self.seed} {number}")
         examples: list[tuple[list[int], list[int]]] = []
         for index, corpus in enumerate(self.corpora):
             examples += self._examples(corpus, self._draw(index, number), random)
+        if not examples:
+            raise DataError(
+                f"none of {self.chunk_pairs} pairs fits into max_length {self.max_length} tokens"
+            )
         return self._bucket(examples, random)
 
-    def batches(self, start: Position, workers: int = 0) -> Iterator[tuple[Batch, Position]]:
-        """Every batch from `start` on with the position after it, without end.
+    def batches(self, start: Position, workers: int = 0) -> Generator[tuple[Batch, Position]]:
+        """Every batch from `start` on with the position after it, without end. Close it to stop.
 
         With `workers`, chunks are prepared ahead by that many processes.
         """
@@ -106,11 +117,15 @@ class BatchStream:
                         ahead += 1
                     yield number, pending.popleft().result()
                     number += 1
+            except BrokenProcessPool:
+                raise TrainingError(
+                    "a process that prepares batches died; out of memory?"
+                ) from None
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
 
     def _draw(self, index: int, number: int) -> list[tuple[str, str]]:
-        """The pairs of one corpus that belong to a chunk: its next stretch of the shuffled passes."""
+        """The pairs of one corpus in a chunk: the next stretch of its shuffled passes."""
         corpus = self.corpora[index]
         total = sum(other.weight for other in self.corpora)
         count = max(1, round(self.chunk_pairs * corpus.weight / total))
@@ -137,7 +152,7 @@ class BatchStream:
             direction = random.choice(choices)
             group = [(first, second)]
             if random.random() < self.noise.join:
-                group += [pair for pair, _ in zip(pairs, range(random.randint(1, 3)), strict=False)]
+                group += itertools.islice(pairs, random.randint(1, 3))
             oriented = [
                 Pair(*pair) if direction == forward else Pair(*pair[::-1]) for pair in group
             ]
@@ -186,14 +201,16 @@ class BatchStream:
         return padded
 
 
-_stream: BatchStream | None = None
+_shared: list[BatchStream] = []
+"""In a worker, the one stream that it makes chunks of: set by forking, never sent."""
 
 
 def _share(stream: BatchStream) -> None:
-    global _stream
-    _stream = stream
+    # A Ctrl-C reaches every process of the terminal; only the trainer is to act on it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    _shared.append(stream)
 
 
 def _shared_chunk(number: int) -> list[Batch]:
-    assert _stream is not None
-    return _stream.chunk(number)
+    return _shared[0].chunk(number)

@@ -11,7 +11,7 @@ def model_card(name: str, config: TrainingConfig, counters: Counters, n_paramete
     directions = ", ".join(
         f"{source} → {target}" for source, target in sorted(config.all_directions)
     )
-    credits = "\n".join(
+    credit_lines = "\n".join(
         f"- **{corpus.name}**: {corpus.credit or 'no credit given'}. "
         f"Origin: {corpus.origin or 'not stated'}. Licence: {corpus.licence or 'not stated'}."
         for corpus in config.corpora
@@ -26,5 +26,5 @@ training.json.
 
 ## Trained on
 
-{credits}
+{credit_lines}
 """

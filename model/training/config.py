@@ -12,13 +12,20 @@ from model.config import PRESETS, TransformerConfig, describe_validation
 from model.errors import ConfigError
 from model.training.noise import NoiseConfig
 
-_FROZEN = ConfigDict(frozen=True, extra="forbid")
+FROM_VOCABULARY = frozenset(
+    {"source_vocab_size", "target_vocab_size", "pad_id", "eos_id", "start_id"}
+)
+"""Fields of `TransformerConfig` that a recipe leaves to the vocabulary it learns."""
 
 
-class CorpusConfig(BaseModel):
+class _Table(BaseModel):
+    """A table of a recipe: immutable, unknown keys refused, numbers finite."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class CorpusConfig(_Table):
     """One parallel corpus: files, share, and where anyone gets it under which licence."""
-
-    model_config = _FROZEN
 
     name: str
     files: list[Path] = Field(
@@ -31,35 +38,31 @@ class CorpusConfig(BaseModel):
     credit: str = Field("", description="what the licence wants said; goes into the card")
 
 
-class ValidationConfig(BaseModel):
+class ValidationConfig(_Table):
     """How progress is measured on held-out pairs."""
-
-    model_config = _FROZEN
 
     files: dict[str, Path] = Field(default_factory=dict, description="name → tab-separated file")
     languages: tuple[str, str] = ("en", "fr")
     every: int = Field(1000, gt=0, description="steps between measurements")
     loss_pairs: int = Field(500, gt=0, description="pairs per file and direction for the loss")
-    bleu_pairs: int = Field(100, ge=0, description="pairs per file and direction for greedy BLEU")
+    bleu_pairs: int = Field(100, ge=0, description="how many of these are translated for BLEU")
 
 
-class TokenizerConfig(BaseModel):
+class TokenizerConfig(_Table):
     """The vocabulary that is learnt when the run begins."""
 
-    model_config = _FROZEN
+    vocab_size: int = Field(37_000, gt=0)
+    sentences: int = Field(
+        500_000, gt=0, description="pairs of each corpus, its first, to learn from"
+    )
 
-    vocab_size: int = Field(8000, gt=0)
-    sentences: int = Field(500_000, gt=0, description="most sentences of each corpus to learn from")
 
-
-class OptimizerConfig(BaseModel):
-    """`adam` with the paper's settings (§5.3), or Muon (Jordan et al. 2024) for the layers' matrices.
+class OptimizerConfig(_Table):
+    """`adam` with the paper's settings (§5.3), or `muon` (Jordan et al. 2024) for layers' matrices.
 
     Muon orthogonalises each matrix's momentum; embeddings, norms and biases stay with Adam. Its
     steps are scaled to Adam's usual size, so that one learning rate serves both.
     """
-
-    model_config = _FROZEN
 
     kind: Literal["adam", "muon"] = "adam"
     beta_1: float = Field(0.9, ge=0, lt=1)
@@ -69,10 +72,8 @@ class OptimizerConfig(BaseModel):
     clip_norm: float = Field(0.0, ge=0, description="largest gradient norm; 0 is no clipping")
 
 
-class ScheduleConfig(BaseModel):
+class ScheduleConfig(_Table):
     """The learning rate and the length of the run; see `schedule.learning_rate`."""
-
-    model_config = _FROZEN
 
     shape: Literal["inverse_sqrt", "trapezoid"] = "inverse_sqrt"
     peak: float = Field(1.0, gt=0)
@@ -81,13 +82,14 @@ class ScheduleConfig(BaseModel):
     decay_steps: int = Field(0, ge=0, description="trapezoid only")
 
 
-class TrainingConfig(BaseModel):
-    """A recipe: the defaults are the paper's (§5), the corpora are yours.
+class TrainingConfig(_Table):
+    """A recipe: the defaults are those of the paper's base model (§5), the corpora are yours.
+
+    Two things differ from the paper. Steps, saves and chunks are counted, not timed; and the
+    vocabulary is learnt by SentencePiece's unigram model, not by byte-pair encoding.
 
     Raises `ConfigError` through `load` and `parse`, naming file and key.
     """
-
-    model_config = _FROZEN
 
     preset: str = Field("base", description="where the model's shape starts from")
     model: dict[str, Any] = Field(default_factory=dict, description="TransformerConfig overrides")
@@ -120,18 +122,44 @@ class TrainingConfig(BaseModel):
         return value
 
     @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        if not self.all_directions <= self._possible_directions:
-            odd = min(self.all_directions - self._possible_directions)
-            raise ValueError(f"no corpus for the direction {odd[0]} → {odd[1]}")
+    def _languages_match(self) -> Self:
+        if missing := self.all_directions - self._possible_directions:
+            source, target = min(missing)
+            raise ValueError(f"directions: no corpus for {source} → {target}")
+        for corpus in self.corpora:
+            if not _both_ways(corpus.languages) & self.all_directions:
+                raise ValueError(
+                    f"corpora: '{corpus.name}' ({'-'.join(corpus.languages)}) "
+                    f"is of use for none of the directions"
+                )
+        validation = self.validation
+        if validation.files and not _both_ways(validation.languages) & self.all_directions:
+            raise ValueError(
+                f"validation.languages: {'-'.join(validation.languages)} is not trained"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _sizes_fit(self) -> Self:
         if self.schedule.decay_steps > self.schedule.steps:
             raise ValueError("schedule.decay_steps exceeds schedule.steps")
+        if self.max_length > self.batch_tokens:
+            raise ValueError(f"max_length {self.max_length} exceeds batch_tokens")
+        if fixed := sorted(FROM_VOCABULARY & self.model.keys()):
+            raise ValueError(f"model.{fixed[0]} follows from the vocabulary")
+        try:
+            shape = self.transformer(self.tokenizer.vocab_size - 1, 0, self.tokenizer.vocab_size)
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
+        if self.max_length > shape.max_length:
+            raise ValueError(
+                f"max_length {self.max_length} exceeds the model's ({shape.max_length})"
+            )
         return self
 
     @property
     def _possible_directions(self) -> frozenset[tuple[str, str]]:
-        pairs = {corpus.languages for corpus in self.corpora}
-        return frozenset(pairs | {(b, a) for a, b in pairs})
+        return frozenset().union(*(_both_ways(corpus.languages) for corpus in self.corpora))
 
     @property
     def all_directions(self) -> frozenset[tuple[str, str]]:
@@ -139,7 +167,10 @@ class TrainingConfig(BaseModel):
         return frozenset(self.directions) or self._possible_directions
 
     def transformer(self, pad_id: int, eos_id: int, vocab_size: int) -> TransformerConfig:
-        """The model of this recipe for a vocabulary. The decoder starts with `<pad>`, as Marian's."""
+        """The model of this recipe for a vocabulary; its decoder starts with `<pad>`, as Marian's.
+
+        Raises `ConfigError`.
+        """
         values = PRESETS[self.preset].model_dump() | {
             "source_vocab_size": vocab_size,
             "target_vocab_size": vocab_size,
@@ -147,7 +178,7 @@ class TrainingConfig(BaseModel):
             "eos_id": eos_id,
             "start_id": pad_id,
         }
-        return TransformerConfig.parse(values | self.model, "recipe, [model]")
+        return TransformerConfig.parse(values | self.model, "[model]")
 
     @classmethod
     def parse(cls, values: object, origin: str) -> Self:
@@ -159,8 +190,12 @@ class TrainingConfig(BaseModel):
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read a TOML recipe; its file names are relative to `corpora_root`. Raises `ConfigError`."""
+        """Read a TOML recipe. Raises `ConfigError`."""
         return cls.parse(read_recipe(path), str(path))
+
+
+def _both_ways(languages: tuple[str, str]) -> frozenset[tuple[str, str]]:
+    return frozenset({languages, languages[::-1]})
 
 
 def read_recipe(path: Path) -> dict[str, Any]:

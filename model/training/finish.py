@@ -1,4 +1,4 @@
-"""From a run to a checkpoint folder: the average of the last snapshots, and a card."""
+"""From a run to a checkpoint folder: the average of the last saves, and a card."""
 
 from __future__ import annotations
 
@@ -6,25 +6,38 @@ import json
 from pathlib import Path
 
 from model.checkpoint import CheckpointConfig, save_checkpoint
+from model.errors import TrainingError
+from model.tokenizer import Tokenizer
 from model.training.card import model_card
-from model.training.snapshots import average_snapshots
-from model.training.trainer import Trainer
+from model.training.config import TrainingConfig
+from model.training.run import TOKENIZER_FILE, check_recipe
+from model.training.snapshots import average_saves
+from model.training.state import latest_state, load_counters
 
 
-def write_checkpoint(trainer: Trainer, name: str, destination: Path) -> Path:
-    """Average, then write `destination` whole. Raises `TrainingError` if nothing was saved yet."""
-    config = CheckpointConfig(
+def write_checkpoint(run: Path, config: TrainingConfig, name: str, destination: Path) -> None:
+    """Write what a run has learnt so far to `destination`, whole; the run can still go on.
+
+    Raises `TrainingError` if nothing was saved yet or the run has another recipe.
+    """
+    check_recipe(run, config)
+    state = latest_state(run)
+    if state is None:
+        raise TrainingError(f"{run}: nothing saved yet; --save-every says after how many steps")
+    counters = load_counters(state)
+    tokenizer = Tokenizer.load(run / TOKENIZER_FILE)
+    weights = average_saves(run, config.average_last)
+    checkpoint = CheckpointConfig(
         name=name,
-        directions=sorted(trainer.config.all_directions),
-        transformer=trainer.model.config,
+        directions=sorted(config.all_directions),
+        transformer=config.transformer(tokenizer.pad_id, tokenizer.eos_id, tokenizer.vocab_size),
     )
-    weights = average_snapshots(trainer.run, trainer.config.average_last)
     training = {
-        "recipe": json.loads(trainer.config.model_dump_json()),
-        "step": trainer.counters.step,
-        "target_tokens": trainer.counters.tokens,
-        "seconds": round(trainer.counters.seconds),
+        "recipe": json.loads(config.model_dump_json()),
+        "step": counters.step,
+        "target_tokens": counters.tokens,
+        "seconds": round(counters.seconds),
     }
-    card = model_card(name, trainer.config, trainer.counters, trainer.model.n_parameters())
-    save_checkpoint(destination, config, weights, trainer.tokenizer, card, training)
-    return destination
+    n_parameters = sum(tensor.numel() for tensor in weights.values())
+    card = model_card(name, config, counters, n_parameters)
+    save_checkpoint(destination, checkpoint, weights, tokenizer, card, training)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from model.embedding import OutputProjection
 
@@ -32,14 +33,13 @@ def smoothed_cross_entropy(
 
     The target distribution is 1 − ε on the target plus ε / V on every token (Szegedy et al. 2016).
     """
-    return Loss(
-        *_ProjectedCrossEntropy.apply(hidden, output.weight, output.bias, targets, smoothing)
-    )
+    inputs = (hidden, output.weight, output.bias, targets, smoothing)
+    return Loss(*_ProjectedCrossEntropy.apply(*inputs))  # type: ignore[no-untyped-call]
 
 
 class _ProjectedCrossEntropy(torch.autograd.Function):
     @staticmethod
-    def forward(
+    def forward(  # noqa: PLR0917 (torch passes them by position)
         ctx: Any,
         hidden: Tensor,
         weight: Tensor,
@@ -89,6 +89,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         return smoothed, cross_entropy
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *d_outputs: Tensor) -> tuple[Tensor | None, ...]:
         scale = d_outputs[0]
         scaled = [None if gradient is None else gradient * scale for gradient in ctx.gradients]

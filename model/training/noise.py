@@ -1,4 +1,4 @@
-"""What users type and corpora lack: odd casing, missing full stops, several sentences, things to copy.
+"""What users type and corpora lack: odd casing, no full stop, several sentences, things to copy.
 
 Every function is pure given its random generator, so that a resumed run sees the same data.
 """
@@ -64,21 +64,26 @@ _WORD = re.compile(r"\b(?:[A-Z][a-zé]{2,}|\d{1,6})\b")
 _EMOJI = "😀😂😊😍🙏👍🎉🔥❤✨🚀🌍✅⚠💡🇫🐍🍕☕🎵"
 _CONSONANTS, _VOWELS = "bcdfghjklmnprstvz", "aeiou"
 _TEMPLATES = (
-    "{%s}", "{{%s}}", "${%s}", "%%(%s)s", "<%s>", "</%s>", "<%s/>", "[%s]", "@%s", "#%s", ":%s:", "__%s__",
+    "{%s}", "{{%s}}", "${%s}", "%%(%s)s", "<%s>", "</%s>", "<%s/>", "[%s]", "@%s", "#%s", ":%s:",
+    "__%s__",
 )  # fmt: skip
 _IDENTIFIERS = (
-    "name", "user", "count", "x", "x1", "0", "1", "b", "i", "g1", "user_name", "item.price", "date", "total",
-    "id", "email", "n", "title", "city", "file", "value", "link", "br", "index", "first_name", "amount",
+    "name", "user", "count", "x", "x1", "0", "1", "b", "i", "g1", "user_name", "item.price", "date",
+    "total", "id", "email", "n", "title", "city", "file", "value", "link", "br", "index",
+    "first_name", "amount",
 )  # fmt: skip
 _DOMAINS = ("com", "org", "fr", "net", "io", "co.uk", "eu", "be", "ca")
 
 
 def substitute_shared_word(pair: Pair, random: Random) -> Pair:
-    """Replace a name or number that stands once on each side by the same thing to copy on both."""
+    """Put the same thing to copy for a name or number that stands once on each side.
+
+    A word that is also part of a longer one is left alone.
+    """
     shared = [
         word
         for word in dict.fromkeys(_WORD.findall(pair.source))
-        if pair.source.count(word) == 1 == len(re.findall(rf"\b{word}\b", pair.target))
+        if pair.source.count(word) == 1 == pair.target.count(word)
     ]
     if not shared:
         return pair
@@ -108,7 +113,7 @@ def random_name(random: Random) -> str:
     syllables = (
         random.choice(_CONSONANTS) + random.choice(_VOWELS) for _ in range(random.randint(2, 4))
     )
-    ending = random.choice(("", "", *_CONSONANTS))
+    ending: str = random.choice(("", "", *_CONSONANTS))
     return ("".join(syllables) + ending).capitalize()
 
 
@@ -130,7 +135,8 @@ def random_placeholder(random: Random) -> str:
         return random.choice(
             ("%s", "%d", "%1$s", "%2$s", "%1$d", "%@", "$1", "{}", "{0:.2f}", "%%")
         )
-    return random.choice(_TEMPLATES) % random.choice(_IDENTIFIERS)
+    placeholder: str = random.choice(_TEMPLATES) % random.choice(_IDENTIFIERS)
+    return placeholder
 
 
 def random_url(random: Random) -> str:
@@ -141,7 +147,7 @@ def random_url(random: Random) -> str:
 
 
 def typographic(text: str) -> str:
-    """Straight quotes to curly ones and French spacing to no-break spaces, as word processors do."""
+    """Curly quotes, and no-break spaces where French has spaces, as word processors make them."""
     text = text.replace("'", "’").replace("...", "…")
     text = re.sub(r'"([^"]*)"', r"“\1”", text)
     return re.sub(r" ([?!:;»])", "\N{NO-BREAK SPACE}\\1", text)

@@ -36,10 +36,16 @@ class Optimizer:
         self._parameters = others + matrices
         self._clip_norm = config.clip_norm
 
+    def clip(self) -> float:
+        """Scale the gradients down to `clip_norm`, if one is set; their norm before that."""
+        gradients = [parameter.grad for parameter in self._parameters if parameter.grad is not None]
+        norm = nn.utils.get_total_norm(gradients)
+        if self._clip_norm:
+            nn.utils.clip_grads_with_norm_(self._parameters, self._clip_norm, norm)
+        return norm.item()
+
     def step(self, learning_rate: float) -> None:
         """Apply the gradients at that rate, then clear them."""
-        if self._clip_norm:
-            nn.utils.clip_grad_norm_(self._parameters, self._clip_norm)
         for part in self._parts:
             for group in part.param_groups:
                 group["lr"] = learning_rate
@@ -60,9 +66,25 @@ class Optimizer:
         states: list[dict[int, dict[str, Any]]] = [{} for _ in self._parts]
         for key, tensor in tensors.items():
             number, index, name = key.split(".", 2)
-            states[int(number)].setdefault(int(index), {})[name] = tensor
-        try:
-            for part, state in zip(self._parts, states, strict=True):
-                part.load_state_dict(part.state_dict() | {"state": state})
-        except (ValueError, KeyError, IndexError) as error:
-            raise TrainingError(f"optimizer state does not fit the model: {error}") from None
+            try:
+                states[int(number)].setdefault(int(index), {})[name] = tensor
+            except (ValueError, IndexError):
+                raise TrainingError(f"optimizer state has an unknown tensor '{key}'") from None
+        for part, state in zip(self._parts, states, strict=True):
+            _check_fits(part, state)
+            part.load_state_dict(part.state_dict() | {"state": state})
+
+
+def _check_fits(part: torch.optim.Optimizer, state: dict[int, dict[str, Any]]) -> None:
+    """A part that has taken a step holds a state for every parameter, moments of its shape."""
+    parameters = [parameter for group in part.param_groups for parameter in group["params"]]
+    fits = not state or (
+        state.keys() == set(range(len(parameters)))
+        and all(
+            tensor.dim() == 0 or tensor.shape == parameters[index].shape
+            for index, tensors in state.items()
+            for tensor in tensors.values()
+        )
+    )
+    if not fits:
+        raise TrainingError("optimizer state is of another model")

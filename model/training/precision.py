@@ -13,9 +13,9 @@ from model.attention import MultiHeadAttention
 
 
 def supports_bf16(device: torch.device) -> bool:
-    """True where bf16 products are faster than float32 ones: recent GPUs, CPUs with AVX512-BF16 or AMX."""
+    """True where bf16 products are the faster ones: recent GPUs, CPUs with AVX512-BF16 or AMX."""
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     capabilities = torch.cpu.get_capabilities()
     return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
 

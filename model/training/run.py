@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import json
+import shutil
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -12,7 +14,9 @@ from model.errors import DataError, TrainingError
 from model.tokenizer import Tokenizer
 from model.training.batches import BatchStream, Corpus
 from model.training.config import TrainingConfig
-from model.training.corpus import load_pairs, read_pairs
+from model.training.corpus import load_pairs
+from model.training.log import LOG_FILE, cut_log
+from model.training.snapshots import SNAPSHOTS
 from model.training.state import latest_state
 from model.training.trainer import Reporter, Trainer
 from model.training.validation import HeldOut
@@ -20,7 +24,6 @@ from model.training.vocabulary import train_tokenizer
 
 RECIPE_FILE = "recipe.json"
 TOKENIZER_FILE = "tokenizer.model"
-LOG_FILE = "log.jsonl"
 
 _CHANGEABLE = frozenset(
     {"schedule", "validation", "accumulate", "save_every", "average_last", "precision"}
@@ -41,21 +44,24 @@ def open_run(
     """Make or reopen a run folder and load its data. Raises `ModelError`.
 
     A folder with a saved state is only touched with `resume`, and only if the recipe is the same
-    but for its length and measurements.
+    but for its length and measurements. One that stopped before its first save begins afresh.
     """
-    if (run / RECIPE_FILE).exists():
-        if not resume and latest_state(run):
-            raise TrainingError(f"{run}: already has a run; --resume goes on with it")
-        _check_same(run / RECIPE_FILE, config)
-    elif resume:
-        raise TrainingError(f"{run}: no run to resume")
-    run.mkdir(parents=True, exist_ok=True)
-    (run / RECIPE_FILE).write_text(config.model_dump_json(indent=2))
-    tokenizer = _tokenizer(config, run, corpora_root)
+    if resume:
+        check_recipe(run, config)
+    elif latest_state(run):
+        raise TrainingError(f"{run}: already has a run; --resume goes on with it")
     corpora = tuple(
         Corpus(corpus.languages, load_pairs(_files(corpus.files, corpora_root)), corpus.weight)
         for corpus in config.corpora
     )
+    held_out = _held_out(config, corpora_root)
+    try:
+        if not latest_state(run):
+            _begin(run, config, corpora)
+        (run / RECIPE_FILE).write_text(config.model_dump_json(indent=2))
+    except OSError as error:
+        raise TrainingError(f"{run}: {error.strerror}") from None
+    tokenizer = Tokenizer.load(run / TOKENIZER_FILE)
     stream = BatchStream(
         corpora=corpora,
         directions=config.all_directions,
@@ -66,19 +72,51 @@ def open_run(
         batch_tokens=config.batch_tokens,
         max_length=config.max_length,
     )
-    held_out = _held_out(config, corpora_root)
-    return Trainer(config, run, tokenizer, stream, held_out, reporter, device, workers)
+    trainer = Trainer(config, run, tokenizer, stream, held_out, reporter, device, workers)
+    cut_log(run / LOG_FILE, trainer.counters.step)
+    return trainer
 
 
-def _check_same(path: Path, config: TrainingConfig) -> None:
-    before = json.loads(path.read_text())
-    now = json.loads(config.model_dump_json())
-    changed = [key for key in now if key not in _CHANGEABLE and before.get(key) != now[key]]
-    if changed:
+def check_recipe(run: Path, config: TrainingConfig) -> None:
+    """Raise `TrainingError` unless `run` was begun with a recipe that `config` can go on with."""
+    path = run / RECIPE_FILE
+    try:
+        before = TrainingConfig.parse(json.loads(path.read_text()), str(path))
+    except FileNotFoundError:
+        raise TrainingError(f"{run}: no run there") from None
+    except (OSError, ValueError) as error:
+        raise TrainingError(f"{path}: {error}") from None
+    old, new = (recipe.model_dump(exclude=set(_CHANGEABLE)) for recipe in (before, config))
+    if changed := list(_differences(old, new)):
         raise TrainingError(
             f"{path}: the run was begun with another {', '.join(changed)}; "
             f"use the same recipe or another run folder"
         )
+
+
+def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    """Dotted names of the keys whose values differ."""
+    for key in dict.fromkeys((*old, *new)):
+        before, now = old.get(key), new.get(key)
+        if isinstance(before, dict) and isinstance(now, dict):
+            yield from _differences(before, now, f"{prefix}{key}.")
+        elif before != now:
+            yield prefix + key
+
+
+def _begin(run: Path, config: TrainingConfig, corpora: Sequence[Corpus]) -> None:
+    """Clear what an attempt that never saved has left, and learn the vocabulary."""
+    run.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(run / SNAPSHOTS, ignore_errors=True)
+    (run / LOG_FILE).unlink(missing_ok=True)
+    sentences = (
+        sentence
+        for corpus in corpora
+        for pair in corpus.pairs[: config.tokenizer.sentences]
+        for sentence in pair
+    )
+    languages = sorted({target for _, target in config.all_directions})
+    train_tokenizer(sentences, languages, config.tokenizer.vocab_size, run / TOKENIZER_FILE)
 
 
 def _files(files: list[Path], root: Path) -> list[Path]:
@@ -87,22 +125,6 @@ def _files(files: list[Path], root: Path) -> list[Path]:
         if not path.is_file():
             raise DataError(f"{path}: no such file; --corpora names the folder it is in")
     return found
-
-
-def _tokenizer(config: TrainingConfig, run: Path, corpora_root: Path) -> Tokenizer:
-    path = run / TOKENIZER_FILE
-    if not path.exists():
-        languages = sorted({target for _, target in config.all_directions})
-        sentences = itertools.chain.from_iterable(
-            pair
-            for corpus in config.corpora
-            for pair in itertools.islice(
-                itertools.chain.from_iterable(map(read_pairs, _files(corpus.files, corpora_root))),
-                config.tokenizer.sentences,
-            )
-        )
-        train_tokenizer(sentences, languages, config.tokenizer.vocab_size, path)
-    return Tokenizer.load(path)
 
 
 def _held_out(config: TrainingConfig, root: Path) -> list[HeldOut]:

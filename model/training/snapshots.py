@@ -5,32 +5,56 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from model.errors import TrainingError
-from model.training.state import parameters
+from model.training.state import WEIGHTS_FILE, latest_state, parameters, step_of
 from model.transformer import Transformer
 
-_FOLDER = "snapshots"
+SNAPSHOTS = "snapshots"
 
 
 def save_snapshot(run: Path, model: Transformer, step: int, keep: int) -> None:
     """Write the parameters of this step and remove all but the newest `keep`."""
-    folder = run / _FOLDER
+    folder = run / SNAPSHOTS
     folder.mkdir(parents=True, exist_ok=True)
-    save_file(parameters(model), folder / f"step-{step:08}.safetensors")
-    for old in sorted(folder.iterdir())[:-keep]:
+    partial = folder / "partial"
+    save_file(parameters(model), partial)
+    partial.rename(folder / f"step-{step:08}.safetensors")
+    for old in _snapshots(run)[:-keep]:
         old.unlink()
 
 
-def average_snapshots(run: Path, count: int) -> dict[str, Tensor]:
-    """The mean of the newest `count` snapshots, summed in float64. Raises `TrainingError`."""
-    files = sorted((run / _FOLDER).glob("step-*.safetensors"))[-count:]
+def average_saves(run: Path, count: int) -> dict[str, Tensor]:
+    """The mean parameters of a run's newest `count` saves, summed in float64.
+
+    These are its snapshots, and the state of a run that was stopped behind the last of them.
+    Raises `TrainingError` if there are none.
+    """
+    files = _snapshots(run)
+    state = latest_state(run)
+    if state and not any(_step_of(file) >= step_of(state) for file in files):
+        files.append(state / WEIGHTS_FILE)
     if not files:
-        raise TrainingError(f"{run}: no snapshots yet; the first comes after save_every steps")
+        raise TrainingError(f"{run}: nothing saved yet; --save-every says after how many steps")
+    files = files[-count:]
     sums: dict[str, Tensor] = {}
     for file in files:
-        for name, tensor in load_file(file).items():
+        try:
+            tensors = load_file(file)
+        except (OSError, SafetensorError) as error:
+            raise TrainingError(f"{file}: {str(error).splitlines()[0]}") from None
+        for name, tensor in tensors.items():
             sums[name] = sums.get(name, torch.zeros_like(tensor, dtype=torch.float64)) + tensor
     return {name: (total / len(files)).float() for name, total in sums.items()}
+
+
+def _snapshots(run: Path) -> list[Path]:
+    """Oldest first."""
+    return sorted((run / SNAPSHOTS).glob("step-*.safetensors"))
+
+
+def _step_of(snapshot: Path) -> int:
+    return int(snapshot.stem.removeprefix("step-"))

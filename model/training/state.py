@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,11 +14,16 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from model.errors import TrainingError
-from model.training.batches import Position
-from model.transformer import Transformer
+from model.training.batches import START, Position
 from model.training.optimizer import Optimizer
+from model.transformer import Transformer
+
+WEIGHTS_FILE = "model.safetensors"
+OPTIMIZER_FILE = "optimizer.safetensors"
+COUNTERS_FILE = "counters.json"
 
 _PREFIX = "state-"
+_PARTIAL = ".partial"
 
 
 @dataclass
@@ -27,29 +33,44 @@ class Counters:
     step: int = 0
     tokens: int = 0
     seconds: float = 0.0
-    position: Position = Position(0, 0)
+    position: Position = START
 
 
 def latest_state(run: Path) -> Path | None:
     """The folder of the newest complete state in a run folder."""
-    complete = sorted(path for path in run.glob(f"{_PREFIX}*") if path.suffix != ".partial")
-    return complete[-1] if complete else None
+    complete = [path for path in run.glob(f"{_PREFIX}*") if path.suffix != _PARTIAL]
+    return max(complete, key=step_of, default=None)
+
+
+def step_of(state: Path) -> int:
+    """The step that a state folder was saved after."""
+    return int(state.name.removeprefix(_PREFIX))
 
 
 def save_state(run: Path, model: Transformer, optimizer: Optimizer, counters: Counters) -> None:
-    """Write a complete new state, then remove older ones: a crash at any point loses nothing."""
+    """Write a complete new state, then remove older ones: a crash at any point loses nothing.
+
+    A step has one state, so one that is already saved stays. Raises `TrainingError`.
+    """
     folder = run / f"{_PREFIX}{counters.step:08}"
-    partial = folder.with_suffix(".partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    save_file(parameters(model), partial / "model.safetensors")
-    rng = {"rng.cpu": torch.get_rng_state()}
-    if model.device.type == "cuda":
-        rng["rng.cuda"] = torch.cuda.get_rng_state(model.device)
-    save_file(optimizer.state_tensors() | rng, partial / "optimizer.safetensors")
-    (partial / "counters.json").write_text(json.dumps(asdict(counters)))
-    shutil.rmtree(folder, ignore_errors=True)
-    partial.rename(folder)
+    if folder.exists():
+        return
+    partial = folder.with_suffix(_PARTIAL)
+    try:
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        save_file(parameters(model), partial / WEIGHTS_FILE)
+        rng = {"rng.cpu": torch.get_rng_state()}
+        if model.device.type == "cuda":
+            rng["rng.cuda"] = torch.cuda.get_rng_state(model.device)
+        save_file(optimizer.state_tensors() | rng, partial / OPTIMIZER_FILE)
+        (partial / COUNTERS_FILE).write_text(json.dumps(asdict(counters)))
+        for file in partial.iterdir():
+            _flush(file)
+        partial.rename(folder)
+        _flush(run)
+    except (OSError, SafetensorError) as error:
+        raise TrainingError(f"{partial}: cannot save: {error}") from None
     for other in run.glob(f"{_PREFIX}*"):
         if other != folder:
             shutil.rmtree(other)
@@ -57,20 +78,50 @@ def save_state(run: Path, model: Transformer, optimizer: Optimizer, counters: Co
 
 def load_state(folder: Path, model: Transformer, optimizer: Optimizer) -> Counters:
     """Put a saved state back, random generators included. Raises `TrainingError`."""
+    counters = load_counters(folder)
+    weights = _load_tensors(folder / WEIGHTS_FILE)
+    tensors = _load_tensors(folder / OPTIMIZER_FILE)
+    if odd := weights.keys() ^ parameters(model).keys():
+        raise TrainingError(f"{folder / WEIGHTS_FILE}: '{min(odd)}' is not in file and model both")
     try:
-        model.load_state_dict(load_file(folder / "model.safetensors"), strict=False)
-        tensors = load_file(folder / "optimizer.safetensors")
-        values = json.loads((folder / "counters.json").read_text())
-    except (OSError, SafetensorError, RuntimeError, ValueError) as error:
-        raise TrainingError(f"{folder}: cannot resume: {str(error).splitlines()[0]}") from None
-    torch.set_rng_state(tensors.pop("rng.cpu"))
-    cuda_state = tensors.pop("rng.cuda", None)
+        # Not strict: a shared tensor has two names in the model and one in the file.
+        model.load_state_dict(weights, strict=False)
+        torch.set_rng_state(tensors.pop("rng.cpu"))
+        cuda_state = tensors.pop("rng.cuda", None)
+    except (RuntimeError, KeyError) as error:
+        raise TrainingError(f"{folder}: cannot resume: {' '.join(str(error).split())}") from None
     if cuda_state is not None and model.device.type == "cuda":
         torch.cuda.set_rng_state(cuda_state, model.device)
     optimizer.load_state_tensors(tensors)
-    return Counters(**values | {"position": Position(*values["position"])})
+    return counters
+
+
+def load_counters(folder: Path) -> Counters:
+    """How far the run was when a state was saved. Raises `TrainingError`."""
+    path = folder / COUNTERS_FILE
+    try:
+        values = json.loads(path.read_text())
+        return Counters(**values | {"position": Position(*values["position"])})
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise TrainingError(f"{path}: cannot resume: {error}") from None
 
 
 def parameters(model: Transformer) -> dict[str, Tensor]:
     """The model's tensors by name, shared ones once."""
     return {name: parameter.detach() for name, parameter in model.named_parameters()}
+
+
+def _load_tensors(path: Path) -> dict[str, Tensor]:
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise TrainingError(f"{path}: cannot resume: {str(error).splitlines()[0]}") from None
+
+
+def _flush(path: Path) -> None:
+    """Wait until a file or folder is on the disk, so that a power failure cannot undo a rename."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

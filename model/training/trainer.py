@@ -5,23 +5,24 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
-from torch import Tensor
 
 from model.errors import TrainingError
 from model.tokenizer import Tokenizer
 from model.training import precision
 from model.training.batches import Batch, BatchStream, Position
 from model.training.config import TrainingConfig
-from model.training.loss import smoothed_cross_entropy
+from model.training.divergence import first_not_finite, parameter_not_finite
+from model.training.loss import Loss, smoothed_cross_entropy
 from model.training.optimizer import Optimizer
 from model.training.schedule import learning_rate
 from model.training.snapshots import save_snapshot
-from model.training.state import Counters, latest_state, load_state, save_state
+from model.training.state import Counters, latest_state, load_state, save_state, step_of
 from model.training.validation import HeldOut, greedy_bleu, held_out_loss, teacher_forced
 from model.transformer import Transformer
 
@@ -33,10 +34,7 @@ class Reporter(Protocol):
         """After an update: step, loss, cross_entropy, learning_rate, tokens, seconds, …"""
 
     def on_validation(self, figures: dict[str, float]) -> None:
-        """After a measurement on held-out pairs."""
-
-    def on_save(self, step: int) -> None:
-        """After the state was written."""
+        """After a measurement on held-out pairs: step, and per set cross_entropy and bleu."""
 
 
 @dataclass
@@ -70,27 +68,24 @@ class Trainer:
 
     def train(self) -> None:
         """Run to the last step or to `stop_requested`, and save. Raises `TrainingError` on NaN."""
-        batches = self.stream.batches(self.counters.position, self.workers)
         self.model.train()
         began = self.clock() - self.counters.seconds
-        while self.counters.step < self.config.schedule.steps and not self.stop_requested:
-            figures = self._update(batches)
-            self.counters.seconds = self.clock() - began
-            self.reporter.on_step(figures | {"seconds": self.counters.seconds})
-            step = self.counters.step
-            is_last = step == self.config.schedule.steps
-            if step % self.config.validation.every == 0 or is_last:
-                self.reporter.on_validation(self.validate())
-            if step % self.config.save_every == 0 or is_last:
-                self.save()
-                save_snapshot(self.run, self.model, step, keep=self.config.average_last)
-        if self.stop_requested:
-            self.save()
+        with closing(self.stream.batches(self.counters.position, self.workers)) as batches:
+            while not self.is_finished and not self.stop_requested:
+                figures = self._update(batches)
+                self.counters.seconds = self.clock() - began
+                self.reporter.on_step(figures | {"seconds": self.counters.seconds})
+                step = self.counters.step
+                if step % self.config.validation.every == 0 or self.is_finished:
+                    self.reporter.on_validation(self.validate())
+                if step % self.config.save_every == 0 or self.is_finished:
+                    self._save(snapshot=True)
+        self._save(snapshot=False)
 
-    def save(self) -> None:
-        """Write the state that a later `Trainer` of this run begins with."""
-        save_state(self.run, self.model, self._optimizer, self.counters)
-        self.reporter.on_save(self.counters.step)
+    @property
+    def is_finished(self) -> bool:
+        """True behind the last step of the schedule."""
+        return self.counters.step >= self.config.schedule.steps
 
     def validate(self) -> dict[str, float]:
         """Cross-entropy and BLEU on the held-out pairs, by name and direction."""
@@ -110,28 +105,37 @@ class Trainer:
         self.model.train()
         return figures
 
+    def _save(self, *, snapshot: bool) -> None:
+        """Write the state that a later `Trainer` of this run begins with."""
+        if place := parameter_not_finite(self.model):
+            raise self._diverged("a weight", self.counters.step, self.counters.position, place)
+        if snapshot:  # first: a crash between the two must not leave the average one short
+            keep = self.config.average_last
+            save_snapshot(self.run, self.model, self.counters.step, keep)
+        save_state(self.run, self.model, self._optimizer, self.counters)
+
     def _update(self, batches: Iterator[tuple[Batch, Position]]) -> dict[str, float]:
-        """One step of the optimizer over `accumulate` batches, every target token weighing the same."""
+        """One step over `accumulate` batches, in which every target token weighs the same."""
         taken = [next(batches) for _ in range(self.config.accumulate)]
         tokens = sum(int((batch.target != self.tokenizer.pad_id).sum()) for batch, _ in taken)
         smoothed, cross_entropy = 0.0, 0.0
-        for batch, _ in taken:
-            source, target = self._on_device(batch)
-            with precision.autocast(self.device, self._dtype):
-                hidden, wanted = teacher_forced(self.model, source, target)
-                loss = smoothed_cross_entropy(
-                    hidden, self.model.output, wanted, self.config.label_smoothing
-                )
+        step, position = self.counters.step + 1, self.counters.position
+        for batch, following in taken:
+            loss = self._loss(batch)
             (loss.smoothed / tokens).backward()
             smoothed += loss.smoothed.item() / tokens
             cross_entropy += loss.cross_entropy.item() / tokens
             if not math.isfinite(smoothed):
-                raise TrainingError(self._where_not_finite(source, target))
-        step = self.counters.step + 1
+                raise self._diverged("the loss", step, position, self._first_not_finite(batch))
+            position = following
+        self.model.clear_padding_gradient()
+        if not math.isfinite(self._optimizer.clip()):
+            place = self._first_not_finite(taken[-1][0])
+            raise self._diverged("the gradient", step, self.counters.position, place)
         rate = learning_rate(step, self.config.schedule, self.model.config.d_model)
         self._optimizer.step(rate)
         self.counters = replace(
-            self.counters, step=step, tokens=self.counters.tokens + tokens, position=taken[-1][1]
+            self.counters, step=step, tokens=self.counters.tokens + tokens, position=position
         )
         return {
             "step": step,
@@ -141,38 +145,23 @@ class Trainer:
             "tokens": self.counters.tokens,
         }
 
-    def _on_device(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        source, target = (torch.from_numpy(side).long() for side in batch)
-        return source.to(self.device), target.to(self.device)
-
-    @torch.no_grad()
-    def _where_not_finite(self, source: Tensor, target: Tensor) -> str:
-        """One line: the step, its place in the data, and the first tensor that is not finite."""
-        found: list[str] = [
-            f"parameter {name}"
-            for name, value in self.model.named_parameters()
-            if not value.isfinite().all()
-        ]
-
-        def watch(name: str) -> Callable[..., None]:
-            def look(module: Any, inputs: Any, output: Any) -> None:
-                if isinstance(output, Tensor) and not output.isfinite().all():
-                    found.append(f"output of {name}")
-
-            return look
-
-        hooks = [
-            module.register_forward_hook(watch(name))
-            for name, module in self.model.named_modules()
-            if name
-        ]
+    def _loss(self, batch: Batch) -> Loss:
+        source, target = (torch.from_numpy(side).long().to(self.device) for side in batch)
         with precision.autocast(self.device, self._dtype):
-            teacher_forced(self.model, source, target)
-        for hook in hooks:
-            hook.remove()
-        chunk, batch = self.counters.position
-        return (
-            f"loss is not finite at step {self.counters.step + 1} (chunk {chunk}, batch {batch}): "
-            f"first in {found[0] if found else 'the loss itself'}; "
-            f"the last saved state is untouched; try a lower schedule.peak or optimizer.clip_norm 1"
+            hidden, wanted = teacher_forced(self.model, source, target)
+            return smoothed_cross_entropy(
+                hidden, self.model.output, wanted, self.config.label_smoothing
+            )
+
+    def _first_not_finite(self, batch: Batch) -> str:
+        return first_not_finite(self.model, lambda: self._loss(batch))
+
+    def _diverged(self, what: str, step: int, position: Position, place: str) -> TrainingError:
+        """One line: what is not finite, when, after which data, where first, and what is left."""
+        saved = latest_state(self.run)
+        kept = f"the state of step {step_of(saved)} is kept" if saved else "nothing was saved yet"
+        return TrainingError(
+            f"{what} is not finite at step {step} (chunk {position.chunk}, batch "
+            f"{position.batch}), first in {place}; {kept}; "
+            f"try a lower schedule.peak or optimizer.clip_norm 1"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -45,6 +46,16 @@ def train_tokenizer(
             minloglevel=1,
         )
     except (RuntimeError, ValueError) as error:
-        reason = str(error).strip().splitlines()[-1]
-        raise TrainingError(f"cannot learn a vocabulary of {vocab_size} pieces: {reason}") from None
+        raise TrainingError(
+            f"tokenizer.vocab_size: cannot learn {vocab_size} pieces: {_reason(str(error))}"
+        ) from None
     destination.write_bytes(model.getvalue())
+
+
+def _reason(message: str) -> str:
+    """SentencePiece's complaint in words; its own are about its source code."""
+    if smallest := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
+        return f"characters, bytes and symbols alone are {smallest[1]}"
+    if "pieces_size()" in message or "too high" in message:
+        return "the corpora have too few different words for so many"
+    return message.strip().splitlines()[-1]

@@ -1,0 +1,17 @@
+"""§3.1: a stack of N identical layers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Generic, TypeVar, cast
+
+from torch import nn
+
+Layer = TypeVar("Layer", bound=nn.Module)
+
+
+class LayerStack(nn.ModuleList, Generic[Layer]):
+    """An `nn.ModuleList` whose items have a known type; torch's own are any module."""
+
+    def __iter__(self) -> Iterator[Layer]:
+        return cast("Iterator[Layer]", super().__iter__())

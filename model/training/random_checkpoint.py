@@ -1,0 +1,94 @@
+"""Checkpoints with random weights: every part works, the translations are noise."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import torch
+
+from model.checkpoint import CheckpointConfig, save_checkpoint
+from model.config import PRESETS, TransformerConfig
+from model.tokenizer import Tokenizer
+from model.training.vocabulary import train_tokenizer
+from model.transformer import Transformer
+
+SMALLEST_VOCABULARY = 512
+"""Room for 256 bytes, the characters that are always there, and some pieces."""
+
+_CARD = """# {name}
+
+Random weights of the preset `{preset}`, written by `attend init`: for tests and benchmarks. What
+it answers is noise.
+"""
+
+
+def write_random_checkpoint(
+    folder: Path,
+    preset: str,
+    languages: tuple[str, str],
+    sentences: Iterable[str] | None = None,
+    seed: int = 1,
+) -> int:
+    """Write a checkpoint that translates both ways between two languages; returns its parameters.
+
+    The vocabulary has the preset's size, at least `SMALLEST_VOCABULARY`, and is learnt from
+    `sentences` or, without, from made-up words. The same arguments give the same checkpoint.
+    Raises `TrainingError` if the sentences are too few for the vocabulary, and `CheckpointError`.
+    """
+    shape = PRESETS[preset]
+    vocab_size = max(shape.source_vocab_size, SMALLEST_VOCABULARY)
+    if sentences is None:
+        sentences = _made_up_sentences(vocab_size, seed)
+    tokenizer = _learn(sentences, languages, vocab_size)
+    config = TransformerConfig.parse(
+        shape.model_dump()
+        | {
+            "source_vocab_size": vocab_size,
+            "target_vocab_size": vocab_size,
+            "pad_id": tokenizer.pad_id,
+            "eos_id": tokenizer.eos_id,
+            "start_id": tokenizer.pad_id,
+        },
+        preset,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = Transformer(config)
+    name = folder.resolve().name
+    checkpoint = CheckpointConfig(
+        name=name, directions=[languages, languages[::-1]], transformer=config
+    )
+    card = _CARD.format(name=name, preset=preset)
+    weights = dict(model.named_parameters())
+    training = {"preset": preset, "seed": seed}
+    save_checkpoint(folder, checkpoint, weights, tokenizer, card, training)
+    return model.n_parameters()
+
+
+def _learn(sentences: Iterable[str], languages: Sequence[str], vocab_size: int) -> Tokenizer:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "sentencepiece.model"
+        train_tokenizer(sentences, sorted(languages), vocab_size, path)
+        return Tokenizer.load(path)
+
+
+def _made_up_sentences(vocab_size: int, seed: int) -> Iterator[str]:
+    """Enough different words of random syllables to learn a vocabulary of that size from."""
+    source = random.Random(seed)
+    words: dict[str, None] = {}
+    while len(words) < 5 * vocab_size:
+        syllables = source.choice((1, 2, 2, 3, 3))
+        words[
+            "".join(source.choice(_ONSETS) + source.choice(_VOWELS) for _ in range(syllables))
+        ] = None
+    for sentence in map(" ".join, zip(*[iter(words)] * 10, strict=False)):
+        # Twice, since a string seen once is no candidate for a piece.
+        yield sentence
+        yield sentence.capitalize()
+
+
+_ONSETS = (*"bcdfghjklmnprstvwxz", "br", "ch", "cl", "dr", "gr", "pl", "qu", "st", "th", "tr")
+_VOWELS = (*"aeiouyéèàç", "ai", "ea", "ou")

@@ -1,0 +1,244 @@
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Literal, get_args, get_origin
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+from pydantic import BaseModel
+
+from app.cli.main import main
+from app.cli.train import train
+from model.checkpoint import load_checkpoint
+from model.config import TransformerConfig
+from model.training.config import FROM_VOCABULARY, TrainingConfig
+from model.training.log import read_log
+from model.training.state import latest_state, step_of
+
+RECIPE = """
+preset = "tiny"
+directions = [["xx", "yy"]]
+batch_tokens = 200
+max_length = 40
+chunk_pairs = 100
+save_every = 50
+precision = "fp32"
+
+[tokenizer]
+vocab_size = 330
+
+[schedule]
+shape = "trapezoid"
+peak = 1e-3
+warmup_steps = 2
+steps = 3
+
+[validation]
+languages = ["xx", "yy"]
+files = { dev = "toy.tsv" }
+loss_pairs = 5
+bleu_pairs = 2
+
+[[corpora]]
+name = "toy"
+files = ["toy.tsv"]
+languages = ["xx", "yy"]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "toy.toml").write_text(RECIPE)
+    letters = "abcdefgh"
+    words = [letters[i % 8] + letters[i % 5] + letters[i % 7] + letters[i % 3] for i in range(400)]
+    (tmp_path / "toy.tsv").write_text("".join(f"{word}\t{word[::-1]}\n" for word in words))
+    return tmp_path
+
+
+def arguments(folder: Path, *more: str) -> list[str]:
+    return [
+        "train", str(folder / "toy.toml"), "--corpora", str(folder), "--run", str(folder / "run"),
+        "--threads", "1", "--device", "cpu", *more,
+    ]  # fmt: skip
+
+
+def attend(folder: Path, *more: str) -> Result:
+    return CliRunner().invoke(main, arguments(folder, *more))
+
+
+def test_one_command_trains_and_writes_the_checkpoint(folder: Path) -> None:
+    result = attend(folder, "--checkpoint", str(folder / "out"))
+    assert result.exit_code == 0, result.output
+    assert f"wrote {folder / 'out'}" in result.output
+    assert "step 3: dev.yy " in result.output
+    assert load_checkpoint(folder / "out").config.name == "toy"
+    log = read_log(folder / "run" / "log.jsonl")
+    assert [line["step"] for line in log.updates] == [3]
+    assert [line["step"] for line in log.validations] == [3]
+
+
+def test_a_flag_wins_over_the_file(folder: Path) -> None:
+    flags = ["--schedule-steps", "2", "--noise-join", "0.25", "--optimizer-kind", "muon"]
+    flags += ["--model-d-ff", "48", "--model-norm-order", "pre", "--model-share-embeddings", "true"]
+    result = attend(folder, *flags)
+    assert result.exit_code == 0, result.output
+    recipe = json.loads((folder / "run" / "recipe.json").read_text())
+    assert recipe["schedule"]["steps"] == 2
+    assert recipe["schedule"]["peak"] == 1e-3
+    assert recipe["noise"]["join"] == 0.25
+    assert recipe["optimizer"]["kind"] == "muon"
+    assert recipe["model"] == {"d_ff": 48, "norm_order": "pre", "share_embeddings": True}
+    assert load_checkpoint(folder / "run" / "checkpoint").config.transformer.d_ff == 48
+
+
+def scalars(model: type[BaseModel], prefix: str = "-") -> set[str]:
+    flags = set()
+    for name, field in model.model_fields.items():
+        flag = f"{prefix}-{name}".replace("_", "-")
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            flags |= scalars(kind, flag)
+        elif kind in (bool, int, float, str) or (
+            get_origin(kind) is Literal and all(isinstance(arg, str) for arg in get_args(kind))
+        ):
+            flags.add(flag)
+    return flags
+
+
+def test_every_scalar_hyperparameter_has_a_flag() -> None:
+    flags = {flag for option in train.params for flag in option.opts}
+    assert scalars(TrainingConfig) <= flags
+    shape = {f"--model-{name}".replace("_", "-") for name in FROM_VOCABULARY}
+    assert scalars(TransformerConfig, "--model") - shape <= flags
+    assert not shape & flags
+    assert {"--schedule-warmup-steps", "--noise-uppercase", "--model-dropout"} <= flags
+    assert len(flags) == len([flag for option in train.params for flag in option.opts])
+
+
+@pytest.mark.parametrize(
+    ("flags", "exit_code", "message"),
+    [
+        (["--schedule-peak", "high"], 2, "'--schedule-peak': 'high' is not a valid float"),
+        (["--optimizer-kind", "sgd"], 2, "'sgd' is not one of 'adam', 'muon'"),
+        (["--threads", "0"], 2, "--threads"),
+        (["--noise-join", "2"], 1, "toy.toml with flags: 'noise.join': "),
+        (["--model-n-heads", "5"], 1, "[model]: d_model 32 is not divisible by n_heads 5"),
+        (["--resume"], 1, "run: no run there"),
+        (["--finish"], 1, "run: no run there"),
+        (["--plot", "a.png"], 1, "log.jsonl: No such file"),
+        (["--device", "tpu"], 1, "device 'tpu'"),
+        (["--corpora", "nowhere"], 1, "nowhere/toy.tsv: no such file; --corpora names"),
+        (["--schedule-peak", "1e38", "--schedule-warmup-steps", "1"], 1, "not finite at step"),
+    ],
+)
+def test_bad_values_are_one_line(
+    folder: Path, flags: list[str], exit_code: int, message: str
+) -> None:
+    result = attend(folder, *flags)
+    assert result.exit_code == exit_code, result.output
+    assert message in result.output
+    assert "Traceback" not in result.output
+    if exit_code == 1:
+        assert result.output.strip().splitlines()[-1].startswith("attend: ")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "toy.toml: No such file"),
+        ("= 3", "toy.toml: not TOML"),
+        (RECIPE.replace("save_every", "save_evry"), "toy.toml: unknown key 'save_evry'"),
+        (RECIPE.replace('[["xx", "yy"]]', '[["xx", "zz"]]'), "no corpus for xx → zz"),
+        (RECIPE.replace("[schedule]", "[plan]"), "unknown key 'plan'"),
+    ],
+)
+def test_bad_recipes_are_one_line(folder: Path, content: str | None, message: str) -> None:
+    (folder / "toy.toml").unlink()
+    if content is not None:
+        (folder / "toy.toml").write_text(content)
+    result = attend(folder)
+    assert result.exit_code == 1
+    assert result.output.startswith("attend: ")
+    assert message in result.output
+
+
+def test_a_flag_under_a_key_that_is_no_table(folder: Path) -> None:
+    (folder / "toy.toml").write_text("schedule = 3\n")
+    result = attend(folder, "--schedule-steps", "5")
+    assert result.exit_code == 1
+    assert "'schedule': expected a table" in result.output
+
+
+def test_plot_draws_the_log_and_trains_no_further(folder: Path) -> None:
+    assert attend(folder).exit_code == 0
+    before = (folder / "run" / "log.jsonl").read_bytes()
+    for name, magic in (("a.png", b"\x89PNG"), ("a.svg", b"<?xml")):
+        pytest.importorskip("matplotlib")
+        result = attend(folder, "--plot", str(folder / name))
+        assert result.exit_code == 0, result.output
+        assert (folder / name).read_bytes().startswith(magic)
+    assert (folder / "run" / "log.jsonl").read_bytes() == before
+
+
+def test_plot_without_matplotlib_says_what_to_install(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "app.cli.training_plot", None)
+    result = attend(folder, "--plot", "a.png")
+    assert result.exit_code == 1
+    assert "pip install 'attend[plot]'" in result.output
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_saves_and_resume_finishes(folder: Path, number: signal.Signals) -> None:
+    long = arguments(
+        folder, "--schedule-steps", "100000", "--save-every", "100000", "--workers", "1"
+    )
+    run = folder / "run"
+    with subprocess.Popen(
+        [sys.executable, "-c", "from app.cli.main import main; main()", *long],
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not (run / "log.jsonl").exists() or not (run / "log.jsonl").stat().st_size:
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert "stopped and saved at step" in errors
+    assert "Traceback" not in errors
+    state = latest_state(run)
+    assert state is not None
+    step = step_of(state)
+    assert step >= 50
+
+    finished = attend(folder, "--finish")
+    assert finished.exit_code == 0, finished.output
+    assert json.loads((run / "checkpoint" / "training.json").read_text())["step"] == step
+
+    resumed = attend(
+        folder, "--resume", "--schedule-steps", str(step + 2), "--save-every", "100000"
+    )
+    assert resumed.exit_code == 0, resumed.output
+    training = json.loads((run / "checkpoint" / "training.json").read_text())
+    assert training["step"] == step + 2
+    steps = [line["step"] for line in read_log(run / "log.jsonl").updates]
+    assert steps == sorted(set(steps))
+    assert steps[-1] == step + 2
+
+
+def test_help_names_every_table(folder: Path) -> None:
+    result = CliRunner().invoke(main, ["train", "--help"])
+    assert result.exit_code == 0
+    assert isinstance(train, click.Command)
+    for flag in ("--schedule-steps", "--tokenizer-vocab-size", "--model-d-model", "--plot"):
+        assert flag in result.output

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.cli.training_display import TrainingDisplay
+from model.training.log import read_log
+from model.training.state import Counters
+
+
+def figures(step: int) -> dict[str, float]:
+    return {
+        "step": step,
+        "loss": float(step),
+        "cross_entropy": step / 2,
+        "learning_rate": 0.1,
+        "tokens": 1000.0 * step,
+        "seconds": 2.0 * step,
+    }
+
+
+def run(path: Path, first: int, last: int, steps: int) -> None:
+    with TrainingDisplay(path, steps) as display:
+        display.begin(Counters(first, 1000 * first, 2.0 * first), 12_345)
+        for step in range(first + 1, last + 1):
+            display.on_step(figures(step))
+
+
+def test_a_log_line_is_the_mean_since_the_last_one(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "log.jsonl"
+    run(path, 0, 120, steps=1000)
+    lines = read_log(path).updates
+    assert [line["step"] for line in lines] == [50, 100]
+    assert lines[0]["loss"] == pytest.approx(25.5)
+    assert lines[1]["loss"] == pytest.approx(75.5)
+    assert lines[1]["cross_entropy"] == pytest.approx(75.5 / 2)
+    assert lines[1]["tokens"] == 100_000
+    assert lines[1]["tokens_per_second"] == pytest.approx(500)
+
+
+def test_a_resumed_run_appends_on_the_same_grid_and_logs_its_last_step(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    run(path, 0, 70, steps=1000)
+    run(path, 70, 110, steps=110)
+    lines = read_log(path).updates
+    assert [line["step"] for line in lines] == [50, 100, 110]
+    assert lines[1]["loss"] == pytest.approx(sum(range(71, 101)) / 30)
+    assert lines[1]["tokens_per_second"] == pytest.approx(500)
+
+
+def test_without_a_terminal_there_is_a_line_per_log_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(tmp_path / "log.jsonl", 0, 50, steps=1000)
+    errors = capsys.readouterr().err
+    assert "12,345 parameters, from step 0" in errors
+    assert "step 50/1,000  loss 25.500  500 tokens/s  0:31:40 left" in errors
+
+
+def test_validations_are_logged_and_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured = {"step": 7.0, "dev.fr.cross_entropy": 3.25, "dev.fr.bleu": 12.34}
+    with TrainingDisplay(tmp_path / "log.jsonl", 10) as display:
+        display.begin(Counters(), 1)
+        display.on_validation(measured)
+        assert read_log(tmp_path / "log.jsonl").validations == [measured]
+    assert "step 7: dev.fr 3.250  BLEU 12.3" in capsys.readouterr().err

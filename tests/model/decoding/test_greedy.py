@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from model.decoding.greedy import greedy_search
+from model.decoding.hypothesis import SearchOptions
+from model.transformer import Transformer
+
+MakeModel = Callable[..., Transformer]
+DrawSources = Callable[..., Tensor]
+GREEDY = SearchOptions(beam_size=1)
+
+
+@torch.no_grad()
+def uncached_argmax(model: Transformer, source: Tensor, limit: int) -> tuple[list[int], bool]:
+    """One sentence, every step the whole prefix again: the tokens, and whether they are cut."""
+    config = model.config
+    target = [config.start_id]
+    for _ in range(limit):
+        logits = model(source[None], torch.tensor([target]))[0, -1]
+        logits[config.pad_id] = -torch.inf
+        best = int(logits.argmax())
+        if best == config.eos_id:
+            return target[1:], False
+        target.append(best)
+    return target[1:], True
+
+
+@pytest.mark.parametrize("max_target_tokens", [None, 1, 4])
+def test_equals_an_uncached_argmax_loop_sentence_by_sentence(
+    make_talker: MakeModel, draw_sources: DrawSources, max_target_tokens: int | None
+) -> None:
+    ends = set()
+    for seed in range(12):
+        model = make_talker(seed=seed, eos_bias=1.5)
+        sources = draw_sources(model, 4, seed)
+        options = SearchOptions(beam_size=1, max_target_tokens=max_target_tokens)
+        found = greedy_search(model, sources, options)
+        for source, (hypothesis,) in zip(sources, found, strict=True):
+            real = source[source != model.config.pad_id]
+            ids, capped = uncached_argmax(model, real, max_target_tokens or 16)
+            assert (list(hypothesis.ids), hypothesis.capped) == (ids, capped)
+            ends.add(capped)
+    assert ends == {True, False}
+
+
+def test_sentences_of_a_batch_have_limits_of_their_own(
+    make_talker: MakeModel, draw_sources: DrawSources
+) -> None:
+    model = make_talker(seed=4, eos_bias=-50.0, max_length=64)
+    sources = draw_sources(model, 5, 4)
+    n_source = (sources != model.config.pad_id).sum(dim=1).tolist()
+    assert len(set(n_source)) > 1
+    found = greedy_search(model, sources, GREEDY)
+    assert [len(hypothesis.ids) for (hypothesis,) in found] == [n + 50 for n in n_source]
+    assert all(hypothesis.capped for (hypothesis,) in found)
+
+
+@torch.no_grad()
+def test_log_probs_are_those_of_teacher_forcing(
+    make_talker: MakeModel, draw_sources: DrawSources
+) -> None:
+    model = make_talker(seed=3, eos_bias=1.5)
+    sources = draw_sources(model, 6, 3)
+    for source, (hypothesis,) in zip(sources, greedy_search(model, sources, GREEDY), strict=True):
+        produced = [*hypothesis.ids] + ([] if hypothesis.capped else [model.config.eos_id])
+        fed = torch.tensor([[model.config.start_id, *produced[:-1]]])
+        log_probs = model(source[None], fed)[0].log_softmax(-1)
+        expected = log_probs.gather(1, torch.tensor(produced)[:, None])[:, 0].tolist()
+        assert hypothesis.log_probs == pytest.approx(expected, abs=1e-4)
+
+
+def test_padding_is_never_produced_even_where_it_is_the_most_probable(
+    make_talker: MakeModel, draw_sources: DrawSources
+) -> None:
+    model = make_talker(seed=1)
+    assert model.output.bias is not None
+    with torch.no_grad():
+        model.output.bias[model.config.pad_id] = 100.0
+    for (hypothesis,) in greedy_search(model, draw_sources(model, 5, 1), GREEDY):
+        assert hypothesis.ids
+        assert model.config.pad_id not in hypothesis.ids

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from model.decoding.hypothesis import SearchOptions, finished_hypothesis, length_normalisation
+
+EOS = 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"beam_size": 0}, "beam_size must be at least 1, not 0"),
+        ({"n_best": 0}, "n_best must be 1 … beam_size, not 0"),
+        ({"beam_size": 2, "n_best": 3}, "n_best must be 1 … beam_size, not 3"),
+        ({"length_penalty": -0.1}, "length_penalty must be 0 … 10, not -0.1"),
+        ({"length_penalty": 10.5}, "length_penalty must be 0 … 10, not 10.5"),
+        ({"length_penalty": math.nan}, "length_penalty must be 0 … 10, not nan"),
+        ({"length_penalty": math.inf}, "length_penalty must be 0 … 10, not inf"),
+        ({"max_target_tokens": 0}, "max_target_tokens must be at least 1, not 0"),
+    ],
+)
+def test_bad_options_are_refused_by_name(changes: dict[str, float], named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        SearchOptions(**changes)  # type: ignore[arg-type]
+
+
+def test_defaults_are_the_papers() -> None:
+    options = SearchOptions()
+    assert (options.beam_size, options.length_penalty, options.n_best) == (4, 0.6, 1)
+
+
+def test_length_normalisation_by_hand() -> None:
+    assert length_normalisation(1, 0.6) == 1.0
+    assert length_normalisation(7, 1.0) == 2.0
+    assert length_normalisation(19, 0.5) == 2.0
+    assert length_normalisation(100, 0.0) == 1.0
+
+
+def test_a_finished_hypothesis_ends_before_the_end_token_and_scores_it() -> None:
+    found = finished_hypothesis(
+        [5, 6, EOS, 9], [-1.0, -2.0, -3.0, -9.0], EOS, SearchOptions(length_penalty=0.0)
+    )
+    assert found.ids == (5, 6)
+    assert found.log_probs == (-1.0, -2.0, -3.0)
+    assert found.score == -6.0
+    assert not found.capped
+
+
+def test_a_capped_hypothesis_keeps_all_its_tokens() -> None:
+    found = finished_hypothesis([5] * 7, [-1.0] * 7, EOS, SearchOptions(length_penalty=1.0))
+    assert found.ids == (5,) * 7
+    assert found.score == -3.5
+    assert found.capped

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import get_args
+
+import numpy as np
+import pytest
+import torch
+
+from model.decoding.beam import beam_search
+from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.engine import eager
+from model.engine.eager import EagerEngine
+from model.engine.protocol import AttentionKind, Engine, Finished, Job
+from model.transformer import AttentionRecord, Transformer
+
+MakeModel = Callable[..., Transformer]
+GREEDY, BEAM = SearchOptions(beam_size=1), SearchOptions(beam_size=3, n_best=2)
+SOURCES = [(5, 6, 7, 1), (4, 1), (3, 8, 9, 10, 11, 1)]
+
+
+@pytest.fixture
+def model(make_model: MakeModel) -> Transformer:
+    return make_model(output_bias=True, norm_order="pre")
+
+
+@pytest.fixture
+def engine(model: Transformer) -> Engine:
+    return EagerEngine(model)
+
+
+def jobs(*options: SearchOptions) -> list[Job]:
+    return [
+        Job(10 + index, source, one)
+        for index, (source, one) in enumerate(zip(SOURCES, options, strict=False))
+    ]
+
+
+def alone(model: Transformer, job: Job) -> list[Hypothesis]:
+    (found,) = beam_search(model, torch.tensor([job.source_ids]), job.options)
+    return found
+
+
+def check(finished: list[Finished], admitted: list[Job], model: Transformer) -> None:
+    by_id = {job.id: job for job in admitted}
+    for job_id, outcome in finished:
+        assert isinstance(outcome, list)
+        expected = alone(model, by_id[job_id])
+        assert [one.ids for one in outcome] == [one.ids for one in expected]
+        assert [one.score for one in outcome] == pytest.approx(
+            [one.score for one in expected], abs=1e-4
+        )
+
+
+def test_idle_engine_is_not_busy_and_steps_to_nothing(engine: Engine) -> None:
+    assert not engine.busy
+    assert engine.step() == []
+    engine.admit([])
+    assert not engine.busy
+
+
+def test_jobs_of_the_same_options_finish_together(engine: Engine, model: Transformer) -> None:
+    admitted = jobs(BEAM, BEAM, BEAM)
+    engine.admit(admitted[:1])
+    engine.admit(admitted[1:])
+    assert engine.busy
+    finished = engine.step()
+    assert [job_id for job_id, _ in finished] == [10, 11, 12]
+    check(finished, admitted, model)
+    assert not engine.busy
+
+
+def test_other_options_wait_for_a_step_of_their_own(engine: Engine, model: Transformer) -> None:
+    admitted = jobs(GREEDY, BEAM, GREEDY)
+    engine.admit(admitted)
+    first = engine.step()
+    assert [job_id for job_id, _ in first] == [10, 12]
+    assert engine.busy
+    second = engine.step()
+    assert [job_id for job_id, _ in second] == [11]
+    assert not engine.busy
+    check(first + second, admitted, model)
+
+
+def test_a_cancelled_job_is_never_finished(engine: Engine) -> None:
+    engine.admit(jobs(BEAM, BEAM, BEAM))
+    engine.cancel([11, 99])
+    assert [job_id for job_id, _ in engine.step()] == [10, 12]
+    engine.admit(jobs(BEAM))
+    engine.cancel([10])
+    assert not engine.busy
+    assert engine.step() == []
+
+
+def test_an_exception_loses_every_job_and_leaves_the_engine_ready(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def out_of_memory(*_: object) -> None:
+        raise RuntimeError("out of memory")
+
+    engine.admit(jobs(GREEDY, BEAM))
+    with monkeypatch.context() as patch:
+        patch.setattr(eager, "beam_search", out_of_memory)
+        with pytest.raises(RuntimeError, match="out of memory"):
+            engine.step()
+    assert not engine.busy
+    engine.admit(jobs(BEAM))
+    assert len(engine.step()) == 1
+
+
+def test_info_tells_device_precision_and_threads(engine: Engine) -> None:
+    assert engine.info.device == "cpu"
+    assert engine.info.precision == "float32"
+    assert engine.info.threads == torch.get_num_threads()
+
+
+@pytest.mark.parametrize("kind", get_args(AttentionKind))
+def test_explain_is_what_a_record_of_the_same_pass_holds(
+    engine: Engine, model: Transformer, kind: AttentionKind
+) -> None:
+    source, target = SOURCES[0], (8, 9, 10, 1)
+    weights = engine.explain(source, target, kind)
+    record = AttentionRecord()
+    with torch.no_grad():
+        memory = model.encode(torch.tensor([source]), record)
+        model.decode(memory, torch.tensor([[model.config.start_id, 8, 9, 10]]), record)
+    expected = [layer[0].numpy() for layer in getattr(record, kind)]
+    assert weights.dtype == np.float32
+    np.testing.assert_allclose(weights, np.stack(expected), atol=1e-6)
+    np.testing.assert_allclose(weights.sum(-1), 1.0, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape"),
+    [("encoder", (2, 4, 6, 6)), ("decoder", (3, 4, 3, 3)), ("cross", (3, 4, 3, 6))],
+)
+def test_explain_has_a_row_for_every_token_produced(
+    engine: Engine, kind: AttentionKind, shape: tuple[int, ...]
+) -> None:
+    assert engine.explain(SOURCES[2], (4, 5, 1), kind).shape == shape
+
+
+def test_explain_does_not_disturb_the_jobs_admitted(engine: Engine, model: Transformer) -> None:
+    admitted = jobs(BEAM)
+    engine.admit(admitted)
+    engine.explain(SOURCES[1], (4, 1), "cross")
+    check(engine.step(), admitted, model)
+
+
+def test_a_model_in_training_is_put_to_evaluation(make_model: MakeModel) -> None:
+    model = make_model(dropout=0.5).train()
+    engine: Engine = EagerEngine(model)
+    first = engine.explain(SOURCES[0], (4, 1), "cross")
+    np.testing.assert_array_equal(first, engine.explain(SOURCES[0], (4, 1), "cross"))

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from model.architecture import describe, transformer_without_weights
+from model.config import PRESETS, TransformerConfig
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"norm_order": "pre"},
+        {"output_bias": True},
+        {"tie_output": False},
+        {"share_embeddings": False, "target_vocab_size": 100},
+        {"share_embeddings": False, "tie_output": False, "output_bias": True},
+        {"n_encoder_layers": 1, "n_decoder_layers": 3},
+    ],
+)
+def test_no_parameter_is_forgotten_or_counted_twice(changes: dict[str, Any]) -> None:
+    config = TransformerConfig.model_validate(PRESETS["tiny"].model_dump() | changes)
+    model = transformer_without_weights(config)
+    parts = describe(model)
+    assert sum(part.n_parameters * part.copies for part in parts) == model.n_parameters()
+
+
+def test_the_decoder_layer_of_figure_1() -> None:
+    parts = describe(transformer_without_weights(PRESETS["base"]))
+    components = [part.component for part in parts if part.block == "Decoder layer 1 … 6"]
+    assert list(dict.fromkeys(components)) == [
+        "Masked Multi-Head Attention", "Add & Norm", "Multi-Head Attention", "Feed Forward",
+    ]  # fmt: skip
+    first, *_ = (part for part in parts if part.component == "Feed Forward")
+    assert first.tensors == {"W_1": (512, 2048), "b_1": (2048,)}
+    assert first.n_parameters == 512 * 2048 + 2048
+
+
+def test_one_layer_is_not_called_a_range() -> None:
+    config = PRESETS["tiny"].model_copy(update={"n_encoder_layers": 1})
+    blocks = {part.block for part in describe(transformer_without_weights(config))}
+    assert "Encoder layer 1" in blocks

@@ -1,0 +1,377 @@
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from model import checkpoint
+from model.checkpoint import CheckpointConfig, load_checkpoint, read_config, save_checkpoint
+from model.config import PRESETS
+from model.errors import CheckpointError
+from model.tokenizer import Tokenizer
+from model.transformer import Transformer
+
+FILES = ["CARD.md", "config.json", "model.safetensors", "sentencepiece.model", "training.json"]
+SOURCE, TARGET = torch.tensor([[2, 9, 30, 0]]), torch.tensor([[369, 12, 13]])
+
+
+def configuration(tokenizer: Tokenizer, **changes: object) -> CheckpointConfig:
+    shape: dict[str, object] = {
+        "source_vocab_size": tokenizer.vocab_size,
+        "target_vocab_size": tokenizer.vocab_size,
+        "pad_id": tokenizer.pad_id,
+        "eos_id": tokenizer.eos_id,
+        "start_id": tokenizer.pad_id,
+    }
+    transformer = PRESETS["tiny"].model_copy(update=shape | changes)
+    directions = [("en", "fr"), ("fr", "en")]
+    return CheckpointConfig(name="tiny", directions=directions, transformer=transformer)
+
+
+def parameters(model: Transformer) -> dict[str, Tensor]:
+    return {name: parameter.detach() for name, parameter in model.named_parameters()}
+
+
+@pytest.fixture
+def saved(tmp_path: Path, tokenizer: Tokenizer) -> Path:
+    folder = tmp_path / "tiny"
+    config = configuration(tokenizer)
+    weights = parameters(Transformer(config.transformer))
+    save_checkpoint(folder, config, weights, tokenizer, "# A card, naïve\n", {"step": 7})
+    return folder
+
+
+def reason(folder: Path) -> str:
+    """The one line that a folder is refused with."""
+    with pytest.raises(CheckpointError) as caught:
+        load_checkpoint(folder)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message == message.strip()
+    return message
+
+
+def edit(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    values = json.loads(path.read_text())
+    change(values)
+    path.write_text(json.dumps(values))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"norm_order": "pre", "output_bias": True, "position_layout": "halves"},
+        {"share_embeddings": False},
+        {"tie_output": False},
+        {"share_embeddings": False, "tie_output": False},
+    ],
+    ids=str,
+)
+def test_round_trip_is_exact(
+    tmp_path: Path, tokenizer: Tokenizer, changes: dict[str, object]
+) -> None:
+    config = configuration(tokenizer, **changes)
+    model = Transformer(config.transformer).eval()
+    save_checkpoint(tmp_path / "x", config, parameters(model), tokenizer, "card", {})
+    loaded = load_checkpoint(tmp_path / "x")
+    assert loaded.config == config
+    assert loaded.tokenizer.serialized == tokenizer.serialized
+    assert not loaded.model.training
+    for name, tensor in parameters(model).items():
+        assert torch.equal(tensor, parameters(loaded.model)[name]), name
+    with torch.no_grad():
+        assert torch.equal(loaded.model(SOURCE, TARGET), model(SOURCE, TARGET))
+    assert loaded.model.n_parameters() == model.n_parameters()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_weights_are_read_as_the_float32_of_the_same_value(
+    tmp_path: Path, tokenizer: Tokenizer, dtype: torch.dtype
+) -> None:
+    config = configuration(tokenizer)
+    halves = {n: p.to(dtype) for n, p in parameters(Transformer(config.transformer)).items()}
+    save_checkpoint(tmp_path / "x", config, halves, tokenizer, "card", {})
+    for name, tensor in parameters(load_checkpoint(tmp_path / "x").model).items():
+        assert tensor.dtype == torch.float32
+        assert torch.equal(tensor, halves[name].float())
+
+
+def test_a_folder_holds_what_its_format_says(saved: Path) -> None:
+    assert sorted(path.name for path in saved.iterdir()) == FILES
+    assert (saved / "CARD.md").read_text(encoding="utf-8") == "# A card, naïve\n"
+    assert json.loads((saved / "training.json").read_text()) == {"step": 7}
+    assert json.loads((saved / "config.json").read_text())["version"] == 1
+    assert load_checkpoint(saved).folder == saved
+
+
+def test_the_digest_is_of_what_decides_the_answers(saved: Path) -> None:
+    before = load_checkpoint(saved).digest
+    (saved / "CARD.md").write_text("another card")
+    assert load_checkpoint(saved).digest == before
+    edit(saved / "config.json", lambda config: config.update(length_penalty=1.0))
+    assert load_checkpoint(saved).digest != before
+
+
+def test_missing_folder_and_not_a_folder(tmp_path: Path) -> None:
+    assert reason(tmp_path / "none").startswith(f"{tmp_path / 'none'}: no such folder")
+    (tmp_path / "file").touch()
+    assert reason(tmp_path / "file").startswith(f"{tmp_path / 'file'}: not a folder")
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "sentencepiece.model"])
+def test_each_missing_file_is_named(saved: Path, name: str) -> None:
+    (saved / name).unlink()
+    assert reason(saved) == f"{saved / name}: No such file or directory"
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "sentencepiece.model"])
+def test_a_folder_in_place_of_a_file_is_named(saved: Path, name: str) -> None:
+    (saved / name).unlink()
+    (saved / name).mkdir()
+    assert reason(saved).startswith(f"{saved / name}: ")
+
+
+def test_card_and_settings_are_not_needed(saved: Path) -> None:
+    (saved / "CARD.md").unlink()
+    (saved / "training.json").unlink()
+    load_checkpoint(saved)
+
+
+@pytest.mark.parametrize("kept", [0.0, 1, 8, 100, 0.3, 0.9, -1])
+def test_truncated_weights(saved: Path, kept: float) -> None:
+    path = saved / "model.safetensors"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(kept * len(whole)) if isinstance(kept, float) else int(kept)])
+    assert reason(saved).startswith(f"{path}: damaged or not a safetensors file: ")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"\xff" * 64, b"PK\x03\x04" + b"\x00" * 100, b"\x02\x00\x00\x00\x00\x00\x00\x00[]"],
+)
+def test_weights_of_another_format(saved: Path, content: bytes) -> None:
+    (saved / "model.safetensors").write_bytes(content)
+    assert reason(saved).startswith(f"{saved / 'model.safetensors'}: damaged or not a safetensors")
+
+
+class Malicious:
+    def __init__(self, victim: Path) -> None:
+        self.victim = victim
+
+    def __reduce__(self) -> tuple[Callable[[Path], None], tuple[Path]]:
+        return Path.touch, (self.victim,)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_pickle_in_place_of_a_file_runs_nothing(saved: Path, tmp_path: Path, name: str) -> None:
+    victim = tmp_path / "executed"
+    dangerous = pickle.dumps(Malicious(victim))
+    pickle.loads(dangerous)
+    assert victim.exists(), "the pickle would run code if it were loaded"
+    victim.unlink()
+    (saved / name).write_bytes(dangerous)
+    (saved / "pytorch_model.bin").write_bytes(dangerous)
+    if name in ("CARD.md", "training.json"):
+        load_checkpoint(saved)
+    else:
+        assert reason(saved).startswith(f"{saved / name}: ")
+    assert not victim.exists()
+
+
+def change_weights(folder: Path, change: Callable[[dict[str, Tensor]], object]) -> None:
+    path = folder / "model.safetensors"
+    weights = load_file(path)
+    change(weights)
+    save_file(weights, path)
+
+
+W_1 = "encoder.layers.0.feed_forward.w_1.weight"
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda w: w.pop(W_1), f"tensor '{W_1}' is missing"),
+        (lambda w: w.update({W_1: torch.zeros(32, 64)}),
+         f"tensor '{W_1}' has shape [32, 64], config.json asks for [64, 32]"),
+        (lambda w: w.update({W_1: torch.zeros(64, 32, dtype=torch.int8)}),
+         f"tensor '{W_1}' has type torch.int8, not floating"),
+        (lambda w: w[W_1].__setitem__((3, 4), float("nan")),
+         f"tensor '{W_1}' holds NaN or infinity"),
+        (lambda w: w[W_1].__setitem__((3, 4), float("-inf")),
+         f"tensor '{W_1}' holds NaN or infinity"),
+        (lambda w: w.update({"lm_head\n.weight": torch.zeros(1)}),
+         r"unknown tensor 'lm_head\n.weight'"),
+    ],
+)  # fmt: skip
+def test_weights_that_do_not_fit(
+    saved: Path, change: Callable[[dict[str, Tensor]], object], told: str
+) -> None:
+    change_weights(saved, change)
+    assert reason(saved) == f"{saved / 'model.safetensors'}: {told}"
+
+
+def test_weights_of_an_impossible_size_are_refused_without_memory_for_them(saved: Path) -> None:
+    huge = {"d_model": 2**20, "d_ff": 2**22}
+    edit(saved / "config.json", lambda config: config["transformer"].update(huge))
+    assert "config.json asks for [370, 1048576]" in reason(saved)
+
+
+HUGGING_FACE = {"model_type": "marian", "architectures": ["MarianMTModel"], "d_model": 512}
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "not JSON: Expecting value"),
+        (b"{", "not JSON: "),
+        (b"\xff\xfe\x00", "not JSON: "),
+        (b"[" * 100_000, "not JSON: "),
+        (b'{"format":' * 100_000, "not JSON: "),
+        (b"[]", "not the configuration of an attend checkpoint"),
+        (b"null", "not the configuration of an attend checkpoint"),
+        (b"{}", "not the configuration of an attend checkpoint"),
+        (json.dumps(HUGGING_FACE).encode(),
+         "not the configuration of an attend checkpoint (a Hugging Face 'marian' model?)"),
+        (b'{"format": "attend"}', "format version None, this attend reads version 1"),
+        (b'{"format": "attend", "version": 2}', "format version 2, this attend reads version 1"),
+        (b'{"format": "attend", "version": "1\\n"}', r"format version '1\n', this attend reads"),
+        (b'{"format": "attend", "version": true}', "format version True, this attend reads"),
+        (b'{"format": "attend", "version": 1}', "'name': field required; "),
+    ],
+)  # fmt: skip
+def test_foreign_configurations(saved: Path, content: bytes, told: str) -> None:
+    (saved / "config.json").write_bytes(content)
+    assert reason(saved).startswith(f"{saved / 'config.json'}: {told}")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda c: c.update(temperature=1), "unknown key 'temperature'"),
+        (lambda c: c["transformer"].update(n_experts=8), "unknown key 'transformer.n_experts'"),
+        (lambda c: c.update({"a\nb": 1}), r"unknown key 'a\nb'"),
+        (lambda c: c["transformer"].update(d_model=33),
+         "'transformer': d_model 33 is not divisible by n_heads 4"),
+        (lambda c: c["transformer"].update(d_model="32"), "'transformer.d_model': input should be"),
+        (lambda c: c.update(name=""), "'name': "),
+        (lambda c: c.update(directions=[]), "'directions': "),
+        (lambda c: c.update(directions=[["en", "fr"]] * 2), "directions has a pair twice"),
+        (lambda c: c.update(directions=[["en"]]), "'directions.0.1': field required"),
+        (lambda c: c.update(beam_size=9), "'beam_size': input should be less than or equal to 8"),
+        (lambda c: c.update(beam_size="4"), "'beam_size': input should be a valid integer"),
+        (lambda c: c.update(length_penalty=-1), "'length_penalty': input should be"),
+        (lambda c: c.update(length_penalty=float("nan")), "'length_penalty': input should be"),
+        (lambda c: c.update(length_penalty=float("inf")), "'length_penalty': input should be"),
+    ],
+)  # fmt: skip
+def test_bad_values_in_the_configuration_are_named(
+    saved: Path, change: Callable[[dict[str, Any]], object], told: str
+) -> None:
+    edit(saved / "config.json", change)
+    assert reason(saved).startswith(f"{saved / 'config.json'}: {told}")
+
+
+def test_a_garbage_tokenizer(saved: Path) -> None:
+    (saved / "sentencepiece.model").write_bytes(b"garbage")
+    assert reason(saved) == f"{saved / 'sentencepiece.model'}: not a SentencePiece model"
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"source_vocab_size": 371, "target_vocab_size": 371},
+         "vocabulary size 370, but config.json says 371"),
+        ({"target_vocab_size": 371, "share_embeddings": False},
+         "vocabulary size 370, but config.json says 371"),
+        ({"pad_id": 5}, "pad_id 369, but config.json says 5"),
+        ({"eos_id": 5}, "eos_id 0, but config.json says 5"),
+    ],
+)  # fmt: skip
+def test_a_tokenizer_of_another_model(saved: Path, changes: dict[str, Any], told: str) -> None:
+    edit(saved / "config.json", lambda config: config["transformer"].update(changes))
+    assert reason(saved) == f"{saved / 'sentencepiece.model'}: {told}"
+
+
+def test_a_direction_without_its_language_symbol(saved: Path) -> None:
+    edit(saved / "config.json", lambda config: config["directions"].append(["en", "de"]))
+    told = "no symbol <2de>, but config.json translates to it"
+    assert reason(saved) == f"{saved / 'sentencepiece.model'}: {told}"
+
+
+def test_the_configuration_can_be_read_alone(saved: Path, tokenizer: Tokenizer) -> None:
+    (saved / "model.safetensors").unlink()
+    assert read_config(saved) == configuration(tokenizer)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_saving_replaces_a_checkpoint_whole(saved: Path, tokenizer: Tokenizer) -> None:
+    (saved / "left-over").touch()
+    config = configuration(tokenizer, norm_order="pre")
+    save_checkpoint(
+        saved, config, parameters(Transformer(config.transformer)), tokenizer, "new", {}
+    )
+    assert sorted(contents(saved)) == FILES
+    assert load_checkpoint(saved).config == config
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name], "nothing lies around"
+
+
+@pytest.mark.parametrize("failing", ["save_file", "_write_text"])
+def test_a_save_that_fails_leaves_the_old_folder(
+    saved: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    def disk_full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    before = contents(saved)
+    config = configuration(tokenizer)
+    weights = parameters(Transformer(config.transformer))
+    monkeypatch.setattr(checkpoint, failing, disk_full)
+    with pytest.raises(OSError, match="No space left"):
+        save_checkpoint(saved, config, weights, tokenizer, "new", {})
+    assert contents(saved) == before
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
+
+
+def test_what_an_earlier_crash_left_is_no_obstacle(saved: Path, tokenizer: Tokenizer) -> None:
+    for name in (".tiny.partial", ".tiny.replaced"):
+        shutil.copytree(saved, saved.with_name(name))
+    config = configuration(tokenizer)
+    weights = parameters(Transformer(config.transformer))
+    save_checkpoint(saved, config, weights, tokenizer, "new", {})
+    assert (saved / "CARD.md").read_text() == "new\n"
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
+
+
+def test_a_folder_that_is_not_a_checkpoint_is_not_overwritten(
+    tmp_path: Path, tokenizer: Tokenizer
+) -> None:
+    precious = tmp_path / "home" / "thesis.tex"
+    precious.parent.mkdir()
+    precious.touch()
+    config = configuration(tokenizer)
+    weights = parameters(Transformer(config.transformer))
+    for path in (precious.parent, precious):
+        with pytest.raises(CheckpointError, match="exists and is not a checkpoint") as caught:
+            save_checkpoint(path, config, weights, tokenizer, "card", {})
+        assert str(caught.value).startswith(f"{path}: ")
+    assert precious.exists()
+
+
+def test_an_empty_folder_is_filled(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    config = configuration(tokenizer)
+    weights = parameters(Transformer(config.transformer))
+    save_checkpoint(tmp_path, config, weights, tokenizer, "card", {})
+    load_checkpoint(tmp_path)

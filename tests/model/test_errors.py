@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+import inspect
+
+from model import errors
+
+
+def test_every_error_is_a_model_error_and_stands_in_the_tree_drawn() -> None:
+    classes = [one for _, one in inspect.getmembers(errors, inspect.isclass)]
+    assert len(classes) > 1
+    drawn = errors.__doc__ or ""
+    for one in classes:
+        assert issubclass(one, errors.ModelError)
+        assert f" {one.__name__}" in drawn

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import gzip
+import lzma
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from model.errors import DataError
+from model.training.corpus import load_pairs, read_pairs
+
+PAIRS = [("one", "un"), ("two é", "deux\u2028ligne")]
+TEXT = "".join(f"{a}\t{b}\n" for a, b in PAIRS).encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "compress"),
+    [("a.tsv", bytes), ("a.tsv.xz", lzma.compress), ("a.tsv.gz", gzip.compress)],
+)
+def test_plain_and_compressed_files_read_alike(
+    tmp_path: Path, name: str, compress: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(compress(TEXT))
+    assert list(read_pairs(path)) == PAIRS
+
+
+def test_windows_line_ends_and_a_missing_last_one(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_bytes(b"one\tun\r\ntwo\tdeux")
+    assert list(read_pairs(path)) == [("one", "un"), ("two", "deux")]
+
+
+@pytest.mark.parametrize(("line", "columns"), [("no tab", 1), ("a\tb\tc", 3), ("", 1)])
+def test_wrong_number_of_columns(tmp_path: Path, line: str, columns: int) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text(f"one\tun\n{line}\n")
+    with pytest.raises(DataError, match=f"^{re.escape(str(path))}:2: {columns} tab"):
+        list(read_pairs(path))
+
+
+def test_not_utf_8_names_the_very_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_bytes(b"one\tun\n" * 1233 + b"caf\xe9\tcaf\n" + b"one\tun\n" * 99)
+    with pytest.raises(DataError, match=r"a\.tsv:1234: not UTF-8"):
+        list(read_pairs(path))
+
+
+@pytest.mark.parametrize(("name", "compress"), [("a.xz", lzma.compress), ("a.gz", gzip.compress)])
+@pytest.mark.parametrize("damage", ["truncated", "not compressed", "flipped"])
+def test_damaged_compressed_file(
+    tmp_path: Path, name: str, compress: Callable[[bytes], bytes], damage: str
+) -> None:
+    whole = compress(TEXT * 1000)
+    middle = len(whole) // 2
+    flipped = bytes(byte ^ 0xFF for byte in whole[middle : middle + 9])
+    damaged = {
+        "truncated": whole[:middle],
+        "not compressed": TEXT,
+        "flipped": whole[:middle] + flipped + whole[middle + 9 :],
+    }
+    path = tmp_path / name
+    path.write_bytes(damaged[damage])
+    with pytest.raises(DataError, match=f"^{re.escape(str(path))}"):
+        list(read_pairs(path))
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"b\.tsv: No such file"):
+        list(read_pairs(tmp_path / "b.tsv"))
+
+
+@pytest.mark.parametrize("content", ["", "one\t\n\tun\n"])
+def test_nothing_to_learn_from(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text(content)
+    with pytest.raises(DataError, match=r"a\.tsv: no pairs"):
+        load_pairs([path])
+
+
+def test_pairs_with_an_empty_side_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("one\tun\ntwo\t\n\ttrois\nfour\tquatre\n")
+    assert load_pairs([path, path]) == [("one", "un"), ("four", "quatre")] * 2

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from model.embedding import OutputProjection
+from model.training import loss
+from model.training.loss import smoothed_cross_entropy
+
+N, D, V = 13, 8, 20
+
+
+def inputs(*, bias: bool) -> tuple[Tensor, OutputProjection, Tensor]:
+    torch.manual_seed(3)
+    output = OutputProjection(V, D, bias)
+    torch.nn.init.normal_(output.weight)
+    if output.bias is not None:
+        torch.nn.init.normal_(output.bias)
+    return torch.randn(N, D, requires_grad=True), output, torch.randint(0, V, (N,))
+
+
+def gradients(value: Tensor, hidden: Tensor, output: OutputProjection) -> list[Tensor]:
+    wanted = [hidden, *output.parameters()]
+    return list(torch.autograd.grad(value, wanted))
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("rows_at_a_time", [1, 5, N, 1000])
+def test_equals_torch_in_value_and_gradients(
+    monkeypatch: pytest.MonkeyPatch, smoothing: float, bias: bool, rows_at_a_time: int
+) -> None:
+    monkeypatch.setattr(loss, "_CHUNK_LOGITS", rows_at_a_time * V)
+    hidden, output, targets = inputs(bias=bias)
+    logits = output(hidden)
+    expected = functional.cross_entropy(logits, targets, reduction="sum", label_smoothing=smoothing)
+    plain = functional.cross_entropy(logits, targets, reduction="sum")
+    found = smoothed_cross_entropy(hidden, output, targets, smoothing)
+    torch.testing.assert_close(found.smoothed, expected)
+    torch.testing.assert_close(found.cross_entropy, plain)
+    torch.testing.assert_close(
+        gradients(found.smoothed * 3, hidden, output), gradients(expected * 3, hidden, output)
+    )
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_under_bf16_autocast_it_is_torch_to_bf16_precision(bias: bool) -> None:
+    hidden, output, targets = inputs(bias=bias)
+    expected = functional.cross_entropy(
+        output(hidden), targets, reduction="sum", label_smoothing=0.1
+    )
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = smoothed_cross_entropy(hidden, output, targets, 0.1)
+    assert found.smoothed.dtype == torch.float32
+    torch.testing.assert_close(found.smoothed, expected, rtol=1e-2, atol=0.0)
+    for ours, theirs in zip(
+        gradients(found.smoothed, hidden, output),
+        gradients(expected, hidden, output),
+        strict=True,
+    ):
+        assert ours.dtype == torch.float32
+        assert (ours - theirs).norm() < 0.02 * theirs.norm()
+
+
+def test_gradient_is_the_slope() -> None:
+    hidden, output, targets = inputs(bias=True)
+    direction = torch.randn(N, D)
+    (slope,) = torch.autograd.grad(
+        smoothed_cross_entropy(hidden, output, targets, 0.1).smoothed, hidden
+    )
+    up, down = (
+        smoothed_cross_entropy(hidden + step * direction, output, targets, 0.1).smoothed
+        for step in (1e-2, -1e-2)
+    )
+    torch.testing.assert_close((up - down) / 2e-2, (slope * direction).sum(), rtol=1e-3, atol=1e-3)
+
+
+def test_by_hand() -> None:
+    output = OutputProjection(2, 1, bias=False)
+    torch.nn.init.zeros_(output.weight)
+    found = smoothed_cross_entropy(torch.ones(3, 1), output, torch.tensor([0, 1, 1]), 0.1)
+    log_2 = torch.tensor(2.0).log()
+    torch.testing.assert_close(found.cross_entropy, 3 * log_2)
+    torch.testing.assert_close(found.smoothed, 3 * log_2)
+
+
+def test_cross_entropy_alone_cannot_be_differentiated() -> None:
+    hidden, output, targets = inputs(bias=False)
+    assert not smoothed_cross_entropy(hidden, output, targets, 0.1).cross_entropy.requires_grad
