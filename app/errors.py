@@ -1,0 +1,106 @@
+"""What can go wrong above the model, as one tree. No HTTP in it: `problems` has the statuses.
+
+    AppError
+    ├── SettingsError                 a flag or environment variable with a value that cannot be
+    ├── RequestError                  the request cannot be fulfilled as it is
+    │   ├── MalformedJsonError        the body is not JSON
+    │   ├── InvalidRequestError       fields missing, wrong or not known, each with its place
+    │   ├── UnknownLanguagesError     a language, or a pair, that no model here translates
+    │   ├── TextTooLongError          more characters or tokens than the model reads at once
+    │   └── AttentionTooLargeError    more attention weights than one answer may hold
+    ├── DeadlineExceededError         the answer was not ready in time
+    ├── EngineFailedError             the engine broke down over this work
+    └── TryAgainLaterError            it may go well in a while; knows after how many seconds
+        ├── QueueFullError            no place is free
+        ├── StartingError             the model is being loaded
+        ├── DrainingError             the server is about to stop
+        └── EngineDownError           the engine's thread has ended
+
+Messages are fit to be shown to a client: they name fields and limits and never quote the request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class AppError(Exception):
+    """Base of all errors raised by `app`."""
+
+
+class SettingsError(AppError):
+    """A setting with a value that cannot be."""
+
+
+class RequestError(AppError):
+    """The request cannot be fulfilled as it is; trying again will not help."""
+
+
+class MalformedJsonError(RequestError):
+    """The body is not JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One faulty field: its place as a JSON Pointer (RFC 6901) and what would be right."""
+
+    pointer: str
+    detail: str
+
+
+class InvalidRequestError(RequestError):
+    """Fields that are missing, wrong or not known."""
+
+    def __init__(self, errors: Sequence[FieldError]) -> None:
+        super().__init__("the request has fields that are missing, wrong or not known")
+        self.errors = tuple(errors)
+
+    @classmethod
+    def at(cls, pointer: str, detail: str) -> InvalidRequestError:
+        """The error of one field."""
+        return cls([FieldError(pointer, detail)])
+
+
+class UnknownLanguagesError(RequestError):
+    """A language, or a pair of them, that no model here translates."""
+
+
+class TextTooLongError(RequestError):
+    """More characters or tokens than the model reads at once."""
+
+
+class AttentionTooLargeError(RequestError):
+    """More attention weights than one answer may hold."""
+
+
+class DeadlineExceededError(AppError):
+    """The answer was not ready in time; the work was dropped."""
+
+
+class EngineFailedError(AppError):
+    """The engine broke down over this work; the cause is chained."""
+
+
+class TryAgainLaterError(AppError):
+    """Base of errors that pass; `retry_after` in whole seconds."""
+
+    def __init__(self, message: str, retry_after: int = 1) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class QueueFullError(TryAgainLaterError):
+    """No place is free."""
+
+
+class StartingError(TryAgainLaterError):
+    """The model is being loaded."""
+
+
+class DrainingError(TryAgainLaterError):
+    """The server is about to stop."""
+
+
+class EngineDownError(TryAgainLaterError):
+    """The engine's thread has ended, which only a restart mends."""

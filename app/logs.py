@@ -1,0 +1,52 @@
+"""JSON lines on stderr, ours and those of libraries, one form for both."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import traceback
+from typing import Any, TextIO
+
+import structlog
+
+_log = structlog.get_logger()
+
+
+def configure_logs(level: str, stream: TextIO = sys.stderr) -> None:
+    """Log everything of at least this severity as one JSON object a line."""
+    common: list[Any] = [
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    structlog.configure(
+        processors=[*common, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=common,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.format_exc_info,
+                structlog.processors.JSONRenderer(ensure_ascii=True),
+            ],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(level.upper())
+
+
+def log_failure(error: BaseException, request_id: str) -> None:
+    """An error that is the server's own, with its causes' types and places."""
+    causes = []
+    cause: BaseException | None = error
+    while cause is not None:
+        frames = traceback.extract_tb(cause.__traceback__)
+        places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
+        causes.append({"type": type(cause).__qualname__, "traceback": places})
+        cause = cause.__cause__ or cause.__context__
+    _log.error("failure", request_id=request_id, causes=causes)

@@ -1,0 +1,1 @@
+"""HTTP: thin adapters to the service."""

@@ -1,0 +1,40 @@
+"""Probes: is the process alive, has it started, does it take requests."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+
+from app.errors import EngineDownError
+from app.routes.state import current_lifecycle
+from app.runtime import Lifecycle
+from app.schemas import Health
+
+router = APIRouter(tags=["health"])
+_Lifecycle = Annotated[Lifecycle, Depends(current_lifecycle)]
+
+
+@router.head("/livez", include_in_schema=False)
+@router.get("/livez")
+async def livez(lifecycle: _Lifecycle) -> Health:
+    """200 as long as the event loop and the engine's thread run; a restart helps otherwise."""
+    if not lifecycle.alive:
+        raise EngineDownError("the engine has stopped")
+    return Health()
+
+
+@router.head("/startupz", include_in_schema=False)
+@router.get("/startupz")
+async def startupz(lifecycle: _Lifecycle) -> Health:
+    """200 once the model is loaded and has translated one text."""
+    _ = lifecycle.started
+    return Health()
+
+
+@router.head("/readyz", include_in_schema=False)
+@router.get("/readyz")
+async def readyz(lifecycle: _Lifecycle) -> Health:
+    """200 while requests are taken: started, not stopping, engine up."""
+    _ = lifecycle.ready
+    return Health()

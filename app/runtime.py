@@ -1,0 +1,73 @@
+"""The model in service, from start to stop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+
+from app.errors import DrainingError, EngineDownError, StartingError
+from app.scheduler import MAX_RETRY_AFTER, Scheduler
+from app.schemas import Info
+from app.service import TranslationService
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """Everything that serves a checkpoint."""
+
+    info: Info
+    service: TranslationService
+    scheduler: Scheduler
+
+
+class Lifecycle:
+    """Starting → ready → draining, as the routes see it."""
+
+    def __init__(self) -> None:
+        self._loaded: Runtime | None = None
+        self._warm: Runtime | None = None
+        self._draining = False
+
+    @property
+    def alive(self) -> bool:
+        """False only where a restart is needed."""
+        return self._warm is None or self._draining or self._warm.scheduler.alive
+
+    @property
+    def started(self) -> Runtime:
+        """The model, once it is loaded and warm. Raises `StartingError`."""
+        if self._warm is None:
+            raise StartingError("the model is being loaded")
+        return self._warm
+
+    @property
+    def ready(self) -> Runtime:
+        """The model, while it takes requests.
+
+        Raises `StartingError`, `DrainingError`, `EngineDownError`.
+        """
+        runtime = self.started
+        if self._draining:
+            raise DrainingError("the server is stopping")
+        if not self.alive:
+            raise EngineDownError("the engine has stopped", MAX_RETRY_AFTER)
+        return runtime
+
+    async def start(self, load: Callable[[], Runtime]) -> None:
+        """Load in a thread of its own, start the engine, translate once. Raises as `load`."""
+        self._loaded = runtime = await asyncio.to_thread(load)
+        runtime.scheduler.start()
+        await runtime.service.warm_up()
+        self._warm = runtime
+        _log.info("ready", **runtime.info.model_dump(exclude={"config"}))
+
+    async def stop(self) -> None:
+        """Take nothing more, finish what was admitted, end the engine."""
+        self._draining = True
+        if self._loaded:
+            await self._loaded.scheduler.stop()

@@ -1,0 +1,284 @@
+"""The native dialect's request and answer, as they are on the wire."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+)
+from pydantic_core import PydanticCustomError
+
+from app.errors import FieldError, InvalidRequestError
+from model.decoding.hypothesis import MAX_LENGTH_PENALTY
+from model.engine.protocol import AttentionKind
+
+MAX_BEAM_SIZE = 8
+MAX_LANGUAGE_CODE = 35
+"""Characters that RFC 5646 §4.4.1 advises to allow for."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _texts(value: Any) -> list[str]:
+    """One string or many; a lone surrogate, which no answer could hold, is read as U+FFFD."""
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise PydanticCustomError("texts", "Input should be a string or a list of strings")
+    if not texts:
+        raise PydanticCustomError("texts", "The list should have at least one string")
+    return [_SURROGATE.sub("\ufffd", text) for text in texts]
+
+
+Texts = Annotated[
+    list[str],
+    BeforeValidator(_texts),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string"},
+                {"type": "array", "items": {"type": "string"}, "minItems": 1},
+            ],
+            "description": "What to translate; the order is kept.",
+        }
+    ),
+]
+
+
+def _choice(*words: str) -> BeforeValidator:
+    """One of the words, or a list of indices counted from 0."""
+
+    def check(value: Any) -> Any:
+        if value in words if isinstance(value, str) else _are_indices(value):
+            return value
+        names = " or ".join(f"'{word}'" for word in words)
+        raise PydanticCustomError("choice", f"Input should be {names} or a list of indices ≥ 0")
+
+    return BeforeValidator(check)
+
+
+def _are_indices(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) > 0
+        and all(type(index) is int and index >= 0 for index in value)
+        and len(set(value)) == len(value)
+    )
+
+
+class AttentionRequest(BaseModel):
+    """Which attention weights to answer with."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    kind: AttentionKind = "cross"
+    layers: Annotated[Literal["last", "all"] | list[int], _choice("last", "all")] = "last"
+    heads: Annotated[Literal["mean", "all"] | list[int], _choice("mean", "all")] = "mean"
+    encoding: Literal["json", "base64"] = "json"
+
+
+def _attention(value: Any) -> Any:
+    """`true` is the default selection, `false` none."""
+    if value is False:
+        return None
+    if value is True:
+        return {}
+    if value is None or not isinstance(value, dict | AttentionRequest):
+        raise PydanticCustomError("attention", "Input should be a boolean or an object")
+    return value
+
+
+def _only(supported: object) -> BeforeValidator:
+    """A field of the contract of which this server so far does one value."""
+
+    def check(value: Any) -> Any:
+        if type(value) is not type(supported) or value != supported:
+            shown = str(supported).lower()
+            raise PydanticCustomError(
+                "not_supported_yet",
+                "Not supported yet; the only value is {shown}",
+                {"shown": shown},
+            )
+        return value
+
+    return BeforeValidator(check)
+
+
+class TranslateRequest(BaseModel):
+    """The body of POST /translate."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    text: Texts
+    source: str | None = Field(
+        None,
+        max_length=MAX_LANGUAGE_CODE,
+        description="BCP-47 code; may be left out where the target leaves one choice.",
+    )
+    target: str | None = Field(
+        None,
+        max_length=MAX_LANGUAGE_CODE,
+        description="BCP-47 code; may be left out where the source leaves one choice.",
+    )
+    beam_size: int | None = Field(
+        None, ge=1, le=MAX_BEAM_SIZE, description="1 is greedy; the default is the checkpoint's."
+    )
+    alternatives: int = Field(
+        0, ge=0, lt=MAX_BEAM_SIZE, description="Further hypotheses; less than beam_size."
+    )
+    length_penalty: float | None = Field(
+        None, ge=0, le=MAX_LENGTH_PENALTY, allow_inf_nan=False,
+        description="α of Wu et al. 2016; 0 favours short translations. Default: the checkpoint's.",
+    )  # fmt: skip
+    max_target_tokens: int | None = Field(
+        None, ge=1,
+        description="Most target tokens, the end of sentence counted. Default: source tokens + 50.",
+    )  # fmt: skip
+    attention: Annotated[
+        AttentionRequest | None,
+        BeforeValidator(_attention),
+        WithJsonSchema(
+            {
+                "anyOf": [{"type": "boolean"}, {"$ref": "#/components/schemas/AttentionRequest"}],
+                "default": False,
+                "description": "true: cross-attention of the last layer, mean over its heads.",
+            }
+        ),
+    ] = None
+    format: Annotated[Literal["text"], _only("text")] = "text"
+    split_sentences: Annotated[Literal[False], _only(False)] = False
+    alignment: Annotated[Literal[False], _only(False)] = False
+    stream: Annotated[Literal[False], _only(False)] = False
+
+    @classmethod
+    def parse(cls, values: object) -> TranslateRequest:
+        """From untrusted data. Raises `InvalidRequestError` with the place of each fault."""
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            faults = error.errors(include_url=False, include_context=False, include_input=False)
+        raise InvalidRequestError(
+            [FieldError(_pointer(fault["loc"]), fault["msg"]) for fault in faults]
+        )
+
+
+def _pointer(loc: tuple[int | str, ...]) -> str:
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in loc)
+
+
+Flag = Literal["length_capped"]
+
+
+class Alternative(BaseModel):
+    """A further hypothesis."""
+
+    text: str
+    score: float
+
+
+class SourceToken(BaseModel):
+    """A piece that the encoder read; code points start … end of the text as sent.
+
+    The target-language symbol before and `</s>` behind have an empty span.
+    """
+
+    piece: str
+    start: int
+    end: int
+
+
+class TargetToken(SourceToken):
+    """A piece that the decoder produced; code points start … end of the text as answered."""
+
+    log_prob: float
+
+
+class AttentionWeights(BaseModel):
+    """Weights [layers, heads, target tokens, source tokens]; every row sums to 1.
+
+    For `encoder`, rows and columns are source tokens. For `decoder` they are target tokens, and
+    column s is the position that was fed token s − 1.
+    """
+
+    kind: AttentionKind
+    layers: list[int]
+    heads: Literal["mean"] | list[int]
+    shape: list[int]
+    dtype: Literal["float16", "float32"]
+    encoding: Literal["json", "base64"]
+    weights: str | list[Any] = Field(
+        description="base64: little-endian float16, row-major. json: nested lists, 4 decimals."
+    )
+
+
+class Segment(BaseModel):
+    """A stretch of the text that was translated on its own, with what the model saw."""
+
+    source: tuple[int, int] = Field(description="code points of the text as sent")
+    target: tuple[int, int] = Field(description="code points of the text as answered")
+    source_tokens: list[SourceToken]
+    target_tokens: list[TargetToken]
+    attention: AttentionWeights
+
+
+class Translation(BaseModel):
+    """One text's translation."""
+
+    text: str
+    source: str
+    target: str
+    score: float = Field(description="length-normalised log-probability that the search ranked by")
+    confidence: float = Field(description="geometric mean of the token probabilities")
+    flags: list[Flag]
+    alternatives: list[Alternative]
+    segments: list[Segment] | None = Field(None, description="only where attention is asked for")
+
+
+class Usage(BaseModel):
+    """What the request took; tokens count control symbols, as the model does."""
+
+    characters: int
+    source_tokens: int
+    target_tokens: int
+
+
+class TranslateAnswer(BaseModel):
+    """The answer of POST /translate."""
+
+    model: str
+    translations: list[Translation]
+    usage: Usage
+
+
+class LanguageAnswer(BaseModel):
+    """A source language of GET /languages, in LibreTranslate's form."""
+
+    code: str
+    name: str
+    targets: list[str]
+
+
+class Info(BaseModel):
+    """The answer of GET /info."""
+
+    model: str
+    directions: list[tuple[str, str]] = Field(description="source, target")
+    config: dict[str, Any] = Field(description="hyperparameters, in the paper's names")
+    parameters: int
+    digest: str = Field(description="SHA-256 of the checkpoint: one digest, one set of answers")
+    device: str
+    precision: str
+    threads: int
+    version: str = Field(description="of attend")
+
+
+class Health(BaseModel):
+    """The answer of a probe that succeeds."""
+
+    status: Literal["ok"] = "ok"

@@ -1,0 +1,66 @@
+"""What an operator may set: each has an environment variable `ATTEND_*` and a flag."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from app.errors import SettingsError
+from model.config import describe_validation
+
+ENV_PREFIX = "ATTEND_"
+SHIPPED_CHECKPOINT = Path(__file__).resolve().parents[1] / "checkpoints" / "en-fr"
+
+
+class Settings(BaseSettings):
+    """Frozen; a flag beats the environment, which beats the default."""
+
+    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, frozen=True, extra="forbid")
+
+    checkpoint: Path = Field(
+        SHIPPED_CHECKPOINT, description="Checkpoint folder; the default is the shipped one."
+    )
+    host: str = Field("127.0.0.1", description="Address to listen on.")
+    port: int = Field(8000, ge=0, le=65_535, description="Port to listen on; 0 takes a free one.")
+    device: str = Field("auto", description="auto, cpu, cuda, cuda:1, …; auto takes a GPU if any.")
+    precision: Literal["auto", "fp32"] = Field(
+        "auto", description="auto or fp32; auto is what runs best on the device, now fp32."
+    )
+    threads: int | None = Field(None, ge=1, description="CPU threads of the model; all by default.")
+    max_concurrent_requests: int = Field(
+        512, ge=1, description="Requests admitted at a time; further ones are answered 429."
+    )
+    max_batch_tokens: int = Field(
+        16_384, ge=1, description="Source tokens, padding included, of the sentences in flight."
+    )
+    max_texts: int = Field(256, ge=1, description="Texts in one request.")
+    max_text_characters: int = Field(50_000, ge=1, description="Characters of one text.")
+    max_body_bytes: int = Field(2_000_000, ge=1, description="Bytes of a request's body.")
+    max_attention_weights: int = Field(
+        2_000_000, ge=1, description="Attention weights in one answer."
+    )
+    request_timeout: float = Field(
+        30.0, gt=0, le=3600, description="Seconds a request may take before it is answered 504."
+    )
+    shutdown_timeout: int = Field(
+        30, ge=0, description="Seconds that admitted requests get to finish after SIGTERM."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="Least severity that is logged: debug, info, warning or error."
+    )
+
+    @classmethod
+    def parse(cls, **given: Any) -> Self:
+        """Settings from values given and the environment. Raises `SettingsError`, one line."""
+        try:
+            return cls(**given)
+        except ValidationError as error:
+            raise SettingsError(describe_validation(error)) from None
+
+
+def env_name(setting: str) -> str:
+    """The environment variable of a setting."""
+    return ENV_PREFIX + setting.upper()

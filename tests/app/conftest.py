@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app.main import build_runtime, create_app, load_runtime
+from app.runtime import Runtime
+from app.settings import Settings
+from model.checkpoint import load_checkpoint
+from model.engine.protocol import Engine
+
+Serve = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
+
+
+@pytest.fixture
+def serve(tiny_checkpoint: Path) -> Serve:
+    """A client of a started application; with `engine`, of one that has it instead of a model."""
+
+    @asynccontextmanager
+    async def run(
+        engine: Engine | None = None, **settings: Any
+    ) -> AsyncIterator[httpx.AsyncClient]:
+        def load(settings: Settings) -> Runtime:
+            if engine is None:
+                return load_runtime(settings)
+            return build_runtime(load_checkpoint(settings.checkpoint), engine, settings)
+
+        app = create_app(Settings.parse(checkpoint=tiny_checkpoint, **settings), load)
+        transport = httpx.ASGITransport(app)
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(transport=transport, base_url="http://attend") as client,
+        ):
+            while (await client.get("/startupz")).status_code != httpx.codes.OK:
+                await asyncio.sleep(0.01)
+            yield client
+
+    return run

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.decoding.hypothesis import Hypothesis
+from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job
+
+POISON = 13
+"""A source id that its sentence dies of."""
+
+DISASTER = 666
+"""A source id that everything in flight dies of."""
+
+
+@dataclass
+class FakeEngine:
+    """Answers with the source between control symbol and end reversed, after `n_steps` steps.
+
+    With `gate`, each step waits until the test releases it once.
+    """
+
+    n_steps: int = 1
+    gate: threading.Semaphore | None = None
+    info: EngineInfo = field(default_factory=lambda: EngineInfo("fake", "float32", 1))
+    admitted: list[list[int]] = field(default_factory=list)
+    cancelled: list[int] = field(default_factory=list)
+    in_step: threading.Event = field(default_factory=threading.Event)
+    _left: dict[int, tuple[Job, int]] = field(default_factory=dict)
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._left)
+
+    def admit(self, jobs: Sequence[Job]) -> None:
+        if jobs:
+            self.admitted.append([job.source_ids[1] for job in jobs])
+        self._left |= {job.id: (job, self.n_steps) for job in jobs}
+
+    def cancel(self, job_ids: Sequence[int]) -> None:
+        for job_id in job_ids:
+            job, _ = self._left.pop(job_id)
+            self.cancelled.append(job.source_ids[1])
+
+    def step(self) -> list[Finished]:
+        if not self._left:
+            return []
+        self.in_step.set()
+        if self.gate:
+            assert self.gate.acquire(timeout=10)
+        finished: list[Finished] = []
+        for job, left in list(self._left.values()):
+            if DISASTER in job.source_ids:
+                self._left.clear()
+                raise RuntimeError("disaster")
+            self._left[job.id] = (job, left - 1)
+            if left == 1:
+                del self._left[job.id]
+                finished.append(Finished(job.id, _outcome(job)))
+        return finished
+
+    def explain(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
+    ) -> NDArray[np.float32]:
+        if POISON in source_ids:
+            raise RuntimeError("poison")
+        n_columns = len(source_ids)
+        return np.full((2, 4, len(target_ids), n_columns), 1 / n_columns, dtype=np.float32)
+
+
+def _outcome(job: Job) -> list[Hypothesis] | Exception:
+    if POISON in job.source_ids:
+        return ValueError("poison")
+    ids = tuple(reversed(job.source_ids[1:-1]))
+    log_probs = (-0.1,) * (len(ids) + 1)
+    return [Hypothesis(ids, log_probs, score=-0.1, capped=False)] * job.options.n_best

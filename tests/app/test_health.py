@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import httpx
+import pytest
+
+from app.main import create_app, load_runtime
+from app.runtime import Runtime
+from app.settings import Settings
+from model.errors import CheckpointError
+from tests.app.asynchronous import asynchronous
+from tests.app.conftest import Serve
+from tests.app.fake_engine import FakeEngine
+
+PROBES = ["/livez", "/startupz", "/readyz"]
+
+
+@asynchronous
+async def test_alive_while_the_model_loads_but_neither_started_nor_ready(
+    tiny_checkpoint: object,
+) -> None:
+    loading = threading.Event()
+
+    def load(settings: Settings) -> Runtime:
+        loading.wait(10)
+        return load_runtime(settings)
+
+    app = create_app(Settings.parse(checkpoint=tiny_checkpoint), load)
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://attend") as client,
+    ):
+        before = {path: (await client.get(path)).status_code for path in PROBES}
+        refused = [
+            await client.post("/translate", json={"text": "cat", "target": "fr"}),
+            await client.get("/info"),
+            await client.get("/languages"),
+        ]
+        loading.set()
+        while (await client.get("/readyz")).status_code != httpx.codes.OK:
+            await asyncio.sleep(0.01)
+        after = {path: (await client.get(path)).status_code for path in PROBES}
+    stopped = {path: (await client_get(app, path)).status_code for path in PROBES}
+    assert before == {"/livez": 200, "/startupz": 503, "/readyz": 503}
+    assert after == dict.fromkeys(PROBES, 200)
+    assert stopped == {"/livez": 200, "/startupz": 200, "/readyz": 503}
+    for response in refused:
+        assert response.status_code == 503
+        assert response.json()["type"] == "urn:problem-type:attend:starting"
+        assert response.headers["Retry-After"] == "1"
+
+
+async def client_get(app: object, path: str) -> httpx.Response:
+    transport = httpx.ASGITransport(app)  # type: ignore[arg-type]
+    async with httpx.AsyncClient(transport=transport, base_url="http://attend") as client:
+        return await client.get(path)
+
+
+@asynchronous
+async def test_a_model_that_cannot_be_loaded_is_reported_once_and_never_ready(
+    tiny_checkpoint: object,
+) -> None:
+    def load(settings: Settings) -> Runtime:
+        raise CheckpointError("no such folder")
+
+    reported: list[BaseException] = []
+    app = create_app(Settings.parse(checkpoint=tiny_checkpoint), load, reported.append)
+    async with app.router.lifespan_context(app):
+        while not reported:
+            await asyncio.sleep(0.01)
+        assert (await client_get(app, "/readyz")).status_code == 503
+    assert [str(error) for error in reported] == ["no such folder"]
+
+
+@asynchronous
+async def test_stopping_while_the_model_loads(tiny_checkpoint: object) -> None:
+    loading = threading.Event()
+    reported: list[BaseException] = []
+
+    def load(settings: Settings) -> Runtime:
+        loading.wait(10)
+        return load_runtime(settings)
+
+    app = create_app(Settings.parse(checkpoint=tiny_checkpoint), load, reported.append)
+    async with app.router.lifespan_context(app):
+        await asyncio.sleep(0)
+    loading.set()
+    assert reported == []
+
+
+@asynchronous
+async def test_an_engine_thread_that_ended_fails_every_probe_but_startup(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        app = client._transport.app  # type: ignore[attr-defined]
+        await app.state.lifecycle.started.scheduler.stop()
+        codes = {path: (await client.get(path)).status_code for path in PROBES}
+        response = await client.post("/translate", json={"text": "cat", "target": "fr"})
+    assert codes == {"/livez": 503, "/startupz": 200, "/readyz": 503}
+    assert response.json()["type"] == "urn:problem-type:attend:engine-down"
+
+
+@pytest.mark.parametrize("path", [*PROBES, "/info", "/languages"])
+@asynchronous
+async def test_head_and_options(serve: Serve, path: str) -> None:
+    async with serve(FakeEngine()) as client:
+        head, get = await client.head(path), await client.get(path)
+        options = await client.options(path)
+    assert head.status_code == get.status_code == 200
+    assert head.headers["Content-Type"] == get.headers["Content-Type"]
+    assert options.status_code == 204
+    assert set(options.headers["Allow"].split(", ")) == {"GET", "HEAD"}

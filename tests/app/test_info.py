@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+
+from model.checkpoint import load_checkpoint
+from tests.app.asynchronous import asynchronous
+from tests.app.conftest import Serve
+
+
+@asynchronous
+async def test_info_is_of_the_checkpoint_that_is_served(
+    serve: Serve, tiny_checkpoint: Path
+) -> None:
+    async with serve() as client:
+        info = (await client.get("/info")).json()
+    checkpoint = load_checkpoint(tiny_checkpoint)
+    assert info["model"] == "tiny"
+    assert info["directions"] == [["en", "fr"], ["fr", "en"]]
+    assert info["config"] == checkpoint.config.transformer.model_dump()
+    assert info["parameters"] == checkpoint.model.n_parameters()
+    assert info["digest"] == checkpoint.digest
+    assert (info["device"], info["precision"]) == ("cpu", "float32")
+
+
+@asynchronous
+async def test_languages_in_libretranslates_form(serve: Serve) -> None:
+    async with serve() as client:
+        languages = (await client.get("/languages")).json()
+    assert languages == [
+        {"code": "en", "name": "English", "targets": ["fr"]},
+        {"code": "fr", "name": "French", "targets": ["en"]},
+    ]
+
+
+@asynchronous
+async def test_openapi_names_only_what_it_defines_and_its_examples_work(serve: Serve) -> None:
+    def references(node: object) -> set[str]:
+        if isinstance(node, dict):
+            own = {node["$ref"]} if isinstance(node.get("$ref"), str) else set()
+            return own.union(*map(references, node.values()))
+        return set().union(*map(references, node)) if isinstance(node, list) else set()
+
+    async with serve() as client:
+        document = (await client.get("/openapi.json")).json()
+        body = document["paths"]["/translate"]["post"]["requestBody"]["content"]
+        examples = body["application/json"]["examples"]
+        for example in examples.values():
+            response = await client.post("/translate", json=example["value"])
+            assert response.status_code == httpx.codes.OK
+    schemas = document["components"]["schemas"]
+    assert references(document) <= {f"#/components/schemas/{name}" for name in schemas}
+    assert {"TranslateRequest", "AttentionRequest", "TranslateAnswer", "Problem"} <= set(schemas)
+    assert "HTTPValidationError" not in schemas

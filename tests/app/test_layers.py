@@ -1,0 +1,58 @@
+"""Who may import whom: main → routes → service → scheduler → engine protocol, never back."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+APP = Path(__file__).resolve().parents[2] / "app"
+HTTP = {"fastapi", "starlette", "uvicorn"}
+ABOVE = {
+    "pace": {"app"},
+    "errors": {"app", "model"},
+    "scheduler": {"app.service", "app.routes", "app.main", "app.runtime", "app.schemas"},
+    "languages": {"app.service", "app.routes", "app.main", "app.runtime", "app.scheduler"},
+    "schemas": {"app.service", "app.routes", "app.main", "app.runtime", "app.scheduler"},
+    "service": {"app.routes", "app.main", "app.runtime", "app.problems"},
+    "runtime": {"app.routes", "app.main"},
+}
+
+
+def imports(path: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def within(names: set[str], packages: set[str]) -> set[str]:
+    return {name for name in names for package in packages if f"{name}.".startswith(f"{package}.")}
+
+
+@pytest.mark.parametrize("module", ABOVE)
+def test_no_module_imports_http_or_what_is_above_it(module: str) -> None:
+    assert not within(imports(APP / f"{module}.py"), ABOVE[module] | HTTP)
+
+
+@pytest.mark.parametrize("route", sorted((APP / "routes").glob("*.py")), ids=lambda path: path.stem)
+def test_routes_know_neither_scheduler_nor_model(route: Path) -> None:
+    assert not within(imports(route), {"app.scheduler", "app.main", "model", "torch"})
+
+
+def test_of_the_server_only_main_builds_an_engine() -> None:
+    builders = {
+        path.name for path in APP.glob("*.py") if "model.engine.eager.EagerEngine" in imports(path)
+    }
+    assert builders == {"main.py"}
+
+
+def test_the_scheduler_needs_no_torch() -> None:
+    check = "import sys, app.scheduler; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0

@@ -1,0 +1,301 @@
+"""Whatever goes wrong is answered by a problem document that names no word of the text."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from typing import Any
+
+import httpx
+import pytest
+
+from app import errors
+from app.problems import KINDS, MAX_ERRORS
+from tests.app.asynchronous import asynchronous
+from tests.app.conftest import Serve
+from tests.app.fake_engine import FakeEngine
+
+SECRET = "xyzzy"
+
+
+def problem(response: httpx.Response, status: int, slug: str) -> dict[str, Any]:
+    """The document, checked for what holds of every one."""
+    assert response.status_code == status, response.text
+    assert response.headers["Content-Type"] == "application/problem+json"
+    document: dict[str, Any] = response.json()
+    assert document["type"] == f"urn:problem-type:attend:{slug}"
+    assert document["status"] == status
+    assert document["title"]
+    assert document["detail"]
+    assert document["request_id"] == response.headers["X-Request-ID"]
+    assert SECRET not in response.text
+    return document
+
+
+@pytest.mark.parametrize(
+    ("fields", "pointer"),
+    [
+        ({"text": 3}, "/text"),
+        ({"text": None}, "/text"),
+        ({"text": {"a": SECRET}}, "/text"),
+        ({"text": [SECRET, 3]}, "/text"),
+        ({"text": []}, "/text"),
+        ({"text": [SECRET] * 5}, "/text"),  # four are allowed
+        ({"source": 1}, "/source"),
+        ({"source": "auto"}, "/source"),
+        ({"source": "AUTO"}, "/source"),
+        ({"source": "a-" * 100}, "/source"),
+        ({"source": "\ud800"}, "/source"),
+        ({"target": ["fr"]}, "/target"),
+        ({"target": None}, "/target"),
+        ({"beam_size": 0}, "/beam_size"),
+        ({"beam_size": 9}, "/beam_size"),
+        ({"beam_size": 10**30}, "/beam_size"),
+        ({"beam_size": "4"}, "/beam_size"),
+        ({"beam_size": 4.5}, "/beam_size"),
+        ({"beam_size": True}, "/beam_size"),
+        ({"alternatives": -1}, "/alternatives"),
+        ({"alternatives": 2}, "/alternatives"),  # the checkpoint's beam is 2
+        ({"alternatives": 4, "beam_size": 4}, "/alternatives"),
+        ({"length_penalty": -1}, "/length_penalty"),
+        ({"length_penalty": 1e300}, "/length_penalty"),
+        ({"length_penalty": "0.6"}, "/length_penalty"),
+        ({"max_target_tokens": 0}, "/max_target_tokens"),
+        ({"max_target_tokens": 1.5}, "/max_target_tokens"),
+        ({"attention": 1}, "/attention"),
+        ({"attention": None}, "/attention"),
+        ({"attention": "cross"}, "/attention"),
+        ({"attention": {"kind": SECRET}}, "/attention/kind"),
+        ({"attention": {"layers": "first"}}, "/attention/layers"),
+        ({"attention": {"layers": []}}, "/attention/layers"),
+        ({"attention": {"layers": [2]}}, "/attention/layers"),
+        ({"attention": {"layers": [-1]}}, "/attention/layers"),
+        ({"attention": {"layers": [0, 0]}}, "/attention/layers"),
+        ({"attention": {"layers": [10**30]}}, "/attention/layers"),
+        ({"attention": {"layers": [True]}}, "/attention/layers"),
+        ({"attention": {"heads": [4]}}, "/attention/heads"),
+        ({"attention": {"heads": {}}}, "/attention/heads"),
+        ({"attention": {"encoding": "hex"}}, "/attention/encoding"),
+        ({"attention": {"head": "all"}}, "/attention/head"),
+        ({"format": "html"}, "/format"),
+        ({"split_sentences": True}, "/split_sentences"),
+        ({"split_sentences": 0}, "/split_sentences"),
+        ({"alignment": True}, "/alignment"),
+        ({"stream": True}, "/stream"),
+        ({"beamsize": 4}, "/beamsize"),
+        ({"a/b~c": 4}, "/a~1b~0c"),
+    ],
+)
+@asynchronous
+async def test_a_faulty_field_is_named(serve: Serve, fields: dict[str, Any], pointer: str) -> None:
+    async with serve(FakeEngine(), max_texts=4) as client:
+        body = {"text": SECRET, "target": "fr"} | fields
+        response = await client.post("/translate", content=json.dumps(body))
+    document = problem(response, 422, "invalid-request")
+    assert [error["pointer"] for error in document["errors"]] == [pointer]
+    assert all(error["detail"] for error in document["errors"])
+
+
+@pytest.mark.parametrize("body", ["{}", "[]", "3", "null", f'"{SECRET}"', '{"\\ud800": 1}'])
+@asynchronous
+async def test_json_that_is_no_request(serve: Serve, body: str) -> None:
+    async with serve(FakeEngine()) as client:
+        response = await client.post("/translate", content=body)
+    assert problem(response, 422, "invalid-request")["errors"]
+
+
+@asynchronous
+async def test_what_is_not_supported_yet_is_said_to_be_so(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        response = await client.post("/translate", json={"text": SECRET, "stream": True})
+    [error] = problem(response, 422, "invalid-request")["errors"]
+    assert error == {"pointer": "/stream", "detail": "Not supported yet; the only value is false"}
+
+
+@asynchronous
+async def test_a_thousand_faults_are_not_a_thousand_lines(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        body = {f"{n}-{'long' * 1000}": 1 for n in range(100)}
+        response = await client.post("/translate", json=body)
+    assert len(problem(response, 422, "invalid-request")["errors"]) == MAX_ERRORS
+    assert len(response.content) < 5000
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"   ",
+        b"hello " + SECRET.encode(),
+        b'{"text": "' + SECRET.encode(),
+        b'{"text": "a", "length_penalty": NaN}',
+        b'{"text": "a", "length_penalty": -Infinity}',
+        b'{"text": "a", "beam_size": ' + b"9" * 5000 + b"}",
+        b"[" * 100_000,
+        b'{"text":' * 100_000,
+        b'{"text": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        b"\xff\xfe\xfd",
+        b'{"text": "\xff"}',
+        b'{"text": "a\x00b"}',
+        b'{"text": "a"} {}',
+    ],
+)
+@asynchronous
+async def test_a_body_that_is_not_json(serve: Serve, body: bytes) -> None:
+    async with serve(FakeEngine()) as client:
+        headers = {"Content-Type": "application/json"}
+        response = await client.post("/translate", content=body, headers=headers)
+    problem(response, 422, "malformed-json")
+
+
+@pytest.mark.parametrize("length_penalty", ["1e999", "-1e999"])
+@asynchronous
+async def test_a_number_that_overflows_to_infinity(serve: Serve, length_penalty: str) -> None:
+    async with serve(FakeEngine()) as client:
+        body = f'{{"text": "a", "target": "fr", "length_penalty": {length_penalty}}}'
+        response = await client.post("/translate", content=body)
+    assert problem(response, 422, "invalid-request")["errors"][0]["pointer"] == "/length_penalty"
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        ("text/plain", b'{"text": "a"}'),
+        ("multipart/form-data; boundary=x", b"--x--"),
+        ("application/xml", b"<a/>"),
+        ("application/x-www-form-urlencoded", b"text=" + SECRET.encode()),
+        ("json", b"{}"),
+    ],
+)
+@asynchronous
+async def test_a_body_of_another_type(serve: Serve, content_type: str, body: bytes) -> None:
+    async with serve(FakeEngine()) as client:
+        headers = {"Content-Type": content_type}
+        response = await client.post("/translate", content=body, headers=headers)
+    problem(response, 415, "unsupported-media-type")
+
+
+@pytest.mark.parametrize("announced", [True, False])
+@asynchronous
+async def test_a_body_over_the_limit(serve: Serve, announced: bool) -> None:
+    async def chunks() -> Any:
+        for _ in range(11):
+            yield SECRET.encode() * 20
+
+    async with serve(FakeEngine(), max_body_bytes=1000) as client:
+        content = SECRET.encode() * 220 if announced else chunks()
+        response = await client.post("/translate", content=content)
+    problem(response, 413, "body-too-large")
+
+
+@pytest.mark.parametrize("announced", ["-1", "1e3", "9" * 5000, "²"])
+@asynchronous
+async def test_an_absurd_content_length_is_no_server_error(serve: Serve, announced: str) -> None:
+    async with serve(FakeEngine()) as client:
+        response = await client.post(
+            "/translate",
+            content=b'{"text": "a", "target": "fr"}',
+            headers=[(b"Content-Length", announced.encode("latin-1"))],
+        )
+    assert response.status_code in (200, 413)
+
+
+@pytest.mark.parametrize("text", ["a" * 100_000, ["cat", "a " * 30_000]])
+@asynchronous
+async def test_a_text_with_too_many_characters(serve: Serve, text: Any) -> None:
+    async with serve(FakeEngine()) as client:
+        response = await client.post("/translate", json={"text": text, "target": "fr"})
+    assert "50,000" in problem(response, 422, "text-too-long")["detail"]
+
+
+@asynchronous
+async def test_a_text_with_too_many_tokens_is_not_cut_in_silence(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        body = {"text": ["cat", "the cat " * 100], "target": "fr"}
+        response = await client.post("/translate", json=body)
+    detail = problem(response, 422, "text-too-long")["detail"]
+    assert "text 1" in detail
+    assert "128" in detail
+
+
+@pytest.mark.parametrize(
+    "codes",
+    [
+        {"target": "de"},
+        {"source": "xx", "target": "fr"},
+        {"source": "en", "target": "en"},
+        {"source": "", "target": "fr"},
+        {"target": "f"},
+        {"target": "fra"},
+        {"target": SECRET},
+    ],
+)
+@asynchronous
+async def test_languages_that_no_model_has(serve: Serve, codes: dict[str, str]) -> None:
+    async with serve(FakeEngine()) as client:
+        response = await client.post("/translate", json={"text": SECRET} | codes)
+    assert "en to fr, fr to en" in problem(response, 404, "unknown-languages")["detail"]
+
+
+@asynchronous
+async def test_more_attention_than_one_answer_may_hold(serve: Serve) -> None:
+    async with serve(FakeEngine(), max_attention_weights=90) as client:
+        body = {"text": "the cat", "target": "fr", "attention": {"layers": "all", "heads": "all"}}
+        response = await client.post("/translate", json=body)
+    assert "96" in problem(response, 422, "attention-too-large")["detail"]
+
+
+@asynchronous
+async def test_a_full_queue_says_when_to_come_back(serve: Serve) -> None:
+    engine = FakeEngine(gate=threading.Semaphore(1))  # one step, for the warm-up
+    async with serve(engine, max_concurrent_requests=1) as client:
+        engine.in_step.clear()
+        body = {"text": "cat", "target": "fr"}
+        first = asyncio.create_task(client.post("/translate", json=body))
+        await asyncio.to_thread(engine.in_step.wait, 10)
+        response = await client.post("/translate", json=body)
+        assert engine.gate
+        engine.gate.release(10)
+        assert (await first).status_code == httpx.codes.OK
+    problem(response, 429, "queue-full")
+    assert int(response.headers["Retry-After"]) >= 1
+
+
+@asynchronous
+async def test_a_deadline_that_passes(serve: Serve) -> None:
+    engine = FakeEngine(gate=threading.Semaphore(1))
+    async with serve(engine, request_timeout=0.05) as client:
+        response = await client.post("/translate", json={"text": "cat", "target": "fr"})
+        assert engine.gate
+        engine.gate.release(10)
+    problem(response, 504, "deadline-exceeded")
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "PATCH"])
+@asynchronous
+async def test_a_method_that_is_not_allowed(serve: Serve, method: str) -> None:
+    async with serve(FakeEngine()) as client:
+        response = await client.request(method, "/translate")
+    assert response.headers["Allow"] == "POST"
+    if method == "HEAD":
+        assert response.status_code == httpx.codes.METHOD_NOT_ALLOWED
+    else:
+        problem(response, 405, "method-not-allowed")
+
+
+@pytest.mark.parametrize("path", ["/xyzzy", "/translate/", "/docs", "//", "/%00", "/\ud7ff"])
+@asynchronous
+async def test_a_path_that_is_not_there(serve: Serve, path: str) -> None:
+    async with serve(FakeEngine()) as client:
+        response = await client.get(path)
+    problem(response, 404, "not-found")
+
+
+def test_every_error_of_the_tree_has_its_row() -> None:
+    def leaves(base: type[Exception]) -> set[type[Exception]]:
+        below = base.__subclasses__()
+        return set().union(*map(leaves, below)) if below else {base}
+
+    own = {leaf for leaf in leaves(errors.AppError) if leaf.__module__ == errors.__name__}
+    assert own - set(KINDS) == {errors.SettingsError}  # raised before there is a server

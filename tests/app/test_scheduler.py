@@ -1,0 +1,371 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.errors import (
+    DeadlineExceededError,
+    DrainingError,
+    EngineDownError,
+    EngineFailedError,
+    QueueFullError,
+)
+from app.scheduler import MAX_RETRY_AFTER, Completion, Scheduler
+from model.decoding.hypothesis import SearchOptions
+from model.engine.protocol import Finished
+from tests.app.asynchronous import asynchronous
+from tests.app.fake_engine import DISASTER, POISON, FakeEngine
+
+OPTIONS = SearchOptions()
+
+
+class FakeClock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@asynccontextmanager
+async def running(
+    engine: FakeEngine,
+    *,
+    max_requests: int = 8,
+    max_batch_tokens: int = 1000,
+    clock: FakeClock | None = None,
+) -> AsyncIterator[Scheduler]:
+    scheduler = Scheduler(
+        engine,
+        max_requests=max_requests,
+        max_batch_tokens=max_batch_tokens,
+        clock=clock or FakeClock(),
+    )
+    scheduler.start()
+    try:
+        yield scheduler
+    finally:
+        if engine.gate:
+            engine.gate.release(1000)
+        await scheduler.stop()
+
+
+def sentence(name: int, length: int = 3) -> list[int]:
+    """Control symbol, `name`, filling, end."""
+    return [2, name, *[9] * (length - 3), 0]
+
+
+def submit(scheduler: Scheduler, *names: int, length: int = 3) -> asyncio.Task[list[Completion]]:
+    sources = [sentence(name, length) for name in names]
+    return asyncio.create_task(scheduler.translate(sources, OPTIONS))
+
+
+async def occupy(scheduler: Scheduler, engine: FakeEngine, name: int) -> asyncio.Task[Any]:
+    """A sentence that is in the engine, whose step waits at the gate."""
+    task = submit(scheduler, name)
+    await asyncio.to_thread(engine.in_step.wait, 10)
+    return task
+
+
+async def settle() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+@asynchronous
+async def test_answers_in_the_order_of_the_sources() -> None:
+    async with running(FakeEngine()) as scheduler:
+        done = await scheduler.translate([[2, 5, 6, 0], [2, 7, 0]], OPTIONS)
+    assert [one.hypotheses[0].ids for one in done] == [(6, 5), (7,)]
+
+
+@asynchronous
+async def test_nothing_to_translate_is_answered_without_the_engine() -> None:
+    engine = FakeEngine()
+    async with running(engine) as scheduler:
+        assert await scheduler.translate([], OPTIONS) == []
+    assert engine.admitted == []
+
+
+@asynchronous
+async def test_what_arrives_during_a_step_is_the_next_batch() -> None:
+    engine = FakeEngine(gate=threading.Semaphore(0))
+    async with running(engine) as scheduler:
+        first = await occupy(scheduler, engine, 11)
+        others = [submit(scheduler, 12), submit(scheduler, 14, 15)]
+        await settle()
+        assert engine.gate
+        engine.gate.release(2)
+        await asyncio.gather(first, *others)
+    assert engine.admitted == [[11], [12, 14, 15]]
+
+
+@asynchronous
+async def test_sentences_join_a_busy_engine_between_its_steps() -> None:
+    engine = FakeEngine(n_steps=3, gate=threading.Semaphore(0))
+    async with running(engine) as scheduler:
+        first = await occupy(scheduler, engine, 11)
+        second = submit(scheduler, 12)
+        await settle()
+        assert engine.gate
+        engine.gate.release(3)
+        await first
+        assert engine.admitted == [[11], [12]]
+        assert not second.done()
+        engine.gate.release(1)
+        await second
+
+
+@pytest.mark.parametrize(
+    ("max_batch_tokens", "batches"),
+    [(20, [[12, 14, 15, 16]]), (19, [[12, 14, 15], [16]]), (4, [[12], [14], [15], [16]])],
+)
+@asynchronous
+async def test_padded_source_tokens_bound_a_batch(
+    max_batch_tokens: int, batches: list[list[int]]
+) -> None:
+    engine = FakeEngine(gate=threading.Semaphore(0))
+    async with running(engine, max_batch_tokens=max_batch_tokens) as scheduler:
+        first = await occupy(scheduler, engine, 11)
+        lengths = {12: 3, 14: 4, 15: 3, 16: 5}
+        others = [submit(scheduler, name, length=n) for name, n in lengths.items()]
+        await settle()
+        assert engine.gate
+        engine.gate.release(10)
+        await asyncio.gather(first, *others)
+    assert engine.admitted == [[11], *batches]
+
+
+@asynchronous
+async def test_a_full_queue_refuses_and_a_place_freed_is_given_again() -> None:
+    async with running(FakeEngine(), max_requests=1) as scheduler:
+        async with scheduler.place(timeout=10):
+            with pytest.raises(QueueFullError) as refused:
+                async with scheduler.place(timeout=10):
+                    pass
+        assert refused.value.retry_after == 1
+        async with scheduler.place(timeout=10):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("seconds_for_three_tokens", "retry_after"), [(0.001, 1), (6, 12), (3000, MAX_RETRY_AFTER)]
+)
+@asynchronous
+async def test_retry_after_is_the_work_ahead_at_the_pace_of_late(
+    seconds_for_three_tokens: float, retry_after: int
+) -> None:
+    clock = FakeClock()
+    engine = FakeEngine(gate=threading.Semaphore(0))
+    async with running(engine, max_requests=0, clock=clock) as scheduler:
+        assert engine.gate
+        first = await occupy(scheduler, engine, 11)
+        engine.in_step.clear()
+        clock.now += seconds_for_three_tokens
+        engine.gate.release()
+        await first
+        waiting = await occupy(scheduler, engine, 12)  # three tokens again, and in flight
+        one_more = submit(scheduler, 14, length=1 + 2)
+        one_more.cancel()  # nobody waits for it, so it does not count
+        await settle()
+        last = submit(scheduler, 15, length=3)
+        await settle()
+        with pytest.raises(QueueFullError) as refused:
+            async with scheduler.place(timeout=10):
+                pass
+        assert refused.value.retry_after == retry_after  # for six tokens
+        engine.gate.release(10)
+        await asyncio.gather(waiting, last)
+
+
+@asynchronous
+async def test_queue_and_work_are_timed_by_the_clock() -> None:
+    clock = FakeClock()
+    engine = FakeEngine(gate=threading.Semaphore(0))
+    async with running(engine, clock=clock) as scheduler:
+        assert engine.gate
+        first = await occupy(scheduler, engine, 11)
+        second = submit(scheduler, 12)
+        await settle()
+        clock.now += 2
+        engine.in_step.clear()
+        engine.gate.release()
+        [done] = await first
+        assert (done.queued, done.worked) == (0, 2)
+        await asyncio.to_thread(engine.in_step.wait, 10)
+        clock.now += 5
+        engine.gate.release()
+        [done] = await second
+        assert (done.queued, done.worked) == (2, 5)
+
+
+@asynchronous
+async def test_a_deadline_drops_the_work() -> None:
+    engine = FakeEngine(n_steps=2, gate=threading.Semaphore(0))
+    async with running(engine) as scheduler:
+        with pytest.raises(DeadlineExceededError):
+            async with scheduler.place(timeout=0.05):
+                await scheduler.translate([sentence(11)], OPTIONS)
+        assert engine.gate
+        engine.gate.release(1)
+        await submit_and_release(scheduler, engine, 12)
+    assert engine.cancelled == [11]
+
+
+async def submit_and_release(scheduler: Scheduler, engine: FakeEngine, name: int) -> None:
+    task = submit(scheduler, name)
+    await settle()
+    assert engine.gate
+    engine.gate.release(10)
+    await task
+
+
+@asynchronous
+async def test_a_timeout_of_the_work_itself_is_not_taken_for_the_deadline() -> None:
+    async with running(FakeEngine()) as scheduler:
+        with pytest.raises(TimeoutError):
+            async with scheduler.place(timeout=10):
+                raise TimeoutError
+
+
+@asynchronous
+async def test_cancelled_while_waiting_it_never_reaches_the_engine() -> None:
+    engine = FakeEngine(gate=threading.Semaphore(0))
+    async with running(engine) as scheduler:
+        first = await occupy(scheduler, engine, 11)
+        second = submit(scheduler, 12, 14)
+        await settle()
+        second.cancel()
+        await settle()
+        assert engine.gate
+        engine.gate.release(10)
+        await first
+        await submit(scheduler, 15)
+    assert engine.admitted == [[11], [15]]
+
+
+@asynchronous
+async def test_cancelled_in_flight_it_is_taken_out_of_the_engine_and_others_go_on() -> None:
+    engine = FakeEngine(n_steps=2, gate=threading.Semaphore(0))
+    async with running(engine) as scheduler:
+        doomed = await occupy(scheduler, engine, 11)
+        other = submit(scheduler, 12)
+        doomed.cancel()
+        await settle()
+        assert engine.gate
+        engine.gate.release(10)
+        [done] = await other
+        assert done.hypotheses[0].ids == (12,)
+    assert engine.cancelled == [11]
+
+
+@asynchronous
+async def test_a_sentence_that_fails_takes_its_request_with_it_and_no_other() -> None:
+    engine = FakeEngine(gate=threading.Semaphore(0))
+    async with running(engine) as scheduler:
+        first = await occupy(scheduler, engine, 11)
+        failing, fine = submit(scheduler, POISON, 12), submit(scheduler, 14)
+        await settle()
+        assert engine.gate
+        engine.gate.release(10)
+        with pytest.raises(EngineFailedError) as failure:
+            await failing
+        assert isinstance(failure.value.__cause__, ValueError)
+        await asyncio.gather(first, fine)
+
+
+@asynchronous
+async def test_an_engine_that_raises_fails_what_is_in_flight_and_goes_on() -> None:
+    engine = FakeEngine(gate=threading.Semaphore(0))
+    async with running(engine, max_batch_tokens=9) as scheduler:
+        first = await occupy(scheduler, engine, 11)
+        hit = [submit(scheduler, DISASTER), submit(scheduler, 12), submit(scheduler, 14)]
+        later = submit(scheduler, 15)
+        await settle()
+        assert engine.gate
+        engine.gate.release(10)
+        outcomes = await asyncio.gather(*hit, return_exceptions=True)
+        assert [type(outcome) for outcome in outcomes] == [EngineFailedError] * 3
+        assert len({id(outcome) for outcome in outcomes}) == 3
+        await asyncio.gather(first, later)
+        assert scheduler.alive
+
+
+@asynchronous
+async def test_a_report_of_a_job_that_nobody_knows_is_passed_over() -> None:
+    class Rambling(FakeEngine):
+        def step(self) -> list[Finished]:
+            return [Finished(999, []), *super().step()]
+
+    async with running(Rambling()) as scheduler:
+        await submit(scheduler, 11)
+        await submit(scheduler, 12)
+        assert scheduler.alive
+
+
+@asynchronous
+async def test_explanations_run_between_the_steps_of_a_busy_engine() -> None:
+    engine = FakeEngine(n_steps=2, gate=threading.Semaphore(0))
+    async with running(engine) as scheduler:
+        first = await occupy(scheduler, engine, 11)
+        explaining = asyncio.create_task(scheduler.explain([2, 11, 0], [11, 0], "cross"))
+        await settle()
+        assert engine.gate
+        engine.gate.release(1)
+        weights = await explaining
+        assert weights.shape == (2, 4, 2, 3)
+        np.testing.assert_allclose(weights.sum(axis=-1), 1)
+        assert not first.done()
+
+
+@asynchronous
+async def test_an_explanation_that_fails_or_is_given_up_harms_nobody() -> None:
+    engine = FakeEngine(gate=threading.Semaphore(0))
+    async with running(engine) as scheduler:
+        first = await occupy(scheduler, engine, 11)
+        failing = asyncio.create_task(scheduler.explain([2, POISON, 0], [0], "cross"))
+        given_up = asyncio.create_task(scheduler.explain([2, 11, 0], [0], "cross"))
+        await settle()
+        given_up.cancel()
+        assert engine.gate
+        engine.gate.release(10)
+        with pytest.raises(EngineFailedError):
+            await failing
+        await first
+        await submit(scheduler, 12)
+
+
+@asynchronous
+async def test_stopping_finishes_what_was_submitted_and_takes_nothing_more() -> None:
+    engine = FakeEngine(n_steps=2, gate=threading.Semaphore(0))
+    async with running(engine, max_batch_tokens=3) as scheduler:
+        submitted = [await occupy(scheduler, engine, 11), submit(scheduler, 12)]
+        explaining = asyncio.create_task(scheduler.explain([2, 11, 0], [0], "cross"))
+        await settle()
+        stopping = asyncio.create_task(scheduler.stop())
+        await settle()
+        with pytest.raises(DrainingError):
+            async with scheduler.place(timeout=10):
+                pass
+        with pytest.raises(DrainingError):
+            await scheduler.translate([sentence(14)], OPTIONS)
+        with pytest.raises(DrainingError):
+            await scheduler.explain([2, 11, 0], [0], "cross")
+        assert engine.gate
+        engine.gate.release(10)
+        await asyncio.gather(*submitted, explaining, stopping)
+        assert not scheduler.alive
+
+
+@asynchronous
+async def test_without_its_thread_there_is_no_place() -> None:
+    scheduler = Scheduler(FakeEngine(), max_requests=1, max_batch_tokens=1)
+    with pytest.raises(EngineDownError):
+        async with scheduler.place(timeout=10):
+            pass

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from app.errors import SettingsError
+from app.settings import SHIPPED_CHECKPOINT, Settings, env_name
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("ATTEND_")]:
+        monkeypatch.delenv(name)
+
+
+def test_defaults() -> None:
+    settings = Settings.parse()
+    assert settings.checkpoint == SHIPPED_CHECKPOINT
+    assert (settings.host, settings.port) == ("127.0.0.1", 8000)
+
+
+def test_a_flag_beats_the_environment_which_beats_the_default(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ATTEND_PORT", "81")
+    monkeypatch.setenv("ATTEND_CHECKPOINT", "elsewhere")
+    assert Settings.parse().checkpoint == Path("elsewhere")
+    assert (Settings.parse().port, Settings.parse(port="82").port) == (81, 82)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("port", "http"), ("port", "65536"), ("precision", "int8"), ("threads", "0"),
+        ("request_timeout", "0"), ("request_timeout", "nan"), ("request_timeout", "inf"),
+        ("max_batch_tokens", "-1"), ("log_level", "loud"),
+    ],
+)  # fmt: skip
+def test_a_bad_value_is_one_line_that_names_the_setting(
+    monkeypatch: pytest.MonkeyPatch, setting: str, value: str
+) -> None:
+    monkeypatch.setenv(env_name(setting), value)
+    with pytest.raises(SettingsError) as failure:
+        Settings.parse()
+    assert str(failure.value).startswith(f"'{setting}'")
+    assert "\n" not in str(failure.value)
+
+
+def test_every_setting_is_described() -> None:
+    assert all(field.description for field in Settings.model_fields.values())

@@ -1,0 +1,246 @@
+"""POST /translate with a real, if random, model: what a good request is answered."""
+
+from __future__ import annotations
+
+import base64
+import math
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from tests.app.asynchronous import asynchronous
+from tests.app.conftest import Serve
+
+
+async def translated(client: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
+    response = await client.post("/translate", json=body)
+    assert response.status_code == httpx.codes.OK, response.text
+    answer: dict[str, Any] = response.json()
+    return answer
+
+
+@asynchronous
+async def test_the_answer_has_the_fields_of_the_contract(serve: Serve) -> None:
+    async with serve() as client:
+        answer = await translated(client, text="The house.", source="en", target="fr")
+    [translation] = answer["translations"]
+    assert answer["model"] == "tiny"
+    assert set(translation) == {
+        "text", "source", "target", "score", "confidence", "flags", "alternatives",
+    }  # fmt: skip
+    assert (translation["source"], translation["target"]) == ("en", "fr")
+    assert translation["alternatives"] == []
+    assert answer["usage"]["characters"] == len("The house.")
+
+
+@asynchronous
+async def test_a_list_keeps_its_order_and_translates_as_its_texts_do_alone(serve: Serve) -> None:
+    texts = ["The house is green.", "Cat.", "The old dog sees the cat and the house."]
+    async with serve() as client:
+        together = await translated(client, text=texts, target="fr", max_target_tokens=12)
+        for text, among in zip(texts, together["translations"], strict=True):
+            alone = await translated(client, text=text, target="fr", max_target_tokens=12)
+            [translation] = alone["translations"]
+            assert among["text"] == translation["text"]
+            assert among["score"] == pytest.approx(translation["score"], abs=1e-4)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\t\n\u2003\u3000", "\u200b"])
+@asynchronous
+async def test_where_nothing_is_to_translate_the_text_comes_back(serve: Serve, text: str) -> None:
+    async with serve() as client:
+        answer = await translated(client, text=[text, "cat"], target="fr", attention=True)
+    nothing = answer["translations"][0]
+    assert nothing["text"] == text
+    assert (nothing["score"], nothing["confidence"], nothing["flags"]) == (0, 1, [])
+    assert nothing["segments"] == []
+
+
+@asynchronous
+async def test_alternatives_follow_the_best_in_falling_score(serve: Serve) -> None:
+    async with serve() as client:
+        answer = await translated(client, text="cat", target="fr", beam_size=4, alternatives=3)
+    [translation] = answer["translations"]
+    scores = [translation["score"], *(other["score"] for other in translation["alternatives"])]
+    assert len(scores) == 4
+    assert scores == sorted(scores, reverse=True)
+
+
+@asynchronous
+async def test_a_translation_cut_at_the_limit_says_so(serve: Serve) -> None:
+    async with serve() as client:
+        answer = await translated(client, text="cat", target="fr", max_target_tokens=1, beam_size=1)
+        huge = await translated(client, text="cat", target="fr", max_target_tokens=10**30)
+    assert answer["translations"][0]["flags"] == ["length_capped"]
+    assert answer["usage"]["target_tokens"] == 1
+    assert huge["usage"]["target_tokens"] <= 128  # the model's own limit
+
+
+@asynchronous
+async def test_a_lone_surrogate_is_read_as_the_replacement_character(serve: Serve) -> None:
+    async with serve() as client:
+        body = b'{"text": ["a\\ud800b", "\\udfff"], "target": "fr", "attention": true}'
+        response = await client.post("/translate", content=body)
+        replaced = await translated(
+            client, text=["a\ufffdb", "\ufffd"], target="fr", attention=True
+        )
+    assert response.json() == replaced
+
+
+@pytest.mark.parametrize(
+    "text", ["\x00", "a\x00b", "</s>", "<2en> cat", "<pad>", "🏳️‍🌈", "ﬁ e\u0301 …", "שלום"]
+)
+@asynchronous
+async def test_odd_characters_are_text(serve: Serve, text: str) -> None:
+    async with serve() as client:
+        answer = await translated(
+            client, text=text, target="fr", max_target_tokens=8, attention=True
+        )
+    [segment] = answer["translations"][0]["segments"]
+    assert segment["source"] == [0, len(text)]
+    for token in segment["source_tokens"]:
+        assert 0 <= token["start"] <= token["end"] <= len(text)
+
+
+@pytest.mark.parametrize(
+    ("codes", "direction"),
+    [
+        ({"source": "en", "target": "fr"}, ("en", "fr")),
+        ({"source": "EN-gb", "target": "Fr-CA"}, ("en", "fr")),
+        ({"target": "en"}, ("fr", "en")),
+        ({"source": "fr-Latn-FR"}, ("fr", "en")),
+    ],
+)
+@asynchronous
+async def test_languages_are_bcp_47_and_inferred_where_one_is_left(
+    serve: Serve, codes: dict[str, str], direction: tuple[str, str]
+) -> None:
+    async with serve() as client:
+        answer = await translated(client, text="cat", max_target_tokens=2, **codes)
+    [translation] = answer["translations"]
+    assert (translation["source"], translation["target"]) == direction
+
+
+@asynchronous
+async def test_attention_goes_with_its_tokens(serve: Serve) -> None:
+    async with serve() as client:
+        text = "The old ﬁsh, ça va 😀"
+        answer = await translated(
+            client, text=text, target="fr", attention=True, max_target_tokens=9
+        )
+    [translation] = answer["translations"]
+    [segment] = translation["segments"]
+    attention, source, target = (
+        segment["attention"], segment["source_tokens"], segment["target_tokens"],
+    )  # fmt: skip
+    assert (attention["kind"], attention["layers"], attention["heads"]) == ("cross", [1], "mean")
+    assert attention["shape"] == [1, 1, len(target), len(source)]
+    assert np.array(attention["weights"]).shape == (1, 1, len(target), len(source))
+    np.testing.assert_allclose(np.sum(attention["weights"], axis=-1), 1, atol=1e-3)
+    assert answer["usage"] == {
+        "characters": len(text), "source_tokens": len(source), "target_tokens": len(target),
+    }  # fmt: skip
+    assert (source[0]["piece"], source[-1]["piece"]) == ("<2fr>", "</s>")
+    assert source[-1]["start"] == source[-1]["end"] == len(text)
+    assert segment["target"] == [0, len(translation["text"])]
+    log_probs = [token["log_prob"] for token in target]
+    assert translation["confidence"] == pytest.approx(math.exp(sum(log_probs) / len(log_probs)))
+
+
+@asynchronous
+async def test_offsets_of_the_target_spell_the_answer(serve: Serve) -> None:
+    async with serve() as client:
+        answer = await translated(
+            client, text="The cat sees the house", target="fr", attention=True
+        )
+    [translation] = answer["translations"]
+    [segment] = translation["segments"]
+    ends = [0, *(token["end"] for token in segment["target_tokens"])]
+    for before, token in zip(ends, segment["target_tokens"], strict=False):
+        assert token["start"] == before or token["end"] == before  # next to it, or the same bytes
+    assert ends[-1] == len(translation["text"])
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+@asynchronous
+async def test_every_layer_and_head_as_half_floats(serve: Serve, kind: str) -> None:
+    attention = {"kind": kind, "layers": "all", "heads": "all", "encoding": "base64"}
+    async with serve() as client:
+        answer = await translated(
+            client, text="The cat", target="fr", max_target_tokens=5, attention=attention
+        )
+        as_json = await translated(
+            client, text="The cat", target="fr", max_target_tokens=5,
+            attention=attention | {"encoding": "json"},
+        )  # fmt: skip
+    [segment] = answer["translations"][0]["segments"]
+    shown = segment["attention"]
+    n_source, n_target = len(segment["source_tokens"]), len(segment["target_tokens"])
+    rows = n_source if kind == "encoder" else n_target
+    columns = n_target if kind == "decoder" else n_source
+    assert shown["shape"] == [2, 4, rows, columns]
+    assert (shown["layers"], shown["heads"]) == ([0, 1], [0, 1, 2, 3])
+    raw = np.frombuffer(base64.b64decode(shown["weights"]), dtype="<f2")
+    weights = raw.reshape(shown["shape"]).astype(np.float32)
+    np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=2e-3)
+    [other] = as_json["translations"][0]["segments"]
+    np.testing.assert_allclose(weights, other["attention"]["weights"], atol=1e-3)
+    if kind == "decoder":
+        assert np.triu(weights[0, 0], k=1).max() == 0
+
+
+@asynchronous
+async def test_layers_and_heads_by_index(serve: Serve) -> None:
+    async with serve() as client:
+
+        async def weights(**attention: Any) -> Any:
+            answer = await translated(
+                client, text="The cat", target="fr", max_target_tokens=5, attention=attention
+            )
+            return np.array(answer["translations"][0]["segments"][0]["attention"]["weights"])
+
+        everything = await weights(layers="all", heads="all")
+        chosen = await weights(layers=[0], heads=[3, 1])
+        mean = await weights(layers="last", heads="mean")
+    np.testing.assert_array_equal(chosen, everything[[0]][:, [3, 1]])
+    np.testing.assert_allclose(mean[0, 0], everything[1].mean(axis=0), atol=1e-4)
+
+
+@asynchronous
+async def test_the_stages_are_timed(serve: Serve) -> None:
+    async with serve() as client:
+        response = await client.post("/translate", json={"text": "cat", "target": "fr"})
+    stages = dict(stage.split(";dur=") for stage in response.headers["Server-Timing"].split(", "))
+    assert list(stages) == ["queue", "tokenize", "decode", "detokenize"]
+    assert float(stages["decode"]) > 0
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/json",
+        "application/json; charset=utf-8",
+        "application/vnd.attend+json",
+        "application/x-www-form-urlencoded",  # what `curl -d '{…}'` says
+        None,
+    ],
+)
+@asynchronous
+async def test_a_body_is_json_by_any_of_these_names(serve: Serve, content_type: str | None) -> None:
+    headers = {"Content-Type": content_type} if content_type else {}
+    async with serve() as client:
+        response = await client.post(
+            "/translate", content=b' {"text": "cat", "target": "fr"}', headers=headers
+        )
+    assert response.status_code == httpx.codes.OK
+
+
+@asynchronous
+async def test_fields_to_come_may_say_what_is_done_today(serve: Serve) -> None:
+    async with serve() as client:
+        await translated(
+            client, text="cat", target="fr", attention=False, format="text",
+            split_sentences=False, alignment=False, stream=False,
+        )  # fmt: skip

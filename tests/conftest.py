@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from model.checkpoint import CheckpointConfig, save_checkpoint
+from model.config import PRESETS
+from model.tokenizer import Tokenizer
+from model.training.vocabulary import train_tokenizer
+from model.transformer import Transformer
+
+VOCAB_SIZE = 400
+WORDS = """
+    the a weather house dog cat sees likes is nice today tomorrow green old and with
+    le la une temps maison chien chat voit aime est beau aujourd'hui demain vert vieux et avec
+"""
+DIRECTIONS = [("en", "fr"), ("fr", "en")]
+
+
+def _sentences() -> Iterator[str]:
+    choose = random.Random(7)
+    for _ in range(400):
+        yield " ".join(choose.choices(WORDS.split(), k=choose.randint(2, 8))).capitalize() + "."
+
+
+@pytest.fixture(scope="session")
+def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint with random weights and both directions; tests must leave it as it is."""
+    folder = tmp_path_factory.mktemp("checkpoints") / "tiny"
+    vocabulary = folder.with_suffix(".model")
+    train_tokenizer(_sentences(), ["en", "fr"], VOCAB_SIZE, vocabulary)
+    tokenizer = Tokenizer.load(vocabulary)
+    config = PRESETS["tiny"].model_copy(
+        update={
+            "source_vocab_size": VOCAB_SIZE,
+            "target_vocab_size": VOCAB_SIZE,
+            "pad_id": tokenizer.pad_id,
+            "eos_id": tokenizer.eos_id,
+            "start_id": tokenizer.pad_id,
+        }
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        weights = dict(Transformer(config).named_parameters())
+    save_checkpoint(
+        folder,
+        CheckpointConfig(name="tiny", directions=DIRECTIONS, beam_size=2, transformer=config),
+        {name: tensor.detach() for name, tensor in weights.items()},
+        tokenizer,
+        card="# tiny\n\nRandom weights, for tests.\n",
+        training={},
+    )
+    return folder
