@@ -1,0 +1,42 @@
+ARG PYTHON_IMAGE=python:3.11-slim
+
+FROM ${PYTHON_IMAGE} AS builder
+# Where torch comes from: its builds for CPUs. https://download.pytorch.org/whl/cu130 has those for
+# GPUs; left empty, it is taken from where pip takes everything else.
+ARG TORCH_INDEX_URL=https://download.pytorch.org/whl/cpu
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
+WORKDIR /build
+# Without pip, which the server has no use for; the image's own installs into it.
+RUN python -m venv --without-pip /opt/venv
+COPY constraints.txt ./
+RUN python -m pip --python /opt/venv/bin/python install --no-deps --constraint constraints.txt \
+    ${TORCH_INDEX_URL:+--index-url ${TORCH_INDEX_URL}} torch
+COPY pyproject.toml README.md LICENSE ./
+COPY app app
+COPY model model
+RUN python -m pip --python /opt/venv/bin/python install --constraint constraints.txt .
+# Weights may be written readable for their owner alone, who is nobody in the image.
+COPY checkpoints/en-fr /opt/checkpoints/en-fr
+RUN chmod -R a+rX /opt/checkpoints
+
+FROM ${PYTHON_IMAGE}
+LABEL org.opencontainers.image.title="attend" \
+      org.opencontainers.image.description="Self-hosted translation server for Transformer checkpoints" \
+      org.opencontainers.image.licenses="Apache-2.0"
+RUN groupadd --gid 10001 attend \
+    && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin attend
+COPY --from=builder /opt/venv /opt/venv
+COPY --from=builder /opt/checkpoints /opt/checkpoints
+ENV PATH=/opt/venv/bin:$PATH \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    ATTEND_CHECKPOINT=/opt/checkpoints/en-fr \
+    ATTEND_HOST=0.0.0.0 \
+    ATTEND_PORT=8000
+USER 10001:10001
+WORKDIR /tmp
+EXPOSE 8000
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
+    CMD ["python", "-c", "import os, urllib.request; urllib.request.urlopen(f\"http://127.0.0.1:{os.environ['ATTEND_PORT']}/readyz\", timeout=4)"]
+ENTRYPOINT ["attend"]
+CMD ["serve"]

@@ -1,0 +1,50 @@
+# A bare machine with make, pip and a Python ≥ 3.11 will do: every target sets up what it needs.
+#
+#   PYTHON           interpreter to make the environment with
+#   VENV             where the environment is
+#   TORCH_INDEX_URL  where to take torch from, such as https://download.pytorch.org/whl/cpu; by
+#                    default from where pip takes everything, which may be a build for GPUs
+
+PYTHON ?= python3
+VENV ?= .venv
+TORCH_INDEX_URL ?=
+
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+SOURCES := app model tests
+
+.DEFAULT_GOAL := help
+.PHONY: help install serve test lint clean
+
+help:
+	@echo "make serve    translate on http://127.0.0.1:8000"
+	@echo "make test     every check: style, types, tests"
+	@echo "make lint     style and types alone"
+	@echo "make install  the environment, in $(VENV)"
+	@echo "make clean    remove the environment and caches"
+
+install: $(INSTALLED)
+
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "attend needs Python 3.11 or later; PYTHON=… names another")'
+	$(PYTHON) -m venv $(VENV)
+ifneq ($(TORCH_INDEX_URL),)
+	$(BIN)/python -m pip install --no-deps --constraint constraints.txt --index-url $(TORCH_INDEX_URL) torch
+endif
+	$(BIN)/python -m pip install --constraint constraints.txt --editable '.[dev,plot]'
+	touch $@
+
+serve: $(INSTALLED)
+	$(BIN)/attend serve
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/mypy $(SOURCES)
+
+test: lint
+	$(BIN)/pytest
+
+clean:
+	rm -rf $(VENV) *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,64 @@
+"""`attend init`: a checkpoint with random weights."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from pathlib import Path
+
+import click
+
+from model.config import PRESETS
+from model.errors import CheckpointError, DataError
+from model.training.random_checkpoint import write_random_checkpoint
+
+_SENTENCES = 500_000
+_CODE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")  # BCP-47, all that is used of it
+
+
+@click.command(epilog="Example: attend init --preset tiny /tmp/tiny && attend inspect /tmp/tiny")
+@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@click.option("--preset", type=click.Choice(list(PRESETS)), required=True)
+@click.option(
+    "--languages", default="en,fr", show_default=True, metavar="CODE,CODE",
+    help="It translates between these, both ways.",
+)  # fmt: skip
+@click.option(
+    "--vocab-from", type=click.Path(path_type=Path), metavar="FILE",
+    help=f"UTF-8 text to learn the vocabulary from, its first {_SENTENCES:,} lines.",
+)  # fmt: skip
+@click.option("--seed", type=int, default=1, show_default=True, help="Same seed, same weights.")
+def init(folder: Path, preset: str, languages: str, vocab_from: Path | None, seed: int) -> None:
+    """Write a checkpoint with random weights to DIR, for tests and benchmarks.
+
+    Its vocabulary has the preset's size (tiny's is made 512, since every byte needs a place) and
+    is learnt from made-up words, or from the lines of --vocab-from. DIR must be new or empty.
+    """
+    pair = _pair(languages)
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise CheckpointError(f"{folder}: exists and is not an empty folder; not overwritten")
+    sentences = None if vocab_from is None else _read(vocab_from)
+    n_parameters = write_random_checkpoint(folder, preset, pair, sentences, seed)
+    click.echo(f"wrote {folder}: {preset}, {n_parameters:,} parameters")
+
+
+def _pair(languages: str) -> tuple[str, str]:
+    first, _, second = languages.partition(",")
+    if first == second or not all(map(_CODE.fullmatch, (first, second))):
+        raise click.BadParameter("two different codes, such as en,fr", param_hint="--languages")
+    return first, second
+
+
+def _read(path: Path) -> list[str]:
+    try:
+        with path.open("rb") as file:
+            lines = list(itertools.islice(file, _SENTENCES))
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}") from None
+    sentences = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            sentences.append(line.decode("utf-8").strip())
+        except UnicodeDecodeError as error:
+            raise DataError(f"{path}:{number}: not UTF-8 ({error.reason})") from None
+    return sentences

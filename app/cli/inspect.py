@@ -1,0 +1,91 @@
+"""`attend inspect`: an architecture as a table with the paper's names."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from model.architecture import PAPER_PARAMETERS, describe, transformer_without_weights
+from model.checkpoint import load_checkpoint
+from model.config import PRESETS
+from model.transformer import Transformer
+
+_PIPE_WIDTH = 140
+"""Columns; no row of the presets is wider."""
+
+
+@click.command(epilog="Example: attend inspect checkpoints/en-fr; attend inspect --preset base")
+@click.argument("folder", type=click.Path(path_type=Path), metavar="[DIR]", required=False)
+@click.option("--preset", type=click.Choice(list(PRESETS)), help="Show a preset instead of DIR.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def inspect(folder: Path | None, preset: str | None, as_json: bool) -> None:
+    """Show what the checkpoint in DIR is made of: the paper's names, shapes, parameter counts.
+
+    A checkpoint is read whole, so that a damaged one is found out.
+    """
+    facts: dict[str, Any]
+    if preset is not None and folder is None:
+        facts = {"preset": preset}
+        model = transformer_without_weights(PRESETS[preset])
+        paper = PAPER_PARAMETERS.get(preset)
+    elif folder is not None and preset is None:
+        loaded = load_checkpoint(folder)
+        directions = [" → ".join(direction) for direction in loaded.config.directions]
+        facts = {"name": loaded.config.name, "directions": directions, "sha256": loaded.digest}
+        model, paper = loaded.model, None
+    else:
+        raise click.UsageError("Give either DIR or --preset.")
+    if as_json:
+        _print_json(facts, model, paper)
+    else:
+        _print_table(facts, model, paper)
+
+
+def _print_json(facts: dict[str, Any], model: Transformer, paper: float | None) -> None:
+    document = {
+        **facts,
+        "config": model.config.model_dump(),
+        "parts": [asdict(part) for part in describe(model)],
+        "n_parameters": model.n_parameters(),
+        "n_parameters_in_paper": paper,
+    }
+    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def _print_table(facts: dict[str, Any], model: Transformer, paper: float | None) -> None:
+    for name, value in facts.items():
+        click.echo(f"{name}: {', '.join(value) if isinstance(value, list) else value}")
+    table = Table()
+    for heading in ("Block", "Component", "Learnt", "Shape"):
+        table.add_column(heading, no_wrap=True)
+    table.add_column("Parameters", justify="right", no_wrap=True)
+    table.add_column("Note")
+    block = component = ""
+    for part in describe(model):
+        if part.block != block:
+            table.add_section()
+            component = ""
+        times = f" × {part.copies}" if part.copies > 1 and part.n_parameters else ""
+        table.add_row(
+            part.block if part.block != block else "",
+            part.component if part.component != component else "",
+            ", ".join(part.tensors),
+            ", ".join("×".join(map(str, shape)) for shape in part.tensors.values()),
+            f"{part.n_parameters:,}{times}" if part.n_parameters else "–",
+            part.note,
+        )
+        block, component = part.block, part.component
+    # Rich takes a pipe for 80 columns wide, which would cut what the table is for.
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_PIPE_WIDTH)
+    console.print(table)
+    beside = f"; the paper's table 3 says {paper / 1e6:.0f} M" if paper else ""
+    total = model.n_parameters()
+    click.echo(f"{total:,} parameters ({total / 1e6:.1f} M{beside}), shared ones counted once")

@@ -1,0 +1,89 @@
+"""The `attend` command: the group of verbs, each imported only when it is asked for.
+
+Exit codes: 0 done, 1 failed (one line on stderr says why), 2 bad usage.
+"""
+
+from __future__ import annotations
+
+import errno
+import importlib
+from typing import IO, Any
+
+import click
+
+from app.errors import AppError, InvalidRequestError
+from model.errors import ModelError
+
+# Verb → module and what `attend --help` says, so that listing the verbs imports none of them.
+VERBS = {
+    "serve": ("app.cli.serve", "Serve a checkpoint over HTTP."),
+    "translate": ("app.cli.translate", "Translate standard input, a line each."),
+    "train": ("app.cli.train", "Train a checkpoint by a recipe."),
+    "evaluate": ("app.cli.evaluate", "Score a checkpoint on test files: BLEU and chrF."),
+    "inspect": ("app.cli.inspect", "Show an architecture with the paper's names."),
+    "init": ("app.cli.init", "Write a checkpoint with random weights."),
+}
+
+
+class Failure(click.ClickException):
+    """Something that went wrong for a reason that one line can say: `attend: <line>`, exit 1."""
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the line, to stderr unless told otherwise."""
+        line = " ".join(self.format_message().split())
+        click.echo(f"attend: {line}", file=file, err=file is None)
+
+
+class VerbGroup(click.Group):
+    """Finds verbs in `VERBS` and turns this project's errors into a `Failure`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Every verb, in the order of a newcomer's interest."""
+        return list(VERBS)
+
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        cmd_name: str,
+    ) -> click.Command | None:
+        """Import the verb's module, which has a command of the same name."""
+        if cmd_name not in VERBS:
+            return None
+        module, _ = VERBS[cmd_name]
+        command: click.Command = getattr(importlib.import_module(module), cmd_name)
+        return command
+
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        formatter: click.HelpFormatter,
+    ) -> None:
+        """The list of verbs, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(verb, about) for verb, (_, about) in VERBS.items()])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb."""
+        try:
+            return super().invoke(ctx)
+        except InvalidRequestError as error:
+            reasons = "; ".join(f"{item.pointer[1:]}: {item.detail}" for item in error.errors)
+            raise Failure(reasons) from None
+        except (ModelError, AppError) as error:
+            raise Failure(str(error)) from None
+        except OSError as error:
+            if error.errno in (None, errno.EPIPE):  # a closed pipe is click's to end quietly
+                raise
+            place = f"{error.filename}: " if error.filename else ""
+            raise Failure(f"{place}{error.strerror}") from None
+
+
+@click.group(
+    name="attend",
+    cls=VerbGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog='Example: echo "The weather is nice today." | attend translate',
+)
+@click.version_option(package_name="attend", message="%(prog)s %(version)s")
+def main() -> None:
+    """Translate with Transformer checkpoints: serve, train and look into them."""

@@ -1,0 +1,62 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from app.errors import InvalidRequestError, UnknownLanguagesError
+from app.languages import Languages
+from app.schemas import MAX_BEAM_SIZE
+from app.settings import SHIPPED_CHECKPOINT, env_name
+from model.checkpoint import CheckpointConfig
+from model.decoding.hypothesis import MAX_LENGTH_PENALTY, SearchOptions
+from model.errors import LanguageError
+
+checkpoint_option = click.option(
+    "--checkpoint", type=click.Path(path_type=Path), default=SHIPPED_CHECKPOINT,
+    envvar=env_name("checkpoint"), metavar="DIR",
+    help="Checkpoint folder [default: $ATTEND_CHECKPOINT, else the shipped one].",
+)  # fmt: skip
+source_option = click.option("--source", metavar="CODE", help="Source language, such as en.")
+target_option = click.option("--target", metavar="CODE", help="Target language, such as fr.")
+beam_size_option = click.option(
+    "--beam-size", type=click.IntRange(1, MAX_BEAM_SIZE),
+    help="Hypotheses kept; 1 is greedy [default: the checkpoint's].",
+)  # fmt: skip
+length_penalty_option = click.option(
+    "--length-penalty", type=click.FloatRange(0, MAX_LENGTH_PENALTY), metavar="α",
+    help="α of Wu et al. 2016 [default: the checkpoint's].",
+)  # fmt: skip
+device_option = click.option(
+    "--device", default="auto", show_default=True, envvar=env_name("device"),
+    help="auto, cpu, cuda, cuda:1, …; auto takes a GPU if there is one.",
+)  # fmt: skip
+
+
+def choose_direction(
+    config: CheckpointConfig, source: str | None, target: str | None
+) -> tuple[str, str]:
+    """The direction meant by the options; the checkpoint's first if neither is given.
+
+    Raises `LanguageError`.
+    """
+    if source is None and target is None:
+        return config.directions[0]
+    try:
+        return Languages(config.directions).resolve(source, target)
+    except (InvalidRequestError, UnknownLanguagesError):
+        known = ", ".join(" to ".join(direction) for direction in config.directions)
+        asked = f"--source {source or 'any'} --target {target or 'any'}"
+        raise LanguageError(f"{asked}: not one direction of '{config.name}': {known}") from None
+
+
+def search_options(
+    config: CheckpointConfig, beam_size: int | None, length_penalty: float | None
+) -> SearchOptions:
+    """How to search: the options given, else the checkpoint's."""
+    return SearchOptions(
+        beam_size=config.beam_size if beam_size is None else beam_size,
+        length_penalty=config.length_penalty if length_penalty is None else length_penalty,
+    )

@@ -1,0 +1,109 @@
+"""Translations from a running attend server, over its native dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from app.errors import AppError
+
+_TIMEOUT = httpx.Timeout(60.0, connect=5.0)
+MAX_TEXTS = 32
+"""In one request; a block of lines becomes several."""
+
+
+class RemoteError(AppError):
+    """The server cannot be reached, refuses, or does not answer as attend does."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteTranslation:
+    """What the server says of one text; `flags` as in docs/api.md."""
+
+    text: str
+    score: float
+    flags: tuple[str, ...]
+
+
+class RemoteTranslator:
+    """A client of POST /translate. Search options left out are the server's to choose.
+
+    Without source and target it is the first direction of the server's model, as it would be of a
+    checkpoint. Raises `RemoteError`.
+    """
+
+    def __init__(
+        self, url: str, source: str | None, target: str | None, search: dict[str, float | None]
+    ) -> None:
+        self._url = url.rstrip("/")
+        self._client = httpx.Client(timeout=_TIMEOUT)
+        if source is None and target is None:
+            source, target = self._first_direction()
+        options = {"source": source, "target": target, **search}
+        self._options = {name: value for name, value in options.items() if value is not None}
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+    def translate(self, texts: Sequence[str]) -> list[RemoteTranslation]:
+        """One translation a text, in order; blank texts are not sent. Raises `RemoteError`."""
+        wanted = [index for index, text in enumerate(texts) if text and not text.isspace()]
+        translations = [RemoteTranslation(text, 0.0, ()) for text in texts]
+        for start in range(0, len(wanted), MAX_TEXTS):
+            batch = wanted[start : start + MAX_TEXTS]
+            for index, answer in zip(batch, self._post([texts[i] for i in batch]), strict=True):
+                translations[index] = answer
+        return translations
+
+    def _first_direction(self) -> tuple[str, str]:
+        try:
+            source, target = self._ask("GET", "/info")["directions"][0]
+        except (KeyError, IndexError, TypeError, ValueError):
+            raise self._foreign("/info") from None
+        return source, target
+
+    def _post(self, texts: list[str]) -> list[RemoteTranslation]:
+        answer = self._ask("POST", "/translate", {"text": texts, **self._options})
+        try:
+            translations = [
+                RemoteTranslation(item["text"], item["score"], tuple(item["flags"]))
+                for item in answer["translations"]
+            ]
+        except (KeyError, TypeError):
+            raise self._foreign("/translate") from None
+        if len(translations) != len(texts):
+            raise self._foreign("/translate")
+        return translations
+
+    def _ask(self, method: str, path: str, body: object = None) -> Any:
+        """The answer's JSON."""
+        try:
+            response = self._client.request(method, self._url + path, json=body)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            reason = str(error) or type(error).__name__
+            raise RemoteError(f"{self._url}{path}: {reason}") from None
+        if response.is_error:
+            reason = f"{response.status_code} {_problem(response)}"
+            raise RemoteError(f"{self._url}{path}: {reason}")
+        try:
+            return response.json()
+        except ValueError:
+            raise self._foreign(path) from None
+
+    def _foreign(self, path: str) -> RemoteError:
+        return RemoteError(f"{self._url}{path}: not the answer of an attend server")
+
+
+def _problem(response: httpx.Response) -> str:
+    """What a problem document (RFC 9457) says, or else the status in words."""
+    try:
+        problem: Any = response.json()
+        parts = [problem.get("detail") or problem["title"]]
+        parts += [f"{item['pointer']}: {item['detail']}" for item in problem.get("errors", [])]
+        return "; ".join(parts)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return response.reason_phrase

@@ -1,0 +1,165 @@
+"""`attend translate`: standard input to standard output, a line each."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+import click
+from click.core import ParameterSource
+
+from app.cli.lines import ByteSource, line_blocks
+from app.cli.options import (
+    beam_size_option,
+    checkpoint_option,
+    choose_direction,
+    device_option,
+    length_penalty_option,
+    search_options,
+    source_option,
+    target_option,
+)
+from app.cli.remote import RemoteTranslator
+from model.errors import InputError
+
+Record: TypeAlias = dict[str, Any]
+"""What `--json` prints of a line; at least `text` and `flags`."""
+
+TranslateBlock: TypeAlias = Callable[[list[str]], list[Record]]
+
+
+class LineError(InputError):
+    """A line of a block that cannot be translated; `index` counts from 0."""
+
+    def __init__(self, index: int, reason: str) -> None:
+        super().__init__(reason)
+        self.index = index
+
+
+@click.command(
+    epilog='Example: echo "Il fait beau." | attend translate --source fr --target en --json'
+)
+@checkpoint_option
+@click.option("--url", help="Ask a running server, such as http://localhost:8000, instead.")
+@source_option
+@target_option
+@beam_size_option
+@length_penalty_option
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object a line.")
+@device_option
+@click.pass_context
+def translate(
+    ctx: click.Context,
+    *,
+    checkpoint: Path,
+    url: str | None,
+    source: str | None,
+    target: str | None,
+    beam_size: int | None,
+    length_penalty: float | None,
+    as_json: bool,
+    device: str,
+) -> None:
+    """Translate standard input, UTF-8, to standard output: a line each, in order.
+
+    Lines come out as soon as they are done, and an empty line stays empty. Without --source and
+    --target the checkpoint's first direction is taken (the shipped one's: English to French).
+
+    --json prints {"text", "score", "token_ids", "tokens"} a line, and "flags" where there are any
+    ("length_capped": cut at the token limit). With --url there are no token_ids and tokens.
+    """
+    if url is None:
+        direction = (source, target)
+        opened: AbstractContextManager[TranslateBlock] = _local(
+            checkpoint, direction, beam_size, length_penalty, device
+        )
+    else:
+        for name in ("checkpoint", "device"):
+            if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+                raise click.UsageError(f"--url and --{name} exclude each other.")
+        search = {"beam_size": beam_size, "length_penalty": length_penalty}
+        opened = _remote(RemoteTranslator(url, source, target, search))
+    with opened as translate_block:
+        _translate_stream(translate_block, as_json)
+
+
+@contextmanager
+def _local(
+    checkpoint: Path,
+    direction: tuple[str | None, str | None],
+    beam_size: int | None,
+    length_penalty: float | None,
+    device: str,
+) -> Iterator[TranslateBlock]:
+    # torch comes with these, which a client of a server can do without.
+    from model.checkpoint import load_checkpoint
+    from model.device import pick_device
+    from model.translator import SentenceTooLongError, Translator
+
+    loaded = load_checkpoint(checkpoint, pick_device(device))
+    _, target = choose_direction(loaded.config, *direction)
+    options = search_options(loaded.config, beam_size, length_penalty)
+    translator = Translator.from_checkpoint(loaded)
+
+    def translate_block(lines: list[str]) -> list[Record]:
+        try:
+            translations = translator.translate(lines, target, options)
+        except SentenceTooLongError as error:
+            raise LineError(error.index, str(error)) from None
+        return [
+            {
+                "text": translation.text,
+                "score": translation.score,
+                "token_ids": translation.token_ids,
+                "tokens": translation.tokens,
+                "flags": ("length_capped",) if translation.capped else (),
+            }
+            for translation in translations
+        ]
+
+    yield translate_block
+
+
+@contextmanager
+def _remote(translator: RemoteTranslator) -> Iterator[TranslateBlock]:
+    def translate_block(lines: list[str]) -> list[Record]:
+        return [
+            {"text": answer.text, "score": answer.score, "flags": answer.flags}
+            for answer in translator.translate(lines)
+        ]
+
+    try:
+        yield translate_block
+    finally:
+        translator.close()
+
+
+def _translate_stream(translate_block: TranslateBlock, as_json: bool) -> None:
+    number = 1
+    for lines in line_blocks(cast("ByteSource", sys.stdin.buffer)):
+        try:
+            _write(translate_block(lines), number, as_json)
+        except LineError as error:
+            # The lines before the one that cannot be are not lost with it.
+            _write(translate_block(lines[: error.index]), number, as_json)
+            raise InputError(f"line {number + error.index}: {error}") from None
+        number += len(lines)
+
+
+def _write(records: list[Record], first_line: int, as_json: bool) -> None:
+    output = sys.stdout.buffer
+    for number, record in enumerate(records, start=first_line):
+        if record["flags"]:
+            click.echo(f"attend: line {number}: {', '.join(record['flags'])}", err=True)
+        if as_json:
+            shown = {key: value for key, value in record.items() if key != "flags" or value}
+            line = json.dumps(shown, ensure_ascii=False)
+        else:
+            # A model may produce the byte of a line feed, which would shift all further lines.
+            line = record["text"].replace("\n", " ")
+        output.write(line.encode("utf-8") + b"\n")
+    output.flush()

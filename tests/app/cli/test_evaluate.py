@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model.checkpoint import load_checkpoint
+from model.decoding.hypothesis import SearchOptions
+from model.translator import Translator
+from tests.app.cli.conftest import Attend
+
+ENGLISH = ["A dog.", "", "The weather is nice today.", "The old cat sees a green house."]
+
+
+@pytest.fixture
+def perfect(tiny_checkpoint: Path, tmp_path: Path) -> Path:
+    """A test file, English first, whose French is what the checkpoint says."""
+    translator = Translator.from_checkpoint(load_checkpoint(tiny_checkpoint))
+    french = translator.translate(ENGLISH, "fr", SearchOptions(beam_size=2))
+    file = tmp_path / "perfect.tsv"
+    lines = [f"{en}\t{fr.text}\n" for en, fr in zip(ENGLISH, french, strict=True)]
+    file.write_text("".join(lines), encoding="utf-8")
+    return file
+
+
+def evaluate(attend: Attend, checkpoint: Path, *arguments: str | Path) -> dict[str, Any]:
+    result = attend("evaluate", "--checkpoint", checkpoint, "--json", *arguments)
+    assert result.exit_code == 0, result.stderr
+    document: dict[str, Any] = json.loads(result.stdout)
+    return document
+
+
+def test_its_own_translations_score_100(
+    attend: Attend, tiny_checkpoint: Path, perfect: Path
+) -> None:
+    document = evaluate(attend, tiny_checkpoint, "--source", "en", "--target", "fr", perfect)
+    (result,) = document["files"]
+    assert result["bleu"] == pytest.approx(100)
+    assert result["chrf"] == pytest.approx(100)
+    assert result["pairs"] == len(ENGLISH)
+    assert result["sentences_per_second"] > 0
+    assert "nrefs:1" in result["bleu_signature"]
+    assert "nrefs:1" in result["chrf_signature"]
+    assert document["beam_size"] == 2  # the checkpoint's
+
+
+def test_english_is_the_first_column_whatever_the_direction(
+    attend: Attend, tiny_checkpoint: Path, perfect: Path, tmp_path: Path
+) -> None:
+    swapped = tmp_path / "swapped.tsv"
+    pairs = [line.split("\t") for line in perfect.read_text(encoding="utf-8").splitlines()]
+    swapped.write_text("".join(f"{fr}\t{en}\n" for en, fr in pairs), encoding="utf-8")
+    back = evaluate(attend, tiny_checkpoint, "--source", "fr", perfect)["files"][0]["bleu"]
+    wrong = evaluate(attend, tiny_checkpoint, swapped)["files"][0]["bleu"]
+    told = evaluate(attend, tiny_checkpoint, "--columns", "FR,en", swapped)["files"][0]["bleu"]
+    assert told == pytest.approx(100)
+    assert wrong < 50
+    assert back < 50
+
+
+def test_several_files_make_a_table(attend: Attend, tiny_checkpoint: Path, perfect: Path) -> None:
+    result = attend(
+        "evaluate", "--checkpoint", tiny_checkpoint, "--beam-size", "1", perfect, perfect
+    )
+    assert result.exit_code == 0
+    assert "tiny: en → fr, beam 1, length penalty 0.6" in result.stdout
+    assert "BLEU nrefs:1|case:mixed" in result.stdout
+    assert "chrF nrefs:1|case:mixed" in result.stdout
+
+
+@pytest.mark.parametrize("columns", ["en", "en,de", "en,en", "fr,en,fr"])
+def test_columns_name_both_languages(
+    attend: Attend, tiny_checkpoint: Path, perfect: Path, columns: str
+) -> None:
+    command = ("evaluate", "--checkpoint", tiny_checkpoint, "--columns", columns, perfect)
+    result = attend(*command)
+    assert result.exit_code == 2
+    assert "must name en and fr" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("", ": no pairs"),
+        ("a\tb\nno tab\n", ":2: 1 tab-separated columns, expected 2"),
+        ("a\tb\n" + "dog " * 200 + "\tb\n", ":2: "),
+    ],
+)
+def test_a_file_that_cannot_be_scored_is_named_with_the_line(
+    attend: Attend, tiny_checkpoint: Path, tmp_path: Path, content: str, reason: str
+) -> None:
+    file = tmp_path / "bad.tsv"
+    file.write_text(content)
+    result = attend("evaluate", "--checkpoint", tiny_checkpoint, file)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"attend: {file}{reason}")

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from model.checkpoint import WEIGHTS_FILE, load_checkpoint, save_checkpoint
+from tests.app.cli.conftest import Attend
+
+
+def test_the_base_model_is_the_papers(attend: Attend) -> None:
+    result = attend("inspect", "--preset", "base")
+    assert result.exit_code == 0
+    for name in (
+        "Input Embedding", "Positional Encoding", "Encoder layer 1 … 6", "Multi-Head Attention",
+        "W^Q", "Add & Norm", "Feed Forward", "Decoder layer 1 … 6", "Masked Multi-Head Attention",
+        "Output Embedding", "Linear", "Softmax", "h = 8, d_k = 64",
+    ):  # fmt: skip
+        assert name in result.stdout
+    assert "63,082,496 parameters (63.1 M; the paper's table 3 says 65 M)" in result.stdout
+    assert "…" not in result.stdout.replace("1 … 6", "")  # no column was cut
+
+
+def test_the_big_model_is_the_papers(attend: Attend) -> None:
+    result = attend("inspect", "--preset", "big", "--json")
+    document = json.loads(result.stdout)
+    assert document["n_parameters"] == 214_245_376
+    assert document["n_parameters_in_paper"] == 213e6
+
+
+def test_a_checkpoint_is_shown_with_its_directions(attend: Attend, tiny_checkpoint: Path) -> None:
+    shown = attend("inspect", tiny_checkpoint)
+    assert shown.exit_code == 0
+    assert "name: tiny\ndirections: en → fr, fr → en\nsha256: " in shown.stdout
+    document = json.loads(attend("inspect", tiny_checkpoint, "--json").stdout)
+    counted = sum(part["n_parameters"] * part["copies"] for part in document["parts"])
+    assert counted == document["n_parameters"]
+    assert document["sha256"] == load_checkpoint(tiny_checkpoint).digest
+    assert document["config"]["d_model"] == 32
+
+
+def test_a_damaged_checkpoint_is_found_out(
+    attend: Attend, tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    loaded = load_checkpoint(tiny_checkpoint)
+    folder = tmp_path / "damaged"
+    weights = dict(loaded.model.named_parameters())
+    save_checkpoint(folder, loaded.config, weights, loaded.tokenizer, "", {})
+    content = (folder / WEIGHTS_FILE).read_bytes()
+    (folder / WEIGHTS_FILE).write_bytes(content[:-1])
+    result = attend("inspect", folder)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"attend: {folder / WEIGHTS_FILE}: ")
+
+
+@pytest.mark.parametrize("arguments", [[], ["--preset", "base", "folder"], ["--preset", "vast"]])
+def test_either_a_folder_or_a_preset(attend: Attend, arguments: list[str]) -> None:
+    assert attend("inspect", *arguments).exit_code == 2

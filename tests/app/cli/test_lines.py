@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.cli.lines import CHUNK_BYTES, line_blocks
+from model.errors import InputError
+
+
+def lines_of(content: bytes) -> list[str]:
+    return [line for block in line_blocks(io.BytesIO(content)) for line in block]
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        (b"", []),
+        (b"a", ["a"]),
+        (b"a\n", ["a"]),
+        (b"\n", [""]),
+        (b"\n\na\r\n", ["", "", "a"]),
+        ("a\u2028b\x0bc\n".encode(), ["a\u2028b\x0bc"]),  # only line feeds end a line
+    ],
+)
+def test_lines_by_hand(content: bytes, lines: list[str]) -> None:
+    assert lines_of(content) == lines
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\r\n", codec="utf-8"))))
+def test_lines_come_back_as_they_were_joined(lines: list[str]) -> None:
+    assert lines_of("".join(line + "\n" for line in lines).encode()) == lines
+
+
+def test_characters_and_lines_may_lie_across_chunks() -> None:
+    lines = ["é" * CHUNK_BYTES, "x" * (3 * CHUNK_BYTES), ""]
+    assert lines_of("\n".join([*lines, "end"]).encode()) == [*lines, "end"]
+
+
+def test_lines_are_given_out_before_the_end() -> None:
+    class Trickle:
+        chunks = iter([b"a\nb", b"c\nd\n", b""])
+
+        def read1(self, size: int, /) -> bytes:
+            return next(self.chunks)
+
+    blocks = line_blocks(Trickle())
+    assert [next(blocks), next(blocks)] == [["a"], ["bc", "d"]]
+
+
+def test_a_bad_byte_is_placed_by_its_line_in_the_whole_stream() -> None:
+    content = b"ok\n" * CHUNK_BYTES + b"\xe9t\xe9\n"
+    blocks = line_blocks(io.BytesIO(content))
+    with pytest.raises(InputError, match=f"^line {CHUNK_BYTES + 1}: not UTF-8"):
+        list(blocks)

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from app.cli.main import VERBS
+from tests.app.cli.conftest import Attend
+
+ATTEND = [sys.executable, "-c", "from app.cli.main import main; main(prog_name='attend')"]
+ROOT = Path(__file__).parents[3]
+
+
+def start(*arguments: str | Path, stdin: int | IO[bytes]) -> subprocess.Popen[bytes]:
+    command = [*ATTEND, *map(str, arguments)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(
+        command, env=environment, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def test_the_help_lists_every_verb(attend: Attend) -> None:
+    result = attend("--help")
+    assert result.exit_code == 0
+    for verb, (_, about) in VERBS.items():
+        assert verb in result.stdout
+        assert about in result.stdout
+
+
+def test_the_help_and_the_version_import_no_torch() -> None:
+    check = (
+        "import sys\nfrom app.cli.main import main\n"
+        "main(['--help'], standalone_mode=False)\nsys.exit('torch' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", check], cwd=ROOT, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_with_an_example(attend: Attend, verb: str) -> None:
+    result = attend(verb, "--help")
+    assert result.exit_code == 0
+    assert f"attend {verb}" in result.stdout.partition("Example:")[2]
+
+
+def test_the_version_is_the_packages(attend: Attend) -> None:
+    assert attend("--version").stdout == f"attend {version('attend')}\n"
+
+
+@pytest.mark.parametrize("arguments", [["nonsense"], ["translate", "--nonsense"], ["init", "x"]])
+def test_bad_usage_exits_2(attend: Attend, arguments: list[str]) -> None:
+    result = attend(*arguments)
+    assert result.exit_code == 2
+    assert "Usage:" in result.stderr
+
+
+def test_a_failure_is_one_line_and_exits_1(attend: Attend, tmp_path: Path) -> None:
+    result = attend("inspect", tmp_path / "missing")
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr.startswith(f"attend: {tmp_path / 'missing'}: no such folder")
+    assert result.stderr.count("\n") == 1
+
+
+def test_an_error_of_the_system_is_one_line_that_names_the_file(
+    attend: Attend, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    result = attend("init", "--preset", "tiny", tmp_path / "file" / "below")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("attend: ")
+    assert result.stderr.count("\n") == 1
+    assert str(tmp_path / "file") in result.stderr
+
+
+def test_a_reader_that_leaves_early_ends_it_quietly(tiny_checkpoint: Path) -> None:
+    with start("translate", "--checkpoint", tiny_checkpoint, stdin=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        process.stdin.write(b"one\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        process.stdout.close()
+        process.stdin.write(b"two\n")
+        process.stdin.close()
+        errors = process.stderr.read()
+    assert process.returncode == 1
+    assert b"Traceback" not in errors
+    assert b"BrokenPipe" not in errors
+
+
+def test_control_c_ends_it_without_a_traceback(tiny_checkpoint: Path) -> None:
+    with start("translate", "--checkpoint", tiny_checkpoint, stdin=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(b"one\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        time.sleep(0.1)  # until it waits for the next line
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == 1
+    assert b"Traceback" not in errors

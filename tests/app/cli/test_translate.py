@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from app.cli.remote import MAX_TEXTS
+from model.checkpoint import load_checkpoint
+from model.decoding.hypothesis import SearchOptions
+from model.translator import Translator
+from tests.app.cli.conftest import Attend
+from tests.app.cli.test_main import start
+
+SENTENCES = ["The weather is nice today.", "", "A dog.", "   ", "The old cat sees a green house."]
+
+
+@pytest.fixture(scope="module")
+def expected(tiny_checkpoint: Path) -> list[str]:
+    """What the checkpoint says, one sentence at a time, from English to French."""
+    translator = Translator.from_checkpoint(load_checkpoint(tiny_checkpoint))
+    options = SearchOptions(beam_size=2)
+    return [translator.translate([text], "fr", options)[0].text for text in SENTENCES]
+
+
+def test_every_line_becomes_a_line_in_order_and_empty_ones_stay(
+    attend: Attend, tiny_checkpoint: Path, expected: list[str]
+) -> None:
+    result = attend("translate", "--checkpoint", tiny_checkpoint, stdin="\n".join(SENTENCES))
+    assert result.exit_code == 0
+    assert result.stdout.split("\n") == [*expected, ""]
+    assert (expected[1], expected[3]) == (SENTENCES[1], SENTENCES[3])
+
+
+def test_the_environment_names_the_checkpoint(
+    attend: Attend, tiny_checkpoint: Path, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATTEND_CHECKPOINT", str(tiny_checkpoint))
+    assert attend("translate", stdin=SENTENCES[0]).stdout == expected[0] + "\n"
+
+
+def test_json_has_text_score_and_tokens(
+    attend: Attend, tiny_checkpoint: Path, expected: list[str]
+) -> None:
+    result = attend("translate", "--checkpoint", tiny_checkpoint, "--json", stdin=SENTENCES[2])
+    record = json.loads(result.stdout)
+    tokenizer = load_checkpoint(tiny_checkpoint).tokenizer
+    assert record.keys() - {"flags"} == {"text", "score", "token_ids", "tokens"}
+    assert record["text"] == expected[2] == tokenizer.decode(record["token_ids"])
+    assert record["tokens"] == [tokenizer.piece(token_id) for token_id in record["token_ids"]]
+    assert record["score"] < 0
+
+
+def test_a_translation_cut_at_the_limit_is_said(attend: Attend, tiny_checkpoint: Path) -> None:
+    result = attend("translate", "--checkpoint", tiny_checkpoint, "--json", stdin="\nA dog.\n")
+    record = json.loads(result.stdout.splitlines()[1])
+    assert record["flags"] == ["length_capped"]  # random weights do not know when to end
+    assert result.stderr == "attend: line 2: length_capped\n"
+
+
+def test_the_target_decides_what_is_said(
+    attend: Attend, tiny_checkpoint: Path, expected: list[str]
+) -> None:
+    command = ("translate", "--checkpoint", tiny_checkpoint, "--json")
+    forth = json.loads(attend(*command, "--target", "FR", stdin=SENTENCES[0]).stdout)
+    back = json.loads(attend(*command, "--source", "fr", stdin=SENTENCES[0]).stdout)
+    assert forth["text"] == expected[0]
+    assert forth["score"] != back["score"]  # it read another target-language symbol
+
+
+@pytest.mark.parametrize(
+    ("stdin", "printed", "reason"),
+    [
+        (b"A dog.\nA \xff\n", 1, "line 2: not UTF-8 (invalid start byte)"),
+        (b"A dog.\n\n" + b"dog " * 200, 2, "line 3: "),
+        (b"A dog.\n" + b"x" * 1_100_000, 1, "line 2: longer than 1,000,000 bytes"),
+    ],
+)
+def test_a_line_that_cannot_be_is_named_after_those_before_are_done(
+    attend: Attend, tiny_checkpoint: Path, stdin: bytes, printed: int, reason: str
+) -> None:
+    result = attend("translate", "--checkpoint", tiny_checkpoint, stdin=stdin)
+    assert result.exit_code == 1
+    assert result.stdout.count("\n") == printed
+    assert result.stderr.splitlines()[-1].startswith(f"attend: {reason}")
+
+
+def test_a_language_it_does_not_speak_is_refused(attend: Attend, tiny_checkpoint: Path) -> None:
+    result = attend("translate", "--checkpoint", tiny_checkpoint, "--target", "de", stdin="x")
+    assert result.exit_code == 1
+    assert "--target de" in result.stderr
+    assert "en to fr, fr to en" in result.stderr
+
+
+def test_a_line_is_translated_before_the_next_one_arrives(
+    tiny_checkpoint: Path, expected: list[str]
+) -> None:
+    with start("translate", "--checkpoint", tiny_checkpoint, stdin=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        for index in (0, 2):
+            process.stdin.write(SENTENCES[index].encode() + b"\n")
+            process.stdin.flush()
+            assert process.stdout.readline().decode() == expected[index] + "\n"
+        process.communicate(timeout=20)
+    assert process.returncode == 0
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers POST /translate with upper case, or with what `answer` says."""
+
+    requests: ClassVar[list[dict[str, Any]]] = []
+    answer: ClassVar[tuple[int, bytes] | None] = None
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.requests.append(body | {"path": self.path})
+        translations = [
+            {"text": text.upper(), "score": -1.0, "flags": ["length_capped"] if "!" in text else []}
+            for text in body["text"]
+        ]
+        status, content = self.answer or (200, json.dumps({"translations": translations}).encode())
+        self.reply(status, content)
+
+    def reply(self, status: int, content: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def do_GET(self) -> None:
+        self.requests.append({"path": self.path})
+        self.reply(*(self.answer or (200, b'{"directions": [["en", "fr"], ["fr", "en"]]}')))
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setattr(Handler, "requests", [])
+    monkeypatch.setattr(Handler, "answer", None)
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_server_is_asked_in_batches_and_without_the_empty_lines(attend: Attend, url: str) -> None:
+    lines = [f"line {index}" for index in range(MAX_TEXTS + 1)]
+    lines.insert(3, "")
+    result = attend("translate", "--url", url, "--target", "fr", stdin="\n".join(lines))
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [line.upper() for line in lines]
+    assert [len(request["text"]) for request in Handler.requests] == [MAX_TEXTS, 1]
+    first = Handler.requests[0]
+    assert first["path"] == "/translate"
+    assert first.keys() == {"path", "text", "target"}  # what is not given is left to the server
+
+
+def test_a_servers_flags_are_passed_on(attend: Attend, url: str) -> None:
+    result = attend("translate", "--url", url, "--beam-size", "3", "--json", stdin="a\nb!\n")
+    assert [json.loads(line) for line in result.stdout.splitlines()] == [
+        {"text": "A", "score": -1.0},
+        {"text": "B!", "score": -1.0, "flags": ["length_capped"]},
+    ]
+    assert result.stderr == "attend: line 2: length_capped\n"
+    told, asked = Handler.requests
+    assert told["path"] == "/info"  # for want of a direction, its first
+    assert (asked["source"], asked["target"], asked["beam_size"]) == ("en", "fr", 3)
+
+
+@pytest.mark.parametrize(
+    ("status", "content", "reason"),
+    [
+        (404, b'{"title": "T", "detail": "it does not speak that"}', "404 it does not speak that"),
+        (
+            422,
+            b'{"title": "T", "errors": [{"pointer": "/text", "detail": "too many"}]}',
+            "422 T; /text: too many",
+        ),
+        (502, b"<html>", "502 Bad Gateway"),
+        (500, b"[1]", "500 Internal Server Error"),
+        (200, b"<html>", "not the answer of an attend server"),
+        (200, b'{"translations": []}', "not the answer of an attend server"),
+    ],
+)
+def test_a_server_that_fails_is_one_line(
+    attend: Attend, url: str, status: int, content: bytes, reason: str
+) -> None:
+    Handler.answer = (status, content)
+    for direction, path in ((["--target", "fr"], "translate"), ([], "info")):
+        result = attend("translate", "--url", url, *direction, stdin="a\n")
+        assert result.exit_code == 1
+        assert result.stderr == f"attend: {url}{path}: {reason}\n"
+
+
+@pytest.mark.parametrize("bad", ["http://127.0.0.1:1", "ftp://example", "http://[", "nonsense"])
+def test_a_server_that_is_not_there_is_one_line(attend: Attend, bad: str) -> None:
+    result = attend("translate", "--url", bad, "--target", "fr", stdin="a\n")
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"attend: {bad}/translate: ")
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_server_and_a_checkpoint_exclude_each_other(
+    attend: Attend, tiny_checkpoint: Path
+) -> None:
+    result = attend("translate", "--url", "http://x", "--checkpoint", tiny_checkpoint)
+    assert result.exit_code == 2
+    assert "exclude each other" in result.stderr

@@ -1,0 +1,77 @@
+"""Documentation is tested: what can be set, asked or run is somewhere in README.md or docs/."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from app.cli.main import VERBS
+from app.main import create_app
+from app.problems import HTTP_KINDS, KINDS
+from app.schemas import AttentionRequest, TranslateRequest, Translation
+from app.settings import Settings, env_name
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+TEXT = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_is_in_the_readme(verb: str) -> None:
+    assert f"`attend {verb}`" in TEXT["README.md"]
+
+
+@pytest.mark.parametrize("setting", Settings.model_fields)
+def test_every_setting_has_its_row(setting: str) -> None:
+    flag = "--" + setting.replace("_", "-")
+    field = Settings.model_fields[setting]
+    default = "" if field.default is None else f"`{field.default}`"
+    if setting == "checkpoint":
+        default = "`checkpoints/en-fr`"
+    row = f"| `{flag}` | `{env_name(setting)}` | {default} | {field.description} |"
+    assert row in TEXT["settings.md"].splitlines()
+
+
+def test_every_variable_that_is_documented_exists() -> None:
+    known = {env_name(setting) for setting in Settings.model_fields}
+    for name, text in TEXT.items():
+        assert set(re.findall(r"ATTEND_\w+", text)) <= known, name
+
+
+def test_every_route_is_described() -> None:
+    paths = create_app(Settings()).openapi()["paths"]
+    assert "/translate" in paths
+    for path, methods in paths.items():
+        for method in methods:
+            assert f"{method.upper()} {path}" in TEXT["api.md"]
+
+
+@pytest.mark.parametrize("model", [TranslateRequest, AttentionRequest, Translation])
+def test_every_field_of_the_wire_is_described(
+    model: type[TranslateRequest | AttentionRequest | Translation],
+) -> None:
+    for field in model.model_fields:
+        assert re.search(rf"[`\"]{field}[`\"]", TEXT["api.md"]), field
+
+
+def test_every_problem_is_listed_with_its_status() -> None:
+    rows = dict(re.findall(r"^\| (\d{3}) \| (.+) \|$", TEXT["api.md"], re.MULTILINE))
+    for kind in (*KINDS.values(), *HTTP_KINDS.values()):
+        if kind.slug != "request-error":  # the base of others, itself never raised
+            assert f"`{kind.slug}`" in rows[str(kind.status)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_within_the_repository_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]*)(?:#[^)]*)?\)", page.read_text("utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_every_module_of_the_model_is_on_the_map() -> None:
+    for path in (ROOT / "model").iterdir():
+        if path.name in ("__init__.py", "__pycache__", "device.py", "errors.py", "tensors.py"):
+            continue
+        name = path.name + ("/" if path.is_dir() else "")
+        assert f"`{name}`" in TEXT["architecture.md"], name
