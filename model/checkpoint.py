@@ -189,10 +189,12 @@ def _read_tokenizer(folder: Path, config: CheckpointConfig) -> Tokenizer:
 
 def _read_weights(path: Path) -> dict[str, Tensor]:
     try:
+        path.open("rb").close()  # safetensors reports whatever is amiss as a missing file
+    except OSError as error:
+        raise CheckpointError(f"{path}: {error.strerror}") from None
+    try:
         with safe_open(path, framework="pt") as file:
             return {name: file.get_tensor(name) for name in list(file.keys())}
-    except FileNotFoundError:
-        raise CheckpointError(f"{path}: No such file or directory") from None
     except (SafetensorError, OSError) as error:
         reason = " ".join(str(error).split())
         raise CheckpointError(f"{path}: damaged or not a safetensors file: {reason}") from None

@@ -163,6 +163,18 @@ def test_weights_of_another_format(saved: Path, content: bytes) -> None:
     assert reason(saved).startswith(f"{saved / 'model.safetensors'}: damaged or not a safetensors")
 
 
+def test_weights_that_cannot_be_opened(saved: Path) -> None:
+    path = saved / "model.safetensors"
+    path.unlink()
+    path.mkdir()
+    assert reason(saved) == f"{path}: Is a directory"
+
+
+def test_whoever_may_read_the_configuration_may_read_the_weights(saved: Path) -> None:
+    modes = {(saved / name).stat().st_mode for name in FILES}
+    assert len(modes) == 1
+
+
 class Malicious:
     def __init__(self, victim: Path) -> None:
         self.victim = victim
