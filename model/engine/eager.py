@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,9 +15,12 @@ from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job
 from model.tensors import padded_ids
 from model.transformer import AttentionRecord, Transformer
 
+MAX_LOGITS = 2**25
+"""Of one decoding step, over all rows: 128 MB in float32, of which a search holds a few copies."""
+
 
 class EagerEngine:
-    """Runs all admitted jobs that share search options as one padded batch; see `Engine`."""
+    """Runs admitted jobs that share search options as one padded batch; see `Engine`."""
 
     def __init__(self, model: Transformer) -> None:
         self._model = model.eval()
@@ -43,18 +47,19 @@ class EagerEngine:
             self._jobs.pop(job_id, None)
 
     def step(self) -> list[Finished]:
-        """Finish every job that has the options of the one admitted first."""
+        """Finish the jobs that have the options of the oldest, as many as memory allows."""
         if not self._jobs:
             return []
         options = next(iter(self._jobs.values())).options
-        batch = [job for job in self._jobs.values() if job.options == options]
+        n_most = max(1, MAX_LOGITS // (options.beam_size * self._model.config.target_vocab_size))
+        alike = (job for job in self._jobs.values() if job.options == options)
+        batch = list(itertools.islice(alike, n_most))
         for job in batch:
             del self._jobs[job.id]
         try:
             return self._search(batch, options)
-        except Exception:
-            self._jobs.clear()
-            raise
+        except Exception as error:
+            return [Finished(job.id, error) for job in batch]
 
     def _search(self, batch: list[Job], options: SearchOptions) -> list[Finished]:
         config = self._model.config

@@ -92,19 +92,38 @@ def test_a_cancelled_job_is_never_finished(engine: Engine) -> None:
     assert engine.step() == []
 
 
-def test_an_exception_loses_every_job_and_leaves_the_engine_ready(
+def test_an_exception_is_the_outcome_of_its_batch_alone(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    failure = RuntimeError("out of memory")
+
     def out_of_memory(*_: object) -> None:
-        raise RuntimeError("out of memory")
+        raise failure
 
     engine.admit(jobs(GREEDY, BEAM))
     with monkeypatch.context() as patch:
         patch.setattr(eager, "beam_search", out_of_memory)
-        with pytest.raises(RuntimeError, match="out of memory"):
-            engine.step()
+        assert engine.step() == [Finished(10, failure)]
+    assert engine.busy
+    ((job_id, outcome),) = engine.step()
+    assert job_id == 11
+    assert isinstance(outcome, list)
     assert not engine.busy
-    engine.admit(jobs(BEAM))
+
+
+def test_a_step_takes_no_more_jobs_than_memory_allows(
+    engine: Engine, model: Transformer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    admitted = jobs(BEAM, BEAM, BEAM)
+    monkeypatch.setattr(eager, "MAX_LOGITS", 2 * BEAM.beam_size * model.config.target_vocab_size)
+    engine.admit(admitted)
+    first = engine.step()
+    assert [job_id for job_id, _ in first] == [10, 11]
+    second = engine.step()
+    assert [job_id for job_id, _ in second] == [12]
+    check(first + second, admitted, model)
+    monkeypatch.setattr(eager, "MAX_LOGITS", 1)
+    engine.admit(admitted[:2])
     assert len(engine.step()) == 1
 
 
