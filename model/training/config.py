@@ -113,6 +113,9 @@ class TrainingConfig(_Table):
     seed: int = 1
     save_every: int = Field(1000, gt=0, description="steps between saves")
     average_last: int = Field(5, gt=0, description="saves averaged into the checkpoint (§6.1)")
+    store: Literal["fp32", "fp16"] = Field(
+        "fp32", description="type of the checkpoint's weights on disk; fp16 halves the file"
+    )
 
     @field_validator("preset")
     @classmethod

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from torch import Tensor
+
 from model.checkpoint import CheckpointConfig, save_checkpoint
 from model.errors import TrainingError
 from model.tokenizer import Tokenizer
@@ -27,6 +29,8 @@ def write_checkpoint(run: Path, config: TrainingConfig, name: str, destination: 
     counters = load_counters(state)
     tokenizer = Tokenizer.load(run / TOKENIZER_FILE)
     weights = average_saves(run, config.average_last)
+    if config.store == "fp16":
+        weights = {name: _half(name, tensor) for name, tensor in weights.items()}
     checkpoint = CheckpointConfig(
         name=name,
         directions=sorted(config.all_directions),
@@ -41,3 +45,10 @@ def write_checkpoint(run: Path, config: TrainingConfig, name: str, destination: 
     n_parameters = sum(tensor.numel() for tensor in weights.values())
     card = model_card(name, config, counters, n_parameters)
     save_checkpoint(destination, checkpoint, weights, tokenizer, card, training)
+
+
+def _half(name: str, tensor: Tensor) -> Tensor:
+    half = tensor.half()
+    if not half.isfinite().all():
+        raise TrainingError(f"'{name}' has weights beyond fp16; store it as fp32")
+    return half

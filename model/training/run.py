@@ -26,7 +26,7 @@ RECIPE_FILE = "recipe.json"
 TOKENIZER_FILE = "tokenizer.model"
 
 _CHANGEABLE = frozenset(
-    {"schedule", "validation", "accumulate", "save_every", "average_last", "precision"}
+    {"schedule", "validation", "accumulate", "save_every", "average_last", "store", "precision"}
 )
 """What may differ when a run is resumed; all else would change the data or the model."""
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -199,3 +200,26 @@ def test_finish_needs_a_save_and_the_runs_own_recipe(workshop: Workshop, tmp_pat
     with pytest.raises(TrainingError, match="another seed"):
         write_checkpoint(trainer.run, other, "none", tmp_path / "checkpoint")
     assert not (tmp_path / "checkpoint").exists()
+
+
+def test_weights_stored_in_half_precision_are_the_rounded_ones(workshop: Workshop) -> None:
+    trainer = workshop.open(schedule={"steps": 2}, store="fp16")
+    trainer.train()
+    folder = workshop.folder / "checkpoint"
+    write_checkpoint(trainer.run, trainer.config, "half", folder)
+    weights = average_saves(trainer.run, 5)
+    for name, parameter in load_checkpoint(folder).model.named_parameters():
+        assert parameter.dtype == torch.float32
+        assert torch.equal(parameter, weights[name].half().float())
+
+
+def test_weights_beyond_half_precision_are_refused_by_name(workshop: Workshop) -> None:
+    trainer = workshop.open(schedule={"steps": 2, "peak": 1e-9}, store="fp16")
+    name = "encoder.layers.0.self_attention.w_q.bias"
+    with torch.no_grad():
+        trainer.model.get_parameter(name).fill_(1e5)
+    trainer.train()
+    folder = workshop.folder / "checkpoint"
+    with pytest.raises(TrainingError, match=f"'{re.escape(name)}' has weights beyond fp16"):
+        write_checkpoint(trainer.run, trainer.config, "half", folder)
+    assert not folder.exists()
