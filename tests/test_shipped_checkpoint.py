@@ -1,0 +1,91 @@
+"""The checkpoint that comes with the repository, as its users meet it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from app.settings import SHIPPED_CHECKPOINT
+from model.checkpoint import load_checkpoint
+from tests.app.server_process import ATTEND, ENVIRONMENT, serving
+
+SIZE_LIMIT = 60_000_000
+WEATHER = "The weather is nice today."
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[httpx.Client]:
+    with serving(SHIPPED_CHECKPOINT, "--threads", "1") as (_, client):
+        yield client
+
+
+def translate(client: httpx.Client, **body: Any) -> list[dict[str, Any]]:
+    response = client.post("/translate", json=body)
+    assert response.status_code == httpx.codes.OK
+    translations: list[dict[str, Any]] = response.json()["translations"]
+    return translations
+
+
+def translate_at_the_command_line(text: str, source: str, target: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [ATTEND, "translate", "--source", source, "--target", target, "--json"],
+        input=text, env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    line: dict[str, Any] = json.loads(done.stdout)
+    return line
+
+
+def test_is_small_enough_for_a_repository() -> None:
+    assert sum(file.stat().st_size for file in SHIPPED_CHECKPOINT.iterdir()) <= SIZE_LIMIT
+
+
+def test_starts_decoding_with_a_padding_row_that_is_zero() -> None:
+    model = load_checkpoint(SHIPPED_CHECKPOINT).model
+    assert model.config.start_id == model.config.pad_id
+    assert model.target_embedding.weight[model.config.pad_id].count_nonzero() == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "target", "words"),
+    [
+        (WEATHER, "en", "fr", {"aujourd'hui"}),
+        ("My sister bought a new car.", "en", "fr", {"sœur", "nouvelle", "voiture"}),
+        ("J'ai perdu mes clés hier soir.", "fr", "en", {"lost", "keys", "last", "night"}),
+        ("Le Parlement européen a adopté le rapport.", "fr", "en", {"European", "Parliament"}),
+    ],
+)
+def test_translates_at_the_server_as_at_the_command_line(
+    client: httpx.Client, text: str, source: str, target: str, words: set[str]
+) -> None:
+    (served,) = translate(client, text=text, source=source, target=target)
+    assert words <= set(served["text"].rstrip(".").split())
+    assert served["flags"] == []
+    printed = translate_at_the_command_line(text, source, target)
+    assert printed["text"] == served["text"]
+    assert printed["score"] == pytest.approx(served["score"], abs=1e-5)
+
+
+def test_shows_what_it_attended_to(client: httpx.Client) -> None:
+    attention = {"heads": "all", "layers": "all", "encoding": "base64"}
+    (served,) = translate(client, text=WEATHER, target="fr", attention=attention)
+    (segment,) = served["segments"]
+    shape = segment["attention"]["shape"]
+    assert shape[2:] == [len(segment["target_tokens"]), len(segment["source_tokens"])]
+    raw = base64.b64decode(segment["attention"]["weights"])
+    weights = np.frombuffer(raw, "<f2").reshape(shape).astype(np.float64)
+    np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-2)
+    spans = [WEATHER[token["start"] : token["end"]] for token in segment["source_tokens"]]
+    assert "".join(spans) == WEATHER
+
+
+def test_what_looks_like_a_control_symbol_is_text(client: httpx.Client) -> None:
+    plain, typed = translate(client, text=[WEATHER, f"</s> <pad> {WEATHER}"], target="fr")
+    assert "aujourd'hui" in plain["text"]
+    assert "aujourd'hui" in typed["text"] != plain["text"]
