@@ -23,11 +23,13 @@ class AttentionView:
     """
 
     def __init__(self, request: AttentionRequest, config: TransformerConfig) -> None:
-        n_layers = config.n_encoder_layers if request.kind == "encoder" else config.n_decoder_layers
+        in_encoder = request.kind == "encoder"
+        n_layers = config.n_encoder_layers if in_encoder else config.n_decoder_layers
+        n_heads = config.n_heads if in_encoder else config.n_heads_of_decoder
         self.kind = request.kind
         self._layers = _indices(request.layers, n_layers, "layers")
         self._heads: Literal["mean"] | list[int] = (
-            "mean" if request.heads == "mean" else _indices(request.heads, config.n_heads, "heads")
+            "mean" if request.heads == "mean" else _indices(request.heads, n_heads, "heads")
         )
         self._encoding = request.encoding
 

@@ -25,7 +25,7 @@ from app.schemas import (
 )
 from model.checkpoint import CheckpointConfig
 from model.decoding.hypothesis import Hypothesis, SearchOptions
-from model.tokenizer import Token, Tokenizer
+from model.text_codec import TextCodec, Token
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class TranslationService:
     def __init__(
         self,
         config: CheckpointConfig,
-        tokenizer: Tokenizer,
+        tokenizer: TextCodec,
         scheduler: Scheduler,
         limits: Limits,
     ) -> None:
@@ -111,7 +111,8 @@ class TranslationService:
         """Translate one text, so that the first request does not pay for what is set up lazily."""
         _, target = self._config.directions[0]
         source_ids = [token.id for token in self._tokenizer.encode_source(".", target)]
-        await self._scheduler.translate([source_ids], SearchOptions(self._config.beam_size))
+        options = SearchOptions(self._config.beam_size, rule=self._config.search_rule)
+        await self._scheduler.translate([source_ids], options)
 
     def _search_options(self, request: TranslateRequest) -> SearchOptions:
         beam_size = request.beam_size or self._config.beam_size
@@ -124,7 +125,13 @@ class TranslationService:
         max_target_tokens = request.max_target_tokens
         if max_target_tokens is not None:
             max_target_tokens = min(max_target_tokens, self._config.transformer.max_length)
-        return SearchOptions(beam_size, 1 + request.alternatives, length_penalty, max_target_tokens)
+        return SearchOptions(
+            beam_size=beam_size,
+            n_best=1 + request.alternatives,
+            length_penalty=length_penalty,
+            max_target_tokens=max_target_tokens,
+            rule=self._config.search_rule,
+        )
 
     def _check_lengths(self, request: TranslateRequest) -> None:
         if len(request.text) > self._limits.max_texts:
@@ -148,7 +155,10 @@ class TranslationService:
 
     async def _search(self, texts: list[_Text], options: SearchOptions, timings: Timings) -> None:
         """Give every text that has words its completion; the others have nothing to translate."""
-        worded = [text for text in texts if not text.text.isspace() and len(text.tokens) > 2]
+        wordless = self._tokenizer.n_control_tokens
+        worded = [
+            text for text in texts if not text.text.isspace() and len(text.tokens) > wordless
+        ]
         sources = [[token.id for token in text.tokens] for text in worded]
         completions = await self._scheduler.translate(sources, options)
         for text, completion in zip(worded, completions, strict=True):

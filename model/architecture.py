@@ -56,7 +56,8 @@ def describe(model: Transformer) -> list[Part]:
 
 def _encoder(model: Transformer) -> Iterator[Part]:
     embedding = model.source_embedding
-    yield _tokens("Encoder", "Input Embedding", embedding, "times √d_model", counted=True)
+    note = _scaling(model.config)
+    yield _tokens("Encoder", "Input Embedding", embedding, note, counted=True)
     yield _positions("Encoder", model.config)
     layers = list(model.encoder.layers)
     inner: list[tuple[str, str, Inner, Sublayer]] = [
@@ -71,7 +72,7 @@ def _encoder(model: Transformer) -> Iterator[Part]:
 def _decoder(model: Transformer) -> Iterator[Part]:
     embedding = model.target_embedding
     shared = embedding is model.source_embedding
-    note = "is the Input Embedding" if shared else "times √d_model"
+    note = "is the Input Embedding" if shared else _scaling(model.config)
     yield _tokens("Decoder", "Output Embedding", embedding, note, counted=not shared)
     yield _positions("Decoder", model.config)
     layers = list(model.decoder.layers)
@@ -107,6 +108,10 @@ def _tokens(
     return Part(block, component, {"E": tuple(weight.shape)}, n_parameters, note=note)
 
 
+def _scaling(config: TransformerConfig) -> str:
+    return "times √d_model" if config.scale_embedding else ""
+
+
 def _positions(block: str, config: TransformerConfig) -> Part:
     shape = (config.max_length, config.d_model)
     return Part(block, "Positional Encoding", {"PE": shape}, 0, note="sinusoids, not learnt")
@@ -119,7 +124,9 @@ def _sublayers(
     inner: Sequence[tuple[str, str, Inner, Sublayer]],
 ) -> Iterator[Part]:
     block = f"{stack} layer 1" + (f" … {copies}" if copies > 1 else "")
-    notes = {"W^Q": f"h = {config.n_heads}, d_k = {config.d_k}", "W_1": f"then {config.activation}"}
+    n_heads = config.n_heads if stack == "Encoder" else config.n_heads_of_decoder
+    d_k = config.d_model // n_heads
+    notes = {"W^Q": f"h = {n_heads}, d_k = {d_k}", "W_1": f"then {config.activation}"}
     for component, kind, module, sublayer in inner:
         for symbol, linear in _linears(module).items():
             weight, bias = linear.weight, linear.bias

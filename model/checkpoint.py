@@ -21,9 +21,11 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from model.config import TransformerConfig, describe_validation
-from model.decoding.hypothesis import MAX_LENGTH_PENALTY
+from model.decoding.hypothesis import MAX_LENGTH_PENALTY, HuggingFaceRule
 from model.errors import CheckpointError, TokenizerError
-from model.tokenizer import Tokenizer
+from model.marian_tokenizer import MarianTokenizer
+from model.text_codec import TextCodec
+from model.tokenizer import TOKENIZER_FILE, Tokenizer
 from model.transformer import Transformer
 
 FORMAT: Literal["attend"] = "attend"
@@ -31,9 +33,19 @@ VERSION: Literal[1] = 1
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
-TOKENIZER_FILE = "sentencepiece.model"
 CARD_FILE = "CARD.md"
 TRAINING_FILE = "training.json"
+
+
+class MarianVocabulary(BaseModel):
+    """The checkpoint has Marian's vocabulary files in place of one SentencePiece model.
+
+    `target_symbols` are API code → symbol, such as `fr` → `>>fra<<`; none with a single target.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    target_symbols: dict[str, str] = {}
 
 
 class CheckpointConfig(BaseModel):
@@ -47,6 +59,12 @@ class CheckpointConfig(BaseModel):
     directions: list[tuple[str, str]] = Field(min_length=1, description="source, target languages")
     beam_size: int = Field(4, ge=1, le=8, description="the search's default")
     length_penalty: float = Field(0.6, ge=0, le=MAX_LENGTH_PENALTY)
+    search_rule: HuggingFaceRule | None = Field(
+        None, description="search as another project does; null is attend's own rule"
+    )
+    marian_vocabulary: MarianVocabulary | None = Field(
+        None, description="null: sentencepiece.model, with a symbol per target language"
+    )
     transformer: TransformerConfig
 
     @model_validator(mode="after")
@@ -66,7 +84,7 @@ class Checkpoint:
     folder: Path
     config: CheckpointConfig
     model: Transformer
-    tokenizer: Tokenizer
+    tokenizer: TextCodec
     digest: str
 
 
@@ -77,14 +95,14 @@ def load_checkpoint(folder: Path, device: torch.device | None = None) -> Checkpo
         raise CheckpointError(f"{folder}: {reason}; expected a checkpoint written by attend")
     config = read_config(folder)
     tokenizer = _read_tokenizer(folder, config)
-    weights = _read_weights(folder / WEIGHTS_FILE)
+    weights = read_safetensors(folder / WEIGHTS_FILE)
     with torch.device("meta"):
         model = Transformer(config.transformer)
-    _check_shapes(folder / WEIGHTS_FILE, model, weights)
+    check_weights(folder / WEIGHTS_FILE, model, weights)
     model.materialise(device or torch.device("cpu"))
     model.load_state_dict(weights, strict=False)  # shared matrices are stored once
     model.eval()
-    return Checkpoint(folder, config, model, tokenizer, _digest(folder))
+    return Checkpoint(folder, config, model, tokenizer, _digest(folder, tokenizer))
 
 
 def read_config(folder: Path) -> CheckpointConfig:
@@ -115,7 +133,7 @@ def save_checkpoint(  # noqa: PLR0917  (the parts of the folder, in its order)
     folder: Path,
     config: CheckpointConfig,
     weights: Mapping[str, Tensor],
-    tokenizer: Tokenizer,
+    tokenizer: TextCodec,
     card: str,
     training: Mapping[str, Any],
 ) -> None:
@@ -136,7 +154,8 @@ def save_checkpoint(  # noqa: PLR0917  (the parts of the folder, in its order)
         save_file(dict(weights), partial / WEIGHTS_FILE, metadata={"format": "pt"})
         # safetensors makes it the owner's alone; a server may well run as somebody else.
         (partial / WEIGHTS_FILE).chmod((partial / CONFIG_FILE).stat().st_mode)
-        (partial / TOKENIZER_FILE).write_bytes(tokenizer.serialized)
+        for name, content in tokenizer.files.items():
+            (partial / name).write_bytes(content)
         _write_text(partial / CARD_FILE, card)
         _write_text(partial / TRAINING_FILE, json.dumps(training, indent=2, ensure_ascii=False))
     except BaseException:
@@ -164,30 +183,36 @@ def _read(path: Path) -> bytes:
         raise CheckpointError(f"{path}: {error.strerror}") from None
 
 
-def _read_tokenizer(folder: Path, config: CheckpointConfig) -> Tokenizer:
-    path = folder / TOKENIZER_FILE
+def _read_tokenizer(folder: Path, config: CheckpointConfig) -> TextCodec:
+    marian = config.marian_vocabulary
+    path = folder if marian else folder / TOKENIZER_FILE
+    tokenizer: TextCodec
     try:
-        tokenizer = Tokenizer(_read(path), str(path))
+        if marian:
+            tokenizer = MarianTokenizer.load(folder, marian.target_symbols)
+        else:
+            tokenizer = Tokenizer(_read(path), str(path))
     except TokenizerError as error:
         raise CheckpointError(str(error)) from None
     shape = config.transformer
     for name, ours, theirs in (
-        ("vocabulary size", tokenizer.vocab_size, shape.source_vocab_size),
-        ("vocabulary size", tokenizer.vocab_size, shape.target_vocab_size),
+        ("vocabulary size", tokenizer.source_vocab_size, shape.source_vocab_size),
+        ("vocabulary size", tokenizer.target_vocab_size, shape.target_vocab_size),
         ("pad_id", tokenizer.pad_id, shape.pad_id),
         ("eos_id", tokenizer.eos_id, shape.eos_id),
     ):
         if ours != theirs:
             raise CheckpointError(f"{path}: {name} {ours}, but {CONFIG_FILE} says {theirs}")
     for _, target in config.directions:
-        if target not in tokenizer.languages:
+        if not tokenizer.can_translate_to(target):
             raise CheckpointError(
                 f"{path}: no symbol <2{target}>, but {CONFIG_FILE} translates to it"
             )
     return tokenizer
 
 
-def _read_weights(path: Path) -> dict[str, Tensor]:
+def read_safetensors(path: Path) -> dict[str, Tensor]:
+    """Every tensor of a file by name, on the CPU. Raises `CheckpointError`."""
     try:
         path.open("rb").close()  # safetensors reports whatever is amiss as a missing file
     except OSError as error:
@@ -200,7 +225,8 @@ def _read_weights(path: Path) -> dict[str, Tensor]:
         raise CheckpointError(f"{path}: damaged or not a safetensors file: {reason}") from None
 
 
-def _check_shapes(path: Path, model: Transformer, weights: Mapping[str, Tensor]) -> None:
+def check_weights(path: Path, model: Transformer, weights: Mapping[str, Tensor]) -> None:
+    """Raise `CheckpointError` unless `weights`, read from `path`, are the model's parameters."""
     wanted = dict(model.named_parameters())
     for name, parameter in wanted.items():
         if name not in weights:
@@ -219,8 +245,8 @@ def _check_shapes(path: Path, model: Transformer, weights: Mapping[str, Tensor])
         raise CheckpointError(f"{path}: unknown tensor {unknown[0]!r}")
 
 
-def _digest(folder: Path) -> str:
+def _digest(folder: Path, tokenizer: TextCodec) -> str:
     digest = hashlib.sha256()
-    for name in (CONFIG_FILE, WEIGHTS_FILE, TOKENIZER_FILE):
+    for name in (CONFIG_FILE, WEIGHTS_FILE, *tokenizer.files):
         digest.update((folder / name).read_bytes())
     return digest.hexdigest()

@@ -27,6 +27,8 @@ class TransformerConfig(BaseModel):
     d_model: int = Field(512, gt=0, description="width of every layer's output (§3.1)")
     d_ff: int = Field(2048, gt=0, description="inner width of the feed-forward network (§3.3)")
     n_heads: int = Field(8, gt=0, description="parallel attention heads h (§3.2.2)")
+    decoder_d_ff: int | None = Field(None, gt=0, description="None: as in the encoder, d_ff")
+    decoder_n_heads: int | None = Field(None, gt=0, description="None: as in the encoder, n_heads")
     n_encoder_layers: int = Field(6, gt=0, description="N of the encoder (§3.1)")
     n_decoder_layers: int = Field(6, gt=0, description="N of the decoder (§3.1)")
     source_vocab_size: int = Field(37_000, gt=0)
@@ -42,6 +44,7 @@ class TransformerConfig(BaseModel):
         "interleaved",
         description="sin and cos in alternating dimensions (§3.5), or all sines before all cosines",
     )
+    scale_embedding: bool = Field(True, description="multiply embeddings by √d_model (§3.4)")
     share_embeddings: bool = Field(True, description="one embedding for source and target (§3.4)")
     tie_output: bool = Field(
         True, description="the output projection is the target embedding (§3.4)"
@@ -53,8 +56,10 @@ class TransformerConfig(BaseModel):
 
     @model_validator(mode="after")
     def _check_combinations(self) -> Self:
-        if self.d_model % self.n_heads:
-            raise ValueError(f"d_model {self.d_model} is not divisible by n_heads {self.n_heads}")
+        for name in ("n_heads", "decoder_n_heads"):
+            heads = getattr(self, name)
+            if heads is not None and self.d_model % heads:
+                raise ValueError(f"d_model {self.d_model} is not divisible by {name} {heads}")
         if self.d_model % 2:
             raise ValueError(f"d_model {self.d_model} is odd; sinusoidal positions need pairs")
         if self.share_embeddings and self.source_vocab_size != self.target_vocab_size:
@@ -71,8 +76,18 @@ class TransformerConfig(BaseModel):
 
     @property
     def d_k(self) -> int:
-        """Width of one head's queries and keys, d_model / h (§3.2.2)."""
+        """Width of one of the encoder's heads' queries and keys, d_model / h (§3.2.2)."""
         return self.d_model // self.n_heads
+
+    @property
+    def n_heads_of_decoder(self) -> int:
+        """Heads of each attention in the decoder."""
+        return self.decoder_n_heads or self.n_heads
+
+    @property
+    def d_ff_of_decoder(self) -> int:
+        """Inner width of the decoder's feed-forward networks."""
+        return self.decoder_d_ff or self.d_ff
 
     @classmethod
     def parse(cls, values: object, origin: str) -> Self:

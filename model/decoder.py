@@ -52,10 +52,11 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.self_attention = MultiHeadAttention(config.d_model, config.n_heads, config.dropout)
-        self.cross_attention = MultiHeadAttention(config.d_model, config.n_heads, config.dropout)
+        n_heads = config.n_heads_of_decoder
+        self.self_attention = MultiHeadAttention(config.d_model, n_heads, config.dropout)
+        self.cross_attention = MultiHeadAttention(config.d_model, n_heads, config.dropout)
         self.feed_forward = FeedForward(
-            config.d_model, config.d_ff, config.activation, config.dropout
+            config.d_model, config.d_ff_of_decoder, config.activation, config.dropout
         )
         self.self_attention_sublayer = Sublayer(config.d_model, config.norm_order, config.dropout)
         self.cross_attention_sublayer = Sublayer(config.d_model, config.norm_order, config.dropout)

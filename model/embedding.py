@@ -28,16 +28,16 @@ def sinusoidal_positions(length: int, d_model: int, layout: PositionLayout) -> T
 
 
 class TokenEmbedding(nn.Module):
-    """§3.4: a learned row per token, multiplied by √d_model.
+    """§3.4: a learned row per token, multiplied by √d_model unless `scaled` is False.
 
     The padding row begins as zero and gets no gradient here; for an output projection that is tied
     to it see `Transformer.clear_padding_gradient`.
     """
 
-    def __init__(self, vocab_size: int, d_model: int, pad_id: int) -> None:
+    def __init__(self, vocab_size: int, d_model: int, pad_id: int, scaled: bool = True) -> None:
         super().__init__()
         self.pad_id = pad_id
-        self.scale = math.sqrt(d_model)
+        self.scale = math.sqrt(d_model) if scaled else 1.0
         self.weight = nn.Parameter(torch.empty(vocab_size, d_model))
 
     def forward(self, ids: Tensor) -> Tensor:

@@ -1,18 +1,16 @@
-"""SentencePiece (Kudo & Richardson 2018): text to ids and back, with the place of every piece."""
+"""Text to ids and back by one SentencePiece model, with a symbol per target language."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import sentencepiece
-
 from model.errors import LanguageError, TokenizerError
+from model.sentence_pieces import SentencePieces
+from model.text_codec import Token
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_WORD_START = "▁"
+TOKENIZER_FILE = "sentencepiece.model"
+
 _LANGUAGE_PREFIX, _LANGUAGE_SUFFIX = "<2", ">"
 
 
@@ -21,33 +19,16 @@ def language_token(language: str) -> str:
     return f"{_LANGUAGE_PREFIX}{language}{_LANGUAGE_SUFFIX}"
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A piece and its place: code points start … end of the string as it was given.
-
-    Control symbols, and a `▁` that SentencePiece puts before the first word, stand for no text and
-    have an empty span. Pieces that share a character have it in both their spans: the UTF-8 bytes
-    of one that is not in the vocabulary, or the letters of a ligature.
-    """
-
-    id: int
-    piece: str
-    start: int
-    end: int
-
-
 class Tokenizer:
     """One SentencePiece model for both sides, with a control symbol per target language.
 
+    The `TextCodec` of the checkpoints that attend trains.
     Raises `TokenizerError` if the model cannot be read or lacks `<pad>`, `</s>` or every language.
     """
 
     def __init__(self, serialized: bytes, origin: str = "SentencePiece model") -> None:
-        self._processor = sentencepiece.SentencePieceProcessor()
-        try:
-            self._processor.LoadFromSerializedProto(serialized)
-        except RuntimeError:
-            raise TokenizerError(f"{origin}: not a SentencePiece model") from None
+        self._pieces = SentencePieces(serialized, origin)
+        self._processor = self._pieces.processor
         self.serialized = serialized
         self.vocab_size: int = self._processor.vocab_size()
         self.pad_id: int = self._processor.pad_id()
@@ -73,6 +54,30 @@ class Tokenizer:
         except OSError as error:
             raise TokenizerError(f"{path}: {error.strerror or error}") from None
         return cls(serialized, str(path))
+
+    @property
+    def source_vocab_size(self) -> int:
+        """Ids that the encoder may be given."""
+        return self.vocab_size
+
+    @property
+    def target_vocab_size(self) -> int:
+        """Ids that the decoder may produce."""
+        return self.vocab_size
+
+    @property
+    def n_control_tokens(self) -> int:
+        """The target-language symbol and the end of sentence."""
+        return 2
+
+    @property
+    def files(self) -> Mapping[str, bytes]:
+        """The SentencePiece model, as a checkpoint holds it."""
+        return {TOKENIZER_FILE: self.serialized}
+
+    def can_translate_to(self, language: str) -> bool:
+        """Whether there is a symbol for it."""
+        return language in self._language_ids
 
     @property
     def languages(self) -> list[str]:
@@ -104,17 +109,7 @@ class Tokenizer:
 
         A lone surrogate, which no UTF-8 can hold, is read as U+FFFD; offsets are unaffected.
         """
-        encodable = _SURROGATE.sub("\ufffd", text)
-        mapping = self._processor.encode(encodable, return_type="offset_mapping")
-        spans = self._byte_spans(encodable)
-        tokens: list[Token] = []
-        first = 0
-        for token_id, piece in zip(mapping["ids"], mapping["pieces"], strict=True):
-            n_bytes = 1 if self._processor.is_byte(token_id) else len(piece.encode())
-            covered = spans[first : first + n_bytes]
-            tokens.append(Token(token_id, piece, covered[0][0], covered[-1][1]))
-            first += n_bytes
-        return tokens
+        return [Token(*piece) for piece in self._pieces.split(text)]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of the pieces alone, for training data."""
@@ -131,40 +126,17 @@ class Tokenizer:
 
         A control symbol has an empty span; the bytes of one character share its span.
         """
-        mapping = self._processor.decode(list(ids), return_type="offset_mapping")
-        tokens: list[Token] = []
-        # From the back, since SentencePiece gives a character's span to the last of its bytes.
-        for token_id, span in zip(reversed(ids), reversed(mapping["offsets"]), strict=True):
-            start, end = span
-            if start == end and tokens and self._processor.is_byte(token_id):
-                start, end = tokens[-1].start, tokens[-1].end
-            tokens.append(Token(token_id, self.piece(token_id), start, end))
-        tokens.reverse()
-        return mapping["text"], tokens
+        text, spans = self._pieces.join(ids)
+        tokens = [
+            Token(token_id, self.piece(token_id), start, end)
+            for token_id, (start, end) in zip(ids, spans, strict=True)
+        ]
+        return text, tokens
 
     def piece(self, token_id: int) -> str:
         """The piece of an id, `▁` marking a word's start."""
         piece: str = self._processor.id_to_piece(token_id)
         return piece
-
-    def _byte_spans(self, text: str) -> list[tuple[int, int]]:
-        """Which code points of `text` each UTF-8 byte of its normalised form comes from.
-
-        SentencePiece's own offsets of pieces leave all but the last of those that one character
-        became (the bytes of an emoji, the dots of "…") with an empty span; these do not.
-        """
-        normalised, starts = self._processor.normalize(text, with_offsets=True)
-        spans: list[tuple[int, int]] = []
-        end = after = starts[-1]
-        for character, start in zip(reversed(normalised), reversed(starts[:-1]), strict=True):
-            if start != after:
-                end, after = after, start
-            spans += [(start, end)] * len(character.encode())
-        spans.reverse()
-        if normalised.startswith(_WORD_START) and starts[0] == starts[1]:  # added, not typed
-            width = len(_WORD_START.encode())
-            spans[:width] = [(starts[0], starts[0])] * width
-        return spans
 
     def _control(self, token_id: int, position: int) -> Token:
         return Token(token_id, self.piece(token_id), position, position)

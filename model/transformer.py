@@ -38,13 +38,12 @@ class Transformer(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.config = config
-        self.source_embedding = TokenEmbedding(
-            config.source_vocab_size, config.d_model, config.pad_id
-        )
+        width, pad_id, scaled = config.d_model, config.pad_id, config.scale_embedding
+        self.source_embedding = TokenEmbedding(config.source_vocab_size, width, pad_id, scaled)
         self.target_embedding = (
             self.source_embedding
             if config.share_embeddings
-            else TokenEmbedding(config.target_vocab_size, config.d_model, config.pad_id)
+            else TokenEmbedding(config.target_vocab_size, width, pad_id, scaled)
         )
         self.positions = PositionalEncoding(
             config.max_length, config.d_model, config.position_layout, config.dropout

@@ -14,7 +14,7 @@ from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Engine, Job
 from model.errors import InputError
-from model.tokenizer import Tokenizer
+from model.text_codec import TextCodec
 
 BATCH_TOKENS = 2048
 """Source tokens in one batch, padding included; a beam multiplies the rows."""
@@ -36,10 +36,6 @@ class Translation:
     capped: bool
 
 
-_CONTROL_TOKENS = 2
-"""The target-language symbol and the end of sentence, around every source."""
-
-
 class SentenceTooLongError(InputError):
     """More tokens than the model reads; `index` is the sentence's place among those given."""
 
@@ -51,7 +47,7 @@ class SentenceTooLongError(InputError):
 class Translator:
     """Translates lists of sentences. One without anything to translate stays as it is."""
 
-    def __init__(self, tokenizer: Tokenizer, max_length: int, engine: Engine) -> None:
+    def __init__(self, tokenizer: TextCodec, max_length: int, engine: Engine) -> None:
         self._tokenizer = tokenizer
         self._max_length = max_length
         self._engine = engine
@@ -82,7 +78,7 @@ class Translator:
             ids = tuple(token.id for token in self._tokenizer.encode_source(text, target))
             if len(ids) > self._max_length:
                 raise SentenceTooLongError(index, len(ids), self._max_length)
-            if text.isspace() or len(ids) == _CONTROL_TOKENS:
+            if text.isspace() or len(ids) == self._tokenizer.n_control_tokens:
                 yield index, Translation(text, 0.0, (), (), capped=False)
             else:
                 jobs.append(Job(index, ids, options))

@@ -59,4 +59,5 @@ def search_options(
     return SearchOptions(
         beam_size=config.beam_size if beam_size is None else beam_size,
         length_penalty=config.length_penalty if length_penalty is None else length_penalty,
+        rule=config.search_rule,
     )

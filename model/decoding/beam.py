@@ -10,6 +10,9 @@ end-of-sentence token.
 Stopping early is exact: normalised scores only rise with length at a fixed log-probability, so a
 live hypothesis can at best reach its log-probability over the normalisation at the token limit.
 A sentence ends once its n-th best finished score is at least that of its best live one.
+
+With `SearchOptions.rule` the same loop searches by the rule of `transformers`: what differs is the
+normalisation, what happens at the token limit and when a sentence is done.
 """
 
 from __future__ import annotations
@@ -19,12 +22,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from model.decoding.distribution import next_log_probs
 from model.decoding.greedy import greedy_search
 from model.decoding.hypothesis import (
     Hypothesis,
+    HuggingFaceRule,
     SearchOptions,
     finished_hypothesis,
-    length_normalisation,
 )
 from model.decoding.limits import token_limits
 from model.transformer import Transformer
@@ -77,14 +81,16 @@ def beam_search(
     live_log_probs = live_scores.new_empty(n_sentences, beam, 0)
     pool = _Pool(torch.full_like(live_scores, -torch.inf), live_ids, live_log_probs)
     latest = source_ids.new_full((n_sentences * beam,), config.start_id)
-    highest_normalisation = live_scores.new_tensor(
-        [length_normalisation(limit, options.length_penalty) for limit in limits.tolist()]
+    at_limit_normalisation = live_scores.new_tensor(
+        [options.normalisation(limit) for limit in limits.tolist()]
     )
     running = torch.ones(n_sentences, dtype=torch.bool, device=device)
 
     for length in range(1, int(limits.max()) + 1):
-        log_probs = model.step(latest, cache).float().log_softmax(dim=-1)
-        log_probs[:, config.pad_id] = -torch.inf
+        capped = running & (limits <= length)
+        log_probs = next_log_probs(
+            model.step(latest, cache), config, options, capped.repeat_interleave(beam)
+        )
         log_probs = log_probs.view(n_sentences, beam, -1)
         vocab_size = log_probs.shape[-1]
         scores = (live_scores[:, :, None] + log_probs).flatten(1)
@@ -96,9 +102,11 @@ def beam_search(
 
         ends = token == config.eos_id
         finishes = ends & running[:, None]
+        if options.rule:
+            finishes |= capped[:, None] & top_scores.isfinite()
         finishes[:, beam:] = False
         pool.grow(config.pad_id)
-        normalisation = length_normalisation(length, options.length_penalty)
+        normalisation = options.normalisation(length)
         pool.add((top_scores / normalisation).masked_fill(~finishes, -torch.inf), ids, history)
 
         live_scores, chosen = top_scores.masked_fill(ends, -torch.inf).topk(beam, dim=1)
@@ -106,11 +114,15 @@ def beam_search(
         latest = live_ids[:, :, -1].flatten()
         cache.reorder((first_row + parent.gather(1, chosen)).flatten())
 
-        capped = running & (limits <= length)
-        if capped.any():
+        if options.rule is None and capped.any():
             pool.add(_behind_finished(live_scores, capped), live_ids, live_log_probs)
-        best_reachable = live_scores[:, 0] / highest_normalisation
-        running &= ~capped & (pool.scores[:, options.n_best - 1] < best_reachable)
+        best_live = live_scores[:, 0]
+        best_reachable = best_live / at_limit_normalisation
+        if options.rule is None:
+            unsettled = pool.scores[:, options.n_best - 1] < best_reachable
+        else:
+            unsettled = _unsettled(options.rule, pool, best_live / normalisation, best_reachable)
+        running &= ~capped & unsettled
         if not running.any():
             break
     return _answers(pool, limits, config.eos_id, options)
@@ -128,6 +140,19 @@ def _behind_finished(live_scores: Tensor, capped: Tensor) -> Tensor:
     return torch.where(usable, -1e30 * rank, -torch.inf)
 
 
+def _unsettled(
+    rule: HuggingFaceRule, pool: _Pool, best_now: Tensor, best_reachable: Tensor
+) -> Tensor:
+    """[B], True where `transformers` searches on, given the best live score now and at the limit.
+
+    An incomplete pool has a worst score of −∞, below any other.
+    """
+    worst = pool.scores[:, -1]
+    if rule.early_stopping is True:
+        return worst.isneginf()
+    return worst < (best_reachable if rule.early_stopping == "never" else best_now)
+
+
 def _answers(
     pool: _Pool, limits: Tensor, eos_id: int, options: SearchOptions
 ) -> list[list[Hypothesis]]:
@@ -137,10 +162,11 @@ def _answers(
     )
     found = (
         [
-            finished_hypothesis(row[:limit], row_log_probs[:limit], eos_id, options)
+            finished_hypothesis(row, row_log_probs, eos_id, options, limit)
             for row, row_log_probs in zip(ids[:n], log_probs[:n], strict=True)
         ]
         for ids, log_probs, limit, n in sentences
     )
     # The scores, summed anew in float64, may settle a float32 tie the other way.
-    return [sorted(best, key=lambda one: (one.capped, -one.score)) for best in found]
+    behind = options.rule is None
+    return [sorted(best, key=lambda one: (behind and one.capped, -one.score)) for best in found]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from model.decoding.distribution import next_log_probs
 from model.decoding.hypothesis import Hypothesis, SearchOptions, finished_hypothesis
 from model.decoding.limits import token_limits
 from model.transformer import Transformer
@@ -23,8 +24,9 @@ def greedy_search(
     ids: list[Tensor] = []
     log_probs: list[Tensor] = []
     for length in range(1, int(limits.max()) + 1):
-        distribution = model.step(latest, cache).float().log_softmax(dim=-1)
-        distribution[:, config.pad_id] = -torch.inf
+        distribution = next_log_probs(
+            model.step(latest, cache), config, options, at_limit=limits <= length
+        )
         log_prob, latest = distribution.max(dim=-1)
         ids.append(latest)
         log_probs.append(log_prob)
@@ -38,6 +40,6 @@ def greedy_search(
         strict=True,
     )
     return [
-        [finished_hypothesis(row_ids[:limit], row_log_probs[:limit], config.eos_id, options)]
+        [finished_hypothesis(row_ids, row_log_probs, config.eos_id, options, limit)]
         for row_ids, row_log_probs, limit in rows
     ]

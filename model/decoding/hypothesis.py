@@ -5,9 +5,37 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 MAX_LENGTH_PENALTY = 10.0
 """Far beyond use (0 … 1); more would overflow float32 at the longest lengths."""
+
+
+@dataclass(frozen=True)
+class HuggingFaceRule:
+    """Search as `transformers` generates (v5, `GenerationMixin._beam_search`); see docs/interop.md.
+
+    Scores are log-probability over length^α, and hypotheses at the token limit join as they are.
+    A sentence is done once K hypotheses are finished and none that lives on can, by the measure
+    of `early_stopping`, get past the worst of them.
+
+    early_stopping     True: at once; False: by the score at the present length, a heuristic;
+                       "never": by the score at the token limit, which is exact
+    force_end          at the token limit every hypothesis ends, at no cost
+    renormalise        the probability of `<pad>`, never chosen, is shared out among the others
+    max_target_tokens  the cap where a search names none; None is source tokens + 50
+    """
+
+    early_stopping: bool | Literal["never"] = False
+    force_end: bool = False
+    renormalise: bool = False
+    max_target_tokens: int | None = None
+
+    __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012  (it travels in a checkpoint)
+
+    def __post_init__(self) -> None:
+        if self.max_target_tokens is not None and self.max_target_tokens < 1:
+            raise ValueError(f"max_target_tokens must be at least 1, not {self.max_target_tokens}")
 
 
 @dataclass(frozen=True)
@@ -18,12 +46,14 @@ class SearchOptions:
     n_best             hypotheses to return, 1 … beam_size
     length_penalty     α of Wu et al. 2016, equation 14, at most 10; 0 ranks by log-probability
     max_target_tokens  cap, counting the end-of-sentence token; None is source tokens + 50
+    rule               None is this project's, see `model.decoding.beam`
     """
 
     beam_size: int = 4
     n_best: int = 1
     length_penalty: float = 0.6
     max_target_tokens: int | None = None
+    rule: HuggingFaceRule | None = None
 
     def __post_init__(self) -> None:
         if self.beam_size < 1:
@@ -36,6 +66,12 @@ class SearchOptions:
             )
         if self.max_target_tokens is not None and self.max_target_tokens < 1:
             raise ValueError(f"max_target_tokens must be at least 1, not {self.max_target_tokens}")
+
+    def normalisation(self, length: int) -> float:
+        """What the log-probability of that many tokens is divided by."""
+        if self.rule is None:
+            return length_normalisation(length, self.length_penalty)
+        return float(length**self.length_penalty)
 
 
 @dataclass(frozen=True)
@@ -60,11 +96,23 @@ def length_normalisation(length: int, alpha: float) -> float:
 
 
 def finished_hypothesis(
-    ids: Sequence[int], log_probs: Sequence[float], eos_id: int, options: SearchOptions
+    ids: Sequence[int],
+    log_probs: Sequence[float],
+    eos_id: int,
+    options: SearchOptions,
+    limit: int | None = None,
 ) -> Hypothesis:
-    """A hypothesis from one row, of which the first end-of-sentence token, if any, is the end."""
+    """A hypothesis from one row, of which the first end-of-sentence token, if any, is the end.
+
+    With `limit`, the row's own tokens are that many. An end that `options.rule` forces there is
+    none of the model's, so the hypothesis is `capped`; the end still counts as length. (Where the
+    limit is 1, it stays the only token, since a hypothesis without any has no probability.)
+    """
+    ids = ids[:limit]
     capped = eos_id not in ids
-    n_scored = len(ids) if capped else ids.index(eos_id) + 1
+    length = n_scored = len(ids) if capped else ids.index(eos_id) + 1
+    if options.rule and options.rule.force_end and not capped and 1 < length == limit:
+        capped, n_scored = True, length - 1
     kept = tuple(log_probs[:n_scored])
-    score = math.fsum(kept) / length_normalisation(n_scored, options.length_penalty)
+    score = math.fsum(kept) / options.normalisation(length)
     return Hypothesis(tuple(ids[: n_scored if capped else n_scored - 1]), kept, score, capped)

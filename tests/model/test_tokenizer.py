@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.errors import LanguageError, TokenizerError
-from model.tokenizer import Token, Tokenizer, language_token
+from model.text_codec import Token
+from model.tokenizer import Tokenizer, language_token
 from model.training.vocabulary import train_tokenizer
 
 SENTENCE = "The fox, s'il vous plaît."

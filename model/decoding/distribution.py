@@ -1,0 +1,28 @@
+"""The distribution over the next token, as a search may choose from it."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from model.config import TransformerConfig
+from model.decoding.hypothesis import SearchOptions
+
+
+def next_log_probs(
+    logits: Tensor, config: TransformerConfig, options: SearchOptions, at_limit: Tensor
+) -> Tensor:
+    """Logits [R, V] → log-probabilities [R, V], −∞ for what must not come next: `<pad>`.
+
+    `at_limit` [R] is True where this is the last token that there may be.
+    """
+    log_probs = logits.float().log_softmax(dim=-1)
+    log_probs[:, config.pad_id] = -torch.inf
+    if options.rule is None:
+        return log_probs
+    if options.rule.renormalise:
+        log_probs = log_probs.log_softmax(dim=-1)
+    if options.rule.force_end:
+        log_probs = log_probs.masked_fill(at_limit[:, None], -torch.inf)
+        log_probs[at_limit, config.eos_id] = 0
+    return log_probs

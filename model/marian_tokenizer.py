@@ -1,0 +1,167 @@
+"""The vocabulary files of Marian models in Hugging Face form: pieces by one model, ids by another.
+
+`source.spm` and `target.spm` are SentencePiece models that split text; `vocab.json` gives every
+piece its id, and `target_vocab.json` those of the target where they are different.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from model.errors import LanguageError, TokenizerError
+from model.sentence_pieces import SentencePieces
+from model.text_codec import Token
+
+SOURCE_PIECES_FILE = "source.spm"
+TARGET_PIECES_FILE = "target.spm"
+VOCABULARY_FILE = "vocab.json"
+TARGET_VOCABULARY_FILE = "target_vocab.json"
+
+EOS, UNK, PAD = "</s>", "<unk>", "<pad>"
+_WORD_START = "▁"
+
+
+class MarianTokenizer:
+    """The `TextCodec` of Marian models.
+
+    `files` is file name → content, `target_symbols` language → symbol (`fr` → `>>fra<<`), empty
+    for a model with a single target, which reads no symbol. A piece that the vocabulary lacks is
+    `<unk>`. Raises `TokenizerError` for files that are damaged or do not fit together.
+    """
+
+    def __init__(
+        self, files: Mapping[str, bytes], target_symbols: Mapping[str, str], origin: str
+    ) -> None:
+        self.files = dict(files)
+        self._source = SentencePieces(files[SOURCE_PIECES_FILE], f"{origin}/{SOURCE_PIECES_FILE}")
+        self._target = SentencePieces(files[TARGET_PIECES_FILE], f"{origin}/{TARGET_PIECES_FILE}")
+        self.source_pieces = _pieces(files, VOCABULARY_FILE, origin)
+        separate = TARGET_VOCABULARY_FILE in files
+        self.target_pieces = (
+            _pieces(files, TARGET_VOCABULARY_FILE, origin) if separate else self.source_pieces
+        )
+        self._ids = {piece: index for index, piece in enumerate(self.source_pieces)}
+        self.eos_id, self._unk_id, self.pad_id = (self._ids[piece] for piece in (EOS, UNK, PAD))
+        for piece in (EOS, PAD):
+            here, there = self._ids[piece], self.target_pieces.index(piece)
+            if here != there:
+                raise TokenizerError(
+                    f"{origin}: {piece} is {here} in {VOCABULARY_FILE}, "
+                    f"{there} in {TARGET_VOCABULARY_FILE}"
+                )
+        for symbol in target_symbols.values():
+            if symbol not in self._ids:
+                raise TokenizerError(f"{origin}/{VOCABULARY_FILE}: has no piece {symbol}")
+        self._target_symbols = dict(target_symbols)
+        self._symbol_ids = {self._ids[symbol] for symbol in symbols(self.source_pieces)}
+        self._silent = {EOS, UNK, PAD, *symbols(self.target_pieces)}
+
+    @classmethod
+    def load(cls, folder: Path, target_symbols: Mapping[str, str]) -> MarianTokenizer:
+        """Read the files of a folder; `target_vocab.json` may be missing. As the constructor."""
+        files: dict[str, bytes] = {}
+        for name in (SOURCE_PIECES_FILE, TARGET_PIECES_FILE, VOCABULARY_FILE):
+            try:
+                files[name] = (folder / name).read_bytes()
+            except OSError as error:
+                raise TokenizerError(f"{folder / name}: {error.strerror}") from None
+        if (folder / TARGET_VOCABULARY_FILE).exists():
+            files[TARGET_VOCABULARY_FILE] = (folder / TARGET_VOCABULARY_FILE).read_bytes()
+        return cls(files, target_symbols, str(folder))
+
+    @property
+    def source_vocab_size(self) -> int:
+        """Ids that the encoder may be given."""
+        return len(self.source_pieces)
+
+    @property
+    def target_vocab_size(self) -> int:
+        """Ids that the decoder may produce."""
+        return len(self.target_pieces)
+
+    @property
+    def n_control_tokens(self) -> int:
+        """The end of sentence, and the symbol of the target where there are several."""
+        return 1 + bool(self._target_symbols)
+
+    def can_translate_to(self, language: str) -> bool:
+        """Whether there is a symbol for it; with a single target, none is needed."""
+        return not self._target_symbols or language in self._target_symbols
+
+    def encode_source(self, text: str, target_language: str) -> list[Token]:
+        """The target's symbol where there are several, the pieces of `text`, `</s>`."""
+        tokens = [*self.tokenize(text), Token(self.eos_id, EOS, len(text), len(text))]
+        if not self._target_symbols:
+            return tokens
+        if target_language not in self._target_symbols:
+            known = ", ".join(self._target_symbols)
+            raise LanguageError(f"no target language '{target_language}'; there are: {known}")
+        symbol = self._target_symbols[target_language]
+        return [Token(self._ids[symbol], symbol, 0, 0), *tokens]
+
+    def tokenize(self, text: str) -> list[Token]:
+        """The pieces of a source text alone. Text that looks like a symbol never becomes one."""
+        return [
+            Token(self._text_id(piece.piece), piece.piece, piece.start, piece.end)
+            for piece in self._source.split(text)
+        ]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """What the decoder produced as text; control symbols and `<unk>` vanish."""
+        return self.decode_target(ids)[0]
+
+    def decode_target(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
+        """The text of what the decoder produced, and its pieces with their places in that text."""
+        pieces = [self.piece(token_id) for token_id in ids]
+        joined, joined_spans = self._target.join(
+            [piece for piece in pieces if piece not in self._silent]
+        )
+        # A piece of vocab.json that target.spm lacks comes through with its ▁ as it is.
+        spaced = joined.replace(_WORD_START, " ")
+        text = spaced.strip()
+        skipped = len(spaced) - len(spaced.lstrip())
+        spans = iter(joined_spans)
+        tokens: list[Token] = []
+        end = 0
+        for token_id, piece in zip(ids, pieces, strict=True):
+            start = end
+            if piece not in self._silent:
+                start, end = (min(max(at - skipped, 0), len(text)) for at in next(spans))
+            tokens.append(Token(token_id, piece, start, end))
+        return text, tokens
+
+    def piece(self, token_id: int) -> str:
+        """The piece of an id that the decoder produced, `▁` marking a word's start."""
+        return self.target_pieces[token_id]
+
+    def _text_id(self, piece: str) -> int:
+        token_id = self._ids.get(piece, self._unk_id)
+        return self._unk_id if token_id in self._symbol_ids else token_id
+
+
+def symbols(pieces: Sequence[str]) -> list[str]:
+    """Those that ask for a target language, such as `>>fra<<`."""
+    return [piece for piece in pieces if piece.startswith(">>") and piece.endswith("<<")]
+
+
+def _pieces(files: Mapping[str, bytes], name: str, origin: str) -> list[str]:
+    """The pieces of a vocabulary, in the order of their ids 0, 1, ….."""
+    path = f"{origin}/{name}"
+    try:
+        ids = json.loads(files[name])
+    except (ValueError, RecursionError) as error:
+        raise TokenizerError(f"{path}: not JSON: {error}") from None
+    if not isinstance(ids, dict) or not all(type(index) is int for index in ids.values()):
+        raise TokenizerError(f"{path}: not an object of pieces and ids")
+    pieces: list[str] = sorted(ids, key=lambda piece: int(ids[piece]))
+    for expected, piece in enumerate(pieces):
+        if ids[piece] != expected:
+            raise TokenizerError(
+                f"{path}: ids must be 0 … {len(ids) - 1}, each once; {piece!r} has {ids[piece]}"
+            )
+    for special in (EOS, UNK, PAD):
+        if special not in ids:
+            raise TokenizerError(f"{path}: has no {special} piece")
+    return pieces
