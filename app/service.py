@@ -156,9 +156,7 @@ class TranslationService:
     async def _search(self, texts: list[_Text], options: SearchOptions, timings: Timings) -> None:
         """Give every text that has words its completion; the others have nothing to translate."""
         wordless = self._tokenizer.n_control_tokens
-        worded = [
-            text for text in texts if not text.text.isspace() and len(text.tokens) > wordless
-        ]
+        worded = [text for text in texts if not text.text.isspace() and len(text.tokens) > wordless]
         sources = [[token.id for token in text.tokens] for text in worded]
         completions = await self._scheduler.translate(sources, options)
         for text, completion in zip(worded, completions, strict=True):

@@ -40,11 +40,13 @@ TRAINING_FILE = "training.json"
 class MarianVocabulary(BaseModel):
     """The checkpoint has Marian's vocabulary files in place of one SentencePiece model.
 
-    `target_symbols` are API code → symbol, such as `fr` → `>>fra<<`; none with a single target.
+    separate        the target has ids of its own, in target_vocab.json
+    target_symbols  API code → symbol, such as `fr` → `>>fra<<`; empty with a single target
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
+    separate: bool = False
     target_symbols: dict[str, str] = {}
 
 
@@ -94,7 +96,7 @@ def load_checkpoint(folder: Path, device: torch.device | None = None) -> Checkpo
         reason = "not a folder" if folder.exists() else "no such folder"
         raise CheckpointError(f"{folder}: {reason}; expected a checkpoint written by attend")
     config = read_config(folder)
-    tokenizer = _read_tokenizer(folder, config)
+    tokenizer = read_tokenizer(folder, config)
     weights = read_safetensors(folder / WEIGHTS_FILE)
     with torch.device("meta"):
         model = Transformer(config.transformer)
@@ -108,7 +110,7 @@ def load_checkpoint(folder: Path, device: torch.device | None = None) -> Checkpo
 def read_config(folder: Path) -> CheckpointConfig:
     """The configuration alone, without the weights. Raises `CheckpointError`."""
     path = folder / CONFIG_FILE
-    written = _read(path)
+    written = read_file(path)
     try:
         values = json.loads(written)
     except (ValueError, RecursionError) as error:
@@ -168,6 +170,12 @@ def save_checkpoint(  # noqa: PLR0917  (the parts of the folder, in its order)
     shutil.rmtree(replaced, ignore_errors=True)
 
 
+def check_new_folder(folder: Path) -> None:
+    """Raise `CheckpointError` unless there is nothing yet, or an empty folder."""
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise CheckpointError(f"{folder}: exists and is not an empty folder; not overwritten")
+
+
 def _is_replaceable(folder: Path) -> bool:
     return folder.is_dir() and ((folder / CONFIG_FILE).is_file() or not any(folder.iterdir()))
 
@@ -176,22 +184,26 @@ def _write_text(path: Path, text: str) -> None:
     path.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
 
 
-def _read(path: Path) -> bytes:
+def read_file(path: Path) -> bytes:
+    """A file's content. Raises `CheckpointError`."""
     try:
         return path.read_bytes()
     except OSError as error:
         raise CheckpointError(f"{path}: {error.strerror}") from None
 
 
-def _read_tokenizer(folder: Path, config: CheckpointConfig) -> TextCodec:
+def read_tokenizer(folder: Path, config: CheckpointConfig) -> TextCodec:
+    """The vocabulary, checked against the configuration. Raises `CheckpointError`."""
     marian = config.marian_vocabulary
     path = folder if marian else folder / TOKENIZER_FILE
     tokenizer: TextCodec
     try:
         if marian:
-            tokenizer = MarianTokenizer.load(folder, marian.target_symbols)
+            tokenizer = MarianTokenizer.load(
+                folder, marian.target_symbols, separate=marian.separate
+            )
         else:
-            tokenizer = Tokenizer(_read(path), str(path))
+            tokenizer = Tokenizer(read_file(path), str(path))
     except TokenizerError as error:
         raise CheckpointError(str(error)) from None
     shape = config.transformer

@@ -38,9 +38,9 @@ class MarianTokenizer:
         self._source = SentencePieces(files[SOURCE_PIECES_FILE], f"{origin}/{SOURCE_PIECES_FILE}")
         self._target = SentencePieces(files[TARGET_PIECES_FILE], f"{origin}/{TARGET_PIECES_FILE}")
         self.source_pieces = _pieces(files, VOCABULARY_FILE, origin)
-        separate = TARGET_VOCABULARY_FILE in files
+        self.separate = TARGET_VOCABULARY_FILE in files
         self.target_pieces = (
-            _pieces(files, TARGET_VOCABULARY_FILE, origin) if separate else self.source_pieces
+            _pieces(files, TARGET_VOCABULARY_FILE, origin) if self.separate else self.source_pieces
         )
         self._ids = {piece: index for index, piece in enumerate(self.source_pieces)}
         self.eos_id, self._unk_id, self.pad_id = (self._ids[piece] for piece in (EOS, UNK, PAD))
@@ -54,21 +54,24 @@ class MarianTokenizer:
         for symbol in target_symbols.values():
             if symbol not in self._ids:
                 raise TokenizerError(f"{origin}/{VOCABULARY_FILE}: has no piece {symbol}")
-        self._target_symbols = dict(target_symbols)
+        self.target_symbols = dict(target_symbols)
         self._symbol_ids = {self._ids[symbol] for symbol in symbols(self.source_pieces)}
         self._silent = {EOS, UNK, PAD, *symbols(self.target_pieces)}
 
     @classmethod
-    def load(cls, folder: Path, target_symbols: Mapping[str, str]) -> MarianTokenizer:
-        """Read the files of a folder; `target_vocab.json` may be missing. As the constructor."""
+    def load(
+        cls, folder: Path, target_symbols: Mapping[str, str], *, separate: bool
+    ) -> MarianTokenizer:
+        """Read the files of a folder, `target_vocab.json` if `separate`. As the constructor."""
+        names = [SOURCE_PIECES_FILE, TARGET_PIECES_FILE, VOCABULARY_FILE]
+        if separate:
+            names.append(TARGET_VOCABULARY_FILE)
         files: dict[str, bytes] = {}
-        for name in (SOURCE_PIECES_FILE, TARGET_PIECES_FILE, VOCABULARY_FILE):
+        for name in names:
             try:
                 files[name] = (folder / name).read_bytes()
             except OSError as error:
                 raise TokenizerError(f"{folder / name}: {error.strerror}") from None
-        if (folder / TARGET_VOCABULARY_FILE).exists():
-            files[TARGET_VOCABULARY_FILE] = (folder / TARGET_VOCABULARY_FILE).read_bytes()
         return cls(files, target_symbols, str(folder))
 
     @property
@@ -84,21 +87,21 @@ class MarianTokenizer:
     @property
     def n_control_tokens(self) -> int:
         """The end of sentence, and the symbol of the target where there are several."""
-        return 1 + bool(self._target_symbols)
+        return 1 + bool(self.target_symbols)
 
     def can_translate_to(self, language: str) -> bool:
         """Whether there is a symbol for it; with a single target, none is needed."""
-        return not self._target_symbols or language in self._target_symbols
+        return not self.target_symbols or language in self.target_symbols
 
     def encode_source(self, text: str, target_language: str) -> list[Token]:
         """The target's symbol where there are several, the pieces of `text`, `</s>`."""
         tokens = [*self.tokenize(text), Token(self.eos_id, EOS, len(text), len(text))]
-        if not self._target_symbols:
+        if not self.target_symbols:
             return tokens
-        if target_language not in self._target_symbols:
-            known = ", ".join(self._target_symbols)
+        if target_language not in self.target_symbols:
+            known = ", ".join(self.target_symbols)
             raise LanguageError(f"no target language '{target_language}'; there are: {known}")
-        symbol = self._target_symbols[target_language]
+        symbol = self.target_symbols[target_language]
         return [Token(self._ids[symbol], symbol, 0, 0), *tokens]
 
     def tokenize(self, text: str) -> list[Token]:

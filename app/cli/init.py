@@ -8,8 +8,9 @@ from pathlib import Path
 
 import click
 
+from model.checkpoint import check_new_folder
 from model.config import PRESETS
-from model.errors import CheckpointError, DataError
+from model.errors import DataError
 from model.training.random_checkpoint import write_random_checkpoint
 
 _SENTENCES = 500_000
@@ -35,8 +36,7 @@ def init(folder: Path, preset: str, languages: str, vocab_from: Path | None, see
     is learnt from made-up words, or from the lines of --vocab-from. DIR must be new or empty.
     """
     pair = _pair(languages)
-    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise CheckpointError(f"{folder}: exists and is not an empty folder; not overwritten")
+    check_new_folder(folder)
     sentences = None if vocab_from is None else _read(vocab_from)
     n_parameters = write_random_checkpoint(folder, preset, pair, sentences, seed)
     click.echo(f"wrote {folder}: {preset}, {n_parameters:,} parameters")

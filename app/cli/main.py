@@ -22,6 +22,8 @@ VERBS = {
     "evaluate": ("app.cli.evaluate", "Score a checkpoint on test files: BLEU and chrF."),
     "inspect": ("app.cli.inspect", "Show an architecture with the paper's names."),
     "init": ("app.cli.init", "Write a checkpoint with random weights."),
+    "import": ("app.cli.import_", "Make a checkpoint of another project's model."),
+    "export": ("app.cli.export", "Write a checkpoint as another project's model."),
 }
 
 
@@ -46,11 +48,11 @@ class VerbGroup(click.Group):
         ctx: click.Context,  # noqa: ARG002
         cmd_name: str,
     ) -> click.Command | None:
-        """Import the verb's module, which has a command of the same name."""
+        """Import the verb's module, which has a command of the module's name."""
         if cmd_name not in VERBS:
             return None
         module, _ = VERBS[cmd_name]
-        command: click.Command = getattr(importlib.import_module(module), cmd_name)
+        command: click.Command = getattr(importlib.import_module(module), module.rpartition(".")[2])
         return command
 
     def format_commands(

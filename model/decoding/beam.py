@@ -26,7 +26,6 @@ from model.decoding.distribution import next_log_probs
 from model.decoding.greedy import greedy_search
 from model.decoding.hypothesis import (
     Hypothesis,
-    HuggingFaceRule,
     SearchOptions,
     finished_hypothesis,
 )
@@ -116,13 +115,9 @@ def beam_search(
 
         if options.rule is None and capped.any():
             pool.add(_behind_finished(live_scores, capped), live_ids, live_log_probs)
-        best_live = live_scores[:, 0]
-        best_reachable = best_live / at_limit_normalisation
-        if options.rule is None:
-            unsettled = pool.scores[:, options.n_best - 1] < best_reachable
-        else:
-            unsettled = _unsettled(options.rule, pool, best_live / normalisation, best_reachable)
-        running &= ~capped & unsettled
+        best_now = live_scores[:, 0] / normalisation
+        best_at_limit = live_scores[:, 0] / at_limit_normalisation
+        running &= ~capped & _unsettled(pool.scores, best_now, best_at_limit, options)
         if not running.any():
             break
     return _answers(pool, limits, config.eos_id, options)
@@ -141,16 +136,19 @@ def _behind_finished(live_scores: Tensor, capped: Tensor) -> Tensor:
 
 
 def _unsettled(
-    rule: HuggingFaceRule, pool: _Pool, best_now: Tensor, best_reachable: Tensor
+    finished: Tensor, best_now: Tensor, best_at_limit: Tensor, options: SearchOptions
 ) -> Tensor:
-    """[B], True where `transformers` searches on, given the best live score now and at the limit.
+    """[B], True where the search goes on.
 
-    An incomplete pool has a worst score of −∞, below any other.
+    finished [B, K], scores best first, −∞ where there is none yet; the best live hypothesis [B]
+    scored as if it ended now, and as if it reached the token limit at no further cost.
     """
-    worst = pool.scores[:, -1]
-    if rule.early_stopping is True:
+    if options.rule is None:
+        return finished[:, options.n_best - 1] < best_at_limit
+    worst = finished[:, -1]
+    if options.rule.early_stopping is True:
         return worst.isneginf()
-    return worst < (best_reachable if rule.early_stopping == "never" else best_now)
+    return worst < (best_at_limit if options.rule.early_stopping == "never" else best_now)
 
 
 def _answers(

@@ -1,0 +1,45 @@
+"""`attend export`: checkpoints as other projects' models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from model.interop.huggingface_export import MARIAN, PEGASUS, Form, export_huggingface
+
+
+@click.group(epilog="Example: attend export pegasus checkpoints/en-fr /tmp/en-fr")
+def export() -> None:
+    """Write a checkpoint as a folder that transformers and CTranslate2 load."""
+
+
+@export.command(epilog="Example: attend export marian checkpoints/en-de /tmp/en-de")
+@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@click.argument("destination", type=click.Path(path_type=Path), metavar="DEST")
+def marian(folder: Path, destination: Path) -> None:
+    """Write the checkpoint in DIR as a MarianMTModel to DEST, which must be new or empty.
+
+    For post-norm checkpoints. `attend import marian DEST` gives back the checkpoint as it was.
+    """
+    _export(folder, destination, MARIAN)
+
+
+@export.command(epilog="Example: attend export pegasus checkpoints/en-fr /tmp/en-fr")
+@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@click.argument("destination", type=click.Path(path_type=Path), metavar="DEST")
+def pegasus(folder: Path, destination: Path) -> None:
+    """Write the checkpoint in DIR as a PegasusForConditionalGeneration to DEST.
+
+    For pre-norm checkpoints, which Marian's architecture cannot express: Pegasus is the same
+    Transformer with LayerNorm before each sub-layer. DEST must be new or empty. `attend import
+    marian DEST` gives back the checkpoint as it was.
+    """
+    _export(folder, destination, PEGASUS)
+
+
+def _export(folder: Path, destination: Path, form: Form) -> None:
+    faults = export_huggingface(folder, destination, form)
+    click.echo(f"wrote {destination}: {form.architecture}")
+    for fault in faults:
+        click.echo(f"attend: CTranslate2 would convert it wrongly: {fault}", err=True)

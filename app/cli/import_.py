@@ -1,0 +1,48 @@
+"""`attend import`: other projects' models in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from model.interop.marian_import import Languages, import_marian
+
+
+@click.group(
+    name="import",
+    epilog="Example: attend import marian opus-mt-en-de/ checkpoints/en-de",
+)
+def import_() -> None:
+    """Make a checkpoint of another project's model."""
+
+
+@import_.command(
+    epilog="Example: attend import marian opus-mt-en-de/ checkpoints/en-de && "
+    "attend serve --checkpoint checkpoints/en-de"
+)
+@click.argument("source_folder", type=click.Path(path_type=Path), metavar="SRC")
+@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@click.option("--name", help="What the API calls the model [default: the name of SRC].")
+@click.option(
+    "--source", "sources", metavar="CODE[,CODE…]", default="",
+    help="Languages it translates from [default: what SRC says].",
+)  # fmt: skip
+@click.option(
+    "--target", "targets", metavar="CODE[,CODE…]", default="",
+    help="Languages it translates to [default: what SRC says, or all that it has symbols for].",
+)  # fmt: skip
+def marian(source_folder: Path, folder: Path, name: str | None, sources: str, targets: str) -> None:
+    """Make a checkpoint in DIR of the Marian or OPUS-MT model in SRC.
+
+    SRC is a folder in Hugging Face form: config.json, model.safetensors or pytorch_model.bin,
+    source.spm, target.spm, vocab.json. Nothing in it is executed. DIR must be new or empty.
+    """
+    languages = Languages(_codes(sources), _codes(targets))
+    config = import_marian(source_folder, folder, name, languages)
+    directions = ", ".join(f"{source} to {target}" for source, target in config.directions)
+    click.echo(f"wrote {folder}: {config.name}, {directions}")
+
+
+def _codes(option: str) -> list[str]:
+    return [code.strip() for code in option.split(",") if code.strip()]

@@ -1,0 +1,1 @@
+"""Other projects' checkpoints in and out; nothing else depends on it."""

@@ -1,0 +1,254 @@
+"""Our checkpoints as folders that `transformers` and CTranslate2's converter load.
+
+Two of their architectures are ours but for the order of dimensions (`position_layout.py`): Marian
+where LayerNorm comes after the residual, Pegasus where it comes before. See docs/interop.md.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import save_file
+from torch import Tensor
+
+from model.architecture import transformer_without_weights
+from model.checkpoint import (
+    CARD_FILE,
+    CONFIG_FILE,
+    TRAINING_FILE,
+    WEIGHTS_FILE,
+    CheckpointConfig,
+    check_new_folder,
+    check_weights,
+    read_config,
+    read_safetensors,
+    read_tokenizer,
+)
+from model.config import NormOrder, TransformerConfig
+from model.errors import CheckpointError
+from model.interop import key_map
+from model.interop.marian_config import GENERATION_FILE
+from model.interop.marian_config import TOKENIZER_FILE as TOKENIZER_CONFIG_FILE
+from model.interop.position_layout import to_halves
+from model.marian_tokenizer import (
+    EOS,
+    PAD,
+    SOURCE_PIECES_FILE,
+    TARGET_PIECES_FILE,
+    TARGET_VOCABULARY_FILE,
+    UNK,
+    VOCABULARY_FILE,
+)
+from model.text_codec import TextCodec
+from model.tokenizer import TOKENIZER_FILE, language_token
+
+KEPT_FOLDER = "attend"
+"""What their form has no place for, so that an import gives back what was exported."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """An architecture of `transformers`."""
+
+    model_type: str
+    architecture: str
+    norm_order: NormOrder
+    fixed: Mapping[str, Any]
+
+
+MARIAN = Form("marian", "MarianMTModel", "post", {"normalize_before": False})
+# Both keys are for CTranslate2; `transformers` knows its Pegasus to be so.
+PEGASUS = Form(
+    "pegasus",
+    "PegasusForConditionalGeneration",
+    "pre",
+    {"normalize_before": True, "normalize_embedding": False},
+)
+
+
+def export_huggingface(folder: Path, destination: Path, form: Form) -> list[str]:
+    """Write `destination`, whole or not at all; → why CTranslate2 would convert it wrongly, if so.
+
+    Raises `CheckpointError` if the checkpoint is damaged, or for all at once that the form lacks.
+    """
+    config = read_config(folder)
+    shape = config.transformer
+    if faults := list(_inexpressible(shape, form)):
+        raise CheckpointError(f"{folder}: {form.architecture} cannot be {'; '.join(faults)}")
+    check_new_folder(destination)
+    tokenizer = read_tokenizer(folder, config)
+    weights = read_safetensors(folder / WEIGHTS_FILE)
+    check_weights(folder / WEIGHTS_FILE, transformer_without_weights(shape), weights)
+    if shape.position_layout == "interleaved":
+        weights = to_halves(weights, shape.d_model)
+    destination = destination.resolve()
+    partial = destination.with_name(f".{destination.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        theirs = _renamed(weights, shape)
+        save_file(theirs, partial / "model.safetensors", metadata={"format": "pt"})
+        (partial / "model.safetensors").chmod(0o644)
+        dtype = str(theirs[key_map.OUTPUT_BIAS].dtype).removeprefix("torch.")
+        _write(partial / "config.json", _config(shape, form) | {"dtype": dtype})
+        _write(partial / GENERATION_FILE, _generation(config))
+        for name, content in _vocabulary_files(tokenizer, config).items():
+            (partial / name).write_bytes(content)
+        _write(partial / TOKENIZER_CONFIG_FILE, _tokenizer_config(config))
+        (partial / KEPT_FOLDER).mkdir()
+        own_files = () if config.marian_vocabulary else (TOKENIZER_FILE,)
+        for name in (CONFIG_FILE, CARD_FILE, TRAINING_FILE, *own_files):
+            shutil.copyfile(folder / name, partial / KEPT_FOLDER / name)
+        if destination.exists():
+            destination.rmdir()
+        partial.rename(destination)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    return list(_ctranslate2_faults(shape, weights))
+
+
+def _inexpressible(shape: TransformerConfig, form: Form) -> Iterator[str]:
+    if shape.norm_order != form.norm_order:
+        other = PEGASUS if form is MARIAN else MARIAN
+        yield f"norm_order '{shape.norm_order}' (export {other.model_type} can)"
+    if form is PEGASUS and not shape.share_embeddings:
+        yield "share_embeddings false"
+    if form is PEGASUS and not shape.tie_output:
+        yield "tie_output false"
+
+
+def _ctranslate2_faults(shape: TransformerConfig, weights: Mapping[str, Tensor]) -> Iterator[str]:
+    """What its converter (4.8) takes for granted and does not check."""
+    name = "source_embedding" if shape.share_embeddings else "target_embedding"
+    if shape.n_heads != shape.n_heads_of_decoder:
+        yield f"the sides have {shape.n_heads} and {shape.n_heads_of_decoder} heads"
+    if not shape.share_embeddings:
+        yield "the sides have different embeddings"
+    if shape.norm_order == "pre":
+        return
+    if shape.pad_id != shape.target_vocab_size - 1:
+        yield "<pad> is not the last id"
+    if shape.start_id != shape.pad_id:
+        yield "the decoder does not start with <pad>"
+    if weights[f"{name}.weight"][shape.pad_id].any():
+        yield "the embedding of <pad> is not zero"
+
+
+def _renamed(weights: Mapping[str, Tensor], shape: TransformerConfig) -> dict[str, Tensor]:
+    """Our tensors by their names. The bias is always there: theirs is, and may be zero."""
+    outside = {
+        "source_embedding.weight": key_map.SHARED if shape.share_embeddings else key_map.SOURCE,
+        "target_embedding.weight": key_map.TARGET,
+        "output.weight": key_map.OUTPUT,
+        **dict(key_map.final_norm_names(shape)),
+    }
+    names = dict(key_map.layer_names(shape)) | outside
+    theirs = {
+        names[ours]: tensor.contiguous()
+        for ours, tensor in weights.items()
+        if ours != "output.bias"
+    }
+    if shape.share_embeddings and not shape.tie_output:
+        # Untied, `transformers` ties neither of the embeddings.
+        for name in (key_map.SOURCE, key_map.TARGET):
+            theirs[name] = theirs[key_map.SHARED].clone()
+    embedding = weights["source_embedding.weight"]
+    bias = weights.get("output.bias", embedding.new_zeros(shape.target_vocab_size))
+    return theirs | {key_map.OUTPUT_BIAS: bias[None].contiguous()}
+
+
+def _config(shape: TransformerConfig, form: Form) -> dict[str, Any]:
+    return {
+        "architectures": [form.architecture],
+        "model_type": form.model_type,
+        "is_encoder_decoder": True,
+        "d_model": shape.d_model,
+        "encoder_layers": shape.n_encoder_layers,
+        "decoder_layers": shape.n_decoder_layers,
+        "num_hidden_layers": shape.n_encoder_layers,
+        "encoder_ffn_dim": shape.d_ff,
+        "decoder_ffn_dim": shape.d_ff_of_decoder,
+        "encoder_attention_heads": shape.n_heads,
+        "decoder_attention_heads": shape.n_heads_of_decoder,
+        "vocab_size": shape.source_vocab_size,
+        "decoder_vocab_size": shape.target_vocab_size,
+        "max_position_embeddings": shape.max_length,
+        "static_position_embeddings": True,
+        "activation_function": shape.activation,
+        "dropout": shape.dropout,
+        "attention_dropout": 0.0,
+        "activation_dropout": 0.0,
+        "scale_embedding": shape.scale_embedding,
+        "share_encoder_decoder_embeddings": shape.share_embeddings,
+        "tie_word_embeddings": shape.tie_output,
+        "pad_token_id": shape.pad_id,
+        "eos_token_id": shape.eos_id,
+        "bos_token_id": None,
+        "decoder_start_token_id": shape.start_id,
+        "forced_eos_token_id": None,
+        **form.fixed,
+    }
+
+
+def _generation(config: CheckpointConfig) -> dict[str, Any]:
+    """The search as near as `transformers` has it: exactly where it came from there."""
+    shape, rule = config.transformer, config.search_rule
+    generation: dict[str, Any] = {
+        "num_beams": config.beam_size,
+        "length_penalty": config.length_penalty,
+        "max_length": shape.max_length,
+        "bad_words_ids": [[shape.pad_id]],
+        "pad_token_id": shape.pad_id,
+        "eos_token_id": shape.eos_id,
+        "decoder_start_token_id": shape.start_id,
+    }
+    if rule:
+        generation["early_stopping"] = rule.early_stopping
+        generation["renormalize_logits"] = rule.renormalise
+        if rule.force_end:
+            generation["forced_eos_token_id"] = shape.eos_id
+        if rule.max_target_tokens:
+            generation["max_length"] = rule.max_target_tokens + 1
+    return generation
+
+
+def _vocabulary_files(tokenizer: TextCodec, config: CheckpointConfig) -> Mapping[str, bytes]:
+    if config.marian_vocabulary:
+        return tokenizer.files
+    model = tokenizer.files[TOKENIZER_FILE]
+    symbol_of = {language_token(target): f">>{target}<<" for _, target in config.directions}
+    pieces = [tokenizer.piece(index) for index in range(tokenizer.target_vocab_size)]
+    vocabulary = {symbol_of.get(piece, piece): index for index, piece in enumerate(pieces)}
+    return {
+        SOURCE_PIECES_FILE: model,
+        TARGET_PIECES_FILE: model,
+        VOCABULARY_FILE: json.dumps(vocabulary, ensure_ascii=False, indent=0).encode(),
+    }
+
+
+def _tokenizer_config(config: CheckpointConfig) -> dict[str, Any]:
+    source, target = config.directions[0]
+    separate = config.marian_vocabulary is not None and config.marian_vocabulary.separate
+    written: dict[str, Any] = {
+        "tokenizer_class": "MarianTokenizer",
+        "source_lang": source,
+        "target_lang": target,
+        "model_max_length": config.transformer.max_length,
+        "eos_token": EOS,
+        "unk_token": UNK,
+        "pad_token": PAD,
+        "separate_vocabs": separate,
+    }
+    if separate:
+        written["target_vocab_file"] = TARGET_VOCABULARY_FILE
+    return written
+
+
+def _write(path: Path, values: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

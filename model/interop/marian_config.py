@@ -1,0 +1,285 @@
+"""What a Marian folder in Hugging Face form says about itself, and whether attend can run it.
+
+Two files: `config.json` is the architecture, `generation_config.json` the search; where the latter
+is missing, `transformers` takes the search from the former. Defaults are those of `transformers`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from model.config import Activation, describe_validation
+from model.decoding.hypothesis import MAX_LENGTH_PENALTY, HuggingFaceRule
+from model.errors import CheckpointError
+
+CONFIG_FILE = "config.json"
+GENERATION_FILE = "generation_config.json"
+TOKENIZER_FILE = "tokenizer_config.json"
+
+ACTIVATIONS: dict[str, Activation] = {
+    "relu": "relu",
+    "gelu": "gelu",
+    "swish": "swish",
+    "silu": "swish",
+}
+
+MAX_BEAM_SIZE = 8
+
+
+class _Foreign(BaseModel):
+    """Another project's file: keys that are not known here stay in `model_extra`."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+
+class MarianConfig(_Foreign):
+    """config.json."""
+
+    model_type: str = ""
+    d_model: int = 1024
+    encoder_layers: int = 12
+    decoder_layers: int = 12
+    encoder_ffn_dim: int = 4096
+    decoder_ffn_dim: int = 4096
+    encoder_attention_heads: int = 16
+    decoder_attention_heads: int = 16
+    vocab_size: int = 58101
+    decoder_vocab_size: int | None = None
+    max_position_embeddings: int = 1024
+    activation_function: str = "gelu"
+    dropout: float = 0.1
+    scale_embedding: bool = False
+    share_encoder_decoder_embeddings: bool = True
+    tie_word_embeddings: bool = True
+    decoder_start_token_id: int = 58100
+    pad_token_id: int = 58100
+    eos_token_id: int | list[int] = 0
+
+
+class GenerationConfig(_Foreign):
+    """generation_config.json, or the same keys of config.json."""
+
+    num_beams: int | None = None
+    length_penalty: float | None = None
+    early_stopping: bool | Literal["never"] | None = None
+    max_length: int | None = None
+    max_new_tokens: int | None = None
+    bad_words_ids: list[list[int]] | None = None
+    forced_eos_token_id: int | list[int] | None = None
+    renormalize_logits: bool | None = None
+    decoder_start_token_id: int | None = None
+    eos_token_id: int | list[int] | None = None
+    pad_token_id: int | None = None
+
+
+_LEGACY_GENERATION = {"forced_eos_token_id": 0}
+"""What `MarianConfig` of `transformers` adds where there is no generation_config.json."""
+
+_DEFAULT_MAX_LENGTH = 20
+"""Of `transformers`, the start token counted, where no file gives one."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Both files, found to be within what attend can run."""
+
+    config: MarianConfig
+    activation: Activation
+    target_vocab_size: int
+    eos_id: int
+    beam_size: int
+    length_penalty: float
+    rule: HuggingFaceRule
+
+
+def read_settings(folder: Path) -> Settings:
+    """Read and check both files. Raises `CheckpointError` with every unsupported option at once."""
+    path = folder / CONFIG_FILE
+    values = read_object(path)
+    if values.get("model_type") != "marian":
+        raise CheckpointError(
+            f"{path}: model_type {values.get('model_type')!r}, attend imports 'marian' alone"
+        )
+    config = _validate(MarianConfig, values, path)
+    if (folder / GENERATION_FILE).exists():
+        path = folder / GENERATION_FILE
+        generation = _validate(GenerationConfig, read_object(path), path)
+    else:
+        generation = _validate(GenerationConfig, _LEGACY_GENERATION | values, path)
+    faults = [
+        *_unsupported(CONFIG_FILE, config, _ARCHITECTURE),
+        *_unsupported(path.name, generation, _GENERATION),
+        *_contradictions(config, generation),
+    ]
+    if faults:
+        raise CheckpointError(f"{folder}: attend cannot run this model: {'; '.join(faults)}")
+    limit = generation.max_new_tokens or (generation.max_length or _DEFAULT_MAX_LENGTH) - 1
+    length_penalty = generation.length_penalty
+    return Settings(
+        config=config,
+        activation=ACTIVATIONS[config.activation_function],
+        target_vocab_size=_target_vocab_size(config),
+        eos_id=_only(config.eos_token_id),
+        beam_size=generation.num_beams or 1,
+        length_penalty=1.0 if length_penalty is None else length_penalty,
+        rule=HuggingFaceRule(
+            early_stopping=generation.early_stopping or False,
+            force_end=generation.forced_eos_token_id is not None,
+            renormalise=bool(generation.renormalize_logits),
+            max_target_tokens=limit,
+        ),
+    )
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object in a file. Raises `CheckpointError`."""
+    try:
+        values = json.loads(path.read_bytes())
+    except OSError as error:
+        raise CheckpointError(f"{path}: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"{path}: not JSON: {error}") from None
+    if not isinstance(values, dict):
+        raise CheckpointError(f"{path}: not a JSON object")
+    return values
+
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def _validate(model: type[_Model], values: dict[str, Any], path: Path) -> _Model:
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise CheckpointError(f"{path}: {describe_validation(error)}") from None
+
+
+Supported = Callable[[Any], bool]
+
+
+def _nothing(value: Any) -> bool:
+    return value is None or value is False or value in ([], {})
+
+
+def _is(*supported: Any) -> Supported:
+    return lambda value: value is None or value in supported
+
+
+def _between(low: float, high: float) -> Supported:
+    return lambda value: value is None or low <= value <= high
+
+
+# Option → whether attend does the same for a value. Options that change no answer (dropout and
+# layerdrop in training, caching, what is returned) are not listed, nor are those that only
+# sampling reads, which `do_sample` excludes.
+_ARCHITECTURE: dict[str, Supported] = {
+    "activation_function": _is(*ACTIVATIONS),
+    "is_encoder_decoder": _is(True),
+    "is_decoder": _nothing,
+    "normalize_before": _nothing,
+    "normalize_embedding": _nothing,
+    "add_final_layer_norm": _nothing,
+    "static_position_embeddings": _is(True),
+    "do_blenderbot_90_layernorm": _nothing,
+    "add_cross_attention": _nothing,
+    "quantization_config": _nothing,
+    "pruned_heads": _nothing,
+    "d_model": lambda value: value > 0 and value % 2 == 0,
+    "encoder_layers": lambda value: value > 0,
+    "decoder_layers": lambda value: value > 0,
+}
+_GENERATION: dict[str, Supported] = {
+    "num_beams": _between(1, MAX_BEAM_SIZE),
+    "length_penalty": _between(0, MAX_LENGTH_PENALTY),
+    "max_length": _between(2, 1_000_000),
+    "max_new_tokens": _between(1, 1_000_000),
+    "do_sample": _nothing,
+    "num_beam_groups": _is(1),
+    "diversity_penalty": _is(0),
+    "repetition_penalty": _is(1),
+    "encoder_repetition_penalty": _is(1),
+    "no_repeat_ngram_size": _is(0),
+    "encoder_no_repeat_ngram_size": _is(0),
+    "min_length": _is(0),
+    "min_new_tokens": _is(0),
+    "max_time": _nothing,
+    "stop_strings": _nothing,
+    "penalty_alpha": _nothing,
+    "dola_layers": _nothing,
+    "prompt_lookup_num_tokens": _nothing,
+    "guidance_scale": _is(1),
+    "sequence_bias": _nothing,
+    "constraints": _nothing,
+    "force_words_ids": _nothing,
+    "suppress_tokens": _nothing,
+    "begin_suppress_tokens": _nothing,
+    "forced_bos_token_id": _nothing,
+    "forced_decoder_ids": _nothing,
+    "exponential_decay_length_penalty": _nothing,
+    "watermarking_config": _nothing,
+}
+
+
+def _unsupported(file: str, foreign: _Foreign, table: dict[str, Supported]) -> Iterator[str]:
+    values = foreign.model_dump()
+    for option, supported in table.items():
+        value = values.get(option)
+        try:
+            fine = supported(value)
+        except TypeError:
+            fine = False
+        if not fine:
+            yield f"{file}: {option} = {json.dumps(value)}"
+
+
+def _contradictions(config: MarianConfig, generation: GenerationConfig) -> Iterator[str]:
+    """What each option allows by itself, but not beside the others."""
+    for side in ("encoder", "decoder"):
+        heads = getattr(config, f"{side}_attention_heads")
+        if heads < 1 or config.d_model % heads:
+            yield f"{CONFIG_FILE}: {side}_attention_heads = {heads} with d_model = {config.d_model}"
+    if config.share_encoder_decoder_embeddings and config.decoder_vocab_size not in (
+        None,
+        config.vocab_size,
+    ):
+        yield (
+            f"{CONFIG_FILE}: decoder_vocab_size = {config.decoder_vocab_size} "
+            f"with shared embeddings of {config.vocab_size}"
+        )
+    eos = config.eos_token_id
+    if isinstance(eos, list) and len(eos) != 1:
+        yield f"{CONFIG_FILE}: eos_token_id = {eos}"
+        return
+    ids = {
+        "eos_token_id": (generation.eos_token_id, _only(eos)),
+        "forced_eos_token_id": (generation.forced_eos_token_id, _only(eos)),
+        "pad_token_id": (generation.pad_token_id, config.pad_token_id),
+        "decoder_start_token_id": (
+            generation.decoder_start_token_id,
+            config.decoder_start_token_id,
+        ),
+    }
+    for option, (found, wanted) in ids.items():
+        if found is not None and found not in (wanted, [wanted]):
+            yield f"{option} = {json.dumps(found)}, not {wanted} as {CONFIG_FILE} implies"
+    bad = generation.bad_words_ids
+    if bad and bad != [[config.pad_token_id]]:
+        yield f"bad_words_ids = {json.dumps(bad)}, not [[pad_token_id]]"
+    smallest = min(config.vocab_size, _target_vocab_size(config))
+    for option in ("pad_token_id", "decoder_start_token_id"):
+        if not 0 <= getattr(config, option) < smallest:
+            yield f"{CONFIG_FILE}: {option} = {getattr(config, option)}, vocabulary of {smallest}"
+
+
+def _target_vocab_size(config: MarianConfig) -> int:
+    return config.decoder_vocab_size or config.vocab_size
+
+
+def _only(value: int | list[int]) -> int:
+    return value[0] if isinstance(value, list) else value

@@ -1,0 +1,143 @@
+"""The tensors of a Marian folder in Hugging Face form. Nothing in it is ever executed."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from model.checkpoint import read_safetensors
+from model.config import TransformerConfig
+from model.embedding import sinusoidal_positions
+from model.errors import CheckpointError
+from model.interop import key_map
+
+SAFE_FILE = "model.safetensors"
+PICKLE_FILE = "pytorch_model.bin"
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Embeddings:
+    """Which of the three matrices are one, as the tensors themselves tell.
+
+    source, target and output are [V, D], bias [V] or None.
+    """
+
+    source: Tensor
+    target: Tensor
+    output: Tensor
+    bias: Tensor | None
+
+    @property
+    def shared(self) -> bool:
+        """Source and target have one embedding."""
+        return _same(self.source, self.target)
+
+    @property
+    def tied(self) -> bool:
+        """The output projection is the target embedding."""
+        return _same(self.output, self.target)
+
+
+def weights_file(folder: Path) -> Path:
+    """The file that holds the tensors. Raises `CheckpointError` if there is none."""
+    for name in (SAFE_FILE, PICKLE_FILE):
+        if (folder / name).exists():
+            return folder / name
+    raise CheckpointError(f"{folder}: neither {SAFE_FILE} nor {PICKLE_FILE}")
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Every tensor by name. Raises `CheckpointError`."""
+    if path.name == SAFE_FILE:
+        return read_safetensors(path)
+    try:
+        tensors = torch.load(
+            path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path)
+        )
+    except OSError as error:
+        raise CheckpointError(f"{path}: {error.strerror}") from None
+    except Exception as error:  # whatever a hostile or truncated file makes the reader trip over
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise CheckpointError(f"{path}: not a file of plain tensors ({reason})") from None
+    if not isinstance(tensors, dict) or not all(
+        isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in tensors.items()
+    ):
+        raise CheckpointError(f"{path}: not a dictionary of tensors by name")
+    return dict(tensors)
+
+
+def embeddings(path: Path, tensors: Mapping[str, Tensor], *, tie: bool, share: bool) -> Embeddings:
+    """The matrices that `transformers` would use, given what config.json says is one.
+
+    Raises `CheckpointError` where one is missing, or where two that are said to be one differ, of
+    which it would take either.
+    """
+
+    def first(*names: str) -> Tensor:
+        for name in names:
+            if name in tensors:
+                return tensors[name]
+        raise CheckpointError(f"{path}: tensor '{names[0]}' is missing")
+
+    source = first(key_map.SOURCE, key_map.SHARED)
+    target = first(key_map.TARGET, key_map.SHARED)
+    output = first(key_map.OUTPUT, key_map.TARGET, key_map.SHARED)
+    bias = tensors.get(key_map.OUTPUT_BIAS)
+    found = Embeddings(source, target, output, _used(bias))
+    if tie and not found.tied:
+        raise CheckpointError(f"{path}: the output is said to be the target embedding, but is not")
+    if tie and share and not found.shared:
+        raise CheckpointError(f"{path}: the embeddings are said to be shared, but are not")
+    return found
+
+
+def renamed(
+    path: Path, tensors: Mapping[str, Tensor], config: TransformerConfig, found: Embeddings
+) -> dict[str, Tensor]:
+    """Every tensor by our name, shared ones once. Raises `CheckpointError` for odd ones out."""
+    names = dict(key_map.layer_names(config)) | dict(key_map.final_norm_names(config))
+    missing = [theirs for theirs in names.values() if theirs not in tensors]
+    unknown = sorted(tensors.keys() - {*names.values()} - key_map.OUTSIDE_LAYERS)
+    for reason, odd in (("missing", missing), ("unknown", unknown)):
+        if odd:
+            more = f" and {len(odd) - _SHOWN} more" if len(odd) > _SHOWN else ""
+            shown = ", ".join(map(repr, odd[:_SHOWN]))
+            raise CheckpointError(f"{path}: {reason} tensors {shown}{more}")
+    _check_positions(path, tensors, config)
+    weights = {"source_embedding.weight": found.source}
+    if not config.share_embeddings:
+        weights["target_embedding.weight"] = found.target
+    weights |= {ours: tensors[theirs] for ours, theirs in names.items()}
+    if not config.tie_output:
+        weights["output.weight"] = found.output
+    if found.bias is not None:
+        weights["output.bias"] = found.bias
+    return weights
+
+
+def _check_positions(path: Path, tensors: Mapping[str, Tensor], config: TransformerConfig) -> None:
+    """Positions that a file brings must be the sinusoids, which are computed here."""
+    for name in key_map.POSITIONS:
+        if name not in tensors:
+            continue
+        table = tensors[name].float()
+        wanted = sinusoidal_positions(len(table), config.d_model, "halves")
+        half_precision = 1e-3
+        if table.shape != wanted.shape or (table - wanted).abs().max() > half_precision:
+            raise CheckpointError(f"{path}: '{name}' does not hold sinusoids, sines first")
+
+
+def _used(bias: Tensor | None) -> Tensor | None:
+    """The bias [1, V] as [V]; None where it is zero throughout, and so changes nothing."""
+    return bias.flatten() if bias is not None and bias.any() else None
+
+
+def _same(a: Tensor, b: Tensor) -> bool:
+    return a is b or (a.shape == b.shape and torch.equal(a, b))

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sentencepiece
+import torch
+from transformers import MarianConfig, MarianMTModel
+from transformers.utils import logging
+
+logging.disable_progress_bar()
+
+SOURCE_WORDS = "the a weather house dog cat sees likes is nice today tomorrow green old and with"
+TARGET_WORDS = "le la une temps maison chien chat voit aime est beau demain vert vieux et avec"
+SYMBOLS = [">>fra<<", ">>por_BR<<", ">>fr<<"]
+
+MakeFolder = Callable[..., Path]
+
+
+def learn_pieces(words: str, size: int) -> bytes:
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter([words, words.upper()] * 20),
+        model_writer=model,
+        vocab_size=size,
+        hard_vocab_limit=False,
+        minloglevel=2,
+    )
+    return model.getvalue()
+
+
+def pieces_of(serialized: bytes) -> list[str]:
+    processor = sentencepiece.SentencePieceProcessor()
+    processor.LoadFromSerializedProto(serialized)
+    return [
+        processor.id_to_piece(index)
+        for index in range(processor.vocab_size())
+        if not processor.is_control(index) and not processor.is_unknown(index)
+    ]
+
+
+def write_json(path: Path, value: object) -> None:
+    path.write_text(json.dumps(value, ensure_ascii=False), encoding="utf-8")
+
+
+def change_json(path: Path, **changes: object) -> None:
+    write_json(path, json.loads(path.read_text("utf-8")) | changes)
+
+
+def random_model(seed: int = 0, **options: Any) -> MarianMTModel:
+    values = {
+        "d_model": 32,
+        "encoder_layers": 2,
+        "decoder_layers": 1,
+        "encoder_ffn_dim": 48,
+        "decoder_ffn_dim": 40,
+        "encoder_attention_heads": 4,
+        "decoder_attention_heads": 2,
+        "max_position_embeddings": 64,
+        "eos_token_id": 0,
+        "forced_eos_token_id": 0,
+        "scale_embedding": True,
+        "activation_function": "swish",
+    }
+    torch.manual_seed(seed)
+    model = MarianMTModel(MarianConfig(**(values | options)))
+    with torch.no_grad():
+        for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
+            if "embed_positions" in name:
+                continue
+            offset = 1.0 if "layer_norm.weight" in name else 0.0
+            tensor.copy_(offset + 0.3 * torch.randn(tensor.shape))
+        # So that some hypotheses end and some are cut.
+        model.final_logits_bias[0, 0] = 5.5
+    return model.eval()
+
+
+@pytest.fixture(scope="session")
+def make_folder(tmp_path_factory: pytest.TempPathFactory) -> MakeFolder:
+    """A Marian model with random weights as `transformers` saves it, and its vocabulary files."""
+    source, target = learn_pieces(SOURCE_WORDS, 60), learn_pieces(TARGET_WORDS, 55)
+
+    def make(
+        *,
+        separate: bool = False,
+        multi: bool = False,
+        dtype: torch.dtype = torch.float32,
+        pickled: bool = False,
+        bias: bool = True,
+        generation: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> Path:
+        folder = tmp_path_factory.mktemp("marian") / "opus-mt"
+        folder.mkdir()
+        (folder / "source.spm").write_bytes(source)
+        (folder / "target.spm").write_bytes(target)
+        prefix = ["</s>", "<unk>", *(SYMBOLS if multi else [])]
+        sides = [pieces_of(source), pieces_of(target)]
+        if separate:
+            n = min(map(len, sides))
+            vocabularies = [[*prefix, "<pad>", *side] for side in sides]
+            pad = len(prefix)
+            assert n > 0
+        else:
+            vocabularies = [[*prefix, *dict.fromkeys(sides[0] + sides[1]), "<pad>"]]
+            pad = len(vocabularies[0]) - 1
+        for name, vocabulary in zip(
+            ("vocab.json", "target_vocab.json"), vocabularies, strict=False
+        ):
+            write_json(folder / name, {piece: index for index, piece in enumerate(vocabulary)})
+        model = random_model(
+            vocab_size=len(vocabularies[0]),
+            decoder_vocab_size=len(vocabularies[-1]),
+            share_encoder_decoder_embeddings=not separate,
+            pad_token_id=pad,
+            decoder_start_token_id=pad,
+            **options,
+        )
+        if not bias:
+            model.final_logits_bias.zero_()
+        settings = {"max_length": 40, "num_beams": 4, "bad_words_ids": [[pad]]}
+        for name, value in (settings | (generation or {})).items():
+            setattr(model.generation_config, name, value)
+        model = model.to(dtype)
+        if pickled:
+            model.config.save_pretrained(folder)
+            model.generation_config.save_pretrained(folder)
+            state = model.state_dict()
+            if dtype != torch.float32:  # rounded sinusoids: see docs/interop.md
+                state = {name: t for name, t in state.items() if "positions" not in name}
+            torch.save(state, folder / "pytorch_model.bin")
+        else:
+            model.save_pretrained(folder)
+        write_json(
+            folder / "tokenizer_config.json",
+            {
+                "tokenizer_class": "MarianTokenizer",
+                "source_lang": "eng",
+                "target_lang": "mul" if multi else "fra",
+                "separate_vocabs": separate,
+            },
+        )
+        return folder
+
+    return make
