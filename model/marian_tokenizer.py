@@ -55,7 +55,7 @@ class MarianTokenizer:
             if symbol not in self._ids:
                 raise TokenizerError(f"{origin}/{VOCABULARY_FILE}: has no piece {symbol}")
         self.target_symbols = dict(target_symbols)
-        self._symbol_ids = {self._ids[symbol] for symbol in symbols(self.source_pieces)}
+        self._never_text = {EOS, PAD, *symbols(self.source_pieces)}
         self._silent = {EOS, UNK, PAD, *symbols(self.target_pieces)}
 
     @classmethod
@@ -140,8 +140,8 @@ class MarianTokenizer:
         return self.target_pieces[token_id]
 
     def _text_id(self, piece: str) -> int:
-        token_id = self._ids.get(piece, self._unk_id)
-        return self._unk_id if token_id in self._symbol_ids else token_id
+        # A run of unknown characters is a piece too, and may be spelt `</s>`.
+        return self._unk_id if piece in self._never_text else self._ids.get(piece, self._unk_id)
 
 
 def symbols(pieces: Sequence[str]) -> list[str]:

@@ -62,7 +62,7 @@ class SentencePieces:
 
         A control symbol has an empty span; the bytes of one character share its span.
         """
-        mapping = self.processor.decode(list(pieces), return_type="offset_mapping")
+        mapping = self.processor.decode(pieces, return_type="offset_mapping")
         spans: list[tuple[int, int]] = []
         # From the back, since SentencePiece gives a character's span to the last of its bytes.
         for piece_id, span in zip(

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -55,3 +55,11 @@ def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
         training={},
     )
     return folder
+
+
+@pytest.fixture(scope="session")
+def make_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Writes Marian models; see `tests.marian_folder`, which takes a second to import."""
+    from tests.marian_folder import folder_maker
+
+    return folder_maker(tmp_path_factory)

@@ -30,6 +30,7 @@ from model.checkpoint import (
     read_tokenizer,
 )
 from model.config import NormOrder, TransformerConfig
+from model.embedding import sinusoidal_positions
 from model.errors import CheckpointError
 from model.interop import key_map
 from model.interop.marian_config import GENERATION_FILE
@@ -91,7 +92,7 @@ def export_huggingface(folder: Path, destination: Path, form: Form) -> list[str]
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     try:
-        theirs = _renamed(weights, shape)
+        theirs = _renamed(weights, shape, form)
         save_file(theirs, partial / "model.safetensors", metadata={"format": "pt"})
         (partial / "model.safetensors").chmod(0o644)
         dtype = str(theirs[key_map.OUTPUT_BIAS].dtype).removeprefix("torch.")
@@ -140,7 +141,9 @@ def _ctranslate2_faults(shape: TransformerConfig, weights: Mapping[str, Tensor])
         yield "the embedding of <pad> is not zero"
 
 
-def _renamed(weights: Mapping[str, Tensor], shape: TransformerConfig) -> dict[str, Tensor]:
+def _renamed(
+    weights: Mapping[str, Tensor], shape: TransformerConfig, form: Form
+) -> dict[str, Tensor]:
     """Our tensors by their names. The bias is always there: theirs is, and may be zero."""
     outside = {
         "source_embedding.weight": key_map.SHARED if shape.share_embeddings else key_map.SOURCE,
@@ -160,6 +163,10 @@ def _renamed(weights: Mapping[str, Tensor], shape: TransformerConfig) -> dict[st
             theirs[name] = theirs[key_map.SHARED].clone()
     embedding = weights["source_embedding.weight"]
     bias = weights.get("output.bias", embedding.new_zeros(shape.target_vocab_size))
+    if form is PEGASUS:
+        # It computes them as Marian does, but reports them as missing where they are not stored.
+        for name in key_map.POSITIONS:
+            theirs[name] = sinusoidal_positions(shape.max_length, shape.d_model, "halves")
     return theirs | {key_map.OUTPUT_BIAS: bias[None].contiguous()}
 
 

@@ -26,12 +26,14 @@ def language_code(name: str) -> str:
 
 
 def codes_of_symbols(symbols: Iterable[str]) -> dict[str, str]:
-    """Code → symbol, such as `fr` → `>>fra<<`. Of two symbols for one code, the later keeps its own
-    name for a code.
+    """Code → symbol, such as `fr` → `>>fra<<`.
+
+    Where two symbols have one code, it goes to the one that is spelt so, and the other keeps its
+    own spelling.
     """
+    names = {symbol.removeprefix(">>").removesuffix("<<"): symbol for symbol in symbols}
     codes: dict[str, str] = {}
-    for symbol in symbols:
-        name = symbol.removeprefix(">>").removesuffix("<<")
-        code = language_code(name)
-        codes[name.replace("_", "-") if code in codes else code] = symbol
+    for name, symbol in names.items():
+        code, spelt = language_code(name), name.replace("_", "-")
+        codes[spelt if code in names or code in codes else code] = symbol
     return codes

@@ -31,7 +31,7 @@ def serve(tiny_checkpoint: Path) -> Serve:
                 return load_runtime(settings)
             return build_runtime(load_checkpoint(settings.checkpoint), engine, settings)
 
-        app = create_app(Settings.parse(checkpoint=tiny_checkpoint, **settings), load)
+        app = create_app(Settings.parse(**{"checkpoint": tiny_checkpoint} | settings), load)
         transport = httpx.ASGITransport(app)
         async with (
             app.router.lifespan_context(app),

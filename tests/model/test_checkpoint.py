@@ -84,7 +84,7 @@ def test_round_trip_is_exact(
     save_checkpoint(tmp_path / "x", config, parameters(model), tokenizer, "card", {})
     loaded = load_checkpoint(tmp_path / "x")
     assert loaded.config == config
-    assert loaded.tokenizer.serialized == tokenizer.serialized
+    assert loaded.tokenizer.files == tokenizer.files
     assert not loaded.model.training
     for name, tensor in parameters(model).items():
         assert torch.equal(tensor, parameters(loaded.model)[name]), name

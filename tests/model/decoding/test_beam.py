@@ -10,7 +10,7 @@ from torch import Tensor
 
 from model.decoding.beam import beam_search
 from model.decoding.greedy import greedy_search
-from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.decoding.hypothesis import HuggingFaceRule, Hypothesis, SearchOptions
 from model.transformer import Transformer
 
 MakeModel = Callable[..., Transformer]
@@ -259,3 +259,45 @@ def test_more_n_best_only_adds_to_the_list(
             assert [[one.ids for one in found] for found in fewer] == [
                 [one.ids for one in found[:n_best]] for found in every
             ]
+
+
+RULES = [
+    HuggingFaceRule(),
+    HuggingFaceRule(early_stopping=True, force_end=True),
+    HuggingFaceRule(early_stopping="never", renormalise=True),
+]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_by_the_rule_of_transformers_neighbours_change_nothing(
+    make_talker: MakeModel, draw_sources: DrawSources, rule: HuggingFaceRule, beam_size: int
+) -> None:
+    options = SearchOptions(beam_size, beam_size, 1.0, max_target_tokens=9, rule=rule)
+    for seed in range(4):
+        model = make_talker(seed=seed, eos_bias=1.0)
+        sources = draw_sources(model, 6, seed)
+        together = beam_search(model, sources, options)
+        for source, found in zip(sources, together, strict=True):
+            (alone,) = beam_search(model, torch.tensor([real_ids(model, source)]), options)
+            assert [one.ids for one in alone] == [one.ids for one in found]
+            assert [one.capped for one in alone] == [one.capped for one in found]
+            for one, other in zip(alone, found, strict=True):
+                assert one.score == pytest.approx(other.score, abs=1e-4)
+
+
+def test_never_stopping_early_is_never_worse_than_stopping_at_once(
+    make_talker: MakeModel, draw_sources: DrawSources
+) -> None:
+    better = 0
+    for seed in range(12):
+        model = make_talker(seed=seed, eos_bias=1.0, max_length=16)
+        sources = draw_sources(model, 6, seed)
+        at_once, never = (
+            beam_search(model, sources, SearchOptions(3, 1, 1.0, 12, HuggingFaceRule(stopping)))
+            for stopping in (True, "never")
+        )
+        for (first,), (second,) in zip(at_once, never, strict=True):
+            assert second.score >= first.score - 1e-5
+            better += second.score > first.score + 1e-3
+    assert better, "the two must differ somewhere"

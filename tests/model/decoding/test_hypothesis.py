@@ -4,7 +4,13 @@ import math
 
 import pytest
 
-from model.decoding.hypothesis import SearchOptions, finished_hypothesis, length_normalisation
+from model.decoding.hypothesis import (
+    HuggingFaceRule,
+    Hypothesis,
+    SearchOptions,
+    finished_hypothesis,
+    length_normalisation,
+)
 
 EOS = 1
 
@@ -54,3 +60,26 @@ def test_a_capped_hypothesis_keeps_all_its_tokens() -> None:
     assert found.ids == (5,) * 7
     assert found.score == -3.5
     assert found.capped
+
+
+def test_the_rule_of_transformers_divides_by_the_length() -> None:
+    options = SearchOptions(length_penalty=0.5, rule=HuggingFaceRule())
+    assert options.normalisation(16) == 4.0
+    found = finished_hypothesis([5, 6, 7, EOS], [-1.0] * 4, EOS, options)
+    assert found == Hypothesis((5, 6, 7), (-1.0,) * 4, -2.0, capped=False)
+
+
+def test_a_forced_end_is_none_of_the_models() -> None:
+    options = SearchOptions(length_penalty=1.0, rule=HuggingFaceRule(force_end=True))
+    log_probs = [-1.0, -2.0, 0.0]
+    found = finished_hypothesis([5, 6, EOS], log_probs, EOS, options, limit=3)
+    assert found == Hypothesis((5, 6), (-1.0, -2.0), -1.0, capped=True)
+    earlier = finished_hypothesis([5, EOS, 9], log_probs, EOS, options, limit=3)
+    assert earlier == Hypothesis((5,), (-1.0, -2.0), -1.5, capped=False)
+    alone = finished_hypothesis([EOS], [0.0], EOS, options, limit=1)
+    assert alone == Hypothesis((), (0.0,), 0.0, capped=False)
+
+
+def test_a_rule_with_no_room_is_refused() -> None:
+    with pytest.raises(ValueError, match="max_target_tokens must be at least 1, not 0"):
+        HuggingFaceRule(max_target_tokens=0)

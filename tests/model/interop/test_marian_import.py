@@ -1,19 +1,25 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from transformers import MarianMTModel
+from safetensors.torch import load_file, save_file
+from transformers import AutoTokenizer
 
 from model.checkpoint import Checkpoint, load_checkpoint
 from model.decoding.beam import beam_search
 from model.decoding.hypothesis import Hypothesis, SearchOptions
-from model.interop.marian_import import import_marian
+from model.embedding import sinusoidal_positions
+from model.errors import CheckpointError
+from model.interop.marian_import import Languages, import_marian
 from model.tensors import padded_ids
-from tests.model.interop.conftest import MakeFolder
+from tests.marian_folder import MakeFolder, change_json, load_theirs, write_json
 
+Pair = tuple[Any, Checkpoint]
 FAMILY: dict[str, dict[str, Any]] = {
     "shared": {},
     "untied": {"tie_word_embeddings": False},
@@ -37,11 +43,11 @@ def pair(
     request: pytest.FixtureRequest,
     make_folder: MakeFolder,
     tmp_path_factory: pytest.TempPathFactory,
-) -> tuple[MarianMTModel, Checkpoint]:
+) -> Pair:
     folder = make_folder(**FAMILY[request.param])
     destination = tmp_path_factory.mktemp("imported") / "ours"
     import_marian(folder, destination)
-    theirs = MarianMTModel.from_pretrained(folder, dtype=torch.float32).eval()
+    theirs = load_theirs(folder)
     return theirs, load_checkpoint(destination)
 
 
@@ -59,7 +65,7 @@ def padded(checkpoint: Checkpoint, rows: list[list[int]]) -> torch.Tensor:
 
 
 @torch.inference_mode()
-def test_logits_equal_theirs(pair: tuple[MarianMTModel, Checkpoint]) -> None:
+def test_logits_equal_theirs(pair: Pair) -> None:
     theirs, ours = pair
     shape = ours.config.transformer
     source = padded(ours, sentences(ours)[:40])
@@ -91,7 +97,7 @@ def tokens(row: list[int], eos_id: int, pad_id: int) -> list[int]:
 
 @torch.inference_mode()
 def test_beam_search_gives_the_same_tokens_and_scores(
-    pair: tuple[MarianMTModel, Checkpoint],
+    pair: Pair,
 ) -> None:
     theirs, ours = pair
     shape = ours.config.transformer
@@ -114,7 +120,7 @@ def test_beam_search_gives_the_same_tokens_and_scores(
 
 @torch.inference_mode()
 def test_greedy_search_gives_the_same_tokens_and_scores(
-    pair: tuple[MarianMTModel, Checkpoint],
+    pair: Pair,
 ) -> None:
     theirs, ours = pair
     shape = ours.config.transformer
@@ -144,10 +150,174 @@ def test_greedy_search_gives_the_same_tokens_and_scores(
         chosen = [*one.ids, *end]
         expected = log_probs[row, range(len(chosen)), chosen]
         assert (torch.tensor(one.log_probs) - expected).abs().max() <= 1e-4
-    print(
-        "CAPPED",
-        sum(one.capped for one in found),
-        len({one.ids for one in found}),
-        max(len(one.ids) for one in found),
-        sum(len(o.ids) for o in found) / 200,
+
+
+@torch.inference_mode()
+def test_all_n_best_hypotheses_are_theirs(make_folder: MakeFolder, tmp_path: Path) -> None:
+    folder = make_folder(separate=True)
+    import_marian(folder, tmp_path / "ours")
+    theirs, ours = load_theirs(folder), load_checkpoint(tmp_path / "ours")
+    shape = ours.config.transformer
+    source = padded(ours, sentences(ours))
+    wanted = theirs.generate(
+        source,
+        attention_mask=source != shape.pad_id,
+        num_return_sequences=4,
+        output_scores=True,
+        return_dict_in_generate=True,
     )
+    options = SearchOptions(4, 4, ours.config.length_penalty, rule=ours.config.search_rule)
+    found = [one for best in beam_search(ours.model, source, options) for one in best]
+    assert [list(one.ids) for one in found] == [
+        tokens(row, shape.eos_id, shape.pad_id) for row in wanted.sequences.tolist()
+    ]
+    scores = torch.tensor([one.score for one in found])
+    assert (scores - wanted.sequences_scores).abs().max() <= 1e-4
+
+
+@pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
+@pytest.mark.parametrize("separate", [True, False])
+def test_the_tokeniser_reads_and_writes_as_theirs(
+    make_folder: MakeFolder, tmp_path: Path, separate: bool
+) -> None:
+    folder = make_folder(separate=separate)
+    import_marian(folder, tmp_path / "ours")
+    ours = load_checkpoint(tmp_path / "ours").tokenizer
+    theirs: Any = AutoTokenizer.from_pretrained(folder)
+    for text in ("the weather is nice", "  The  cat ☃ ", "ﬁne œuf", "", "a"):
+        assert [token.id for token in ours.encode_source(text, "fr")] == theirs(text).input_ids
+    choose = random.Random(2)
+    for _ in range(50):
+        ids = choose.choices(range(ours.target_vocab_size), k=7)
+        assert ours.decode(ids) == theirs.decode(ids, skip_special_tokens=True)
+
+
+def test_a_single_target_is_what_the_folder_says(make_folder: MakeFolder, tmp_path: Path) -> None:
+    config = import_marian(make_folder(), tmp_path / "ours")
+    assert config.name == "opus-mt"
+    assert config.directions == [("en", "fr")]
+    assert load_checkpoint(tmp_path / "ours").config == config
+
+
+def test_several_targets_are_the_symbols(make_folder: MakeFolder, tmp_path: Path) -> None:
+    folder = make_folder(multi=True)
+    config = import_marian(folder, tmp_path / "all")
+    assert config.directions == [("en", "fra"), ("en", "pt-BR"), ("en", "fr")]
+    tokenizer = load_checkpoint(tmp_path / "all").tokenizer
+    assert tokenizer.encode_source("the", "pt-BR")[0].piece == ">>por_BR<<"
+    some = import_marian(folder, tmp_path / "some", "x", Languages(("en", "de"), ("pt-BR",)))
+    assert (some.name, some.directions) == ("x", [("en", "pt-BR"), ("de", "pt-BR")])
+    with pytest.raises(CheckpointError, match="no symbol for 'it'; there are: fra, pt-BR, fr"):
+        import_marian(folder, tmp_path / "none", languages=Languages(targets=("it",)))
+
+
+def test_the_languages_may_be_given(make_folder: MakeFolder, tmp_path: Path) -> None:
+    folder = make_folder()
+    (folder / "tokenizer_config.json").unlink()
+    with pytest.raises(CheckpointError, match="says no source_lang; give --source"):
+        import_marian(folder, tmp_path / "ours")
+    given = Languages(("es", "it"), ("en",))
+    config = import_marian(folder, tmp_path / "ours", languages=given)
+    assert config.directions == [("es", "en"), ("it", "en")]
+
+
+Spoil = Callable[[Path], object]
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+def change_tensors(folder: Path, **changes: torch.Tensor | None) -> None:
+    path = folder / "model.safetensors"
+    tensors = {name: t.clone() for name, t in load_file(path).items()} | changes
+    save_file({name: t for name, t in tensors.items() if t is not None}, path)
+
+
+FC1 = "model.encoder.layers.0.fc1.weight"
+SPOILT: dict[str, tuple[Spoil, str]] = {
+    "no config": (lambda f: (f / "config.json").unlink(), "config.json: No such file"),
+    "no weights": (lambda f: (f / "model.safetensors").unlink(), "neither model.safetensors"),
+    "no source.spm": (lambda f: (f / "source.spm").unlink(), "source.spm: No such file"),
+    "no target.spm": (lambda f: (f / "target.spm").unlink(), "target.spm: No such file"),
+    "no vocab": (lambda f: (f / "vocab.json").unlink(), "vocab.json: No such file"),
+    "short weights": (lambda f: cut(f / "model.safetensors"), "damaged or not a safetensors"),
+    "short config": (lambda f: cut(f / "config.json"), "config.json: not JSON"),
+    "short vocabulary": (lambda f: cut(f / "vocab.json"), "vocab.json: not JSON"),
+    "another vocabulary": (
+        lambda f: write_json(f / "vocab.json", {"</s>": 0, "<unk>": 1, "<pad>": 2}),
+        "the vocabulary has 3 pieces",
+    ),
+    "another architecture": (
+        lambda f: change_json(f / "config.json", model_type="m2m_100"),
+        "model_type 'm2m_100'",
+    ),
+    "another depth": (
+        lambda f: change_json(f / "config.json", encoder_layers=3),
+        "missing tensors 'model.encoder.layers.2.self_attn.q_proj.weight'",
+    ),
+    "fewer layers": (
+        lambda f: change_json(f / "config.json", encoder_layers=1),
+        "unknown tensors 'model.encoder.layers.1.fc1.bias'",
+    ),
+    "another width": (
+        lambda f: change_json(f / "config.json", encoder_ffn_dim=7),
+        "has shape [48, 32], config.json asks for [7, 32]",
+    ),
+    "NaN": (
+        lambda f: change_tensors(f, **{FC1: torch.full((48, 32), torch.nan)}),
+        "holds NaN or infinity",
+    ),
+    "learnt positions": (
+        lambda f: change_tensors(f, **{"model.encoder.embed_positions.weight": torch.ones(64, 32)}),
+        "does not hold sinusoids",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", SPOILT)
+def test_a_wrong_folder_is_one_line_and_writes_nothing(
+    make_folder: MakeFolder, tmp_path: Path, how: str
+) -> None:
+    spoil, told = SPOILT[how]
+    folder = make_folder()
+    spoil(folder)
+    with pytest.raises(CheckpointError) as caught:
+        import_marian(folder, tmp_path / "ours")
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_no_folder_at_all(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="no such folder; expected a Marian model"):
+        import_marian(tmp_path / "x", tmp_path / "ours")
+    (tmp_path / "file").touch()
+    with pytest.raises(CheckpointError, match="not a folder; expected a Marian model"):
+        import_marian(tmp_path / "file", tmp_path / "ours")
+
+
+def test_what_is_there_is_not_overwritten(make_folder: MakeFolder, tmp_path: Path) -> None:
+    (tmp_path / "mine").touch()
+    with pytest.raises(CheckpointError, match="not overwritten"):
+        import_marian(make_folder(), tmp_path)
+
+
+@pytest.mark.parametrize("pickled", [True, False])
+def test_positions_that_are_the_sinusoids_are_left_out(
+    make_folder: MakeFolder, tmp_path: Path, pickled: bool
+) -> None:
+    folder = make_folder(pickled=pickled)
+    if not pickled:
+        table = sinusoidal_positions(64, 32, "halves").half()  # rounded, but the same
+        change_tensors(folder, **{"model.encoder.embed_positions.weight": table})
+    import_marian(folder, tmp_path / "ours")
+    assert not [
+        name for name in load_file(tmp_path / "ours" / "model.safetensors") if "pos" in name
+    ]
+
+
+def test_half_precision_stays_half_on_disk(make_folder: MakeFolder, tmp_path: Path) -> None:
+    import_marian(make_folder(dtype=torch.float16), tmp_path / "ours")
+    weights = load_file(tmp_path / "ours" / "model.safetensors")
+    assert {tensor.dtype for tensor in weights.values()} == {torch.float16}

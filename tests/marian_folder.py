@@ -1,3 +1,5 @@
+"""Small random Marian models, made with `transformers`, in Hugging Face form."""
+
 from __future__ import annotations
 
 import io
@@ -9,10 +11,7 @@ from typing import Any
 import pytest
 import sentencepiece
 import torch
-from transformers import MarianConfig, MarianMTModel
-from transformers.utils import logging
-
-logging.disable_progress_bar()
+from transformers import AutoModelForSeq2SeqLM, MarianConfig, MarianMTModel
 
 SOURCE_WORDS = "the a weather house dog cat sees likes is nice today tomorrow green old and with"
 TARGET_WORDS = "le la une temps maison chien chat voit aime est beau demain vert vieux et avec"
@@ -51,8 +50,14 @@ def change_json(path: Path, **changes: object) -> None:
     write_json(path, json.loads(path.read_text("utf-8")) | changes)
 
 
-def random_model(seed: int = 0, **options: Any) -> MarianMTModel:
-    values = {
+def load_theirs(folder: Path) -> Any:
+    """The model of `transformers`, whose types are too wide to be of use."""
+    model: Any = AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.float32)
+    return model.eval()
+
+
+def random_model(seed: int = 0, **options: Any) -> Any:
+    values: dict[str, Any] = {
         "d_model": 32,
         "encoder_layers": 2,
         "decoder_layers": 1,
@@ -67,7 +72,7 @@ def random_model(seed: int = 0, **options: Any) -> MarianMTModel:
         "activation_function": "swish",
     }
     torch.manual_seed(seed)
-    model = MarianMTModel(MarianConfig(**(values | options)))
+    model: Any = MarianMTModel(MarianConfig(**(values | options)))
     with torch.no_grad():
         for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
             if "embed_positions" in name:
@@ -79,9 +84,8 @@ def random_model(seed: int = 0, **options: Any) -> MarianMTModel:
     return model.eval()
 
 
-@pytest.fixture(scope="session")
-def make_folder(tmp_path_factory: pytest.TempPathFactory) -> MakeFolder:
-    """A Marian model with random weights as `transformers` saves it, and its vocabulary files."""
+def folder_maker(tmp_path_factory: pytest.TempPathFactory) -> MakeFolder:
+    """Writes Marian models with random weights as `transformers` saves them."""
     source, target = learn_pieces(SOURCE_WORDS, 60), learn_pieces(TARGET_WORDS, 55)
 
     def make(
@@ -101,10 +105,8 @@ def make_folder(tmp_path_factory: pytest.TempPathFactory) -> MakeFolder:
         prefix = ["</s>", "<unk>", *(SYMBOLS if multi else [])]
         sides = [pieces_of(source), pieces_of(target)]
         if separate:
-            n = min(map(len, sides))
             vocabularies = [[*prefix, "<pad>", *side] for side in sides]
             pad = len(prefix)
-            assert n > 0
         else:
             vocabularies = [[*prefix, *dict.fromkeys(sides[0] + sides[1]), "<pad>"]]
             pad = len(vocabularies[0]) - 1

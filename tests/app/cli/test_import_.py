@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from model.checkpoint import load_checkpoint
+from model.interop.marian_import import import_marian
+from tests.app.asynchronous import asynchronous
+from tests.app.cli.conftest import Attend
+from tests.app.conftest import Serve
+from tests.marian_folder import MakeFolder, change_json
+
+
+def test_an_imported_model_translates_like_any_other(
+    attend: Attend, make_folder: MakeFolder, tmp_path: Path
+) -> None:
+    imported = attend("import", "marian", make_folder(), tmp_path / "ours")
+    assert imported.stdout == f"wrote {tmp_path / 'ours'}: opus-mt, en to fr\n"
+    text = "the weather is nice\n\n☃\n"
+    result = attend("translate", "--checkpoint", tmp_path / "ours", "--json", stdin=text)
+    assert result.exit_code == 0, result.stderr
+    assert len(result.stdout.splitlines()) == 3
+
+
+def test_name_and_languages_may_be_given(
+    attend: Attend, make_folder: MakeFolder, tmp_path: Path
+) -> None:
+    result = attend(
+        "import", "marian", make_folder(multi=True), tmp_path / "ours",
+        "--name", "mine", "--source", "en,de", "--target", "pt-BR",
+    )  # fmt: skip
+    assert "mine, en to pt-BR, de to pt-BR" in result.stdout
+    assert load_checkpoint(tmp_path / "ours").config.name == "mine"
+
+
+def test_every_fault_is_one_line(attend: Attend, make_folder: MakeFolder, tmp_path: Path) -> None:
+    folder = make_folder()
+    change_json(folder / "config.json", normalize_before=True, static_position_embeddings=False)
+    result = attend("import", "marian", folder, tmp_path / "ours")
+    assert result.exit_code == 1
+    assert result.stderr == (
+        f"attend: {folder}: attend cannot run this model: config.json: normalize_before = true; "
+        "config.json: static_position_embeddings = false\n"
+    )
+    assert not (tmp_path / "ours").exists()
+
+
+@pytest.mark.parametrize("arguments", [["import", "bert", "a", "b"], ["import", "marian", "a"]])
+def test_bad_usage(attend: Attend, arguments: list[str]) -> None:
+    assert attend(*arguments).exit_code == 2
+
+
+@asynchronous
+async def test_an_imported_model_is_served_like_any_other(
+    serve: Serve, make_folder: MakeFolder, tmp_path: Path
+) -> None:
+    import_marian(make_folder(), tmp_path / "ours")
+    body = {
+        "text": ["the weather is nice", "", "\u200b"],
+        "attention": {"kind": "cross", "layers": [0], "heads": [1]},
+        "alternatives": 2,
+    }
+    async with serve(checkpoint=tmp_path / "ours") as client:
+        info = (await client.get("/info")).json()
+        response = await client.post("/translate", json=body)
+    assert info["model"] == "opus-mt"
+    assert info["directions"] == [["en", "fr"]]
+    worded, empty, invisible = response.json()["translations"]
+    assert len(worded["alternatives"]) == 2
+    [segment] = worded["segments"]
+    assert segment["source_tokens"][-1]["piece"] == "</s>"
+    rows, columns = segment["attention"]["shape"][2:]
+    assert (rows, columns) == (len(segment["target_tokens"]), len(segment["source_tokens"]))
+    assert (empty["text"], invisible["text"]) == ("", "\u200b")
+    assert empty["segments"] == invisible["segments"] == []

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import torch
+
+from model.config import TransformerConfig
+from model.decoding.distribution import next_log_probs
+from model.decoding.hypothesis import HuggingFaceRule, SearchOptions
+
+CONFIG = TransformerConfig(source_vocab_size=4, target_vocab_size=4, pad_id=3, eos_id=0, start_id=3)
+LOGITS = torch.tensor([[0.1, 0.2, 0.3, 0.4]]).log()
+NOWHERE = torch.tensor([False])
+
+
+def probabilities(options: SearchOptions, at_limit: torch.Tensor = NOWHERE) -> list[float]:
+    found = next_log_probs(LOGITS.clone(), CONFIG, options, at_limit).exp()[0]
+    return [round(p, 6) for p in found.tolist()]
+
+
+def test_padding_is_never_next() -> None:
+    assert probabilities(SearchOptions()) == [0.1, 0.2, 0.3, 0.0]
+    assert probabilities(SearchOptions(rule=HuggingFaceRule())) == [0.1, 0.2, 0.3, 0.0]
+
+
+def test_renormalising_shares_out_what_padding_had() -> None:
+    options = SearchOptions(rule=HuggingFaceRule(renormalise=True))
+    assert probabilities(options) == [0.166667, 0.333333, 0.5, 0.0]
+
+
+def test_the_end_is_forced_at_the_limit_alone() -> None:
+    options = SearchOptions(rule=HuggingFaceRule(force_end=True))
+    assert probabilities(options) == [0.1, 0.2, 0.3, 0.0]
+    assert probabilities(options, torch.tensor([True])) == [1.0, 0.0, 0.0, 0.0]
+    assert probabilities(SearchOptions(), torch.tensor([True])) == [0.1, 0.2, 0.3, 0.0]

@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import copy
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import ctranslate2
+import pytest
+import torch
+from transformers import AutoTokenizer
+
+from model.checkpoint import Checkpoint, CheckpointConfig, load_checkpoint, save_checkpoint
+from model.decoding.beam import beam_search
+from model.decoding.hypothesis import HuggingFaceRule, SearchOptions
+from model.errors import CheckpointError
+from model.interop.huggingface_export import MARIAN, PEGASUS, Form, export_huggingface
+from model.interop.marian_import import import_marian
+from model.tensors import padded_ids
+from model.tokenizer import Tokenizer
+from model.transformer import Transformer
+from tests.marian_folder import MakeFolder, load_theirs
+
+pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
+
+RULE = HuggingFaceRule(max_target_tokens=30)
+FORMS: dict[str, tuple[Form, dict[str, Any]]] = {
+    "marian": (MARIAN, {"norm_order": "post"}),
+    "pegasus": (PEGASUS, {"norm_order": "pre"}),
+    "marian, untied, biased": (
+        MARIAN,
+        {"norm_order": "post", "tie_output": False, "output_bias": True, "decoder_d_ff": 24},
+    ),
+    "marian, separate embeddings": (MARIAN, {"norm_order": "post", "share_embeddings": False}),
+    "marian, sines first": (MARIAN, {"norm_order": "post", "position_layout": "halves"}),
+}
+
+
+def write_checkpoint(folder: Path, tokenizer: Tokenizer, **shape: Any) -> Path:
+    values: dict[str, Any] = {
+        "d_model": 32, "d_ff": 48, "n_heads": 4, "n_encoder_layers": 2, "n_decoder_layers": 1,
+        "source_vocab_size": tokenizer.vocab_size, "target_vocab_size": tokenizer.vocab_size,
+        "max_length": 64, "pad_id": tokenizer.pad_id, "eos_id": tokenizer.eos_id,
+        "start_id": tokenizer.pad_id, "dropout": 0.0,
+    }  # fmt: skip
+    config = CheckpointConfig.model_validate(
+        {"name": "x", "directions": [("en", "fr"), ("fr", "en")], "transformer": values | shape}
+    )
+    model = Transformer(config.transformer)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            offset = 1.0 if name.endswith("norm.weight") else 0.0
+            parameter.copy_(offset + 0.3 * torch.randn(parameter.shape))
+        for embedding in (model.source_embedding, model.target_embedding):
+            embedding.weight[tokenizer.pad_id] = 0
+    weights = dict(model.named_parameters())
+    save_checkpoint(folder, config, weights, tokenizer, "# A card\n\nnaïve", {"step": 7})
+    return folder
+
+
+@pytest.fixture(scope="module", params=FORMS)
+def exported(
+    request: pytest.FixtureRequest, tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Checkpoint, Path]:
+    base = tmp_path_factory.mktemp("export")
+    form, shape = FORMS[request.param]
+    folder = write_checkpoint(base / "ours", tokenizer, **shape)
+    export_huggingface(folder, base / "theirs", form)
+    return load_checkpoint(folder), base / "theirs"
+
+
+def sources(checkpoint: Checkpoint, n: int) -> torch.Tensor:
+    choose = random.Random(1)
+    shape = checkpoint.config.transformer
+    rows = [[*choose.choices(range(2, 300), k=choose.randint(1, 9)), 0] for _ in range(n)]
+    return padded_ids(rows, shape.pad_id, torch.device("cpu"))
+
+
+def strip(rows: list[list[int]], eos_id: int) -> list[list[int]]:
+    return [[*row[1:], eos_id][: [*row[1:], eos_id].index(eos_id)] for row in rows]
+
+
+@torch.inference_mode()
+def test_transformers_gives_the_same_logits(exported: tuple[Checkpoint, Path]) -> None:
+    ours, folder = exported
+    # In float64: the order of dimensions, and so of every sum over them, is another one.
+    model, theirs = copy.deepcopy(ours.model).double(), load_theirs(folder).double()
+    source = sources(ours, 20)
+    mask = source != ours.config.transformer.pad_id
+    target = torch.randint(2, 300, (20, 8))
+    wanted = theirs(input_ids=source, attention_mask=mask, decoder_input_ids=target).logits
+    assert (model(source, target) - wanted).abs().max() <= 1e-11
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_transformers_gives_the_same_tokens(
+    exported: tuple[Checkpoint, Path], beam_size: int
+) -> None:
+    ours, folder = exported
+    source = sources(ours, 50)
+    pad_id = ours.config.transformer.pad_id
+    theirs = load_theirs(folder)
+    wanted = theirs.generate(
+        source, attention_mask=source != pad_id, num_beams=beam_size, max_length=31
+    )
+    options = SearchOptions(beam_size=beam_size, length_penalty=0.6, rule=RULE)
+    found = [list(best.ids) for best, *_ in beam_search(ours.model, source, options)]
+    trimmed = [[token for token in row if token != pad_id] for row in wanted[:, 1:].tolist()]
+    assert found == strip([[pad_id, *row] for row in trimmed], 0)
+
+
+def test_their_tokeniser_reads_the_same(exported: tuple[Checkpoint, Path]) -> None:
+    ours, folder = exported
+    theirs: Any = AutoTokenizer.from_pretrained(folder)
+    for text in ("The quick brown fox.", "Où est la gare ?", "😀 ﬃ", "<2fr> >>x<<"):
+        ids = [token.id for token in ours.tokenizer.encode_source(text, "fr")]
+        assert theirs(">>fr<< " + text).input_ids == ids
+        pieces = [token.id for token in ours.tokenizer.tokenize(text)]
+        assert theirs.decode(pieces, skip_special_tokens=True) == ours.tokenizer.decode(pieces)
+
+
+def test_importing_an_export_is_the_identity(
+    exported: tuple[Checkpoint, Path], tmp_path: Path
+) -> None:
+    ours, folder = exported
+    import_marian(folder, tmp_path / "back")
+    names = sorted(path.name for path in ours.folder.iterdir())
+    assert names == sorted(path.name for path in (tmp_path / "back").iterdir())
+    for name in names:
+        assert (tmp_path / "back" / name).read_bytes() == (ours.folder / name).read_bytes(), name
+
+
+@pytest.mark.parametrize("half", [True, False])
+def test_exporting_an_import_is_the_identity(
+    make_folder: MakeFolder, tmp_path: Path, half: bool
+) -> None:
+    dtype = torch.float16 if half else torch.float32
+    folder = make_folder(separate=True, dtype=dtype, tie_word_embeddings=False)
+    import_marian(folder, tmp_path / "ours")
+    notes = export_huggingface(tmp_path / "ours", tmp_path / "theirs", MARIAN)
+    assert "the sides have 4 and 2 heads" in notes
+    assert "<pad> is not the last id" in notes
+    first, second = load_theirs(folder).state_dict(), load_theirs(tmp_path / "theirs").state_dict()
+    assert first.keys() == second.keys()
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    for name in ("source.spm", "target.spm", "vocab.json", "target_vocab.json"):
+        assert (folder / name).read_bytes() == (tmp_path / "theirs" / name).read_bytes()
+    import_marian(tmp_path / "theirs", tmp_path / "again")
+    assert load_checkpoint(tmp_path / "again").digest == load_checkpoint(tmp_path / "ours").digest
+
+
+@pytest.mark.parametrize("name", ["marian", "pegasus"])
+def test_ctranslate2_gives_the_same_tokens(name: str, tokenizer: Tokenizer, tmp_path: Path) -> None:
+    form, shape = FORMS[name]
+    folder = write_checkpoint(tmp_path / "ours", tokenizer, **shape)
+    assert export_huggingface(folder, tmp_path / "theirs", form) == []
+    converter = ctranslate2.converters.TransformersConverter(str(tmp_path / "theirs"))
+    converter.convert(str(tmp_path / "converted"))
+    translator = ctranslate2.Translator(
+        str(tmp_path / "converted"), compute_type="float32", intra_threads=1
+    )
+    vocabulary = json.loads((tmp_path / "theirs" / "vocab.json").read_text("utf-8"))
+    piece_of = {index: piece for piece, index in vocabulary.items()}
+    ours = load_checkpoint(folder)
+    source = sources(ours, 50)
+    pad_id = ours.config.transformer.pad_id
+    rows = [[piece_of[i] for i in row if i != pad_id] for row in source.tolist()]
+    wanted = translator.translate_batch(rows, beam_size=1, max_decoding_length=20)
+    options = SearchOptions(beam_size=1, max_target_tokens=20)
+    found = [best.ids for best, *_ in beam_search(ours.model, source, options)]
+    assert [[piece_of[i] for i in ids] for ids in found] == [one.hypotheses[0] for one in wanted]
+
+
+@pytest.mark.parametrize(
+    ("form", "shape", "told"),
+    [
+        (MARIAN, {"norm_order": "pre"}, "norm_order 'pre' (export pegasus can)"),
+        (PEGASUS, {"norm_order": "post"}, "norm_order 'post' (export marian can)"),
+        (
+            PEGASUS,
+            {"norm_order": "post", "share_embeddings": False, "tie_output": False},
+            "norm_order 'post' (export marian can); share_embeddings false; tie_output false",
+        ),
+    ],
+)
+def test_what_a_form_cannot_express_is_told_at_once(
+    tokenizer: Tokenizer, tmp_path: Path, form: Form, shape: dict[str, Any], told: str
+) -> None:
+    folder = write_checkpoint(tmp_path / "ours", tokenizer, **shape)
+    with pytest.raises(CheckpointError) as caught:
+        export_huggingface(folder, tmp_path / "theirs", form)
+    assert told in str(caught.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["ours"]
+
+
+def test_nothing_is_left_of_a_failed_export(
+    tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_checkpoint(tmp_path / "ours", tokenizer)
+    (folder / "CARD.md").unlink()
+    with pytest.raises(OSError, match="CARD"):
+        export_huggingface(folder, tmp_path / "theirs", MARIAN)
+    assert [path.name for path in tmp_path.iterdir()] == ["ours"]
+
+
+def test_a_full_folder_is_not_written_to(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    folder = write_checkpoint(tmp_path / "ours", tokenizer)
+    with pytest.raises(CheckpointError, match="not overwritten"):
+        export_huggingface(folder, folder, MARIAN)

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import pytest
+
+from model.interop.language_codes import codes_of_symbols, language_code
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("fra", "fr"), ("fr", "fr"), ("por_BR", "pt-BR"), ("cmn_Hans", "zh-Hans"), ("gsw", "gsw")],
+)
+def test_codes_are_what_the_api_takes(name: str, code: str) -> None:
+    assert language_code(name) == code
+
+
+def test_two_symbols_never_get_one_code() -> None:
+    symbols = [">>fra<<", ">>fr<<", ">>pt_br<<"]
+    assert codes_of_symbols([">>fra<<", ">>deu<<"]) == {"fr": ">>fra<<", "de": ">>deu<<"}
+    for order in (symbols, symbols[::-1]):
+        codes = codes_of_symbols(order)
+        assert sorted(codes.values()) == sorted(symbols)

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model.errors import CheckpointError
+from model.interop.marian_config import read_settings
+from tests.marian_folder import write_json
+
+CONFIG = {
+    "model_type": "marian",
+    "d_model": 32,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "vocab_size": 50,
+    "decoder_start_token_id": 49,
+    "pad_token_id": 49,
+    "activation_function": "swish",
+}
+
+
+def folder_of(path: Path, config: object, generation: object = None) -> Path:
+    write_json(path / "config.json", config)
+    if generation is not None:
+        write_json(path / "generation_config.json", generation)
+    return path
+
+
+def refusal(folder: Path) -> str:
+    with pytest.raises(CheckpointError) as caught:
+        read_settings(folder)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_every_unsupported_option_is_told_at_once_by_name_and_value(tmp_path: Path) -> None:
+    config = CONFIG | {
+        "activation_function": "gelu_new",
+        "normalize_before": True,
+        "encoder_attention_heads": 5,
+        "decoder_vocab_size": 60,
+        "quantization_config": {"bits": 8},
+        "eos_token_id": [0, 1],
+    }
+    generation = {"num_beams": 12, "do_sample": True, "no_repeat_ngram_size": 3, "min_length": 2}
+    told = refusal(folder_of(tmp_path, config, generation))
+    for fault in (
+        'config.json: activation_function = "gelu_new"',
+        "config.json: normalize_before = true",
+        "config.json: encoder_attention_heads = 5 with d_model = 32",
+        "config.json: decoder_vocab_size = 60 with shared embeddings of 50",
+        'config.json: quantization_config = {"bits": 8}',
+        "config.json: eos_token_id = [0, 1]",
+        "generation_config.json: num_beams = 12",
+        "generation_config.json: do_sample = true",
+        "generation_config.json: no_repeat_ngram_size = 3",
+        "generation_config.json: min_length = 2",
+    ):
+        assert fault in told
+
+
+@pytest.mark.parametrize(
+    ("generation", "fault"),
+    [
+        ({"bad_words_ids": [[49], [7]]}, "bad_words_ids = [[49], [7]], not [[pad_token_id]]"),
+        ({"forced_eos_token_id": 3}, "forced_eos_token_id = 3, not 0 as config.json implies"),
+        ({"eos_token_id": [0, 2]}, "eos_token_id = [0, 2], not 0"),
+        ({"decoder_start_token_id": 0}, "decoder_start_token_id = 0, not 49"),
+        ({"length_penalty": -1.0}, "length_penalty = -1.0"),
+        ({"max_length": 1}, "max_length = 1"),
+        ({"constraints": "x"}, 'constraints = "x"'),
+        ({"repetition_penalty": 1.2}, "repetition_penalty = 1.2"),
+    ],
+)
+def test_searches_that_attend_has_not(
+    tmp_path: Path, generation: dict[str, Any], fault: str
+) -> None:
+    assert fault in refusal(folder_of(tmp_path, CONFIG, generation))
+
+
+@pytest.mark.parametrize("kind", ["bert", "t5", "m2m_100", None])
+def test_other_architectures(tmp_path: Path, kind: str | None) -> None:
+    told = refusal(folder_of(tmp_path, CONFIG | {"model_type": kind}))
+    assert f"model_type {kind!r}, attend imports 'marian' alone" in told
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"d_model": "wide"}, "'d_model'"),
+        ({"pad_token_id": 50}, "pad_token_id = 50, vocabulary of 50"),
+        ({"decoder_layers": 0}, "decoder_layers = 0"),
+        ({"d_model": 33, "encoder_attention_heads": 3}, "d_model = 33"),
+    ],
+)
+def test_values_that_make_no_model(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
+    assert told in refusal(folder_of(tmp_path, CONFIG | changes))
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[1]", b"\xff", b"[" * 100_000])
+def test_what_is_no_json_object(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / "config.json").write_bytes(text)
+    assert "JSON" in refusal(tmp_path)
+
+
+def test_without_generation_config_the_search_is_in_config_json(tmp_path: Path) -> None:
+    legacy = CONFIG | {"num_beams": 6, "max_length": 512, "bad_words_ids": [[49]]}
+    settings = read_settings(folder_of(tmp_path, legacy))
+    assert (settings.beam_size, settings.length_penalty) == (6, 1.0)
+    assert settings.rule.max_target_tokens == 511  # the start token is one of the 512
+    assert settings.rule.force_end  # MarianConfig's default
+
+
+def test_generation_config_is_alone_where_it_is(tmp_path: Path) -> None:
+    generation = {"max_new_tokens": 30, "early_stopping": "never", "renormalize_logits": True}
+    settings = read_settings(folder_of(tmp_path, CONFIG | {"num_beams": 6}, generation))
+    assert settings.beam_size == 1
+    assert settings.rule.max_target_tokens == 30
+    assert settings.rule.early_stopping == "never"
+    assert settings.rule.renormalise
+    assert not settings.rule.force_end
