@@ -218,7 +218,7 @@ def read_tokenizer(folder: Path, config: CheckpointConfig) -> TextCodec:
     for _, target in config.directions:
         if not tokenizer.can_translate_to(target):
             raise CheckpointError(
-                f"{path}: no symbol <2{target}>, but {CONFIG_FILE} translates to it"
+                f"{path}: no symbol for '{target}', but {CONFIG_FILE} translates to it"
             )
     return tokenizer
 

@@ -103,7 +103,7 @@ def describe_validation(error: ValidationError) -> str:
     reasons = []
     for item in error.errors(include_url=False, include_context=False, include_input=False):
         key = ".".join(str(part) for part in item["loc"])
-        if item["type"] == "extra_forbidden":
+        if item["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
             reasons.append(f"unknown key {key!r}")
             continue
         reason = item["msg"].removeprefix("Value error, ")

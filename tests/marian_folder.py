@@ -95,6 +95,7 @@ def folder_maker(tmp_path_factory: pytest.TempPathFactory) -> MakeFolder:
         dtype: torch.dtype = torch.float32,
         pickled: bool = False,
         bias: bool = True,
+        legacy: bool = False,
         generation: dict[str, Any] | None = None,
         **options: Any,
     ) -> Path:
@@ -137,6 +138,9 @@ def folder_maker(tmp_path_factory: pytest.TempPathFactory) -> MakeFolder:
             torch.save(state, folder / "pytorch_model.bin")
         else:
             model.save_pretrained(folder)
+        if legacy:  # before there was a generation_config.json
+            change_json(folder / "config.json", **(settings | (generation or {})))
+            (folder / "generation_config.json").unlink()
         write_json(
             folder / "tokenizer_config.json",
             {

@@ -78,9 +78,6 @@ class GenerationConfig(_Foreign):
     pad_token_id: int | None = None
 
 
-_LEGACY_GENERATION = {"forced_eos_token_id": 0}
-"""What `MarianConfig` of `transformers` adds where there is no generation_config.json."""
-
 _DEFAULT_MAX_LENGTH = 20
 """Of `transformers`, the start token counted, where no file gives one."""
 
@@ -111,7 +108,7 @@ def read_settings(folder: Path) -> Settings:
         path = folder / GENERATION_FILE
         generation = _validate(GenerationConfig, read_object(path), path)
     else:
-        generation = _validate(GenerationConfig, _LEGACY_GENERATION | values, path)
+        generation = _validate(GenerationConfig, values, path)
     faults = [
         *_unsupported(CONFIG_FILE, config, _ARCHITECTURE),
         *_unsupported(path.name, generation, _GENERATION),

@@ -74,7 +74,7 @@ def import_marian(
         tie=settings.config.tie_word_embeddings,
         share=settings.config.share_encoder_decoder_embeddings,
     )
-    shape = _shape(settings, found)
+    shape = _shape(folder, settings, found)
     weights = renamed(path, tensors, shape, found)
     check_weights(path, transformer_without_weights(shape), weights)
     name = name or folder.resolve().name
@@ -121,31 +121,32 @@ def _restore(folder: Path, destination: Path) -> CheckpointConfig:
     return config
 
 
-def _shape(settings: Settings, found: Embeddings) -> TransformerConfig:
+def _shape(folder: Path, settings: Settings, found: Embeddings) -> TransformerConfig:
     config = settings.config
-    return TransformerConfig(
-        d_model=config.d_model,
-        d_ff=config.encoder_ffn_dim,
-        n_heads=config.encoder_attention_heads,
-        decoder_d_ff=config.decoder_ffn_dim,
-        decoder_n_heads=config.decoder_attention_heads,
-        n_encoder_layers=config.encoder_layers,
-        n_decoder_layers=config.decoder_layers,
-        source_vocab_size=config.vocab_size,
-        target_vocab_size=settings.target_vocab_size,
-        max_length=config.max_position_embeddings,
-        dropout=config.dropout,
-        activation=settings.activation,
-        norm_order="post",
-        position_layout="halves",
-        scale_embedding=config.scale_embedding,
-        share_embeddings=found.shared,
-        tie_output=found.tied,
-        output_bias=found.bias is not None,
-        pad_id=config.pad_token_id,
-        eos_id=settings.eos_id,
-        start_id=config.decoder_start_token_id,
-    )
+    values = {
+        "d_model": config.d_model,
+        "d_ff": config.encoder_ffn_dim,
+        "n_heads": config.encoder_attention_heads,
+        "decoder_d_ff": config.decoder_ffn_dim,
+        "decoder_n_heads": config.decoder_attention_heads,
+        "n_encoder_layers": config.encoder_layers,
+        "n_decoder_layers": config.decoder_layers,
+        "source_vocab_size": config.vocab_size,
+        "target_vocab_size": settings.target_vocab_size,
+        "max_length": config.max_position_embeddings,
+        "dropout": config.dropout,
+        "activation": settings.activation,
+        "norm_order": "post",
+        "position_layout": "halves",
+        "scale_embedding": config.scale_embedding,
+        "share_embeddings": found.shared,
+        "tie_output": found.tied,
+        "output_bias": found.bias is not None,
+        "pad_id": config.pad_token_id,
+        "eos_id": settings.eos_id,
+        "start_id": config.decoder_start_token_id,
+    }
+    return TransformerConfig.parse(values, str(folder / CONFIG_FILE))
 
 
 def _read_vocabulary(
@@ -192,4 +193,6 @@ def _said(said: dict[str, object], key: str, path: Path, option: str) -> list[st
 
 def _pairs(sources: Sequence[str], targets: Sequence[str]) -> list[tuple[str, str]]:
     pairs = [(source, target) for source in sources for target in targets if source != target]
+    if not pairs:
+        raise CheckpointError(f"from {', '.join(sources)} to itself is no translation")
     return list(dict.fromkeys(pairs))

@@ -18,6 +18,7 @@ from model.config import PRESETS, TransformerConfig
         {"share_embeddings": False, "target_vocab_size": 100},
         {"share_embeddings": False, "tie_output": False, "output_bias": True},
         {"n_encoder_layers": 1, "n_decoder_layers": 3},
+        {"decoder_n_heads": 2, "decoder_d_ff": 96, "scale_embedding": False},
     ],
 )
 def test_no_parameter_is_forgotten_or_counted_twice(changes: dict[str, Any]) -> None:
@@ -42,3 +43,15 @@ def test_one_layer_is_not_called_a_range() -> None:
     config = PRESETS["tiny"].model_copy(update={"n_encoder_layers": 1})
     blocks = {part.block for part in describe(transformer_without_weights(config))}
     assert "Encoder layer 1" in blocks
+
+
+def test_a_decoder_of_other_widths_is_told_as_it_is() -> None:
+    changes = {"decoder_n_heads": 2, "decoder_d_ff": 96, "scale_embedding": False}
+    config = PRESETS["tiny"].model_copy(update=changes)
+    parts = describe(transformer_without_weights(config))
+    noted = {(part.block.split()[0], part.note) for part in parts if "W^Q" in part.tensors}
+    assert ("Encoder", "self; h = 4, d_k = 8") in noted
+    assert ("Decoder", "encoder-decoder; h = 2, d_k = 16") in noted
+    shapes = {part.tensors["W_1"] for part in parts if "W_1" in part.tensors}
+    assert shapes == {(32, 64), (32, 96)}
+    assert not [part for part in parts if part.note == "times √d_model"]

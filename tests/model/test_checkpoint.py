@@ -15,6 +15,7 @@ from torch import Tensor
 from model import checkpoint
 from model.checkpoint import CheckpointConfig, load_checkpoint, read_config, save_checkpoint
 from model.config import PRESETS
+from model.decoding.hypothesis import HuggingFaceRule
 from model.errors import CheckpointError
 from model.tokenizer import Tokenizer
 from model.transformer import Transformer
@@ -316,7 +317,7 @@ def test_a_tokenizer_of_another_model(saved: Path, changes: dict[str, Any], told
 
 def test_a_direction_without_its_language_symbol(saved: Path) -> None:
     edit(saved / "config.json", lambda config: config["directions"].append(["en", "de"]))
-    told = "no symbol <2de>, but config.json translates to it"
+    told = "no symbol for 'de', but config.json translates to it"
     assert reason(saved) == f"{saved / 'sentencepiece.model'}: {told}"
 
 
@@ -387,3 +388,50 @@ def test_an_empty_folder_is_filled(tmp_path: Path, tokenizer: Tokenizer) -> None
     weights = parameters(Transformer(config.transformer))
     save_checkpoint(tmp_path, config, weights, tokenizer, "card", {})
     load_checkpoint(tmp_path)
+
+
+def change_config(folder: Path, **changes: object) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | changes), encoding="utf-8")
+
+
+def test_a_search_rule_travels_with_the_checkpoint(saved: Path) -> None:
+    assert read_config(saved).search_rule is None
+    change_config(saved, search_rule={"early_stopping": "never", "max_target_tokens": 9})
+    rule = HuggingFaceRule(early_stopping="never", max_target_tokens=9)
+    assert read_config(saved).search_rule == rule
+
+
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ({"early": True}, "unknown key 'search_rule.early'"),
+        ({"early_stopping": "maybe"}, "search_rule.early_stopping"),
+        ({"max_target_tokens": 0}, "max_target_tokens must be at least 1, not 0"),
+    ],
+)
+def test_a_wrong_search_rule_is_told_by_name(
+    saved: Path, rule: dict[str, object], told: str
+) -> None:
+    change_config(saved, search_rule=rule)
+    with pytest.raises(CheckpointError) as caught:
+        read_config(saved)
+    assert told in str(caught.value)
+
+
+def test_marians_vocabulary_must_be_there(saved: Path) -> None:
+    change_config(saved, marian_vocabulary={"separate": False, "target_symbols": {}})
+    with pytest.raises(CheckpointError, match=r"source\.spm: No such file"):
+        load_checkpoint(saved)
+
+
+def test_fields_of_later_versions_may_be_missing(saved: Path) -> None:
+    path = saved / "config.json"
+    config = json.loads(path.read_text("utf-8"))
+    for later in ("search_rule", "marian_vocabulary"):
+        del config[later]
+    for later in ("decoder_d_ff", "decoder_n_heads", "scale_embedding"):
+        del config["transformer"][later]
+    before = load_checkpoint(saved).config
+    path.write_text(json.dumps(config), encoding="utf-8")
+    assert load_checkpoint(saved).config == before

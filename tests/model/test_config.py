@@ -13,6 +13,8 @@ from model.errors import ConfigError
     ("values", "message"),
     [
         ({"d_model": 10, "n_heads": 4}, "d_model 10 is not divisible by n_heads 4"),
+        ({"decoder_n_heads": 7}, "d_model 512 is not divisible by decoder_n_heads 7"),
+        ({"decoder_d_ff": 0}, "'decoder_d_ff': input should be greater than 0"),
         ({"d_model": 9, "n_heads": 3}, "d_model 9 is odd; sinusoidal positions need pairs"),
         ({"source_vocab_size": 10},
          "share_embeddings needs source_vocab_size equal to target_vocab_size"),
@@ -75,3 +77,10 @@ def test_defaults_are_the_papers_base() -> None:
 
 def test_the_start_token_may_be_padding() -> None:
     assert TransformerConfig(start_id=0, pad_id=0).start_id == 0
+
+
+def test_the_decoder_is_as_the_encoder_unless_it_says_otherwise() -> None:
+    same = TransformerConfig(n_heads=4, d_ff=64)
+    assert (same.n_heads_of_decoder, same.d_ff_of_decoder) == (4, 64)
+    other = TransformerConfig(n_heads=4, d_ff=64, decoder_n_heads=2, decoder_d_ff=32)
+    assert (other.n_heads_of_decoder, other.d_ff_of_decoder) == (2, 32)

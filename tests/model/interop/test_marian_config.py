@@ -110,7 +110,9 @@ def test_without_generation_config_the_search_is_in_config_json(tmp_path: Path) 
     settings = read_settings(folder_of(tmp_path, legacy))
     assert (settings.beam_size, settings.length_penalty) == (6, 1.0)
     assert settings.rule.max_target_tokens == 511  # the start token is one of the 512
-    assert settings.rule.force_end  # MarianConfig's default
+    assert not settings.rule.force_end
+    forced = read_settings(folder_of(tmp_path, legacy | {"forced_eos_token_id": 0}))
+    assert forced.rule.force_end
 
 
 def test_generation_config_is_alone_where_it_is(tmp_path: Path) -> None:
@@ -121,3 +123,33 @@ def test_generation_config_is_alone_where_it_is(tmp_path: Path) -> None:
     assert settings.rule.early_stopping == "never"
     assert settings.rule.renormalise
     assert not settings.rule.force_end
+
+
+def test_a_configuration_as_helsinki_nlp_publishes_them(tmp_path: Path) -> None:
+    published = {
+        "_num_labels": 3, "activation_dropout": 0.0, "activation_function": "swish",
+        "add_bias_logits": False, "add_final_layer_norm": False,
+        "architectures": ["MarianMTModel"], "attention_dropout": 0.0, "bad_words_ids": [[58100]],
+        "bos_token_id": 0, "classif_dropout": 0.0, "classifier_dropout": 0.0, "d_model": 512,
+        "decoder_attention_heads": 8, "decoder_ffn_dim": 2048, "decoder_layerdrop": 0.0,
+        "decoder_layers": 6, "decoder_start_token_id": 58100, "decoder_vocab_size": 58101,
+        "dropout": 0.1, "encoder_attention_heads": 8, "encoder_ffn_dim": 2048,
+        "encoder_layerdrop": 0.0, "encoder_layers": 6, "eos_token_id": 0,
+        "extra_pos_embeddings": 58101, "forced_eos_token_id": 0,
+        "id2label": {"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}, "init_std": 0.02,
+        "is_encoder_decoder": True, "max_length": 512, "max_position_embeddings": 512,
+        "model_type": "marian", "normalize_before": False, "normalize_embedding": False,
+        "num_beams": 4, "num_hidden_layers": 6, "pad_token_id": 58100, "scale_embedding": True,
+        "share_encoder_decoder_embeddings": True, "static_position_embeddings": True,
+        "transformers_version": "4.22.0.dev0", "use_cache": True, "vocab_size": 58101,
+    }  # fmt: skip
+    generation = {
+        "bad_words_ids": [[58100]], "bos_token_id": 0, "decoder_start_token_id": 58100,
+        "eos_token_id": 0, "forced_eos_token_id": 0, "max_length": 512, "num_beams": 4,
+        "pad_token_id": 58100, "renormalize_logits": True, "transformers_version": "4.32.0.dev0",
+    }  # fmt: skip
+    settings = read_settings(folder_of(tmp_path, published, generation))
+    assert settings.rule.renormalise
+    assert settings.rule.force_end
+    assert settings.rule.max_target_tokens == 511
+    assert (settings.beam_size, settings.activation) == (4, "swish")

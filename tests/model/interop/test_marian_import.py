@@ -14,7 +14,7 @@ from model.checkpoint import Checkpoint, load_checkpoint
 from model.decoding.beam import beam_search
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.embedding import sinusoidal_positions
-from model.errors import CheckpointError
+from model.errors import CheckpointError, ModelError
 from model.interop.marian_import import Languages, import_marian
 from model.tensors import padded_ids
 from tests.marian_folder import MakeFolder, change_json, load_theirs, write_json
@@ -32,6 +32,7 @@ FAMILY: dict[str, dict[str, Any]] = {
     "half precision": {"dtype": torch.float16, "generation": {"forced_eos_token_id": None}},
     "pickled": {"pickled": True, "generation": {"early_stopping": "never", "length_penalty": 0.6}},
     "pickled in half precision": {"pickled": True, "dtype": torch.float16},
+    "search in config.json": {"legacy": True, "generation": {"max_length": 12}},
     "deep decoder": {"encoder_layers": 1, "decoder_layers": 3, "generation": {"max_length": 9}},
     "cut without an end": {"generation": {"max_length": 6, "forced_eos_token_id": None}},
 }
@@ -219,6 +220,8 @@ def test_the_languages_may_be_given(make_folder: MakeFolder, tmp_path: Path) -> 
     given = Languages(("es", "it"), ("en",))
     config = import_marian(folder, tmp_path / "ours", languages=given)
     assert config.directions == [("es", "en"), ("it", "en")]
+    with pytest.raises(CheckpointError, match="from en to itself is no translation"):
+        import_marian(folder, tmp_path / "none", languages=Languages(("en",), ("en",)))
 
 
 Spoil = Callable[[Path], object]
@@ -264,6 +267,10 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
         lambda f: change_json(f / "config.json", encoder_ffn_dim=7),
         "has shape [48, 32], config.json asks for [7, 32]",
     ),
+    "impossible dropout": (
+        lambda f: change_json(f / "config.json", dropout=1.5),
+        "config.json: 'dropout': input should be less than 1",
+    ),
     "NaN": (
         lambda f: change_tensors(f, **{FC1: torch.full((48, 32), torch.nan)}),
         "holds NaN or infinity",
@@ -282,7 +289,7 @@ def test_a_wrong_folder_is_one_line_and_writes_nothing(
     spoil, told = SPOILT[how]
     folder = make_folder()
     spoil(folder)
-    with pytest.raises(CheckpointError) as caught:
+    with pytest.raises(ModelError) as caught:
         import_marian(folder, tmp_path / "ours")
     assert told in str(caught.value)
     assert "\n" not in str(caught.value)
