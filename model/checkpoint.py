@@ -119,6 +119,8 @@ def read_config(folder: Path) -> CheckpointConfig:
         hint = ""
         if isinstance(values, dict) and "model_type" in values:
             hint = f" (a Hugging Face {values['model_type']!r} model?)"
+            if values["model_type"] == "marian":
+                hint = " (a Marian model: `attend import marian` makes a checkpoint of it)"
         raise CheckpointError(f"{path}: not the configuration of an attend checkpoint{hint}")
     version = values.get("version")
     if version is True or version != VERSION:

@@ -109,7 +109,7 @@ def _restore(folder: Path, destination: Path) -> CheckpointConfig:
     tensors = read_tensors(path)
     found = embeddings(path, tensors, tie=shape.tie_output, share=shape.share_embeddings)
     weights = renamed(path, tensors, shape, found)
-    if shape.output_bias and found.bias is None:
+    if shape.output_bias and key_map.OUTPUT_BIAS in tensors:  # even if it is zero
         weights["output.bias"] = tensors[key_map.OUTPUT_BIAS].flatten()
     if shape.position_layout == "interleaved":
         weights = to_interleaved(weights, shape.d_model)

@@ -20,6 +20,8 @@ SAFE_FILE = "model.safetensors"
 PICKLE_FILE = "pytorch_model.bin"
 
 _SHOWN = 3
+_HALF_PRECISION = 1e-3
+"""How far float16 may round a number of −1 … 1, and more."""
 
 
 @dataclass(frozen=True)
@@ -128,9 +130,11 @@ def _check_positions(path: Path, tensors: Mapping[str, Tensor], config: Transfor
         if name not in tensors:
             continue
         table = tensors[name].float()
-        wanted = sinusoidal_positions(len(table), config.d_model, "halves")
-        half_precision = 1e-3
-        if table.shape != wanted.shape or (table - wanted).abs().max() > half_precision:
+        n_positions = table.shape[0] if table.dim() else 0
+        wanted = sinusoidal_positions(n_positions, config.d_model, "halves")
+        if table.shape != wanted.shape or not torch.allclose(
+            table, wanted, rtol=0, atol=_HALF_PRECISION
+        ):
             raise CheckpointError(f"{path}: '{name}' does not hold sinusoids, sines first")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import ctranslate2
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer
 
 from model.checkpoint import Checkpoint, CheckpointConfig, load_checkpoint, save_checkpoint
@@ -209,3 +210,37 @@ def test_a_full_folder_is_not_written_to(tokenizer: Tokenizer, tmp_path: Path) -
     folder = write_checkpoint(tmp_path / "ours", tokenizer)
     with pytest.raises(CheckpointError, match="not overwritten"):
         export_huggingface(folder, folder, MARIAN)
+
+
+def test_an_export_without_its_bias_is_one_line(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    folder = write_checkpoint(tmp_path / "ours", tokenizer, output_bias=True)
+    export_huggingface(folder, tmp_path / "theirs", MARIAN)
+    path = tmp_path / "theirs" / "model.safetensors"
+    tensors = {name: t.clone() for name, t in load_file(path).items()}
+    del tensors["final_logits_bias"]
+    save_file(tensors, path)
+    with pytest.raises(CheckpointError, match=r"tensor 'output\.bias' is missing"):
+        import_marian(tmp_path / "theirs", tmp_path / "back")
+
+
+def test_a_bias_of_zero_comes_back(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    folder = write_checkpoint(tmp_path / "ours", tokenizer, output_bias=True)
+    weights = {name: t.clone() for name, t in load_file(folder / "model.safetensors").items()}
+    weights["output.bias"].zero_()
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    export_huggingface(folder, tmp_path / "theirs", MARIAN)
+    import_marian(tmp_path / "theirs", tmp_path / "back")
+    assert load_checkpoint(tmp_path / "back").digest == load_checkpoint(folder).digest
+
+
+def test_their_tokeniser_reads_separate_vocabularies(
+    make_folder: MakeFolder, tmp_path: Path
+) -> None:
+    import_marian(make_folder(separate=True), tmp_path / "ours")
+    export_huggingface(tmp_path / "ours", tmp_path / "theirs", MARIAN)
+    ours = load_checkpoint(tmp_path / "ours").tokenizer
+    theirs: Any = AutoTokenizer.from_pretrained(tmp_path / "theirs")
+    text = "the weather is nice"
+    assert theirs(text).input_ids == [token.id for token in ours.encode_source(text, "fr")]
+    ids = list(range(3, ours.target_vocab_size))
+    assert theirs.decode(ids, skip_special_tokens=True) == ours.decode(ids)

@@ -275,6 +275,10 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
         lambda f: change_tensors(f, **{FC1: torch.full((48, 32), torch.nan)}),
         "holds NaN or infinity",
     ),
+    "no positions": (
+        lambda f: change_tensors(f, **{"model.encoder.embed_positions.weight": torch.tensor(1.0)}),
+        "does not hold sinusoids",
+    ),
     "learnt positions": (
         lambda f: change_tensors(f, **{"model.encoder.embed_positions.weight": torch.ones(64, 32)}),
         "does not hold sinusoids",
