@@ -63,7 +63,9 @@ def import_marian(
         raise CheckpointError(f"{folder}: {reason}; expected a Marian model in Hugging Face form")
     check_new_folder(destination)
     if (folder / KEPT_FOLDER / CONFIG_FILE).exists():
-        return _restore(folder, destination)
+        if languages.sources or languages.targets:
+            raise CheckpointError(f"{folder}: attend's own export, which knows its languages")
+        return _restore(folder, destination, name)
     settings = read_settings(folder)
     tokenizer, directions = _read_vocabulary(folder, settings, languages)
     path = weights_file(folder)
@@ -100,10 +102,12 @@ def import_marian(
     return config
 
 
-def _restore(folder: Path, destination: Path) -> CheckpointConfig:
-    """What attend exported, as it was."""
+def _restore(folder: Path, destination: Path, name: str | None) -> CheckpointConfig:
+    """What attend exported, as it was, unless it is to have another name."""
     kept = folder / KEPT_FOLDER
     config = read_config(kept)
+    if name:
+        config = config.model_copy(update={"name": name})
     shape = config.transformer
     path = weights_file(folder)
     tensors = read_tensors(path)
@@ -111,9 +115,9 @@ def _restore(folder: Path, destination: Path) -> CheckpointConfig:
     weights = renamed(path, tensors, shape, found)
     if shape.output_bias and key_map.OUTPUT_BIAS in tensors:  # even if it is zero
         weights["output.bias"] = tensors[key_map.OUTPUT_BIAS].flatten()
+    check_weights(path, transformer_without_weights(shape), weights)
     if shape.position_layout == "interleaved":
         weights = to_interleaved(weights, shape.d_model)
-    check_weights(path, transformer_without_weights(shape), weights)
     tokenizer = read_tokenizer(folder if config.marian_vocabulary else kept, config)
     card = read_file(kept / CARD_FILE).decode("utf-8", errors="replace")
     training = read_object(kept / TRAINING_FILE)

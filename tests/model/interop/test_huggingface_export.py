@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import json
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from model.decoding.beam import beam_search
 from model.decoding.hypothesis import HuggingFaceRule, SearchOptions
 from model.errors import CheckpointError
 from model.interop.huggingface_export import MARIAN, PEGASUS, Form, export_huggingface
-from model.interop.marian_import import import_marian
+from model.interop.marian_import import Languages, import_marian
 from model.tensors import padded_ids
 from model.tokenizer import Tokenizer
 from model.transformer import Transformer
@@ -244,3 +245,46 @@ def test_their_tokeniser_reads_separate_vocabularies(
     assert theirs(text).input_ids == [token.id for token in ours.encode_source(text, "fr")]
     ids = list(range(3, ours.target_vocab_size))
     assert theirs.decode(ids, skip_special_tokens=True) == ours.decode(ids)
+
+
+def test_an_export_knows_its_languages_and_may_be_renamed(
+    tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    folder = write_checkpoint(tmp_path / "ours", tokenizer)
+    export_huggingface(folder, tmp_path / "theirs", MARIAN)
+    with pytest.raises(CheckpointError, match="attend's own export, which knows its languages"):
+        import_marian(tmp_path / "theirs", tmp_path / "back", languages=Languages(("de",)))
+    config = import_marian(tmp_path / "theirs", tmp_path / "back", name="mine")
+    assert config == load_checkpoint(folder).config.model_copy(update={"name": "mine"})
+
+
+def test_an_export_with_a_tensor_of_another_shape_is_one_line(
+    tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    folder = write_checkpoint(tmp_path / "ours", tokenizer)
+    export_huggingface(folder, tmp_path / "theirs", MARIAN)
+    path = tmp_path / "theirs" / "model.safetensors"
+    tensors = {name: t.clone() for name, t in load_file(path).items()}
+    tensors["model.encoder.layers.0.fc1.weight"] = torch.zeros(3)
+    save_file(tensors, path)
+    with pytest.raises(CheckpointError, match=r"has shape \[3\]"):
+        import_marian(tmp_path / "theirs", tmp_path / "back")
+
+
+def test_an_export_that_lost_what_was_kept_is_imported_as_any_marian_model(
+    tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    folder = write_checkpoint(tmp_path / "ours", tokenizer)
+    export_huggingface(folder, tmp_path / "theirs", MARIAN)
+    shutil.rmtree(tmp_path / "theirs" / "attend")
+    config = import_marian(tmp_path / "theirs", tmp_path / "back")
+    assert config.directions == [("en", "fr")]
+    assert config.transformer.position_layout == "halves"
+    ours, back = load_checkpoint(folder), load_checkpoint(tmp_path / "back")
+    text = "The quick brown fox."
+    ids = [token.id for token in ours.tokenizer.encode_source(text, "fr")]
+    assert [token.id for token in back.tokenizer.encode_source(text, "fr")] == ids
+    source, target = torch.tensor([ids]), torch.tensor([[369, 5, 9]])
+    with torch.inference_mode():
+        wanted = ours.model.double()(source, target)
+        assert (back.model.double()(source, target) - wanted).abs().max() <= 1e-11
