@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import torch
 from torch import nn
 
 from model.attention import MultiHeadAttention
@@ -41,12 +40,6 @@ class Part:
     n_parameters: int
     copies: int = 1
     note: str = ""
-
-
-def transformer_without_weights(config: TransformerConfig) -> Transformer:
-    """A model whose tensors have shapes and no memory."""
-    with torch.device("meta"):
-        return Transformer(config)
 
 
 def describe(model: Transformer) -> list[Part]:

@@ -26,7 +26,7 @@ from model.errors import CheckpointError, TokenizerError
 from model.marian_tokenizer import MarianTokenizer
 from model.text_codec import TextCodec
 from model.tokenizer import TOKENIZER_FILE, Tokenizer
-from model.transformer import Transformer
+from model.transformer import Transformer, transformer_without_weights
 
 FORMAT: Literal["attend"] = "attend"
 VERSION: Literal[1] = 1
@@ -98,8 +98,7 @@ def load_checkpoint(folder: Path, device: torch.device | None = None) -> Checkpo
     config = read_config(folder)
     tokenizer = read_tokenizer(folder, config)
     weights = read_safetensors(folder / WEIGHTS_FILE)
-    with torch.device("meta"):
-        model = Transformer(config.transformer)
+    model = transformer_without_weights(config.transformer)
     check_weights(folder / WEIGHTS_FILE, model, weights)
     model.materialise(device or torch.device("cpu"))
     model.load_state_dict(weights, strict=False)  # shared matrices are stored once
@@ -262,5 +261,6 @@ def check_weights(path: Path, model: Transformer, weights: Mapping[str, Tensor])
 def _digest(folder: Path, tokenizer: TextCodec) -> str:
     digest = hashlib.sha256()
     for name in (CONFIG_FILE, WEIGHTS_FILE, *tokenizer.files):
-        digest.update((folder / name).read_bytes())
+        with (folder / name).open("rb") as file:
+            hashlib.file_digest(file, lambda: digest)  # goes on with it, in small pieces
     return digest.hexdigest()

@@ -98,6 +98,20 @@ class TransformerConfig(BaseModel):
             raise ConfigError(f"{origin}: {describe_validation(error)}") from None
 
 
+def vocabulary_fields(vocab_size: int, pad_id: int, eos_id: int) -> dict[str, int]:
+    """What of a configuration follows from one vocabulary for both sides.
+
+    The decoder starts with `<pad>`, as Marian's.
+    """
+    return {
+        "source_vocab_size": vocab_size,
+        "target_vocab_size": vocab_size,
+        "pad_id": pad_id,
+        "eos_id": eos_id,
+        "start_id": pad_id,
+    }
+
+
 def describe_validation(error: ValidationError) -> str:
     """One line for all that pydantic found: each faulty key by name with the reason."""
     reasons = []

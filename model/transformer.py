@@ -128,3 +128,9 @@ class Transformer(nn.Module):
     def _tie_output(self) -> None:
         if self.config.tie_output:
             self.output.weight = self.target_embedding.weight
+
+
+def transformer_without_weights(config: TransformerConfig) -> Transformer:
+    """A model whose tensors have shapes and no memory; see `Transformer.materialise`."""
+    with torch.device("meta"):
+        return Transformer(config)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from model.checkpoint import CheckpointConfig, save_checkpoint
-from model.config import PRESETS
+from model.config import PRESETS, vocabulary_fields
 from model.tokenizer import Tokenizer
 from model.training.vocabulary import train_tokenizer
 from model.transformer import Transformer
@@ -35,13 +35,7 @@ def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     train_tokenizer(_sentences(), ["en", "fr"], VOCAB_SIZE, vocabulary)
     tokenizer = Tokenizer.load(vocabulary)
     config = PRESETS["tiny"].model_copy(
-        update={
-            "source_vocab_size": VOCAB_SIZE,
-            "target_vocab_size": VOCAB_SIZE,
-            "pad_id": tokenizer.pad_id,
-            "eos_id": tokenizer.eos_id,
-            "start_id": tokenizer.pad_id,
-        }
+        update=vocabulary_fields(VOCAB_SIZE, tokenizer.pad_id, tokenizer.eos_id)
     )
     with torch.random.fork_rng():
         torch.manual_seed(1)

@@ -11,10 +11,10 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from model.architecture import PAPER_PARAMETERS, describe, transformer_without_weights
+from model.architecture import PAPER_PARAMETERS, describe
 from model.checkpoint import load_checkpoint
 from model.config import PRESETS
-from model.transformer import Transformer
+from model.transformer import Transformer, transformer_without_weights
 
 _PIPE_WIDTH = 140
 """Columns; no row of the presets is wider."""

@@ -16,7 +16,6 @@ from typing import Any
 from safetensors.torch import save_file
 from torch import Tensor
 
-from model.architecture import transformer_without_weights
 from model.checkpoint import (
     CARD_FILE,
     CONFIG_FILE,
@@ -47,6 +46,7 @@ from model.marian_tokenizer import (
 )
 from model.text_codec import TextCodec
 from model.tokenizer import TOKENIZER_FILE, language_token
+from model.transformer import transformer_without_weights
 
 KEPT_FOLDER = "attend"
 """What their form has no place for, so that an import gives back what was exported."""

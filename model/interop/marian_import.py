@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from model.architecture import transformer_without_weights
 from model.checkpoint import (
     CARD_FILE,
     CONFIG_FILE,
@@ -35,6 +34,7 @@ from model.interop.marian_weights import (
 )
 from model.interop.position_layout import to_interleaved
 from model.marian_tokenizer import MarianTokenizer, symbols
+from model.transformer import transformer_without_weights
 
 _CARD = """# {name}
 

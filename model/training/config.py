@@ -8,13 +8,11 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from model.config import PRESETS, TransformerConfig, describe_validation
+from model.config import PRESETS, TransformerConfig, describe_validation, vocabulary_fields
 from model.errors import ConfigError
 from model.training.noise import NoiseConfig
 
-FROM_VOCABULARY = frozenset(
-    {"source_vocab_size", "target_vocab_size", "pad_id", "eos_id", "start_id"}
-)
+FROM_VOCABULARY = frozenset(vocabulary_fields(vocab_size=2, pad_id=1, eos_id=0))
 """Fields of `TransformerConfig` that a recipe leaves to the vocabulary it learns."""
 
 
@@ -170,18 +168,10 @@ class TrainingConfig(_Table):
         return frozenset(self.directions) or self._possible_directions
 
     def transformer(self, pad_id: int, eos_id: int, vocab_size: int) -> TransformerConfig:
-        """The model of this recipe for a vocabulary; its decoder starts with `<pad>`, as Marian's.
-
-        Raises `ConfigError`.
-        """
-        values = PRESETS[self.preset].model_dump() | {
-            "source_vocab_size": vocab_size,
-            "target_vocab_size": vocab_size,
-            "pad_id": pad_id,
-            "eos_id": eos_id,
-            "start_id": pad_id,
-        }
-        return TransformerConfig.parse(values | self.model, "[model]")
+        """The model of this recipe for a vocabulary. Raises `ConfigError`."""
+        preset = PRESETS[self.preset].model_dump()
+        values = preset | vocabulary_fields(vocab_size, pad_id, eos_id) | self.model
+        return TransformerConfig.parse(values, "[model]")
 
     @classmethod
     def parse(cls, values: object, origin: str) -> Self:

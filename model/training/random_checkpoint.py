@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from model.checkpoint import CheckpointConfig, save_checkpoint
-from model.config import PRESETS, TransformerConfig
+from model.config import PRESETS, TransformerConfig, vocabulary_fields
 from model.tokenizer import Tokenizer
 from model.training.vocabulary import train_tokenizer
 from model.transformer import Transformer
@@ -44,14 +44,7 @@ def write_random_checkpoint(
         sentences = _made_up_sentences(vocab_size, seed)
     tokenizer = _learn(sentences, languages, vocab_size)
     config = TransformerConfig.parse(
-        shape.model_dump()
-        | {
-            "source_vocab_size": vocab_size,
-            "target_vocab_size": vocab_size,
-            "pad_id": tokenizer.pad_id,
-            "eos_id": tokenizer.eos_id,
-            "start_id": tokenizer.pad_id,
-        },
+        shape.model_dump() | vocabulary_fields(vocab_size, tokenizer.pad_id, tokenizer.eos_id),
         preset,
     )
     with torch.random.fork_rng(devices=[]):
