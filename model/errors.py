@@ -7,6 +7,7 @@
     ├── DataError          a corpus file that is missing or malformed
     ├── LanguageError      a language the checkpoint does not speak
     ├── InputError         a text that cannot be read: too long for the model, or not UTF-8
+    ├── NumericalError     numbers that are not finite where a probability should be
     └── TrainingError      a run that cannot start, resume or go on (NaN loss, changed recipe)
 
 Every message is one line that names the file or field and says what would be right.
@@ -39,6 +40,10 @@ class LanguageError(ModelError):
 
 class InputError(ModelError):
     """A text that cannot be read: too long for the model, or not UTF-8."""
+
+
+class NumericalError(ModelError):
+    """Numbers that are not finite where a probability should be."""
 
 
 class TrainingError(ModelError):

@@ -27,6 +27,7 @@ from model.decoding.greedy import greedy_search
 from model.decoding.hypothesis import (
     Hypothesis,
     SearchOptions,
+    best_first,
     finished_hypothesis,
 )
 from model.decoding.limits import token_limits
@@ -165,6 +166,4 @@ def _answers(
         ]
         for ids, log_probs, limit, n in sentences
     )
-    # The scores, summed anew in float64, may settle a float32 tie the other way.
-    behind = options.rule is None
-    return [sorted(best, key=lambda one: (behind and one.capped, -one.score)) for best in found]
+    return [best_first(hypotheses, options) for hypotheses in found]

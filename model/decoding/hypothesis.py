@@ -73,6 +73,13 @@ class SearchOptions:
             return length_normalisation(length, self.length_penalty)
         return float(length**self.length_penalty)
 
+    def token_limit(self, n_source: int, max_length: int) -> int:
+        """The most target tokens for a source of `n_source` tokens (§6.1: input length + 50)."""
+        limit = self.max_target_tokens
+        if limit is None and self.rule:
+            limit = self.rule.max_target_tokens
+        return min(n_source + 50 if limit is None else limit, max_length)
+
 
 @dataclass(frozen=True)
 class Hypothesis:
@@ -116,3 +123,12 @@ def finished_hypothesis(
     kept = tuple(log_probs[:n_scored])
     score = math.fsum(kept) / options.normalisation(length)
     return Hypothesis(tuple(ids[: n_scored if capped else n_scored - 1]), kept, score, capped)
+
+
+def best_first(hypotheses: Sequence[Hypothesis], options: SearchOptions) -> list[Hypothesis]:
+    """In the order of an answer: by score, those cut at the limit behind (attend's own rule).
+
+    A search ranks in float32; the scores, summed anew in float64, may settle a tie the other way.
+    """
+    behind = options.rule is None
+    return sorted(hypotheses, key=lambda one: (behind and one.capped, -one.score))

@@ -10,11 +10,7 @@ from model.decoding.hypothesis import SearchOptions
 
 def token_limits(source_ids: Tensor, config: TransformerConfig, options: SearchOptions) -> Tensor:
     """[B, S] right-padded ids → [B], the most target tokens each sentence may get."""
-    cap = options.max_target_tokens
-    if cap is None and options.rule:
-        cap = options.rule.max_target_tokens
-    if cap is None:
-        limits = (source_ids != config.pad_id).sum(dim=1) + 50
-    else:
-        limits = source_ids.new_full((len(source_ids),), cap)
-    return limits.clamp(max=config.max_length)
+    lengths = (source_ids != config.pad_id).sum(dim=1).tolist()
+    return source_ids.new_tensor(
+        [options.token_limit(length, config.max_length) for length in lengths]
+    )

@@ -1,0 +1,145 @@
+"""§3.1, figure 1 right: one position of every living hypothesis of every sentence in flight."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.engine.cpu.attention import attend
+from model.engine.cpu.elementary import normalise
+from model.engine.cpu.encoder import embed, encode, feed_forward
+from model.engine.cpu.jit import kernel
+from model.engine.cpu.linear import NO_FLOOR, Floats, prepare, project, project_prepared
+from model.engine.cpu.slots import PAGE, Pages, Slots, take_page
+from model.engine.cpu.weights import Weights
+from model.engine.cpu.workspace import Workspace
+
+
+@kernel
+def join(
+    weights: Weights, ids: NDArray[np.int32], ends: NDArray[np.int32],
+    newcomers: NDArray[np.int32], slots: Slots, pages: Pages, work: Workspace,
+) -> None:  # fmt: skip
+    """Encode sentences and lay the memory's keys and values into their slots' positions."""
+    encode(weights, ids, ends, work, work.no_record)
+    decoder, n_rows = weights.decoder, len(ids)
+    width = weights.shape.d_model
+    prepare(work.x, n_rows, decoder.memory_kv, work.scratch)
+    for layer in range(decoder.n_layers):
+        for part, out in enumerate((pages.keys, pages.values)):
+            project_prepared(work.x, n_rows, decoder.memory_kv, 2 * layer + part, NO_FLOOR, False,
+                             work.scratch, work.keys)  # fmt: skip
+            start = 0
+            for i in range(len(ends)):
+                for row in range(start, ends[i]):
+                    position = slots.source[newcomers[i], row - start]
+                    out[layer, position] = work.keys[row, :width]
+                start = ends[i]
+
+
+@kernel
+def gather(weights: Weights, slots: Slots, pages: Pages, work: Workspace) -> int:
+    """A row for every living hypothesis, with a position of its own and what it is fed in work.x.
+
+    Returns how many rows there are.
+    """
+    row = 0
+    for slot in range(len(slots.active)):
+        if not slots.active[slot]:
+            continue
+        length = slots.length[slot]
+        if length % PAGE == 0:
+            slots.page[slot] = -1
+        for lane in range(slots.n_live[slot]):
+            if slots.page[slot, lane] < 0:
+                slots.page[slot, lane] = take_page(slots, slot, pages)
+            position = slots.page[slot, lane] * PAGE + length % PAGE
+            slots.path[slot, lane, length] = position
+            token = slots.latest[slot, lane]
+            pages.token[position] = token
+            pages.log_prob[position] = slots.latest_log_prob[slot, lane]
+            embed(weights.target_embedding, token, weights.positions, length, weights.shape,
+                  work.x[row])  # fmt: skip
+            work.row_slot[row] = slot
+            work.row_lane[row] = lane
+            row += 1
+    return row
+
+
+@kernel
+def decode(
+    weights: Weights, n_rows: int, slots: Slots, pages: Pages, work: Workspace,
+    self_record: Floats, cross_record: Floats,
+) -> None:  # fmt: skip
+    """work.x: what `gather` put there → the decoder's output, ready for the output projection.
+
+    The records [layers, H, T, ≥ S] get the weights of row 0 at its length, or are empty.
+    """
+    shape, decoder = weights.shape, weights.decoder
+    for layer in range(decoder.n_layers):
+        source = work.x
+        if shape.pre_norm:
+            normalise(work.x, n_rows, decoder.self_norm, layer, work.normal)
+            source = work.normal
+        prepare(source, n_rows, decoder.qkv, work.scratch)
+        for part, out in enumerate((work.query, work.keys, work.values)):
+            project_prepared(source, n_rows, decoder.qkv, 3 * layer + part, NO_FLOOR, False,
+                             work.scratch, out)  # fmt: skip
+        _attend_self(decoder.n_heads, layer, n_rows, slots, pages, work, self_record)
+        project(work.context, n_rows, decoder.self_output, layer, NO_FLOOR, True, work.scratch,
+                work.x)  # fmt: skip
+        if shape.pre_norm:
+            normalise(work.x, n_rows, decoder.cross_norm, layer, work.normal)
+        else:
+            normalise(work.x, n_rows, decoder.self_norm, layer, work.x)
+        project(source, n_rows, decoder.cross_query, layer, NO_FLOOR, False, work.scratch,
+                work.query)  # fmt: skip
+        _attend_memory(decoder.n_heads, layer, n_rows, slots, pages, work, cross_record)
+        project(work.context, n_rows, decoder.cross_output, layer, NO_FLOOR, True, work.scratch,
+                work.x)  # fmt: skip
+        if shape.pre_norm:
+            normalise(work.x, n_rows, decoder.feed_forward_norm, layer, work.normal)
+        else:
+            normalise(work.x, n_rows, decoder.cross_norm, layer, work.x)
+        feed_forward(source, n_rows, decoder.w_1, decoder.w_2, layer, shape, work)
+        if not shape.pre_norm:
+            normalise(work.x, n_rows, decoder.feed_forward_norm, layer, work.x)
+    if shape.pre_norm:
+        normalise(work.x, n_rows, decoder.norm, 0, work.x)
+
+
+@kernel
+def _attend_self(
+    n_heads: int, layer: int, n_rows: int, slots: Slots, pages: Pages, work: Workspace,
+    record: Floats,
+) -> None:  # fmt: skip
+    """Store each row's keys and values at its position, then attend over its path."""
+    keys, values, weights = pages.keys[layer], pages.values[layer], work.attention[:n_heads]
+    width = keys.shape[1]
+    for row in range(n_rows):
+        slot, lane = work.row_slot[row], work.row_lane[row]
+        length = slots.length[slot]
+        position = slots.path[slot, lane, length]
+        keys[position] = work.keys[row, :width]
+        values[position] = work.values[row, :width]
+        path = slots.path[slot, lane, : length + 1]
+        attend(work.query[row, :width], keys, values, path, weights, work.context[row, :width])
+        if len(record):
+            record[layer, :, length, : length + 1] = weights[:, : length + 1]
+
+
+@kernel
+def _attend_memory(
+    n_heads: int, layer: int, n_rows: int, slots: Slots, pages: Pages, work: Workspace,
+    record: Floats,
+) -> None:  # fmt: skip
+    """Each row over its sentence's source."""
+    keys, values, weights = pages.keys[layer], pages.values[layer], work.attention[:n_heads]
+    width = keys.shape[1]
+    for row in range(n_rows):
+        slot = work.row_slot[row]
+        n_source = slots.source_length[slot]
+        source = slots.source[slot, :n_source]
+        attend(work.query[row, :width], keys, values, source, weights, work.context[row, :width])
+        if len(record):
+            record[layer, :, slots.length[slot], :] = weights[:, :n_source]

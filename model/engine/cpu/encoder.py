@@ -1,0 +1,94 @@
+"""§3.1, figure 1 left, over the tokens of many sentences side by side, without any padding."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.engine.cpu.attention import attend
+from model.engine.cpu.elementary import RELU, activate, normalise
+from model.engine.cpu.jit import kernel
+from model.engine.cpu.linear import NO_FLOOR, RELU_FLOOR, Floats, Linear, project, project_prepared
+from model.engine.cpu.linear import prepare
+from model.engine.cpu.weights import Shape, Weights
+from model.engine.cpu.workspace import Workspace
+
+
+@kernel
+def encode(
+    weights: Weights, ids: NDArray[np.int32], ends: NDArray[np.int32], work: Workspace,
+    record: Floats,
+) -> None:  # fmt: skip
+    """Sentences' ids [N], one behind the other, sentence i ending at ends[i] → work.x[:N].
+
+    record [layers, H, S, S] is filled with the attention weights of one sentence, or is empty.
+    """
+    shape, encoder, n_rows = weights.shape, weights.encoder, len(ids)
+    start = 0
+    for end in ends:
+        for row in range(start, end):
+            embed(weights.source_embedding, ids[row], weights.positions, row - start, shape,
+                  work.x[row])  # fmt: skip
+        start = end
+    for layer in range(encoder.n_layers):
+        source = work.x
+        if shape.pre_norm:
+            normalise(work.x, n_rows, encoder.attention_norm, layer, work.normal)
+            source = work.normal
+        prepare(source, n_rows, encoder.qkv, work.scratch)
+        for part, out in enumerate((work.query, work.keys, work.values)):
+            project_prepared(source, n_rows, encoder.qkv, 3 * layer + part, NO_FLOOR, False,
+                             work.scratch, out)  # fmt: skip
+        start = 0
+        for end in ends:
+            _attend_within(start, end, encoder.n_heads, shape.d_model, work, layer, record)
+            start = end
+        project(work.context, n_rows, encoder.attention_output, layer, NO_FLOOR, True,
+                work.scratch, work.x)  # fmt: skip
+        if not shape.pre_norm:
+            normalise(work.x, n_rows, encoder.attention_norm, layer, work.x)
+            source = work.x
+        else:
+            normalise(work.x, n_rows, encoder.feed_forward_norm, layer, work.normal)
+        feed_forward(source, n_rows, encoder.w_1, encoder.w_2, layer, shape, work)
+        if not shape.pre_norm:
+            normalise(work.x, n_rows, encoder.feed_forward_norm, layer, work.x)
+    if shape.pre_norm:
+        normalise(work.x, n_rows, encoder.norm, 0, work.x)
+
+
+@kernel
+def embed(
+    table: Floats, token: int, positions: Floats, position: int, shape: Shape, out: Floats
+) -> None:
+    """§3.4, §3.5: the token's embedding, scaled, plus its position's sinusoid."""
+    embedding, sinusoid = table[token], positions[position]
+    # The padding row counts as zero, whatever the file says.
+    scale = np.float32(0) if token == shape.pad_id else shape.embedding_scale
+    for i in range(shape.d_model):
+        out[i] = embedding[i] * scale + sinusoid[i]
+
+
+@kernel
+def feed_forward(
+    x: Floats, n_rows: int, w_1: Linear, w_2: Linear, layer: int, shape: Shape, work: Workspace
+) -> None:
+    """§3.3: work.x += FFN(x)."""
+    floor = RELU_FLOOR if shape.activation == RELU else NO_FLOOR
+    project(x, n_rows, w_1, layer, floor, False, work.scratch, work.inner)
+    activate(work.inner, n_rows, work.inner.shape[1], shape.activation)
+    project(work.inner, n_rows, w_2, layer, NO_FLOOR, True, work.scratch, work.x)
+
+
+@kernel
+def _attend_within(
+    start: int, end: int, n_heads: int, d_model: int, work: Workspace, layer: int, record: Floats
+) -> None:
+    """Every token of a sentence over all of them: work.query, keys, values → work.context."""
+    positions = np.arange(start, end).astype(np.int32)
+    weights = work.attention[:n_heads]
+    for row in range(start, end):
+        attend(work.query[row, :d_model], work.keys, work.values, positions, weights,
+               work.context[row, :d_model])  # fmt: skip
+        if len(record):
+            record[layer, :, row - start, :] = weights[:, : end - start]

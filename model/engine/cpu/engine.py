@@ -1,0 +1,208 @@
+"""In-flight batching on a CPU core: sentences join and leave between any two decoding steps."""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.config import TransformerConfig
+from model.decoding.hypothesis import Hypothesis, SearchOptions, best_first, finished_hypothesis
+from model.engine.cpu import decoder, encoder, search
+from model.engine.cpu.slots import (
+    MAX_BEAM,
+    make_pages,
+    make_slots,
+    occupy,
+    pages_needed,
+    vacate,
+)
+from model.engine.cpu.linear import Int8Linear
+from model.engine.cpu.weights import Weights
+from model.engine.cpu.workspace import make_workspace
+from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job
+from model.errors import NumericalError
+
+MAX_SENTENCES = 64
+"""In flight at once: beyond this products get no faster, and every sentence waits longer."""
+
+MAX_ROWS = 256
+"""Hypotheses in flight, and source tokens encoded at once unless one sentence has more."""
+
+CACHE_BYTES = 2**30
+"""Of address space for keys and values; what is not used takes no memory."""
+
+
+class CpuEngine:
+    """One core's engine; see `Engine`. Several may share the weights."""
+
+    def __init__(self, config: TransformerConfig, weights: Weights) -> None:
+        longest = config.max_length
+        self._config = config
+        self._weights = weights
+        n_rows = max(MAX_ROWS, longest)
+        self._work = make_workspace(weights, n_rows)
+        self._slots = make_slots(MAX_SENTENCES, longest)
+        page_bytes = 2 * 16 * 4 * weights.decoder.n_layers * weights.shape.d_model
+        n_pages = max(CACHE_BYTES // page_bytes, pages_needed(longest, MAX_BEAM, longest))
+        n_pages = min(n_pages, MAX_SENTENCES * pages_needed(longest, 4, longest))
+        self._pages = make_pages(weights, n_pages)
+        self._candidates = search.make_candidates(n_rows, MAX_SENTENCES, longest)
+        self._n_pages = n_pages
+        self._free_slots = list(range(MAX_SENTENCES))
+        self._in_slot: dict[int, Job] = {}
+        self._slot_of: dict[int, int] = {}
+        self._waiting: deque[Job] = deque()
+        self._reserved_pages = 0
+        self._reserved_rows = 0
+
+    @property
+    def info(self) -> EngineInfo:
+        """Device, precision and threads."""
+        int8 = isinstance(self._weights.output, Int8Linear)
+        return EngineInfo("cpu", "int8" if int8 else "float32", 1)
+
+    @property
+    def busy(self) -> bool:
+        """True while jobs are admitted and neither finished nor cancelled."""
+        return bool(self._in_slot or self._waiting)
+
+    def room(self, job: Job) -> bool:
+        """Whether the job fits beside those that are here."""
+        if not self.busy:
+            return True
+        return (
+            len(self._in_slot) + len(self._waiting) < MAX_SENTENCES
+            and self._reserved_rows + job.options.beam_size <= MAX_ROWS
+            and self._reserved_pages + self._pages_for(job) <= self._n_pages
+        )
+
+    def admit(self, jobs: Sequence[Job]) -> None:
+        """Take jobs in; they join at the next step."""
+        for job in jobs:
+            if job.options.beam_size > MAX_BEAM:
+                raise ValueError(f"beam_size {job.options.beam_size}, at most {MAX_BEAM}")
+            if job.options.rule is not None:
+                raise ValueError("this engine searches by attend's own rule only")
+        for job in jobs:
+            self._reserved_pages += self._pages_for(job)
+            self._reserved_rows += job.options.beam_size
+            self._waiting.append(job)
+
+    def cancel(self, job_ids: Sequence[int]) -> None:
+        """Drop jobs, waiting or in flight."""
+        dropped = set(job_ids)
+        for job in [job for job in self._waiting if job.id in dropped]:
+            self._waiting.remove(job)
+            self._release(job)
+        for job_id in dropped & self._slot_of.keys():
+            self._leave(self._slot_of[job_id])
+
+    def step(self) -> list[Finished]:
+        """Let those that wait join, then advance every sentence by one token."""
+        try:
+            self._join()
+            if not self._in_slot:
+                return []
+            n_done = search.step(
+                self._weights, self._slots, self._pages, self._work, self._candidates
+            )
+            return [self._finished(int(slot)) for slot in self._candidates.done[:n_done]]
+        except BaseException:
+            self._reset()
+            raise
+
+    def _join(self) -> None:
+        """Encode what waits, as many at once as the workspace has rows."""
+        while self._waiting:
+            batch: list[Job] = []
+            n_tokens = 0
+            while self._waiting and (
+                not batch or n_tokens + len(self._waiting[0].source_ids) <= MAX_ROWS
+            ):
+                batch.append(self._waiting.popleft())
+                n_tokens += len(batch[-1].source_ids)
+            newcomers = np.array([self._enter(job) for job in batch], np.int32)
+            lengths = [len(job.source_ids) for job in batch]
+            ids = np.fromiter(
+                itertools.chain.from_iterable(job.source_ids for job in batch), np.int32, n_tokens
+            )
+            ends = np.cumsum(lengths).astype(np.int32)
+            decoder.join(
+                self._weights, ids, ends, newcomers, self._slots, self._pages, self._work
+            )
+
+    def _enter(self, job: Job) -> int:
+        slot = self._free_slots.pop()
+        self._in_slot[slot] = job
+        self._slot_of[job.id] = slot
+        options = job.options
+        occupy(
+            self._slots, slot, self._pages, len(job.source_ids), options.beam_size, options.n_best,
+            self._limit(job), float(options.length_penalty), self._config.start_id,
+        )  # fmt: skip
+        return slot
+
+    def _leave(self, slot: int) -> Job:
+        job = self._in_slot.pop(slot)
+        del self._slot_of[job.id]
+        self._release(job)
+        vacate(self._slots, slot, self._pages)
+        self._free_slots.append(slot)
+        return job
+
+    def _release(self, job: Job) -> None:
+        self._reserved_pages -= self._pages_for(job)
+        self._reserved_rows -= job.options.beam_size
+
+    def _reset(self) -> None:
+        for slot in list(self._in_slot):
+            self._leave(slot)
+        for job in self._waiting:
+            self._release(job)
+        self._waiting.clear()
+
+    def _limit(self, job: Job) -> int:
+        return job.options.token_limit(len(job.source_ids), self._config.max_length)
+
+    def _pages_for(self, job: Job) -> int:
+        return pages_needed(len(job.source_ids), job.options.beam_size, self._limit(job))
+
+    def _finished(self, slot: int) -> Finished:
+        failed = bool(self._slots.failed[slot])
+        found = [] if failed else self._hypotheses(slot, self._in_slot[slot].options)
+        job = self._leave(slot)
+        if failed:
+            error = NumericalError("the model's output is not finite for this input")
+            return Finished(job.id, error)
+        return Finished(job.id, found)
+
+    def _hypotheses(self, slot: int, options: SearchOptions) -> list[Hypothesis]:
+        slots = self._slots
+        found = []
+        for place in range(options.n_best):
+            if slots.score[slot, place] == -np.inf:
+                break
+            n = slots.n_tokens[slot, place]
+            ids = slots.tokens[slot, place, :n].tolist()
+            log_probs = slots.log_probs[slot, place, :n].tolist()
+            found.append(finished_hypothesis(ids, log_probs, self._config.eos_id, options))
+        return best_first(found, options)
+
+    def explain(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
+    ) -> NDArray[np.float32]:
+        """Attention weights [layers, heads, T, S]; see `Engine.explain`."""
+        weights, work = self._weights, self._work
+        ids = np.array(source_ids, np.int32)
+        n_source, n_target = len(source_ids), len(target_ids)
+        if kind == "encoder":
+            shape = (weights.encoder.n_layers, weights.encoder.n_heads, n_source, n_source)
+            record = np.zeros(shape, np.float32)
+            encoder.encode(weights, ids, np.array([n_source], np.int32), work, record)
+            return record
+        ...
+        raise NotImplementedError

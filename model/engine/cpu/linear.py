@@ -1,0 +1,339 @@
+"""Linear maps over a few rows: weights packed for `tile`, in int8 or float32.
+
+Int8 follows the usual scheme: a weight matrix has a scale per output column, activations one per
+row, found when the row is seen. Sums of their products are whole numbers, hence exact, and a row's
+result does not depend on the rows beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from model.engine.cpu.jit import REORDERED, compiler_options, kernel
+from model.engine.cpu.tile import (
+    COLUMNS,
+    FLOAT32_ADDING_TILES,
+    FLOAT32_TILES,
+    GROUP,
+    INT8_ADDING_TILES,
+    INT8_TILES,
+    ROWS,
+)
+
+Floats: TypeAlias = NDArray[np.float32]
+
+_LARGEST = 127
+SMALLEST = np.float32(1e-30)
+"""Rows without any larger value count as zero, since the inverse might overflow."""
+_UNSIGNED = 128
+"""Added to every weight, since the dot product multiplies signed by unsigned bytes."""
+
+NO_FLOOR = np.float32(-np.inf)
+RELU_FLOOR = np.float32(0)
+
+_int8_1, _int8_2, _int8_3, _int8_4 = INT8_TILES
+_int8_add_1, _int8_add_2, _int8_add_3, _int8_add_4 = INT8_ADDING_TILES
+_float32_1, _float32_2, _float32_3, _float32_4 = FLOAT32_TILES
+_float32_add_1, _float32_add_2, _float32_add_3, _float32_add_4 = FLOAT32_ADDING_TILES
+
+
+class Int8Linear(NamedTuple):
+    """The same map of each of L layers: K inputs, N outputs padded to a multiple of 64.
+
+    weight  uint8 [L, N/64 · K/4 · 64 · 4]: by panels of 64 columns, then by groups of 4 inputs
+    scale   [L, N], of each output
+    bias    [L, N]; −∞ in the padding if it is to be outside a softmax
+    inputs  K padded to a multiple of 4
+    """
+
+    weight: NDArray[np.uint8]
+    scale: Floats
+    bias: Floats
+    inputs: int
+
+
+class Float32Linear(NamedTuple):
+    """As `Int8Linear`; weight [L, N/64 · K · 64], by panels of 64 columns, then by inputs."""
+
+    weight: Floats
+    bias: Floats
+    inputs: int
+
+
+Linear: TypeAlias = Int8Linear | Float32Linear
+
+
+class Scratch(NamedTuple):
+    """Where rows are quantised: their bytes, one row's scale and 128 × its sum."""
+
+    quantised: NDArray[np.int8]
+    row_scale: Floats
+    row_sum: NDArray[np.int32]
+
+
+def make_scratch(n_rows: int, widest: int) -> Scratch:
+    """For up to `n_rows` rows of up to `widest` inputs."""
+    return Scratch(
+        np.zeros(n_rows * padded(widest, GROUP), np.int8),
+        np.zeros(n_rows, np.float32),
+        np.zeros(n_rows, np.int32),
+    )
+
+
+def padded(size: int, multiple: int) -> int:
+    """The next multiple."""
+    return -(-size // multiple) * multiple
+
+
+def pack_int8(
+    weights: Sequence[Floats], biases: Sequence[Floats], padding_bias: float = 0.0
+) -> Int8Linear:
+    """weights [N, K] and biases [N] of each layer, quantised."""
+    packed = [_pack_int8(weight) for weight in weights]
+    return Int8Linear(
+        np.stack([one for one, _ in packed]),
+        np.stack([scale for _, scale in packed]),
+        _padded_biases(biases, padding_bias),
+        padded(weights[0].shape[1], GROUP),
+    )
+
+
+def pack_float32(
+    weights: Sequence[Floats], biases: Sequence[Floats], padding_bias: float = 0.0
+) -> Float32Linear:
+    """weights [N, K] and biases [N] of each layer."""
+    packed = []
+    for weight in weights:
+        n_outputs, n_inputs = weight.shape
+        whole = np.zeros((padded(n_outputs, COLUMNS), n_inputs), np.float32)
+        whole[:n_outputs] = weight
+        packed.append(whole.reshape(-1, COLUMNS, n_inputs).transpose(0, 2, 1).ravel())
+    biases = _padded_biases(biases, padding_bias)
+    return Float32Linear(np.stack(packed), biases, weights[0].shape[1])
+
+
+def _pack_int8(weight: Floats) -> tuple[NDArray[np.uint8], Floats]:
+    n_outputs, n_inputs = weight.shape
+    largest = np.abs(weight).max(axis=1)
+    scale = np.zeros(padded(n_outputs, COLUMNS), np.float32)
+    scale[:n_outputs] = largest / _LARGEST
+    whole = np.full((len(scale), padded(n_inputs, GROUP)), _UNSIGNED, np.uint8)
+    divisor = np.where(largest > 0, largest / _LARGEST, 1)[:, None]
+    whole[:n_outputs, :n_inputs] = (np.rint(weight / divisor) + _UNSIGNED).astype(np.uint8)
+    panels = whole.reshape(-1, COLUMNS, whole.shape[1] // GROUP, GROUP)
+    return panels.transpose(0, 2, 1, 3).ravel(), scale
+
+
+def _padded_biases(biases: Sequence[Floats], padding: float) -> Floats:
+    width = padded(len(biases[0]), COLUMNS)
+    whole = np.full((len(biases), width), padding, np.float32)
+    for row, bias in zip(whole, biases, strict=True):
+        row[: len(bias)] = bias
+    return whole
+
+
+@kernel
+def project(
+    x: Floats, n_rows: int, linear: Linear, layer: int, floor: np.float32, accumulate: bool,
+    scratch: Scratch, out: Floats,
+) -> None:  # fmt: skip
+    """out[:n_rows] = max(floor, x W + b), or out += x W + b with `accumulate`.
+
+    x [R, ≥ K] and out [R, ≥ N] are C-contiguous; columns of `out` up to the padded N are written.
+    """
+    prepare(x, n_rows, linear, scratch)
+    project_prepared(x, n_rows, linear, layer, floor, accumulate, scratch, out)
+
+
+@kernel
+def project_prepared(
+    x: Floats, n_rows: int, linear: Linear, layer: int, floor: np.float32, accumulate: bool,
+    scratch: Scratch, out: Floats,
+) -> None:  # fmt: skip
+    """`project` after `prepare`, which maps of the same input share."""
+    for panel in range(linear.bias.shape[1] // COLUMNS):
+        multiply(x, 0, n_rows, linear, layer, panel, floor, accumulate, scratch, out)
+
+
+def prepare(x: Floats, n_rows: int, linear: Linear, scratch: Scratch) -> None:
+    """What needs to be done to rows once for all panels. For kernels only."""
+    raise NotImplementedError
+
+
+def multiply(
+    x: Floats, first: int, n_rows: int, linear: Linear, layer: int, panel: int, floor: np.float32,
+    accumulate: bool, scratch: Scratch, out: Floats,
+) -> None:  # fmt: skip
+    """One panel of 64 columns: out[:n_rows] from the prepared rows first … first + n_rows − 1.
+
+    For kernels only; else as `project`.
+    """
+    raise NotImplementedError
+
+
+@overload(prepare, jit_options=compiler_options(REORDERED))  # type: ignore[untyped-decorator]
+def _prepare(x: Floats, n_rows: int, linear: Linear, scratch: Scratch) -> Callable[..., None]:
+    return _quantise if _is_int8(linear) else _leave
+
+
+@overload(multiply, jit_options=compiler_options(fastmath=False))  # type: ignore[untyped-decorator]
+def _multiply(
+    x: Floats, first: int, n_rows: int, linear: Linear, layer: int, panel: int, floor: np.float32,
+    accumulate: bool, scratch: Scratch, out: Floats,
+) -> Callable[..., None]:  # fmt: skip
+    return _multiply_int8 if _is_int8(linear) else _multiply_float32
+
+
+def _is_int8(linear: object) -> bool:
+    """Of the compiler's type of an argument."""
+    return getattr(linear, "instance_class", None) is Int8Linear
+
+
+def _leave(x: Floats, n_rows: int, linear: Linear, scratch: Scratch) -> None:
+    pass
+
+
+def _quantise(x: Floats, n_rows: int, linear: Linear, scratch: Scratch) -> None:
+    """Each row to whole numbers −127 … 127, its largest magnitude to ±127; NaN makes it NaN."""
+    width = linear.inputs
+    columns = min(width, x.shape[1])
+    for row in range(n_rows):
+        values = x[row, :columns]
+        bits = values.view(np.int32)
+        # Magnitudes compare as their bits do, which is vectorised, with NaN above infinity.
+        largest_bits = np.int32(0)
+        for column in range(columns):
+            magnitude = np.int32(bits[column] & np.int32(0x7FFFFFFF))
+            largest_bits = max(magnitude, largest_bits)
+        largest = np.int32(largest_bits).view(np.float32)
+        inverse = np.float32(_LARGEST) / largest if largest > SMALLEST else np.float32(0)
+        quantised = scratch.quantised[row * width : (row + 1) * width]
+        for column in range(columns):
+            quantised[column] = np.int32(np.rint(values[column] * inverse))
+        total = np.int32(0)
+        for column in range(columns):
+            total = np.int32(total + quantised[column])
+        scratch.row_scale[row] = largest / np.float32(_LARGEST)
+        scratch.row_sum[row] = total * _UNSIGNED
+
+
+def _multiply_int8(
+    x: Floats, first: int, n_rows: int, linear: Linear, layer: int, panel: int,
+    floor: np.float32, accumulate: bool, scratch: Scratch, out: Floats,
+) -> None:  # fmt: skip
+    bytes_, scale, total = scratch.quantised, scratch.row_scale, scratch.row_sum
+    weight, column_scale, bias = linear.weight, linear.scale, linear.bias
+    width, stride = linear.inputs, out.shape[1]
+    weight_at = layer * weight.shape[1] + panel * COLUMNS * width
+    column = layer * bias.shape[1] + panel * COLUMNS
+    row, done = first, panel * COLUMNS
+    for _ in range(n_rows // ROWS):
+        if accumulate:
+            _int8_add_4(
+                bytes_, scale, total, row, width, weight, weight_at, column_scale, bias, column,
+                floor, out, done, stride,
+            )  # fmt: skip
+        else:
+            _int8_4(
+                bytes_, scale, total, row, width, weight, weight_at, column_scale, bias, column,
+                floor, out, done, stride,
+            )  # fmt: skip
+        row += ROWS
+        done += ROWS * stride
+    left = n_rows % ROWS
+    if left == 1:
+        if accumulate:
+            _int8_add_1(
+                bytes_, scale, total, row, width, weight, weight_at, column_scale, bias, column,
+                floor, out, done, stride,
+            )  # fmt: skip
+        else:
+            _int8_1(
+                bytes_, scale, total, row, width, weight, weight_at, column_scale, bias, column,
+                floor, out, done, stride,
+            )  # fmt: skip
+    elif left == 2:
+        if accumulate:
+            _int8_add_2(
+                bytes_, scale, total, row, width, weight, weight_at, column_scale, bias, column,
+                floor, out, done, stride,
+            )  # fmt: skip
+        else:
+            _int8_2(
+                bytes_, scale, total, row, width, weight, weight_at, column_scale, bias, column,
+                floor, out, done, stride,
+            )  # fmt: skip
+    elif left == 3:
+        if accumulate:
+            _int8_add_3(
+                bytes_, scale, total, row, width, weight, weight_at, column_scale, bias, column,
+                floor, out, done, stride,
+            )  # fmt: skip
+        else:
+            _int8_3(
+                bytes_, scale, total, row, width, weight, weight_at, column_scale, bias, column,
+                floor, out, done, stride,
+            )  # fmt: skip
+
+
+def _multiply_float32(
+    x: Floats, first: int, n_rows: int, linear: Linear, layer: int, panel: int,
+    floor: np.float32, accumulate: bool, scratch: Scratch, out: Floats,
+) -> None:  # fmt: skip
+    weight, bias, width = linear.weight, linear.bias, linear.inputs
+    x_stride, stride = x.shape[1], out.shape[1]
+    weight_at = layer * weight.shape[1] + panel * COLUMNS * width
+    column = layer * bias.shape[1] + panel * COLUMNS
+    row, done = first, panel * COLUMNS
+    for _ in range(n_rows // ROWS):
+        if accumulate:
+            _float32_add_4(
+                x, row * x_stride, x_stride, weight, weight_at, width, bias, column,
+                floor, out, done, stride,
+            )  # fmt: skip
+        else:
+            _float32_4(
+                x, row * x_stride, x_stride, weight, weight_at, width, bias, column,
+                floor, out, done, stride,
+            )  # fmt: skip
+        row += ROWS
+        done += ROWS * stride
+    left = n_rows % ROWS
+    if left == 1:
+        if accumulate:
+            _float32_add_1(
+                x, row * x_stride, x_stride, weight, weight_at, width, bias, column,
+                floor, out, done, stride,
+            )  # fmt: skip
+        else:
+            _float32_1(
+                x, row * x_stride, x_stride, weight, weight_at, width, bias, column,
+                floor, out, done, stride,
+            )  # fmt: skip
+    elif left == 2:
+        if accumulate:
+            _float32_add_2(
+                x, row * x_stride, x_stride, weight, weight_at, width, bias, column,
+                floor, out, done, stride,
+            )  # fmt: skip
+        else:
+            _float32_2(
+                x, row * x_stride, x_stride, weight, weight_at, width, bias, column,
+                floor, out, done, stride,
+            )  # fmt: skip
+    elif left == 3:
+        if accumulate:
+            _float32_add_3(
+                x, row * x_stride, x_stride, weight, weight_at, width, bias, column,
+                floor, out, done, stride,
+            )  # fmt: skip
+        else:
+            _float32_3(
+                x, row * x_stride, x_stride, weight, weight_at, width, bias, column,
+                floor, out, done, stride,
+            )  # fmt: skip

@@ -1,0 +1,75 @@
+"""The memory that an engine works in, laid out once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.engine.cpu.attention import LANES
+from model.engine.cpu.linear import Floats, Scratch, make_scratch, padded
+from model.engine.cpu.tile import COLUMNS
+from model.engine.cpu.weights import Weights
+
+LOGIT_ROWS = 16
+"""Rows whose logits are held at once: enough to reuse the weights, few enough for the cache."""
+
+
+class Workspace(NamedTuple):
+    """For up to R rows: tokens of sources being encoded, or hypotheses being decoded.
+
+    x, normal, query, keys, values, context  [R, D padded]
+    inner              [R, d_ff padded], between the two maps of the feed-forward network
+    attention          [H, S padded], of one row
+    no_record          what to pass where attention weights are not wanted
+    row_slot, row_lane [R], whose hypothesis each row is
+    logits             [16, V padded]
+    panel_max, panel_sum  [R, V padded / 64]: of each panel its largest logit m and Σ e^(logit − m)
+    """
+
+    x: Floats
+    normal: Floats
+    query: Floats
+    keys: Floats
+    values: Floats
+    context: Floats
+    inner: Floats
+    attention: Floats
+    no_record: Floats
+    scratch: Scratch
+    row_slot: NDArray[np.int32]
+    row_lane: NDArray[np.int32]
+    logits: Floats
+    panel_max: Floats
+    panel_sum: Floats
+
+
+def make_workspace(weights: Weights, n_rows: int) -> Workspace:
+    """For at most `n_rows` rows at once."""
+    encoder, decoder = weights.encoder, weights.decoder
+    width = padded(weights.shape.d_model, COLUMNS)
+    inner = max(encoder.w_1.bias.shape[1], decoder.w_1.bias.shape[1])
+    vocabulary = weights.output.bias.shape[1]
+    longest = padded(len(weights.positions), LANES)
+
+    def floats(*shape: int) -> Floats:
+        return np.zeros(shape, np.float32)
+
+    return Workspace(
+        x=floats(n_rows, width),
+        normal=floats(n_rows, width),
+        query=floats(n_rows, width),
+        keys=floats(n_rows, width),
+        values=floats(n_rows, width),
+        context=floats(n_rows, width),
+        inner=floats(n_rows, inner),
+        attention=floats(max(encoder.n_heads, decoder.n_heads), longest),
+        no_record=floats(0, 0, 0, 0),
+        scratch=make_scratch(n_rows, max(width, inner)),
+        row_slot=np.zeros(n_rows, np.int32),
+        row_lane=np.zeros(n_rows, np.int32),
+        logits=floats(LOGIT_ROWS, vocabulary),
+        panel_max=floats(n_rows, vocabulary // COLUMNS),
+        panel_sum=floats(n_rows, vocabulary // COLUMNS),
+    )
