@@ -14,7 +14,7 @@
         ├── QueueFullError            no place is free
         ├── StartingError             the model is being loaded
         ├── DrainingError             the server is about to stop
-        └── EngineDownError           the engine's thread has ended
+        └── EngineDownError           no engine is left
 
 Messages are fit to be shown to a client: they name fields and limits and never quote the request.
 """
@@ -23,6 +23,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+MAX_RETRY_AFTER = 60
+"""Seconds; a longer forecast is worth less than asking again."""
 
 
 class AppError(Exception):
@@ -103,4 +106,7 @@ class DrainingError(TryAgainLaterError):
 
 
 class EngineDownError(TryAgainLaterError):
-    """The engine's thread has ended, which only a restart mends."""
+    """No engine is left, which only a restart mends."""
+
+    def __init__(self) -> None:
+        super().__init__("the engine has stopped", MAX_RETRY_AFTER)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import version
@@ -80,16 +80,13 @@ def load_runtime(settings: Settings) -> Runtime:
     if settings.threads:
         torch.set_num_threads(settings.threads)
     checkpoint = load_checkpoint(settings.checkpoint, pick_device(settings.device))
-    return build_runtime(checkpoint, EagerEngine(checkpoint.model), settings)
+    engine = EagerEngine(checkpoint.model, settings.max_batch_tokens)
+    return build_runtime(checkpoint, [engine], settings)
 
 
-def build_runtime(checkpoint: Checkpoint, engine: Engine, settings: Settings) -> Runtime:
-    """What serves a loaded checkpoint with an engine."""
-    scheduler = Scheduler(
-        engine,
-        max_requests=settings.max_concurrent_requests,
-        max_batch_tokens=settings.max_batch_tokens,
-    )
+def build_runtime(checkpoint: Checkpoint, engines: Sequence[Engine], settings: Settings) -> Runtime:
+    """What serves a loaded checkpoint with engines of one kind."""
+    scheduler = Scheduler(engines, max_requests=settings.max_concurrent_requests)
     limits = Limits(
         max_texts=settings.max_texts,
         max_text_characters=settings.max_text_characters,
@@ -103,9 +100,9 @@ def build_runtime(checkpoint: Checkpoint, engine: Engine, settings: Settings) ->
         config=checkpoint.config.transformer.model_dump(mode="json"),
         parameters=checkpoint.model.n_parameters(),
         digest=checkpoint.digest,
-        device=engine.info.device,
-        precision=engine.info.precision,
-        threads=engine.info.threads,
+        device=engines[0].info.device,
+        precision=engines[0].info.precision,
+        threads=sum(engine.info.threads for engine in engines),
         version=version("attend"),
     )
     return Runtime(info, service, scheduler)

@@ -1,13 +1,15 @@
-"""How fast the engine has been of late, for forecasts only."""
+"""How fast an engine has been of late, for forecasts only."""
 
 from __future__ import annotations
 
+import math
+
 
 class Pace:
-    """Seconds of engine time per source token, later steps counting more."""
+    """Seconds of engine time per source token; what is older than `MEMORY` counts little."""
 
-    MEMORY = 0.9
-    """What is left of the past after each step."""
+    MEMORY = 10.0
+    """Seconds of work after which the past counts 1/e: many sentences, and soon over."""
 
     def __init__(self) -> None:
         self._seconds = 0.0
@@ -20,8 +22,9 @@ class Pace:
 
     def worked(self, seconds: float) -> None:
         """A step took this long."""
-        self._seconds = self.MEMORY * self._seconds + seconds
-        self._tokens *= self.MEMORY
+        fading = math.exp(-seconds / self.MEMORY)
+        self._seconds = fading * self._seconds + seconds
+        self._tokens *= fading
 
     def finished(self, tokens: int) -> None:
         """It finished a sentence of that many source tokens."""

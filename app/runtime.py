@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import structlog
 
 from app.errors import DrainingError, EngineDownError, StartingError
-from app.scheduler import MAX_RETRY_AFTER, Scheduler
+from app.scheduler import Scheduler
 from app.schemas import Info
 from app.service import TranslationService
 
@@ -55,7 +55,7 @@ class Lifecycle:
         if self._draining:
             raise DrainingError("the server is stopping")
         if not self.alive:
-            raise EngineDownError("the engine has stopped", MAX_RETRY_AFTER)
+            raise EngineDownError
         return runtime
 
     async def start(self, load: Callable[[], Runtime]) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from app.attention_view import AttentionView
 from app.errors import AttentionTooLargeError, InvalidRequestError, TextTooLongError
 from app.languages import Languages
-from app.scheduler import Completion, Scheduler
+from app.scheduler import Scheduler
 from app.schemas import (
     Alternative,
     Segment,
@@ -23,9 +23,14 @@ from app.schemas import (
     Translation,
     Usage,
 )
+from app.sentence import Completion
+from app.waiting import Lane
 from model.checkpoint import CheckpointConfig
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.text_codec import TextCodec, Token
+
+MAX_INTERACTIVE_SENTENCES = 16
+"""Somebody may be looking at the answer to so many; a longer list goes into the bulk lane."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,7 @@ class TranslationService:
 
     async def translate(self, request: TranslateRequest) -> tuple[TranslateAnswer, Timings]:
         """Answer a request. Raises any `AppError` but `SettingsError`."""
-        async with self._scheduler.place(self._limits.timeout):
+        async with self._scheduler.place(self._limits.timeout) as deadline:
             timings = Timings()
             source, target = self.languages.resolve(request.source, request.target)
             options = self._search_options(request)
@@ -93,7 +98,7 @@ class TranslationService:
             self._check_lengths(request)
             with timings.measure("tokenize"):
                 texts = await asyncio.to_thread(self._tokenize, request.text, target)
-            await self._search(texts, options, timings)
+            await self._search(texts, options, deadline, timings)
             if view:
                 with timings.measure("decode"):
                     await self._explain(texts, view)
@@ -153,12 +158,17 @@ class TranslationService:
                 )
         return tokenized
 
-    async def _search(self, texts: list[_Text], options: SearchOptions, timings: Timings) -> None:
+    async def _search(
+        self, texts: list[_Text], options: SearchOptions, deadline: float, timings: Timings
+    ) -> None:
         """Give every text that has words its completion; the others have nothing to translate."""
         wordless = self._tokenizer.n_control_tokens
         worded = [text for text in texts if not text.text.isspace() and len(text.tokens) > wordless]
         sources = [[token.id for token in text.tokens] for text in worded]
-        completions = await self._scheduler.translate(sources, options)
+        lane: Lane = "interactive" if len(sources) <= MAX_INTERACTIVE_SENTENCES else "bulk"
+        completions = await self._scheduler.translate(
+            sources, options, lane=lane, deadline=deadline
+        )
         for text, completion in zip(worded, completions, strict=True):
             text.completion = completion
         timings.queue = max((done.queued for done in completions), default=0.0)

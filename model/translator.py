@@ -1,10 +1,11 @@
-"""Text in, text out: many sentences over an engine, in batches of like length.
+"""Text in, text out: many sentences over an engine, those of like length together.
 
 For programs that have all their sentences at hand; a server schedules requests instead.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -56,7 +57,7 @@ class Translator:
     def from_checkpoint(cls, checkpoint: Checkpoint) -> Self:
         """Over the reference engine."""
         max_length = checkpoint.config.transformer.max_length
-        return cls(checkpoint.tokenizer, max_length, EagerEngine(checkpoint.model))
+        return cls(checkpoint.tokenizer, max_length, EagerEngine(checkpoint.model, BATCH_TOKENS))
 
     def translate(
         self, texts: Sequence[str], target: str, options: SearchOptions
@@ -68,7 +69,7 @@ class Translator:
     def translate_as_ready(
         self, texts: Sequence[str], target: str, options: SearchOptions
     ) -> Iterator[tuple[int, Translation]]:
-        """(index, translation) of every text, batch by batch in order of length.
+        """(index, translation) of every text, as the engine finishes them, the longest first.
 
         Before anything is translated it raises `LanguageError` for a target that the vocabulary
         has no symbol for, and `SentenceTooLongError`.
@@ -82,13 +83,18 @@ class Translator:
                 yield index, Translation(text, 0.0, (), (), capped=False)
             else:
                 jobs.append(Job(index, ids, options))
-        for batch in _batches(jobs):
-            self._engine.admit(batch)
-            while self._engine.busy:
+        # Longest first, so that a batch that does not fit into memory fails at once.
+        waiting = deque(sorted(jobs, key=lambda job: len(job.source_ids), reverse=True))
+        try:
+            while waiting or self._engine.busy:
+                while waiting and self._engine.room(waiting[0]):
+                    self._engine.admit([waiting.popleft()])
                 for finished in self._engine.step():
                     if isinstance(finished.outcome, Exception):
                         raise finished.outcome
                     yield finished.job_id, self._translation(finished.outcome[0])
+        finally:
+            self._engine.cancel([job.id for job in jobs])  # where an error or the caller ended it
 
     def _translation(self, hypothesis: Hypothesis) -> Translation:
         return Translation(
@@ -98,15 +104,3 @@ class Translator:
             tokens=tuple(self._tokenizer.piece(token_id) for token_id in hypothesis.ids),
             capped=hypothesis.capped,
         )
-
-
-def _batches(jobs: list[Job]) -> Iterator[list[Job]]:
-    """Longest first, so that a batch that does not fit into memory fails at once."""
-    batch: list[Job] = []
-    for job in sorted(jobs, key=lambda job: len(job.source_ids), reverse=True):
-        if batch and (len(batch) + 1) * len(batch[0].source_ids) > BATCH_TOKENS:
-            yield batch
-            batch = []
-        batch.append(job)
-    if batch:
-        yield batch

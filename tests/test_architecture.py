@@ -120,7 +120,17 @@ MODEL_ROWS = (
     ("model.engine",),
 )
 # Nothing lower imports a higher one, not even by way of a module that is not named here.
-APP_ROWS = (("app.scheduler",), ("app.service",), ("app.routes",), ("app.main",), ("app.cli",))
+APP_ROWS = (
+    ("app.waiting",),
+    ("app.sentence",),
+    ("app.exchange",),
+    ("app.engine_thread",),
+    ("app.scheduler",),
+    ("app.service",),
+    ("app.routes",),
+    ("app.main",),
+    ("app.cli",),
+)
 
 
 @pytest.mark.parametrize("row", range(len(MODEL_ROWS)))

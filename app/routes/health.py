@@ -20,7 +20,7 @@ _Lifecycle = Annotated[Lifecycle, Depends(current_lifecycle)]
 async def livez(lifecycle: _Lifecycle) -> Health:
     """200 as long as the event loop and the engine's thread run; a restart helps otherwise."""
     if not lifecycle.alive:
-        raise EngineDownError("the engine has stopped")
+        raise EngineDownError
     return Health()
 
 

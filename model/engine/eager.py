@@ -20,11 +20,16 @@ MAX_LOGITS = 2**25
 
 
 class EagerEngine:
-    """Runs admitted jobs that share search options as one padded batch; see `Engine`."""
+    """Runs admitted jobs that share search options as one padded batch; see `Engine`.
 
-    def __init__(self, model: Transformer) -> None:
+    max_batch_tokens  jobs admitted × the longest of them, in source tokens
+    """
+
+    def __init__(self, model: Transformer, max_batch_tokens: int = 16_384) -> None:
         self._model = model.eval()
+        self._max_batch_tokens = max_batch_tokens
         self._jobs: dict[int, Job] = {}
+        self._longest = 0
 
     @property
     def info(self) -> EngineInfo:
@@ -37,14 +42,21 @@ class EagerEngine:
         """True while jobs are admitted and not finished."""
         return bool(self._jobs)
 
+    def room(self, job: Job) -> bool:
+        """Whether the padded batch stays within its bound."""
+        longest = max(self._longest, len(job.source_ids))
+        return not self._jobs or longest * (len(self._jobs) + 1) <= self._max_batch_tokens
+
     def admit(self, jobs: Sequence[Job]) -> None:
         """Take jobs in."""
         self._jobs |= {job.id: job for job in jobs}
+        self._longest = max(self._longest, *(len(job.source_ids) for job in jobs), 0)
 
     def cancel(self, job_ids: Sequence[int]) -> None:
         """Drop jobs."""
         for job_id in job_ids:
             self._jobs.pop(job_id, None)
+        self._longest = max((len(job.source_ids) for job in self._jobs.values()), default=0)
 
     def step(self) -> list[Finished]:
         """Finish the jobs that have the options of the oldest, as many as memory allows."""
@@ -54,8 +66,7 @@ class EagerEngine:
         n_most = max(1, MAX_LOGITS // (options.beam_size * self._model.config.target_vocab_size))
         alike = (job for job in self._jobs.values() if job.options == options)
         batch = list(itertools.islice(alike, n_most))
-        for job in batch:
-            del self._jobs[job.id]
+        self.cancel([job.id for job in batch])
         try:
             return self._search(batch, options)
         except Exception as error:

@@ -55,8 +55,14 @@ class Engine(Protocol):
     def info(self) -> EngineInfo:
         """Device, precision and threads."""
 
+    def room(self, job: Job) -> bool:
+        """Whether the job could join now, beside all that was admitted. Cheap.
+
+        An engine without jobs has room for any.
+        """
+
     def admit(self, jobs: Sequence[Job]) -> None:
-        """Take jobs in; they are worked on from the next step on."""
+        """Take jobs in; cheap, since they are worked on from the next step on."""
 
     def cancel(self, job_ids: Sequence[int]) -> None:
         """Drop jobs, which will not be reported as finished. Unknown ids are ignored."""

@@ -29,7 +29,7 @@ def serve(tiny_checkpoint: Path) -> Serve:
         def load(settings: Settings) -> Runtime:
             if engine is None:
                 return load_runtime(settings)
-            return build_runtime(load_checkpoint(settings.checkpoint), engine, settings)
+            return build_runtime(load_checkpoint(settings.checkpoint), [engine], settings)
 
         app = create_app(Settings.parse(**{"checkpoint": tiny_checkpoint} | settings), load)
         transport = httpx.ASGITransport(app)

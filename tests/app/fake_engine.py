@@ -21,24 +21,29 @@ DISASTER = 666
 class FakeEngine:
     """Answers with the source between control symbol and end reversed, after `n_steps` steps.
 
-    With `gate`, each step waits until the test releases it once.
+    With `gate`, each step waits until the test releases it once. `admitted` has the names of what
+    joined before each step, where any did.
     """
 
     n_steps: int = 1
+    n_slots: int = 1000
     gate: threading.Semaphore | None = None
     info: EngineInfo = field(default_factory=lambda: EngineInfo("fake", "float32", 1))
     admitted: list[list[int]] = field(default_factory=list)
     cancelled: list[int] = field(default_factory=list)
     in_step: threading.Event = field(default_factory=threading.Event)
     _left: dict[int, tuple[Job, int]] = field(default_factory=dict)
+    _joining: list[int] = field(default_factory=list)
 
     @property
     def busy(self) -> bool:
         return bool(self._left)
 
+    def room(self, job: Job) -> bool:
+        return len(self._left) < self.n_slots
+
     def admit(self, jobs: Sequence[Job]) -> None:
-        if jobs:
-            self.admitted.append([job.source_ids[1] for job in jobs])
+        self._joining += [job.source_ids[1] for job in jobs]
         self._left |= {job.id: (job, self.n_steps) for job in jobs}
 
     def cancel(self, job_ids: Sequence[int]) -> None:
@@ -47,6 +52,9 @@ class FakeEngine:
             self.cancelled.append(job.source_ids[1])
 
     def step(self) -> list[Finished]:
+        if self._joining:
+            self.admitted.append(self._joining)
+            self._joining = []
         if not self._left:
             return []
         self.in_step.set()

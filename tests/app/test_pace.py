@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from app.pace import Pace
@@ -17,7 +19,7 @@ def test_steps_that_finish_nothing_count_towards_the_next_that_does() -> None:
     pace.worked(1)
     pace.worked(1)
     pace.finished(10)
-    assert pace.seconds_per_token == pytest.approx((0.9 * 1 + 1) / 10)
+    assert pace.seconds_per_token == pytest.approx((math.exp(-0.1) + 1) / 10)
 
 
 def test_a_change_of_pace_is_soon_believed() -> None:
@@ -29,3 +31,12 @@ def test_a_change_of_pace_is_soon_believed() -> None:
         pace.worked(1)
         pace.finished(10)
     assert 0.1 < pace.seconds_per_token < 0.25
+
+
+def test_many_short_steps_for_one_sentence_are_what_that_sentence_took() -> None:
+    pace = Pace()
+    for _ in range(20):
+        for _ in range(100):
+            pace.worked(0.001)
+        pace.finished(10)
+        assert pace.seconds_per_token == pytest.approx(0.01, rel=0.01)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -10,13 +10,15 @@ import numpy as np
 import pytest
 
 from app.errors import (
+    MAX_RETRY_AFTER,
     DeadlineExceededError,
     DrainingError,
     EngineDownError,
     EngineFailedError,
     QueueFullError,
 )
-from app.scheduler import MAX_RETRY_AFTER, Completion, Scheduler
+from app.scheduler import Scheduler
+from app.sentence import Completion
 from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Finished
 from tests.app.asynchronous import asynchronous
@@ -38,15 +40,9 @@ async def running(
     engine: FakeEngine,
     *,
     max_requests: int = 8,
-    max_batch_tokens: int = 1000,
     clock: FakeClock | None = None,
 ) -> AsyncIterator[Scheduler]:
-    scheduler = Scheduler(
-        engine,
-        max_requests=max_requests,
-        max_batch_tokens=max_batch_tokens,
-        clock=clock or FakeClock(),
-    )
+    scheduler = Scheduler([engine], max_requests=max_requests, clock=clock or FakeClock())
     scheduler.start()
     try:
         yield scheduler
@@ -123,18 +119,17 @@ async def test_sentences_join_a_busy_engine_between_its_steps() -> None:
 
 
 @pytest.mark.parametrize(
-    ("max_batch_tokens", "batches"),
-    [(20, [[12, 14, 15, 16]]), (19, [[12, 14, 15], [16]]), (4, [[12], [14], [15], [16]])],
+    ("n_slots", "batches"),
+    [(4, [[12, 14, 15, 16]]), (3, [[12, 14, 15], [16]]), (1, [[12], [14], [15], [16]])],
 )
 @asynchronous
-async def test_padded_source_tokens_bound_a_batch(
-    max_batch_tokens: int, batches: list[list[int]]
+async def test_as_many_join_as_the_engine_has_room_for(
+    n_slots: int, batches: list[list[int]]
 ) -> None:
-    engine = FakeEngine(gate=threading.Semaphore(0))
-    async with running(engine, max_batch_tokens=max_batch_tokens) as scheduler:
+    engine = FakeEngine(n_slots=n_slots, gate=threading.Semaphore(0))
+    async with running(engine) as scheduler:
         first = await occupy(scheduler, engine, 11)
-        lengths = {12: 3, 14: 4, 15: 3, 16: 5}
-        others = [submit(scheduler, name, length=n) for name, n in lengths.items()]
+        others = [submit(scheduler, name) for name in (12, 14, 15, 16)]
         await settle()
         assert engine.gate
         engine.gate.release(10)
@@ -282,8 +277,8 @@ async def test_a_sentence_that_fails_takes_its_request_with_it_and_no_other() ->
 
 @asynchronous
 async def test_an_engine_that_raises_fails_what_is_in_flight_and_goes_on() -> None:
-    engine = FakeEngine(gate=threading.Semaphore(0))
-    async with running(engine, max_batch_tokens=9) as scheduler:
+    engine = FakeEngine(n_slots=3, gate=threading.Semaphore(0))
+    async with running(engine) as scheduler:
         first = await occupy(scheduler, engine, 11)
         hit = [submit(scheduler, DISASTER), submit(scheduler, 12), submit(scheduler, 14)]
         later = submit(scheduler, 15)
@@ -343,8 +338,8 @@ async def test_an_explanation_that_fails_or_is_given_up_harms_nobody() -> None:
 
 @asynchronous
 async def test_stopping_finishes_what_was_submitted_and_takes_nothing_more() -> None:
-    engine = FakeEngine(n_steps=2, gate=threading.Semaphore(0))
-    async with running(engine, max_batch_tokens=3) as scheduler:
+    engine = FakeEngine(n_steps=2, n_slots=1, gate=threading.Semaphore(0))
+    async with running(engine) as scheduler:
         submitted = [await occupy(scheduler, engine, 11), submit(scheduler, 12)]
         explaining = asyncio.create_task(scheduler.explain([2, 11, 0], [0], "cross"))
         await settle()
@@ -365,7 +360,74 @@ async def test_stopping_finishes_what_was_submitted_and_takes_nothing_more() -> 
 
 @asynchronous
 async def test_without_its_thread_there_is_no_place() -> None:
-    scheduler = Scheduler(FakeEngine(), max_requests=1, max_batch_tokens=1)
+    scheduler = Scheduler([FakeEngine()], max_requests=1)
     with pytest.raises(EngineDownError):
         async with scheduler.place(timeout=10):
             pass
+
+
+def gated(n_engines: int, n_steps: int = 1) -> list[FakeEngine]:
+    return [FakeEngine(n_steps, gate=threading.Semaphore(0)) for _ in range(n_engines)]
+
+
+@asynccontextmanager
+async def running_all(
+    engines: list[FakeEngine], clock: FakeClock | None = None
+) -> AsyncIterator[Scheduler]:
+    scheduler = Scheduler(engines, max_requests=100, clock=clock or FakeClock())
+    scheduler.start()
+    try:
+        yield scheduler
+    finally:
+        release(engines)
+        await scheduler.stop()
+
+
+def release(engines: list[FakeEngine], n_steps: int = 1000) -> None:
+    for engine in engines:
+        if engine.gate:
+            engine.gate.release(n_steps)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():
+        await asyncio.sleep(0.001)
+
+
+@pytest.mark.parametrize(("n_engines", "n_sentences", "most"), [(2, 10, 5), (3, 10, 4), (4, 3, 1)])
+@asynchronous
+async def test_a_burst_is_spread_evenly_over_idle_engines(
+    n_engines: int, n_sentences: int, most: int
+) -> None:
+    engines = gated(n_engines)
+    async with running_all(engines) as scheduler:
+        task = submit(scheduler, *range(20, 20 + n_sentences))
+        await until(lambda: scheduler.load.in_flight == n_sentences)
+        release(engines)
+        await task
+    assert max(sum(map(len, engine.admitted)) for engine in engines) == most
+
+
+@asynchronous
+async def test_a_busy_engine_leaves_a_newcomer_to_an_idle_one() -> None:
+    engines = gated(2, n_steps=3)
+    async with running_all(engines) as scheduler:
+        first = submit(scheduler, 11)
+        await until(lambda: scheduler.load.in_flight == 1)
+        second = submit(scheduler, 12)
+        await until(lambda: scheduler.load.in_flight == 2)
+        release(engines)
+        await asyncio.gather(first, second)
+    assert sorted(engine.admitted for engine in engines) == [[[11]], [[12]]]
+
+
+@asynchronous
+async def test_an_explanation_is_left_to_an_idle_engine() -> None:
+    engines = gated(2)
+    async with running_all(engines) as scheduler:
+        first = submit(scheduler, 11)
+        await until(lambda: scheduler.load.in_flight == 1)
+        await scheduler.explain([2, 11, 0], [0], "cross")  # though no step ended
+        assert not first.done()
+        release(engines)
+        await first

@@ -21,18 +21,21 @@ def checkpoint(tiny_checkpoint: Path) -> Checkpoint:
 
 
 class Watched(EagerEngine):
-    """Keeps the batches it was given; may fail one job."""
+    """Keeps what joined before each step; may fail one job."""
 
     def __init__(self, checkpoint: Checkpoint, failing: int | None = None) -> None:
-        super().__init__(checkpoint.model)
+        super().__init__(checkpoint.model, BATCH_TOKENS)
         self.batches: list[list[Job]] = []
+        self._joining: list[Job] = []
         self._failing = failing
 
     def admit(self, jobs: Sequence[Job]) -> None:
-        self.batches.append(list(jobs))
+        self._joining += jobs
         super().admit(jobs)
 
     def step(self) -> list[Finished]:
+        self.batches.append(self._joining)
+        self._joining = []
         return [
             Finished(done.job_id, ValueError("lost")) if done.job_id == self._failing else done
             for done in super().step()
@@ -82,6 +85,8 @@ def test_an_unknown_target_is_refused(checkpoint: Checkpoint) -> None:
 
 
 def test_a_job_that_failed_raises_its_error(checkpoint: Checkpoint) -> None:
-    translator = Translator(checkpoint.tokenizer, 128, Watched(checkpoint, failing=1))
+    engine = Watched(checkpoint, failing=1)
+    translator = Translator(checkpoint.tokenizer, 128, engine)
     with pytest.raises(ValueError, match="lost"):
         translator.translate(["a", "b"], "fr", GREEDY)
+    assert not engine.busy

@@ -92,6 +92,24 @@ def test_a_cancelled_job_is_never_finished(engine: Engine) -> None:
     assert engine.step() == []
 
 
+def job(job_id: int, length: int) -> Job:
+    return Job(job_id, (5,) * length, GREEDY)
+
+
+def test_there_is_room_as_long_as_the_padded_batch_fits(model: Transformer) -> None:
+    engine = EagerEngine(model, max_batch_tokens=20)
+    assert engine.room(job(0, 30))
+    engine.admit([job(0, 4), job(1, 3)])
+    assert engine.room(job(2, 6))
+    assert not engine.room(job(2, 7))
+    engine.admit([job(2, 6)])
+    assert not engine.room(job(3, 1))
+    engine.cancel([2])
+    assert engine.room(job(3, 6))
+    engine.step()
+    assert engine.room(job(4, 30))
+
+
 def test_an_exception_is_the_outcome_of_its_batch_alone(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

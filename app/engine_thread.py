@@ -1,0 +1,157 @@
+"""One engine's thread: what joins between two steps, and what became of what ended."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import structlog
+
+from app.errors import DeadlineExceededError, EngineDownError, EngineFailedError
+from app.exchange import Exchange
+from app.pace import Pace
+from app.sentence import Completion, Sentence
+from model.engine.protocol import Engine, Finished
+
+MAX_JOINING_TOKENS = 512
+"""Source tokens that may join between two steps of an engine at work, though always a sentence.
+
+Encoding newcomers holds up those in flight; keeping newcomers out leaves the engine half empty. The
+bound keeps the hold-up near that of a few decoding steps. (TGI's `waiting_served_ratio` is the
+same trade-off.)
+"""
+
+MAX_FAILURES = 10
+"""Exceptions of an engine, with no sentence translated between them, after which it is down."""
+
+Clock = Callable[[], float]
+Deliver = Callable[[Sequence[Callable[[], None]]], None]
+
+_log = structlog.get_logger()
+
+
+class EngineThread:
+    """Drives an engine until there is no more to do, or the engine is down.
+
+    deliver  runs calls in the event loop, in one go
+    """
+
+    def __init__(
+        self, engine: Engine, exchange: Exchange, deliver: Deliver, clock: Clock, name: str
+    ) -> None:
+        self.pace = Pace()
+        self._engine = engine
+        self._exchange = exchange
+        self._in_flight = exchange.join()
+        self._deliver = deliver
+        self._clock = clock
+        self._n_failures = 0
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def join(self) -> None:
+        """Wait for its end."""
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            while self._up and self._exchange.wait_for_work(self._in_flight):
+                self._explain_next()
+                began = self._clock()
+                finished = self._advance(began)
+                now = self._clock()
+                self.pace.worked(now - began)
+                if finished:
+                    self._hand_out(finished, now)
+        finally:
+            self._leave()
+
+    @property
+    def _up(self) -> bool:
+        return self._n_failures < MAX_FAILURES
+
+    def _explain_next(self) -> None:
+        explanation = self._exchange.take_explanation(self._in_flight)
+        if explanation is None or explanation.future.cancelled():
+            return
+        try:
+            weights = explanation.run(self._engine)
+        except Exception as error:
+            self._deliver([partial(explanation.settle, _engine_failed(error))])
+        else:
+            self._deliver([partial(explanation.settle, weights)])
+
+    def _advance(self, now: float) -> list[Finished]:
+        """One step; if the engine raises, that is the outcome of everything in it."""
+        try:
+            self._drop_cancelled()
+            self._admit_next(now)
+            return self._engine.step()
+        except Exception as error:
+            self._n_failures += 1
+            return [Finished(job_id, error) for job_id in self._in_flight.ids()]
+
+    def _drop_cancelled(self) -> None:
+        while self._in_flight.cancelled:
+            job_id = self._in_flight.cancelled.popleft()
+            if self._in_flight.remove(job_id):
+                self._engine.cancel([job_id])
+
+    def _admit_next(self, now: float) -> None:
+        """Let in whose turn it is, as long as the engine has room and nobody is held up long."""
+        may_join = MAX_JOINING_TOKENS if self._in_flight else math.inf
+        joined = 0
+        late: list[Callable[[], None]] = []
+
+        def fits(sentence: Sentence) -> bool:
+            if sentence.request.deadline <= now or not self._in_flight:
+                return True
+            if joined and joined + sentence.n_tokens > may_join:
+                return False
+            return self._engine.room(sentence.job)
+
+        while sentence := self._exchange.take(self._in_flight, fits):
+            if sentence.request.deadline <= now:
+                error = DeadlineExceededError("the time was over before the work began")
+                late.append(partial(sentence.settle, error))
+                continue
+            joined += sentence.n_tokens
+            sentence.admitted = now
+            self._in_flight.add(sentence)
+            self._engine.admit([sentence.job])
+        self._deliver(late)
+
+    def _hand_out(self, finished: list[Finished], now: float) -> None:
+        answers: list[Callable[[], None]] = []
+        for job_id, outcome in finished:
+            sentence = self._in_flight.remove(job_id)
+            if sentence is None:  # an engine that raised may not have forgotten all it had
+                continue
+            self.pace.finished(sentence.n_tokens)
+            if isinstance(outcome, Exception):
+                answers.append(partial(sentence.settle, _engine_failed(outcome)))
+            else:
+                self._n_failures = 0
+                queued = sentence.admitted - sentence.request.submitted
+                completion = Completion(outcome, queued, worked=now - sentence.admitted)
+                answers.append(partial(sentence.settle, completion))
+        self._deliver(answers)
+
+    def _leave(self) -> None:
+        """What is in the engine is lost with it; what waits, too, if this was the last engine."""
+        in_flight = [self._in_flight.remove(job_id) for job_id in self._in_flight.ids()]
+        left = [one for one in in_flight if one] + self._exchange.leave(self._in_flight)
+        if not self._exchange.closed:
+            _log.critical("engine down", engine=self._thread.name)
+        self._deliver([partial(one.settle, EngineDownError()) for one in left])
+
+
+def _engine_failed(cause: Exception) -> EngineFailedError:
+    failure = EngineFailedError("the engine failed while it worked on this request")
+    failure.__cause__ = cause
+    return failure

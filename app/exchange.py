@@ -1,0 +1,176 @@
+"""Where coroutines leave work and the engines' threads take it: the one lock between them.
+
+An engine that is at work looks here between two steps, at no more than two lengths as long as
+nothing happens; an idle one sleeps here and is woken at once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from app.errors import DrainingError, EngineDownError
+from app.sentence import Explanation, Sentence
+from app.waiting import Waiting
+
+
+class InFlight:
+    """The sentences in one engine, by the id of their job. Only its thread changes it.
+
+    cancelled  ids of those that nobody wants any more, told by whoever knows
+    n_tokens   of their sources
+    """
+
+    def __init__(self) -> None:
+        self.cancelled: deque[int] = deque()
+        self.n_tokens = 0
+        self._sentences: dict[int, Sentence] = {}
+
+    def __len__(self) -> int:
+        return len(self._sentences)
+
+    def add(self, sentence: Sentence) -> None:
+        """It went into the engine."""
+        self._sentences[sentence.job.id] = sentence
+        self.n_tokens += sentence.n_tokens
+
+    def remove(self, job_id: int) -> Sentence | None:
+        """It came out of the engine; None where it was not known to be in it."""
+        sentence = self._sentences.pop(job_id, None)
+        if sentence:
+            self.n_tokens -= sentence.n_tokens
+        return sentence
+
+    def ids(self) -> list[int]:
+        """Of all, oldest first."""
+        return list(self._sentences)
+
+
+class Exchange:
+    """Waiting work, and the engines that share it. Every method may be called by any thread."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition(threading.Lock())
+        self._waiting = Waiting[Sentence]()
+        self._explanations: deque[Explanation] = deque()
+        self._engines: list[InFlight] = []
+        self._n_asleep = 0
+        self._closed = False
+
+    # The coroutines' side
+
+    def submit(self, sentences: Sequence[Sentence]) -> None:
+        """Leave sentences. Raises `DrainingError`, `EngineDownError`."""
+        with self._changed:
+            self._check_open()
+            for sentence in sentences:
+                self._waiting.add(sentence)
+            self._changed.notify(len(sentences))
+
+    def ask(self, explanation: Explanation) -> None:
+        """Leave an explanation. Raises as `submit`."""
+        with self._changed:
+            self._check_open()
+            self._explanations.append(explanation)
+            self._changed.notify()
+
+    def drop(self, sentences: Sequence[Sentence]) -> None:
+        """Nobody wants these: they leave the queue at once, and an engine before its next step."""
+        with self._changed:
+            for sentence in sentences:
+                if not self._waiting.discard(sentence) and sentence.cancelled is not None:
+                    sentence.cancelled.append(sentence.job.id)
+
+    def close(self) -> None:
+        """Take nothing more; the threads finish what is here and leave."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing more is taken."""
+        return self._closed
+
+    @property
+    def n_waiting(self) -> int:
+        """Sentences."""
+        return len(self._waiting)
+
+    @property
+    def n_waiting_tokens(self) -> int:
+        """Of their sources."""
+        return self._waiting.n_tokens
+
+    @property
+    def engines(self) -> Sequence[InFlight]:
+        """What is in each of the engines that are up."""
+        return tuple(self._engines)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise DrainingError("the server is stopping")
+        if not self._engines:
+            raise EngineDownError
+
+    # The engines' side
+
+    def join(self) -> InFlight:
+        """One engine more takes part."""
+        with self._changed:
+            self._engines.append(InFlight())
+            return self._engines[-1]
+
+    def leave(self, mine: InFlight) -> list[Sentence | Explanation]:
+        """One engine less; returns what nobody is left to do."""
+        with self._changed:
+            self._engines.remove(mine)
+            if self._engines:
+                return []
+            left: list[Sentence | Explanation] = [*self._waiting.clear(), *self._explanations]
+            self._explanations.clear()
+            return left
+
+    def wait_for_work(self, mine: InFlight) -> bool:
+        """True as soon as there is something to do, False if there never will be again."""
+        if mine:
+            return True
+        with self._changed:
+            while not (self._waiting or self._explanations):
+                if self._closed:
+                    return False
+                self._n_asleep += 1
+                self._changed.wait()
+                self._n_asleep -= 1
+            return True
+
+    def take_explanation(self, mine: InFlight) -> Explanation | None:
+        """The oldest explanation; an engine at work leaves it to one that is not, if any."""
+        if not self._explanations:
+            return None
+        with self._changed:
+            if not self._explanations or (mine and self._n_asleep):
+                return None
+            return self._explanations.popleft()
+
+    def take(self, mine: InFlight, fits: Callable[[Sentence], bool]) -> Sentence | None:
+        """The next sentence, if it fits and is not rather for another engine."""
+        if not self._waiting:
+            return None
+        with self._changed:
+            if not self._waiting or len(mine) >= self._fair_share():
+                return None
+            if not fits(self._waiting.head()):
+                return None
+            sentence = self._waiting.take()
+            sentence.cancelled = mine.cancelled
+            return sentence
+
+    def _fair_share(self) -> int:
+        """Sentences that each engine may have: all there are by the number of engines, rounded up.
+
+        So a burst is spread, and an idle engine may always take one.
+        """
+        n_sentences = len(self._waiting) + sum(map(len, self._engines))
+        return -(-n_sentences // len(self._engines))

@@ -1,0 +1,170 @@
+"""Who is next: the sentences that wait, in two lanes, fair between clients and their requests.
+
+    interactive ─┬─ client ─┬─ request ── sentence, sentence, …
+    bulk         └─ …       └─ …
+
+Clients take turns, and within a client its requests, by deficit round robin (Shreedhar and
+Varghese 1995), which counts in source tokens. So a list of 500 sentences delays nobody by more
+than its turn, and a turn is at most `QUANTUM` tokens and a sentence. The interactive lane goes
+first, but every `BULK_SHARE`th sentence is one of the bulk lane while both wait.
+
+A pure data structure: no clock, no lock, no torch.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from functools import partial
+from operator import attrgetter
+from typing import Generic, Literal, Protocol, TypeVar
+
+Lane = Literal["interactive", "bulk"]
+
+QUANTUM = 64
+"""Source tokens that a turn is worth; what is left of them counts at the next."""
+
+BULK_SHARE = 8
+"""One sentence in so many is of the bulk lane while both lanes wait."""
+
+
+class Waiter(Hashable, Protocol):
+    """A sentence, as far as its turn depends on it; equal to itself alone."""
+
+    @property
+    def lane(self) -> Lane:
+        """Where it waits."""
+
+    @property
+    def client(self) -> Hashable:
+        """Who takes turns with other clients."""
+
+    @property
+    def request(self) -> Hashable:
+        """What takes turns with the client's other requests."""
+
+    @property
+    def n_tokens(self) -> int:
+        """What it costs."""
+
+
+W = TypeVar("W", bound=Waiter)
+
+
+class _Queue(Protocol[W]):
+    """What takes turns with its like. `head` is the same until it is removed."""
+
+    def __len__(self) -> int: ...
+
+    def add(self, waiter: W) -> None: ...
+
+    def head(self) -> W: ...
+
+    def remove(self, waiter: W, cost: int) -> None: ...
+
+
+class _Line(dict[W, None], Generic[W]):
+    """The sentences of one request, in order."""
+
+    def add(self, waiter: W) -> None:
+        self[waiter] = None
+
+    def head(self) -> W:
+        return next(iter(self))
+
+    def remove(self, waiter: W, cost: int) -> None:  # noqa: ARG002  (a line has nobody to be fair to)
+        del self[waiter]
+
+
+class _Round(Generic[W]):
+    """Deficit round robin between queues that come when they have something and go when empty."""
+
+    def __init__(self, key: Callable[[W], Hashable], new_queue: Callable[[], _Queue[W]]) -> None:
+        self._key = key
+        self._new_queue = new_queue
+        self._queues: OrderedDict[Hashable, _Queue[W]] = OrderedDict()
+        self._credit: dict[Hashable, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._queues)
+
+    def add(self, waiter: W) -> None:
+        key = self._key(waiter)
+        if key not in self._queues:
+            self._queues[key] = self._new_queue()
+            self._credit[key] = QUANTUM
+        self._queues[key].add(waiter)
+
+    def head(self) -> W:
+        while True:
+            key, queue = next(iter(self._queues.items()))
+            waiter = queue.head()
+            if waiter.n_tokens <= self._credit[key]:
+                return waiter
+            self._credit[key] += QUANTUM
+            self._queues.move_to_end(key)
+
+    def remove(self, waiter: W, cost: int) -> None:
+        key = self._key(waiter)
+        self._queues[key].remove(waiter, cost)
+        self._credit[key] -= cost
+        if not self._queues[key]:
+            del self._queues[key], self._credit[key]
+
+
+class Waiting(Generic[W]):
+    """Both lanes. `len` is the number of sentences, `n_tokens` their source tokens."""
+
+    def __init__(self) -> None:
+        self.n_tokens = 0
+        self._everyone: dict[W, None] = {}
+        by_request = partial(_Round[W], attrgetter("request"), _Line[W])
+        self._interactive = _Round[W](attrgetter("client"), by_request)
+        self._bulk = _Round[W](attrgetter("client"), by_request)
+        self._since_bulk = 0  # taken from the interactive lane while the other waited
+
+    def __len__(self) -> int:
+        return len(self._everyone)
+
+    def add(self, waiter: W) -> None:
+        """Wait behind what is of the same request, and take turns with everyone else."""
+        self._everyone[waiter] = None
+        self._lane_of(waiter).add(waiter)
+        self.n_tokens += waiter.n_tokens
+
+    def head(self) -> W:
+        """The next. Within a lane it stays the next until it is taken or discarded."""
+        turn_of_bulk = not self._interactive or self._since_bulk >= BULK_SHARE - 1
+        return (self._bulk if self._bulk and turn_of_bulk else self._interactive).head()
+
+    def take(self) -> W:
+        """The head, which waits no longer; it is charged to its client and request."""
+        waiter = self.head()
+        if waiter.lane == "bulk":
+            self._since_bulk = 0
+        elif self._bulk:
+            self._since_bulk += 1
+        self._remove(waiter, waiter.n_tokens)
+        return waiter
+
+    def discard(self, waiter: W) -> bool:
+        """Let it wait no longer, at nobody's cost; whether it did wait."""
+        if waiter not in self._everyone:
+            return False
+        self._remove(waiter, 0)
+        return True
+
+    def clear(self) -> list[W]:
+        """Everyone, in order of arrival; nobody waits afterwards."""
+        everyone = list(self._everyone)
+        for waiter in everyone:
+            self._remove(waiter, 0)
+        return everyone
+
+    def _remove(self, waiter: W, cost: int) -> None:
+        del self._everyone[waiter]
+        self._lane_of(waiter).remove(waiter, cost)
+        self.n_tokens -= waiter.n_tokens
+
+    def _lane_of(self, waiter: W) -> _Round[W]:
+        return self._bulk if waiter.lane == "bulk" else self._interactive
