@@ -16,13 +16,16 @@ POISON = 13
 DISASTER = 666
 """A source id that everything in flight dies of."""
 
+COLLAPSE = 667
+"""A source id that the engine's thread dies of."""
+
 
 @dataclass
 class FakeEngine:
     """Answers with the source between control symbol and end reversed, after `n_steps` steps.
 
     With `gate`, each step waits until the test releases it once. `admitted` has the names of what
-    joined before each step, where any did.
+    joined before each step, where any did. `steps_of` has names that take another number of steps.
     """
 
     n_steps: int = 1
@@ -31,6 +34,7 @@ class FakeEngine:
     info: EngineInfo = field(default_factory=lambda: EngineInfo("fake", "float32", 1))
     admitted: list[list[int]] = field(default_factory=list)
     cancelled: list[int] = field(default_factory=list)
+    steps_of: dict[int, int] = field(default_factory=dict)
     in_step: threading.Event = field(default_factory=threading.Event)
     _left: dict[int, tuple[Job, int]] = field(default_factory=dict)
     _joining: list[int] = field(default_factory=list)
@@ -44,12 +48,14 @@ class FakeEngine:
 
     def admit(self, jobs: Sequence[Job]) -> None:
         self._joining += [job.source_ids[1] for job in jobs]
-        self._left |= {job.id: (job, self.n_steps) for job in jobs}
+        for job in jobs:
+            self._left[job.id] = (job, self.steps_of.get(job.source_ids[1], self.n_steps))
 
     def cancel(self, job_ids: Sequence[int]) -> None:
         for job_id in job_ids:
-            job, _ = self._left.pop(job_id)
-            self.cancelled.append(job.source_ids[1])
+            if job_id in self._left:
+                job, _ = self._left.pop(job_id)
+                self.cancelled.append(job.source_ids[1])
 
     def step(self) -> list[Finished]:
         if self._joining:
@@ -65,6 +71,8 @@ class FakeEngine:
             if DISASTER in job.source_ids:
                 self._left.clear()
                 raise RuntimeError("disaster")
+            if COLLAPSE in job.source_ids:
+                raise SystemExit
             self._left[job.id] = (job, left - 1)
             if left == 1:
                 del self._left[job.id]

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from typing import Any
 
 import numpy as np
@@ -18,48 +16,20 @@ from app.errors import (
     QueueFullError,
 )
 from app.scheduler import Scheduler
-from app.sentence import Completion
-from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Finished
 from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import DISASTER, POISON, FakeEngine
-
-OPTIONS = SearchOptions()
-
-
-class FakeClock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@asynccontextmanager
-async def running(
-    engine: FakeEngine,
-    *,
-    max_requests: int = 8,
-    clock: FakeClock | None = None,
-) -> AsyncIterator[Scheduler]:
-    scheduler = Scheduler([engine], max_requests=max_requests, clock=clock or FakeClock())
-    scheduler.start()
-    try:
-        yield scheduler
-    finally:
-        if engine.gate:
-            engine.gate.release(1000)
-        await scheduler.stop()
-
-
-def sentence(name: int, length: int = 3) -> list[int]:
-    """Control symbol, `name`, filling, end."""
-    return [2, name, *[9] * (length - 3), 0]
-
-
-def submit(scheduler: Scheduler, *names: int, length: int = 3) -> asyncio.Task[list[Completion]]:
-    sources = [sentence(name, length) for name in names]
-    return asyncio.create_task(scheduler.translate(sources, OPTIONS))
+from tests.app.scheduling import (
+    OPTIONS,
+    FakeClock,
+    gated,
+    release,
+    running,
+    sentence,
+    settle,
+    submit,
+    until,
+)
 
 
 async def occupy(scheduler: Scheduler, engine: FakeEngine, name: int) -> asyncio.Task[Any]:
@@ -67,11 +37,6 @@ async def occupy(scheduler: Scheduler, engine: FakeEngine, name: int) -> asyncio
     task = submit(scheduler, name)
     await asyncio.to_thread(engine.in_step.wait, 10)
     return task
-
-
-async def settle() -> None:
-    for _ in range(5):
-        await asyncio.sleep(0)
 
 
 @asynchronous
@@ -366,41 +331,13 @@ async def test_without_its_thread_there_is_no_place() -> None:
             pass
 
 
-def gated(n_engines: int, n_steps: int = 1) -> list[FakeEngine]:
-    return [FakeEngine(n_steps, gate=threading.Semaphore(0)) for _ in range(n_engines)]
-
-
-@asynccontextmanager
-async def running_all(
-    engines: list[FakeEngine], clock: FakeClock | None = None
-) -> AsyncIterator[Scheduler]:
-    scheduler = Scheduler(engines, max_requests=100, clock=clock or FakeClock())
-    scheduler.start()
-    try:
-        yield scheduler
-    finally:
-        release(engines)
-        await scheduler.stop()
-
-
-def release(engines: list[FakeEngine], n_steps: int = 1000) -> None:
-    for engine in engines:
-        if engine.gate:
-            engine.gate.release(n_steps)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    while not condition():
-        await asyncio.sleep(0.001)
-
-
 @pytest.mark.parametrize(("n_engines", "n_sentences", "most"), [(2, 10, 5), (3, 10, 4), (4, 3, 1)])
 @asynchronous
 async def test_a_burst_is_spread_evenly_over_idle_engines(
     n_engines: int, n_sentences: int, most: int
 ) -> None:
     engines = gated(n_engines)
-    async with running_all(engines) as scheduler:
+    async with running(*engines) as scheduler:
         task = submit(scheduler, *range(20, 20 + n_sentences))
         await until(lambda: scheduler.load.in_flight == n_sentences)
         release(engines)
@@ -411,7 +348,7 @@ async def test_a_burst_is_spread_evenly_over_idle_engines(
 @asynchronous
 async def test_a_busy_engine_leaves_a_newcomer_to_an_idle_one() -> None:
     engines = gated(2, n_steps=3)
-    async with running_all(engines) as scheduler:
+    async with running(*engines) as scheduler:
         first = submit(scheduler, 11)
         await until(lambda: scheduler.load.in_flight == 1)
         second = submit(scheduler, 12)
@@ -424,7 +361,7 @@ async def test_a_busy_engine_leaves_a_newcomer_to_an_idle_one() -> None:
 @asynchronous
 async def test_an_explanation_is_left_to_an_idle_engine() -> None:
     engines = gated(2)
-    async with running_all(engines) as scheduler:
+    async with running(*engines) as scheduler:
         first = submit(scheduler, 11)
         await until(lambda: scheduler.load.in_flight == 1)
         await scheduler.explain([2, 11, 0], [0], "cross")  # though no step ended

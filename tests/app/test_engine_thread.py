@@ -1,0 +1,317 @@
+"""What an engine's thread does with faults, deadlines and newcomers, seen through the scheduler."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from app.engine_thread import MAX_FAILURES, MAX_JOINING_TOKENS
+from app.errors import DeadlineExceededError, EngineDownError, EngineFailedError
+from app.scheduler import Load, Scheduler
+from app.sentence import Completion
+from app.waiting import Lane
+from model.decoding.hypothesis import SearchOptions
+from model.engine.protocol import Finished, Job
+from tests.app.asynchronous import asynchronous
+from tests.app.fake_engine import COLLAPSE, DISASTER, POISON, FakeEngine
+from tests.app.scheduling import (
+    FakeClock,
+    gated,
+    release,
+    running,
+    settle,
+    submit,
+    until,
+)
+
+
+@asynchronous
+async def test_an_exception_fails_what_is_in_that_engine_and_nothing_in_another() -> None:
+    engines = gated(2, n_steps=2)
+    async with running(*engines) as scheduler:
+        tasks = {name: submit(scheduler, name) for name in (11, DISASTER)}
+        await until(lambda: scheduler.load.in_flight == 2)
+        tasks |= {name: submit(scheduler, name) for name in (12, 14)}
+        await settle()
+        release(engines)
+        await asyncio.wait(tasks.values())
+        failures = {name: task.exception() for name, task in tasks.items()}
+        assert isinstance(failures.pop(DISASTER), EngineFailedError)
+        assert set(failures.values()) == {None}
+        await submit(scheduler, 15, 16)
+        assert scheduler.load == Load(0, 0, 0, 0, 0, engines=2)
+
+
+@asynchronous
+async def test_a_request_that_failed_leaves_nothing_behind_waiting_or_in_flight() -> None:
+    engine = FakeEngine(n_slots=2, gate=threading.Semaphore(0))
+    engine.steps_of[11] = 5
+    async with running(engine) as scheduler:
+        failing = submit(scheduler, POISON, 11, 12)
+        await until(lambda: scheduler.load.in_flight == 2)
+        release([engine], 1)
+        with pytest.raises(EngineFailedError):
+            await failing
+        release([engine])
+        await submit(scheduler, 14)
+        assert scheduler.load == Load(0, 0, 0, 0, 0, engines=1)
+    assert 11 in engine.cancelled
+
+
+@asynchronous
+async def test_failures_in_a_row_take_an_engine_down_and_with_the_last_the_service() -> None:
+    async with running(FakeEngine()) as scheduler:
+        for _ in range(MAX_FAILURES):
+            assert scheduler.alive
+            with pytest.raises(EngineFailedError):
+                await submit(scheduler, DISASTER)
+        await until(lambda: not scheduler.alive)
+        with pytest.raises(EngineDownError):
+            await submit(scheduler, 11)
+        with pytest.raises(EngineDownError):
+            await scheduler.explain([2, 11, 0], [0], "cross")
+        with pytest.raises(EngineDownError):
+            async with scheduler.place(timeout=10):
+                pass
+
+
+@asynchronous
+async def test_one_success_between_failures_keeps_the_engine_up() -> None:
+    async with running(FakeEngine()) as scheduler:
+        for _ in range(2):
+            for _ in range(MAX_FAILURES - 1):
+                with pytest.raises(EngineFailedError):
+                    await submit(scheduler, DISASTER)
+            await submit(scheduler, 11)
+        assert scheduler.alive
+
+
+@asynchronous
+async def test_outcomes_that_are_errors_do_not_take_an_engine_down() -> None:
+    async with running(FakeEngine()) as scheduler:
+        for _ in range(MAX_FAILURES + 1):
+            with pytest.raises(EngineFailedError):
+                await submit(scheduler, POISON)
+        await submit(scheduler, 11)
+
+
+@asynchronous
+async def test_what_waits_for_an_engine_that_goes_down_is_answered() -> None:
+    engine = FakeEngine(n_slots=1, gate=threading.Semaphore(0))
+    async with running(engine) as scheduler:
+        tasks = [submit(scheduler, DISASTER) for _ in range(MAX_FAILURES + 3)]
+        await until(lambda: scheduler.load.in_flight == 1)
+        explaining = asyncio.create_task(scheduler.explain([2, 11, 0], [0], "cross"))
+        await settle()
+        release([engine])
+        await asyncio.wait([*tasks, explaining])
+        failures = [type(task.exception()) for task in tasks]
+        assert failures == [EngineFailedError] * MAX_FAILURES + [EngineDownError] * 3
+        assert explaining.exception() is None  # it was run between the first two steps
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("n_waiting", [0, 2])
+@asynchronous
+async def test_an_explanation_that_nobody_is_left_to_run_is_answered(n_waiting: int) -> None:
+    engine = FakeEngine(gate=threading.Semaphore(0))
+    async with running(engine) as scheduler:
+        lost = submit(scheduler, COLLAPSE)
+        await until(lambda: scheduler.load.in_flight == 1)
+        await asyncio.to_thread(engine.in_step.wait, 10)
+        explaining = asyncio.create_task(scheduler.explain([2, 11, 0], [0], "cross"))
+        waiting = [submit(scheduler, 11) for _ in range(n_waiting)]
+        await settle()
+        release([engine])
+        await asyncio.wait([lost, explaining, *waiting])
+        for task in (lost, explaining, *waiting):
+            assert isinstance(task.exception(), EngineDownError)
+        assert scheduler.load == Load(0, 0, 0, 0, 0, engines=0)
+
+
+@asynchronous
+async def test_with_one_engine_down_the_others_do_its_work() -> None:
+    engines = gated(2)
+    async with running(*engines) as scheduler:
+        held = submit(scheduler, 11)
+        await until(lambda: any(engine.in_step.is_set() for engine in engines))
+        [sound] = [engine for engine in engines if engine.in_step.is_set()]
+        [doomed] = [engine for engine in engines if engine is not sound]
+        release([doomed])
+        for _ in range(MAX_FAILURES):
+            with pytest.raises(EngineFailedError):
+                await submit(scheduler, DISASTER)
+        await until(lambda: scheduler.load.engines == 1)
+        assert scheduler.alive
+        other = submit(scheduler, 12)
+        release([sound])
+        await asyncio.gather(held, other)
+
+
+@pytest.mark.parametrize("method", ["room", "admit", "cancel"])
+@asynchronous
+async def test_an_exception_of_any_method_is_one_of_the_engine(method: str) -> None:
+    class Faulty(FakeEngine):
+        armed = False
+
+        def fail(self, where: str) -> None:
+            if self.armed and where == method:
+                self.armed = False
+                self._left.clear()
+                raise MemoryError
+
+        def room(self, job: Job) -> bool:
+            self.fail("room")
+            return super().room(job)
+
+        def admit(self, jobs: Sequence[Job]) -> None:
+            self.fail("admit")
+            super().admit(jobs)
+
+        def cancel(self, job_ids: Sequence[int]) -> None:
+            self.fail("cancel")
+            super().cancel(job_ids)
+
+    engine = Faulty(n_steps=2, gate=threading.Semaphore(0))
+    async with running(engine) as scheduler:
+        first, cancelled = submit(scheduler, 11), submit(scheduler, 12)
+        await until(lambda: scheduler.load.in_flight == 2)
+        cancelled.cancel()
+        joining = submit(scheduler, 14)
+        await settle()
+        engine.armed = True
+        release([engine])
+        with pytest.raises(EngineFailedError) as failure:
+            await first
+        assert isinstance(failure.value.__cause__, MemoryError)
+        outcome = (await asyncio.gather(joining, return_exceptions=True))[0]
+        assert isinstance(outcome, EngineFailedError) == (method == "admit")
+        await submit(scheduler, 15)
+        assert scheduler.load == Load(0, 0, 0, 0, 0, engines=1)
+
+
+@asynchronous
+async def test_a_sentence_whose_deadline_has_passed_never_enters_the_engine() -> None:
+    clock = FakeClock()
+    engine = FakeEngine(gate=threading.Semaphore(0))
+    async with running(engine, clock=clock) as scheduler:
+        first = submit(scheduler, 11)
+        await until(lambda: scheduler.load.in_flight == 1)
+        async with scheduler.place(timeout=5) as deadline:
+            assert deadline == clock.now + 5
+        late = submit(scheduler, 12, 14, deadline=deadline)
+        in_time = submit(scheduler, 15, deadline=deadline + 0.1)
+        await settle()
+        clock.now = deadline
+        release([engine])
+        with pytest.raises(DeadlineExceededError):
+            await late
+        await asyncio.gather(first, in_time)
+    assert engine.admitted == [[11], [15]]
+
+
+@asynchronous
+async def test_newcomers_hold_up_those_in_flight_by_a_bounded_number_of_tokens() -> None:
+    engine = FakeEngine(n_steps=9, gate=threading.Semaphore(0))
+    half = MAX_JOINING_TOKENS // 2
+    async with running(engine) as scheduler:
+        first = submit(scheduler, 11)
+        await until(lambda: scheduler.load.in_flight == 1)
+        others = [submit(scheduler, name, length=half) for name in (12, 14, 15)]
+        others.append(submit(scheduler, 16, length=2 * MAX_JOINING_TOKENS))
+        await settle()
+        release([engine])
+        await asyncio.gather(first, *others)
+    assert engine.admitted == [[11], [12, 14], [15], [16]]
+
+
+@asynchronous
+async def test_any_number_of_tokens_joins_an_idle_engine() -> None:
+    engine = FakeEngine()
+    async with running(engine) as scheduler:
+        await submit(scheduler, 11, 12, 14, length=MAX_JOINING_TOKENS)
+    assert engine.admitted == [[11, 12, 14]]
+
+
+@dataclass
+class FlakyEngine(FakeEngine):
+    """Fails steps and sentences at random, and takes a random number of steps for each."""
+
+    chance: random.Random = field(default_factory=random.Random)
+
+    def room(self, job: Job) -> bool:
+        return super().room(job) and self.chance.random() < 0.8
+
+    def admit(self, jobs: Sequence[Job]) -> None:
+        self.n_steps = self.chance.randint(1, 6)
+        super().admit(jobs)
+
+    def step(self) -> list[Finished]:
+        if self.chance.random() < 0.03:
+            self._left.clear()
+            raise RuntimeError("struck")
+        return [
+            Finished(done.job_id, ValueError("hit")) if self.chance.random() < 0.05 else done
+            for done in super().step()
+        ]
+
+
+@pytest.mark.parametrize("seed", range(8))
+@asynchronous
+async def test_whatever_happens_every_request_gets_its_own_answer_or_an_error(seed: int) -> None:
+    chance = random.Random(seed)
+    engines = [
+        FlakyEngine(n_slots=chance.randint(1, 5), chance=random.Random(10 * seed + index))
+        for index in range(1 + seed % 3)
+    ]
+    clock = FakeClock()
+    outcomes: list[str] = []
+
+    async def client(scheduler: Scheduler, first_name: int) -> None:
+        names = range(first_name, first_name + chance.randint(1, 6))
+        sources = [[2, name, *[9] * chance.randint(0, 60), 0] for name in names]
+        lane: Lane = "bulk" if len(sources) > 3 else "interactive"
+        await asyncio.sleep(chance.random() / 50)
+        async with scheduler.place(timeout=10) as deadline:
+            answer = asyncio.create_task(
+                scheduler.translate(
+                    sources,
+                    SearchOptions(),
+                    lane=lane,
+                    client=chance.choice([None, "a", "b"]),
+                    deadline=deadline - (9.99 if chance.random() < 0.1 else 0),
+                )
+            )
+            await asyncio.sleep(0)
+            clock.now += 0.01
+            if chance.random() < 0.2:
+                await asyncio.sleep(chance.choice([0, chance.random() / 200]))
+                answer.cancel()
+            outcomes.append(_outcome(await asyncio.wait([answer]), sources))
+
+    def _outcome(
+        waited: tuple[set[asyncio.Task[list[Completion]]], object], sources: list[list[int]]
+    ) -> str:
+        [task] = waited[0]
+        if task.cancelled():
+            return "cancelled"
+        if error := task.exception():
+            assert isinstance(error, EngineFailedError | DeadlineExceededError)
+            return type(error).__name__
+        answers = [list(done.hypotheses[0].ids) for done in task.result()]
+        assert answers == [source[-2:0:-1] for source in sources]
+        return "answered"
+
+    async with running(*engines, clock=clock, max_requests=1000) as scheduler:
+        await asyncio.gather(*(client(scheduler, 1000 + 10 * index) for index in range(150)))
+        await until(lambda: not scheduler.load.in_flight)
+        assert scheduler.load == Load(0, 0, 0, 0, 0, engines=len(engines))
+    assert len(outcomes) == 150
+    assert set(outcomes) == {
+        "answered", "cancelled", "EngineFailedError", "DeadlineExceededError",
+    }  # fmt: skip

@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.waiting import BULK_SHARE, QUANTUM, Lane, Waiting
+
+LONGEST = 3 * QUANTUM
+
+
+@dataclass(eq=False)
+class Waiter:
+    client: str
+    request: str = "r"
+    n_tokens: int = 10
+    lane: Lane = "interactive"
+
+
+def names(waiting: Waiting[Waiter]) -> str:
+    """Clients in the order in which they are served."""
+    return "".join(served.client for served in drain(waiting))
+
+
+def drain(waiting: Waiting[Waiter]) -> Iterator[Waiter]:
+    while waiting:
+        yield waiting.take()
+
+
+def queue(*waiters: Waiter) -> Waiting[Waiter]:
+    waiting = Waiting[Waiter]()
+    for waiter in waiters:
+        waiting.add(waiter)
+    return waiting
+
+
+def many(n: int, client: str, **fields: object) -> list[Waiter]:
+    return [Waiter(client, **fields) for _ in range(n)]  # type: ignore[arg-type]
+
+
+def test_alone_it_is_first_come_first_served() -> None:
+    waiters = [Waiter("a", n_tokens=n) for n in (5, 200, 1, 64, 65)]
+    assert list(drain(queue(*waiters))) == waiters
+
+
+def test_turns_are_worth_a_quantum_of_tokens() -> None:
+    half = QUANTUM // 2
+    waiting = queue(*many(6, "a", n_tokens=half), *many(3, "b", n_tokens=QUANTUM))
+    assert names(waiting) == "aabaabaab"
+
+
+def test_what_is_left_of_a_turn_counts_at_the_next() -> None:
+    two_thirds = QUANTUM * 2 // 3  # so one and two sentences a turn, alternating
+    waiting = queue(*many(6, "a", n_tokens=two_thirds), *many(4, "b", n_tokens=QUANTUM))
+    assert names(waiting) == "abaababaab"
+
+
+def test_a_list_of_500_delays_somebody_else_by_one_turn() -> None:
+    waiting = queue(*many(500, "a", n_tokens=20))
+    for _ in range(10):
+        waiting.take()
+    waiting.add(Waiter("b", n_tokens=20))
+    assert names(waiting).index("b") <= QUANTUM // 20 + 1
+
+
+def test_requests_of_a_client_take_turns_too_at_no_cost_to_other_clients() -> None:
+    waiting = queue(
+        *many(3, "a", request="1", n_tokens=QUANTUM),
+        *many(3, "a", request="2", n_tokens=QUANTUM),
+        *many(3, "b", n_tokens=QUANTUM),
+    )
+    served = list(drain(waiting))
+    assert "".join(one.client for one in served) == "abababaaa"
+    assert "".join(one.request for one in served if one.client == "a") == "121212"
+
+
+def test_while_both_lanes_wait_one_in_so_many_is_bulk() -> None:
+    waiting = queue(*many(4, "b", lane="bulk"), *many(20, "i"))
+    round_ = "i" * (BULK_SHARE - 1) + "b"
+    assert names(waiting) == round_ + round_ + "i" * (20 - 2 * (BULK_SHARE - 1)) + "bb"
+
+
+def test_interactive_sentences_served_while_no_bulk_waits_do_not_count() -> None:
+    waiting = queue(*many(20, "i"))
+    for _ in range(10):
+        waiting.take()
+    waiting.add(Waiter("b", lane="bulk"))
+    assert names(waiting).index("b") == BULK_SHARE - 1
+
+
+def test_who_was_discarded_is_not_charged_and_not_served() -> None:
+    gone, *others = many(3, "a", n_tokens=QUANTUM)
+    waiting = queue(gone, *others, Waiter("b"))
+    assert waiting.discard(gone)
+    assert not waiting.discard(gone)
+    assert names(waiting) == "aba"
+    assert not waiting.discard(others[0])
+
+
+def test_clearing_gives_everyone_back_in_order_of_arrival() -> None:
+    waiters = [Waiter("a"), Waiter("b", lane="bulk"), Waiter("a", "s"), Waiter("c")]
+    waiting = queue(*waiters)
+    assert waiting.clear() == waiters
+    assert (len(waiting), waiting.n_tokens) == (0, 0)
+    waiting.add(waiters[0])
+    assert waiting.take() is waiters[0]
+
+
+waiters = st.builds(
+    Waiter,
+    client=st.sampled_from("abcd"),
+    request=st.sampled_from("rs"),
+    n_tokens=st.integers(1, LONGEST),
+    lane=st.sampled_from(["interactive", "bulk"]),
+)
+steps = st.lists(st.one_of(waiters, st.just("take"), st.integers(0, 30)), max_size=60)
+
+
+@given(steps)
+def test_nobody_is_lost_and_requests_keep_their_order(steps: list[Waiter | str | int]) -> None:
+    waiting = Waiting[Waiter]()
+    model: list[Waiter] = []  # who waits, in order of arrival
+    for step in [*steps, *["take"] * len(steps)]:
+        if isinstance(step, Waiter):
+            waiting.add(step)
+            model.append(step)
+        elif isinstance(step, int):
+            if step < len(model):
+                assert waiting.discard(model.pop(step))
+        elif model:
+            head = waiting.head()
+            served = waiting.take()
+            assert served is head
+            same = [(one.lane, one.client, one.request) for one in model]
+            assert model.index(served) == same.index((served.lane, served.client, served.request))
+            model.remove(served)
+        assert len(waiting) == len(model)
+        assert waiting.n_tokens == sum(one.n_tokens for one in model)
+    assert not model
+
+
+@given(st.lists(waiters, min_size=1), st.lists(waiters))
+def test_the_head_of_a_lane_stays_so_whoever_comes(
+    before: list[Waiter], after: list[Waiter]
+) -> None:
+    waiting = queue(*before)
+    head = waiting.head()
+    for waiter in after:
+        if waiter.lane == head.lane:
+            waiting.add(waiter)
+    assert waiting.head() is head
+
+
+@given(
+    st.lists(waiters),
+    st.integers(1, QUANTUM),
+    st.lists(st.lists(waiters, max_size=3), max_size=100),
+)
+def test_a_newcomer_waits_for_one_turn_of_each_client_in_front(
+    before: list[Waiter], n_tokens: int, arrivals: list[list[Waiter]]
+) -> None:
+    for waiter in [*before, *(one for some in arrivals for one in some)]:
+        waiter.lane = "interactive"
+    waiting = queue(*before)
+    newcomer = Waiter("new", n_tokens=n_tokens)
+    waiting.add(newcomer)
+    in_front = 0
+    for some in [*arrivals, *[[]] * (len(before) + 300)]:
+        served = waiting.take()
+        if served is newcomer:
+            break
+        in_front += served.n_tokens
+        for waiter in some:
+            waiting.add(waiter)
+    else:
+        pytest.fail("never served")
+    clients = {waiter.client for waiter in before}
+    assert in_front <= len(clients) * (QUANTUM + LONGEST)
+
+
+@given(st.lists(st.sampled_from(["interactive", "bulk"]), min_size=20, max_size=200))
+def test_no_lane_starves(lanes: list[Lane]) -> None:
+    waiting = queue(*(Waiter("a", lane=lane) for lane in lanes))
+    served = [one.lane for one in drain(waiting)]
+    both = min(_last(served, "bulk"), _last(served, "interactive"))
+    for start in range(max(0, both - BULK_SHARE + 1)):
+        assert served[start : start + BULK_SHARE].count("bulk") == 1
+
+
+def _last(served: list[Lane], lane: Lane) -> int:
+    return max((index for index, one in enumerate(served) if one == lane), default=-1)
