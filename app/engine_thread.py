@@ -106,7 +106,6 @@ class EngineThread:
         """Let in whose turn it is, as long as the engine has room and nobody is held up long."""
         may_join = MAX_JOINING_TOKENS if self._in_flight else math.inf
         joined = 0
-        late: list[Callable[[], None]] = []
 
         def fits(sentence: Sentence) -> bool:
             if sentence.request.deadline <= now or not self._in_flight:
@@ -118,13 +117,12 @@ class EngineThread:
         while sentence := self._exchange.take(self._in_flight, fits):
             if sentence.request.deadline <= now:
                 error = DeadlineExceededError("the time was over before the work began")
-                late.append(partial(sentence.settle, error))
+                self._deliver([partial(sentence.settle, error)])
                 continue
             joined += sentence.n_tokens
             sentence.admitted = now
             self._in_flight.add(sentence)
             self._engine.admit([sentence.job])
-        self._deliver(late)
 
     def _hand_out(self, finished: list[Finished], now: float) -> None:
         answers: list[Callable[[], None]] = []

@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from app.cli.serve import listen
 from tests.app.server_process import ATTEND, ENVIRONMENT, serving
 
 
@@ -96,6 +97,13 @@ def test_a_bad_setting_is_exit_2_and_one_line(
     assert result.returncode == 2
     [line] = result.stderr.splitlines()
     assert named in line
+
+
+def test_connections_send_at_once_what_they_have() -> None:
+    with listen("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+        connection, _ = listener.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_an_address_that_is_taken_is_exit_1_and_one_line() -> None:

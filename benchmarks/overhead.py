@@ -1,0 +1,218 @@
+"""What HTTP, queue and scheduler add to the engine's time, per request.
+
+A real server on loopback, in a process of its own, with an engine that computes nothing and takes
+a known time. What is added is the latency that a client sees less the time that the same engine
+takes when it is driven directly. The client is a bare one, since the cost of a comfortable one is
+not the server's.
+
+    python -m benchmarks.overhead [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import multiprocessing
+import os
+import socket
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.cli.serve import listen, make_server, run
+from app.logs import configure_logs
+from app.main import build_runtime, create_app
+from app.runtime import Runtime
+from app.settings import Settings
+from model.checkpoint import load_checkpoint
+from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job
+
+TEXT = "The weather was so nice yesterday that we went to the sea with our friends."
+ROWS = ((1, 20, 0.0005), (32, 20, 0.002), (32, 1, 0.0))
+"""Clients, steps a sentence, seconds a step. The last shows how many requests HTTP alone can do."""
+
+
+class SleepingEngine:
+    """Every sentence takes `n_steps` steps, and a step `seconds`, whoever else is in flight."""
+
+    info = EngineInfo("none", "none", 1)
+
+    def __init__(self, n_steps: int, seconds: float) -> None:
+        self._n_steps = n_steps
+        self._seconds = seconds
+        self._left: dict[int, int] = {}
+
+    @property
+    def busy(self) -> bool:
+        """Whether sentences are in flight."""
+        return bool(self._left)
+
+    def room(self, job: Job) -> bool:  # noqa: ARG002
+        """Always."""
+        return True
+
+    def admit(self, jobs: Sequence[Job]) -> None:
+        """Take jobs in."""
+        self._left |= {job.id: self._n_steps for job in jobs}
+
+    def cancel(self, job_ids: Sequence[int]) -> None:
+        """Drop jobs."""
+        for job_id in job_ids:
+            self._left.pop(job_id, None)
+
+    def step(self) -> list[Finished]:
+        """Sleep, and finish what had its steps."""
+        if self._seconds and self._left:
+            time.sleep(self._seconds)
+        self._left = {job_id: left - 1 for job_id, left in self._left.items()}
+        finished = [job_id for job_id, left in self._left.items() if not left]
+        self.cancel(finished)
+        hypothesis = Hypothesis(tuple(range(10, 30)), (-0.1,) * 21, -0.1, capped=False)
+        return [Finished(job_id, [hypothesis]) for job_id in finished]
+
+    def explain(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
+    ) -> NDArray[np.float32]:
+        """No attention is asked for."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measurement; milliseconds added per request."""
+
+    clients: int
+    engine_ms: float
+    requests: int
+    per_second: float
+    added_p50: float
+    added_p95: float
+    added_p99: float
+
+
+def serve(listener: socket.socket, n_steps: int, seconds: float) -> None:
+    """The server as `attend serve` runs it, but for the engine."""
+
+    def load(settings: Settings) -> Runtime:
+        engine = SleepingEngine(n_steps, seconds)
+        return build_runtime(load_checkpoint(settings.checkpoint), [engine], settings)
+
+    settings = Settings.parse()
+    server = make_server(create_app(settings, load), settings)
+    with Path(os.devnull).open("w") as nowhere:
+        configure_logs("info", stream=nowhere)  # what a line costs is part of the server
+        run(server, listener)
+
+
+def alone(n_steps: int, seconds: float, repeats: int = 50) -> float:
+    """Seconds that a sentence takes in the engine, driven directly; the median."""
+    engine = SleepingEngine(n_steps, seconds)
+    durations = []
+    for index in range(repeats):
+        began = time.perf_counter()
+        engine.admit([Job(index, (1,), SearchOptions())])
+        while engine.busy:
+            engine.step()
+        durations.append(time.perf_counter() - began)
+    return statistics.median(durations)
+
+
+class Client:
+    """HTTP/1.1 over one connection that is kept."""
+
+    def __init__(self, port: int) -> None:
+        body = json.dumps({"text": TEXT, "target": "fr"}).encode()
+        head = (
+            "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        )
+        self._port = port
+        self._request = head.encode() + body
+
+    async def run(self, until: float) -> list[float]:
+        """Ask until then, one after the other; the seconds that each answer took."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+        durations = []
+        while (began := time.perf_counter()) < until:
+            writer.write(self._request)
+            head = await reader.readuntil(b"\r\n\r\n")
+            if not head.startswith(b"HTTP/1.1 200 "):
+                raise RuntimeError(head.decode())
+            length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
+            await reader.readexactly(int(length))
+            durations.append(time.perf_counter() - began)
+        writer.close()
+        return durations
+
+
+async def ask(port: int, n_clients: int, seconds: float) -> list[float]:
+    """Closed loop: the durations of all requests of all clients."""
+    until = time.perf_counter() + seconds
+    runs = await asyncio.gather(*(Client(port).run(until) for _ in range(n_clients)))
+    return [duration for run in runs for duration in run]
+
+
+def wait_until_ready(port: int) -> None:
+    """Return once /readyz says so."""
+    while True:
+        try:
+            with socket.create_connection(("127.0.0.1", port)) as connection:
+                connection.sendall(b"GET /readyz HTTP/1.0\r\n\r\n")
+                if b" 200 " in connection.recv(100):
+                    return
+        except OSError:
+            pass
+        time.sleep(0.05)
+
+
+def measure(n_clients: int, n_steps: int, step_seconds: float, seconds: float) -> Row:
+    """One row, with a server of its own."""
+    engine_seconds = alone(n_steps, step_seconds)
+    with listen("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+        server = multiprocessing.get_context("fork").Process(
+            target=serve, args=(listener, n_steps, step_seconds)
+        )
+        server.start()
+        try:
+            wait_until_ready(port)
+            asyncio.run(ask(port, n_clients, seconds / 5))  # warm
+            durations = asyncio.run(ask(port, n_clients, seconds))
+        finally:
+            server.terminate()
+            server.join()
+    cuts = statistics.quantiles(durations, n=100)
+    p50, p95, p99 = (1000 * (cuts[percent - 1] - engine_seconds) for percent in (50, 95, 99))
+    return Row(
+        n_clients, 1000 * engine_seconds, len(durations), len(durations) / seconds, p50, p95, p99
+    )
+
+
+def main() -> None:
+    """Print the table, and write it where asked."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seconds", type=float, default=10, help="per row; default 10")
+    parser.add_argument("--json", type=Path, help="file to write the rows to")
+    arguments = parser.parse_args()
+    rows = [measure(*row, arguments.seconds) for row in ROWS]
+    lines = ["clients  engine ms  requests/s  added ms: p50     p95     p99"]
+    lines += [
+        f"{row.clients:7}  {row.engine_ms:9.2f}  {row.per_second:10.0f}  "
+        f"{row.added_p50:13.2f}  {row.added_p95:6.2f}  {row.added_p99:6.2f}"
+        for row in rows
+    ]
+    sys.stdout.write("\n".join(lines) + "\n")
+    if arguments.json:
+        arguments.json.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
