@@ -35,20 +35,23 @@ _log = structlog.get_logger()
 
 
 def create_app(
-    settings: Settings, load: Load | None = None, give_up: GiveUp | None = None
+    settings: Settings,
+    load: Load | None = None,
+    give_up: GiveUp | None = None,
+    when_ready: Callable[[], None] | None = None,
 ) -> FastAPI:
     """The server as an ASGI application.
 
     It answers at once, 503 until the model is loaded and warm, so that probes see it start. If
     that fails, `give_up` gets the error and is to end the server; without it, the error is logged
-    and the server never gets ready.
+    and the server never gets ready. If it goes well, `when_ready` is called.
     """
     lifecycle = Lifecycle()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         starting = asyncio.create_task(lifecycle.start(partial(load or load_runtime, settings)))
-        starting.add_done_callback(partial(_report_failure, give_up or _log_failed_start))
+        starting.add_done_callback(partial(_report, give_up or _log_failed_start, when_ready))
         yield
         starting.cancel()
         await asyncio.gather(starting, return_exceptions=True)
@@ -108,9 +111,15 @@ def build_runtime(checkpoint: Checkpoint, engines: Sequence[Engine], settings: S
     return Runtime(info, service, scheduler)
 
 
-def _report_failure(give_up: GiveUp, starting: asyncio.Task[None]) -> None:
-    if not starting.cancelled() and (error := starting.exception()):
+def _report(
+    give_up: GiveUp, when_ready: Callable[[], None] | None, starting: asyncio.Task[None]
+) -> None:
+    if starting.cancelled():
+        return
+    if error := starting.exception():
         give_up(error)
+    elif when_ready:
+        when_ready()
 
 
 def _log_failed_start(error: BaseException) -> None:

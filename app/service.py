@@ -32,6 +32,9 @@ from model.text_codec import TextCodec, Token
 MAX_INTERACTIVE_SENTENCES = 16
 """Somebody may be looking at the answer to so many; a longer list goes into the bulk lane."""
 
+MAX_INLINE_CHARACTERS = 2000
+"""Tokenising so many takes a millisecond; more would hold up the event loop."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -97,7 +100,10 @@ class TranslationService:
             view = request.attention and AttentionView(request.attention, self._config.transformer)
             self._check_lengths(request)
             with timings.measure("tokenize"):
-                texts = await asyncio.to_thread(self._tokenize, request.text, target)
+                if sum(map(len, request.text)) <= MAX_INLINE_CHARACTERS:
+                    texts = self._tokenize(request.text, target)
+                else:
+                    texts = await asyncio.to_thread(self._tokenize, request.text, target)
             await self._search(texts, options, deadline, timings)
             if view:
                 with timings.measure("decode"):

@@ -1,9 +1,10 @@
 """What HTTP, queue and scheduler add to the engine's time, per request.
 
 A real server on loopback, in a process of its own, with an engine that computes nothing and takes
-a known time. What is added is the latency that a client sees less the time that the same engine
-takes when it is driven directly. The client is a bare one, since the cost of a comfortable one is
-not the server's.
+a known time: a step for each source token. What is added is the latency that a client sees less the
+time that the same engine takes when it is driven directly. Half a step of it is the engine's own:
+a newcomer waits for the step that runs to end. The client is a bare one, since the cost of a
+comfortable one is not the server's.
 
     python -m benchmarks.overhead [--json FILE]
 """
@@ -15,6 +16,7 @@ import asyncio
 import json
 import multiprocessing
 import os
+import random
 import socket
 import statistics
 import sys
@@ -26,7 +28,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.cli.serve import listen, make_server, run
+from app.cli.serve import listen, make_server, run, spare_the_collector
 from app.logs import configure_logs
 from app.main import build_runtime, create_app
 from app.runtime import Runtime
@@ -35,18 +37,18 @@ from model.checkpoint import load_checkpoint
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job
 
-TEXT = "The weather was so nice yesterday that we went to the sea with our friends."
-ROWS = ((1, 20, 0.0005), (32, 20, 0.002), (32, 1, 0.0))
-"""Clients, steps a sentence, seconds a step. The last shows how many requests HTTP alone can do."""
+WORDS = "The weather was so nice yesterday that we went to the sea with our old friends ."
+TEXTS = [" ".join(WORDS.split()[-n_words:]) for n_words in range(6, 17)]
+ROWS = ((1, 0.0005), (32, 0.002), (32, 0.0))
+"""Clients, seconds a step. The last shows how many requests HTTP alone can do."""
 
 
 class SleepingEngine:
-    """Every sentence takes `n_steps` steps, and a step `seconds`, whoever else is in flight."""
+    """A sentence takes a step for each of its tokens, a step `seconds`, whatever is in flight."""
 
     info = EngineInfo("none", "none", 1)
 
-    def __init__(self, n_steps: int, seconds: float) -> None:
-        self._n_steps = n_steps
+    def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._left: dict[int, int] = {}
 
@@ -61,7 +63,7 @@ class SleepingEngine:
 
     def admit(self, jobs: Sequence[Job]) -> None:
         """Take jobs in."""
-        self._left |= {job.id: self._n_steps for job in jobs}
+        self._left |= {job.id: len(job.source_ids) for job in jobs}
 
     def cancel(self, job_ids: Sequence[int]) -> None:
         """Drop jobs."""
@@ -87,10 +89,10 @@ class SleepingEngine:
 
 @dataclass(frozen=True)
 class Row:
-    """One measurement; milliseconds added per request."""
+    """One measurement; milliseconds."""
 
     clients: int
-    engine_ms: float
+    step_ms: float
     requests: int
     per_second: float
     added_p50: float
@@ -98,66 +100,70 @@ class Row:
     added_p99: float
 
 
-def serve(listener: socket.socket, n_steps: int, seconds: float) -> None:
+def serve(listener: socket.socket, seconds: float) -> None:
     """The server as `attend serve` runs it, but for the engine."""
 
     def load(settings: Settings) -> Runtime:
-        engine = SleepingEngine(n_steps, seconds)
+        engine = SleepingEngine(seconds)
         return build_runtime(load_checkpoint(settings.checkpoint), [engine], settings)
 
     settings = Settings.parse()
-    server = make_server(create_app(settings, load), settings)
+    server = make_server(create_app(settings, load, when_ready=spare_the_collector), settings)
     with Path(os.devnull).open("w") as nowhere:
         configure_logs("info", stream=nowhere)  # what a line costs is part of the server
         run(server, listener)
 
 
-def alone(n_steps: int, seconds: float, repeats: int = 50) -> float:
-    """Seconds that a sentence takes in the engine, driven directly; the median."""
-    engine = SleepingEngine(n_steps, seconds)
-    durations = []
-    for index in range(repeats):
-        began = time.perf_counter()
-        engine.admit([Job(index, (1,), SearchOptions())])
-        while engine.busy:
-            engine.step()
-        durations.append(time.perf_counter() - began)
-    return statistics.median(durations)
+def step_alone(seconds: float, n_steps: int = 500) -> float:
+    """Seconds that a step takes when the engine is driven directly."""
+    engine = SleepingEngine(seconds)
+    engine.admit([Job(0, (1,) * n_steps, SearchOptions())])
+    began = time.perf_counter()
+    while engine.busy:
+        engine.step()
+    return (time.perf_counter() - began) / n_steps
 
 
 class Client:
     """HTTP/1.1 over one connection that is kept."""
 
-    def __init__(self, port: int) -> None:
-        body = json.dumps({"text": TEXT, "target": "fr"}).encode()
-        head = (
-            "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-            f"Content-Length: {len(body)}\r\n\r\n"
-        )
+    def __init__(self, port: int, step_seconds: float) -> None:
         self._port = port
-        self._request = head.encode() + body
+        self._step_seconds = step_seconds
 
     async def run(self, until: float) -> list[float]:
-        """Ask until then, one after the other; the seconds that each answer took."""
+        """Ask until then, one after the other; the seconds that were added to each answer."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
-        durations = []
+        choose = random.Random(id(self))
+        added = []
         while (began := time.perf_counter()) < until:
-            writer.write(self._request)
+            writer.write(_request(choose.choice(TEXTS)))
             head = await reader.readuntil(b"\r\n\r\n")
             if not head.startswith(b"HTTP/1.1 200 "):
                 raise RuntimeError(head.decode())
             length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
-            await reader.readexactly(int(length))
-            durations.append(time.perf_counter() - began)
+            body = await reader.readexactly(int(length))
+            seconds = time.perf_counter() - began
+            n_steps = json.loads(body)["usage"]["source_tokens"]
+            added.append(seconds - n_steps * self._step_seconds)
         writer.close()
-        return durations
+        return added
 
 
-async def ask(port: int, n_clients: int, seconds: float) -> list[float]:
-    """Closed loop: the durations of all requests of all clients."""
+def _request(text: str) -> bytes:
+    body = json.dumps({"text": text, "target": "fr"}).encode()
+    head = (
+        "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+async def ask(port: int, n_clients: int, step_seconds: float, seconds: float) -> list[float]:
+    """Closed loop: what was added to all requests of all clients, in seconds."""
     until = time.perf_counter() + seconds
-    runs = await asyncio.gather(*(Client(port).run(until) for _ in range(n_clients)))
-    return [duration for run in runs for duration in run]
+    clients = [Client(port, step_seconds) for _ in range(n_clients)]
+    return [one for run in await asyncio.gather(*(c.run(until) for c in clients)) for one in run]
 
 
 def wait_until_ready(port: int) -> None:
@@ -173,27 +179,23 @@ def wait_until_ready(port: int) -> None:
         time.sleep(0.05)
 
 
-def measure(n_clients: int, n_steps: int, step_seconds: float, seconds: float) -> Row:
-    """One row, with a server of its own."""
-    engine_seconds = alone(n_steps, step_seconds)
+def measure(n_clients: int, nominal: float, seconds: float) -> Row:
+    """One row, with a server of its own; a step takes the nominal time, and a little more."""
+    step_seconds = step_alone(nominal)
     with listen("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
-        server = multiprocessing.get_context("fork").Process(
-            target=serve, args=(listener, n_steps, step_seconds)
-        )
+        server = multiprocessing.get_context("fork").Process(target=serve, args=(listener, nominal))
         server.start()
         try:
             wait_until_ready(port)
-            asyncio.run(ask(port, n_clients, seconds / 5))  # warm
-            durations = asyncio.run(ask(port, n_clients, seconds))
+            asyncio.run(ask(port, n_clients, step_seconds, seconds / 5))  # warm
+            added = asyncio.run(ask(port, n_clients, step_seconds, seconds))
         finally:
             server.terminate()
             server.join()
-    cuts = statistics.quantiles(durations, n=100)
-    p50, p95, p99 = (1000 * (cuts[percent - 1] - engine_seconds) for percent in (50, 95, 99))
-    return Row(
-        n_clients, 1000 * engine_seconds, len(durations), len(durations) / seconds, p50, p95, p99
-    )
+    cuts = statistics.quantiles(added, n=100)
+    p50, p95, p99 = (1000 * cuts[percent - 1] for percent in (50, 95, 99))
+    return Row(n_clients, 1000 * step_seconds, len(added), len(added) / seconds, p50, p95, p99)
 
 
 def main() -> None:
@@ -203,9 +205,9 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="file to write the rows to")
     arguments = parser.parse_args()
     rows = [measure(*row, arguments.seconds) for row in ROWS]
-    lines = ["clients  engine ms  requests/s  added ms: p50     p95     p99"]
+    lines = ["clients  step ms  requests/s  added ms: p50     p95     p99"]
     lines += [
-        f"{row.clients:7}  {row.engine_ms:9.2f}  {row.per_second:10.0f}  "
+        f"{row.clients:7}  {row.step_ms:7.3f}  {row.per_second:10.0f}  "
         f"{row.added_p50:13.2f}  {row.added_p95:6.2f}  {row.added_p99:6.2f}"
         for row in rows
     ]

@@ -1,4 +1,7 @@
-"""What the routes get from the application: dependencies of FastAPI, no globals."""
+"""What the routes get from the application: dependencies of FastAPI, no globals.
+
+Coroutines, since FastAPI sends plain functions through a pool of threads.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,18 @@ from app.runtime import Lifecycle, Runtime
 from app.settings import Settings
 
 
-def current_settings(request: Request) -> Settings:
+async def current_settings(request: Request) -> Settings:
     """The settings that `create_app` was given."""
     settings: Settings = request.app.state.settings
     return settings
 
 
-def current_lifecycle(request: Request) -> Lifecycle:
+async def current_lifecycle(request: Request) -> Lifecycle:
     """Where the server is between start and stop."""
     lifecycle: Lifecycle = request.app.state.lifecycle
     return lifecycle
 
 
-def ready_runtime(lifecycle: Annotated[Lifecycle, Depends(current_lifecycle)]) -> Runtime:
+async def ready_runtime(lifecycle: Annotated[Lifecycle, Depends(current_lifecycle)]) -> Runtime:
     """The model, or `StartingError`, `DrainingError`, `EngineDownError`."""
     return lifecycle.ready

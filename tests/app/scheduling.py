@@ -7,13 +7,16 @@ import math
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
+from itertools import count
 
 from app.scheduler import Scheduler
-from app.sentence import Completion
+from app.sentence import Completion, Request, Sentence
 from model.decoding.hypothesis import SearchOptions
+from model.engine.protocol import Job
 from tests.app.fake_engine import FakeEngine
 
 OPTIONS = SearchOptions()
+_ids = count()
 
 
 class FakeClock:
@@ -67,3 +70,13 @@ async def settle() -> None:
 async def until(condition: Callable[[], bool]) -> None:
     while not condition():
         await asyncio.sleep(0.001)
+
+
+def new_request(n_sentences: int) -> Request:
+    """Of sentences with 5 tokens."""
+    future = asyncio.get_running_loop().create_future()
+    request = Request("interactive", None, 0.0, math.inf, future)
+    request.sentences += [
+        Sentence(Job(next(_ids), (1,) * 5, OPTIONS), request, index) for index in range(n_sentences)
+    ]
+    return request

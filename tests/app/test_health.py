@@ -66,12 +66,25 @@ async def test_a_model_that_cannot_be_loaded_is_reported_once_and_never_ready(
         raise CheckpointError("no such folder")
 
     reported: list[BaseException] = []
-    app = create_app(Settings.parse(checkpoint=tiny_checkpoint), load, reported.append)
+    app = create_app(Settings.parse(checkpoint=tiny_checkpoint), load, reported.append, pytest.fail)
     async with app.router.lifespan_context(app):
         while not reported:
             await asyncio.sleep(0.01)
         assert (await client_get(app, "/readyz")).status_code == 503
     assert [str(error) for error in reported] == ["no such folder"]
+
+
+@asynchronous
+async def test_whoever_asked_is_told_once_when_the_model_is_ready(tiny_checkpoint: object) -> None:
+    told: list[int] = []
+    app = create_app(
+        Settings.parse(checkpoint=tiny_checkpoint), when_ready=lambda: told.append(len(told))
+    )
+    async with app.router.lifespan_context(app):
+        while not told:
+            await asyncio.sleep(0.01)
+        assert (await client_get(app, "/readyz")).status_code == 200
+    assert told == [0]
 
 
 @asynchronous

@@ -14,6 +14,10 @@ HTTP = {"fastapi", "starlette", "uvicorn"}
 ABOVE = {
     "pace": {"app"},
     "errors": {"app", "model"},
+    "waiting": {"app", "model"},
+    "sentence": {"app.exchange", "app.engine_thread", "app.scheduler"},
+    "exchange": {"app.engine_thread", "app.scheduler"},
+    "engine_thread": {"app.scheduler"},
     "scheduler": {"app.service", "app.routes", "app.main", "app.runtime", "app.schemas"},
     "languages": {"app.service", "app.routes", "app.main", "app.runtime", "app.scheduler"},
     "schemas": {"app.service", "app.routes", "app.main", "app.runtime", "app.scheduler"},
