@@ -116,13 +116,17 @@ class EngineThread:
 
         while sentence := self._exchange.take(self._in_flight, fits):
             if sentence.request.deadline <= now:
-                error = DeadlineExceededError("the time was over before the work began")
-                self._deliver([partial(sentence.settle, error)])
+                late = DeadlineExceededError("the time was over before the work began")
+                self._deliver([partial(sentence.settle, late)])
+                continue
+            try:
+                self._engine.admit([sentence.job])
+            except Exception as error:
+                self._deliver([partial(sentence.settle, _engine_failed(error))])
                 continue
             joined += sentence.n_tokens
             sentence.admitted = now
             self._in_flight.add(sentence)
-            self._engine.admit([sentence.job])
 
     def _hand_out(self, finished: list[Finished], now: float) -> None:
         answers: list[Callable[[], None]] = []

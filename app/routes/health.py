@@ -18,7 +18,7 @@ _Lifecycle = Annotated[Lifecycle, Depends(current_lifecycle)]
 @router.head("/livez", include_in_schema=False)
 @router.get("/livez")
 async def livez(lifecycle: _Lifecycle) -> Health:
-    """200 as long as the event loop and the engine's thread run; a restart helps otherwise."""
+    """200 as long as the event loop runs, and an engine; a restart helps otherwise."""
     if not lifecycle.alive:
         raise EngineDownError
     return Health()

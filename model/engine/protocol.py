@@ -62,7 +62,10 @@ class Engine(Protocol):
         """
 
     def admit(self, jobs: Sequence[Job]) -> None:
-        """Take jobs in; cheap, since they are worked on from the next step on."""
+        """Take jobs in; cheap, since they are worked on from the next step on.
+
+        An exception means that none of these was taken, and says nothing of the others.
+        """
 
     def cancel(self, job_ids: Sequence[int]) -> None:
         """Drop jobs, which will not be reported as finished. Unknown ids are ignored."""

@@ -153,7 +153,7 @@ async def test_with_one_engine_down_the_others_do_its_work() -> None:
         await asyncio.gather(held, other)
 
 
-@pytest.mark.parametrize("method", ["room", "admit", "cancel"])
+@pytest.mark.parametrize("method", ["room", "cancel"])
 @asynchronous
 async def test_an_exception_of_any_method_is_one_of_the_engine(method: str) -> None:
     class Faulty(FakeEngine):
@@ -168,10 +168,6 @@ async def test_an_exception_of_any_method_is_one_of_the_engine(method: str) -> N
         def room(self, job: Job) -> bool:
             self.fail("room")
             return super().room(job)
-
-        def admit(self, jobs: Sequence[Job]) -> None:
-            self.fail("admit")
-            super().admit(jobs)
 
         def cancel(self, job_ids: Sequence[int]) -> None:
             self.fail("cancel")
@@ -189,9 +185,29 @@ async def test_an_exception_of_any_method_is_one_of_the_engine(method: str) -> N
         with pytest.raises(EngineFailedError) as failure:
             await first
         assert isinstance(failure.value.__cause__, MemoryError)
-        outcome = (await asyncio.gather(joining, return_exceptions=True))[0]
-        assert isinstance(outcome, EngineFailedError) == (method == "admit")
-        await submit(scheduler, 15)
+        await asyncio.gather(joining, submit(scheduler, 15))
+        assert scheduler.load == Load(0, 0, 0, 0, 0, engines=1)
+
+
+@asynchronous
+async def test_a_job_that_an_engine_refuses_fails_its_request_alone() -> None:
+    class Choosy(FakeEngine):
+        def admit(self, jobs: Sequence[Job]) -> None:
+            if POISON in jobs[0].source_ids:
+                raise ValueError("not of this kind")
+            super().admit(jobs)
+
+    engine = Choosy(n_steps=2, gate=threading.Semaphore(0))
+    async with running(engine) as scheduler:
+        first = submit(scheduler, 11)
+        await until(lambda: scheduler.load.in_flight == 1)
+        refused = [submit(scheduler, POISON) for _ in range(MAX_FAILURES)]
+        joining = submit(scheduler, 12)
+        await settle()
+        release([engine])
+        await asyncio.wait(refused)
+        assert {type(one.exception()) for one in refused} == {EngineFailedError}
+        await asyncio.gather(first, joining)
         assert scheduler.load == Load(0, 0, 0, 0, 0, engines=1)
 
 
