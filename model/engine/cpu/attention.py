@@ -3,64 +3,64 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from model.engine.cpu.elementary import exponential
-from model.engine.cpu.jit import reordered_kernel
-from model.engine.cpu.linear import Floats
+from model.engine.cpu.flat import (
+    dot_products,
+    exponentiate,
+    get,
+    maximum,
+    put,
+    weighted_sum_16,
+    weighted_sum_64,
+)
+from model.engine.cpu.jit import kernel
+from model.engine.cpu.llvm import LANES
+from model.engine.cpu.types import Floats, Ints
 
-LANES = 16
-"""Scores are padded to a multiple with −∞, so that the softmax needs no remainder loop."""
 
-
-@reordered_kernel
+@kernel
 def attend(
-    query: Floats, keys: Floats, values: Floats, positions: NDArray[np.int32], weights: Floats,
-    out: Floats,
+    n_heads: int, d_model: int, query: Floats, query_at: int, keys: Floats, values: Floats,
+    base: int, stride: int, positions: Ints, positions_at: int, n_positions: int, weights: Floats,
+    out: Floats, out_at: int,
 ) -> None:  # fmt: skip
-    """query [D] over the keys and values […, D] at `positions` [S] → out [D].
+    """One query [D] over n positions, of which number p has its key [D] at base + p · stride.
 
-    weights [H, ≥ S padded] is filled with softmax(q Kᵀ / √d_k), zeros behind it.
+    Arrays are taken flat, from the offsets given. weights [H, …] is filled with e^(q Kᵀ / √d_k − m)
+    and, in its last column, one over their sum: see `normalised`. out [D] is softmax(q Kᵀ / √d_k) V.
     """
-    n_heads, n_positions = len(weights), len(positions)
-    d_k = len(out) // n_heads
-    n_blocks = (n_positions + LANES - 1) // LANES
+    width = weights.shape[1]
+    d_k = d_model // n_heads
     scale = np.float32(1 / np.sqrt(d_k))
-    for s in range(n_positions):
-        key = keys[positions[s]]
-        for head in range(n_heads):
-            one_query, one_key = query[head * d_k :][:d_k], key[head * d_k :][:d_k]
-            product = np.float32(0)
-            for i in range(d_k):
-                product += one_query[i] * one_key[i]
-            weights[head, s] = product * scale
     for head in range(n_heads):
-        weights[head, n_positions : n_blocks * LANES] = -np.inf
-        _softmax(weights[head], n_blocks)
-    for i in range(len(out)):
-        out[i] = np.float32(0)
-    for s in range(n_positions):
-        value = values[positions[s]]
-        for head in range(n_heads):
-            one_out, one_value = out[head * d_k :][:d_k], value[head * d_k :][:d_k]
-            weight = weights[head, s]
-            for i in range(d_k):
-                one_out[i] += weight * one_value[i]
+        scores_at, first = head * width, head * d_k
+        dot_products(query, query_at + first, keys, base + first, positions, positions_at, weights,
+                     scores_at, n_positions, d_k, stride, scale)  # fmt: skip
+    for head in range(n_heads):
+        scores_at = head * width
+        highest = maximum(weights, scores_at, n_positions)
+        total = exponentiate(weights, scores_at, n_positions, highest)
+        put(weights, scores_at + width - 1, np.float32(1) / total)
+    for head in range(n_heads):
+        weights_at, at, last = head * width, head * d_k, (head + 1) * d_k
+        inverse = get(weights, weights_at + width - 1)
+        while at + 4 * LANES <= last:
+            weighted_sum_64(weights, weights_at, values, base + at, positions, positions_at, out,
+                            out_at + at, n_positions, stride, inverse)  # fmt: skip
+            at += 4 * LANES
+        while at + LANES <= last:
+            weighted_sum_16(weights, weights_at, values, base + at, positions, positions_at, out,
+                            out_at + at, n_positions, stride, inverse)  # fmt: skip
+            at += LANES
+        for column in range(at, last):
+            total = np.float32(0)
+            for s in range(n_positions):
+                value_at = base + get(positions, positions_at + s) * stride + column
+                total += get(weights, weights_at + s) * get(values, value_at)
+            put(out, out_at + column, total * inverse)
 
 
-@reordered_kernel
-def _softmax(scores: Floats, n_blocks: int) -> None:
-    """In place, over whole blocks of 16."""
-    highest = np.float32(-np.inf)
-    for s in range(n_blocks * LANES):
-        highest = max(highest, scores[s])
-    total = np.float32(0)
-    for block in range(n_blocks):
-        sixteen = scores[block * LANES :][:LANES]
-        for i in range(LANES):
-            power = exponential(sixteen[i] - highest)
-            sixteen[i] = power
-            total += power
-    inverse = np.float32(1) / total
-    for s in range(n_blocks * LANES):
-        scores[s] *= inverse
+@kernel
+def normalised(n_heads: int, n_positions: int, weights: Floats) -> Floats:
+    """What `attend` left in `weights` as attention weights [H, S]."""
+    return weights[:n_heads, :n_positions] * weights[:n_heads, -1:]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from model.engine.cpu.attention import attend
+from model.engine.cpu.attention import attend, normalised
 from model.engine.cpu.elementary import normalise
 from model.engine.cpu.encoder import embed, encode, feed_forward
+from model.engine.cpu.flat import get, put
 from model.engine.cpu.jit import kernel
-from model.engine.cpu.linear import NO_FLOOR, Floats, prepare, project, project_prepared
+from model.engine.cpu.linear import NO_FLOOR, prepare, project, project_prepared
 from model.engine.cpu.slots import PAGE, Pages, Slots, take_page
+from model.engine.cpu.types import Floats, Ints
 from model.engine.cpu.weights import Weights
 from model.engine.cpu.workspace import Workspace
 
@@ -114,18 +116,24 @@ def _attend_self(
     record: Floats,
 ) -> None:  # fmt: skip
     """Store each row's keys and values at its position, then attend over its path."""
-    keys, values, weights = pages.keys[layer], pages.values[layer], work.attention[:n_heads]
-    width = keys.shape[1]
+    _, n_positions, width = pages.keys.shape
+    stride, base = work.query.shape[1], layer * n_positions * width
+    _, n_lanes, longest = slots.path.shape
     for row in range(n_rows):
         slot, lane = work.row_slot[row], work.row_lane[row]
         length = slots.length[slot]
-        position = slots.path[slot, lane, length]
-        keys[position] = work.keys[row, :width]
-        values[position] = work.values[row, :width]
-        path = slots.path[slot, lane, : length + 1]
-        attend(work.query[row, :width], keys, values, path, weights, work.context[row, :width])
+        path_at = (slot * n_lanes + lane) * longest
+        to = base + get(slots.path, path_at + length) * width
+        for i in range(width):
+            put(pages.keys, to + i, get(work.keys, row * stride + i))
+            put(pages.values, to + i, get(work.values, row * stride + i))
+        attend(n_heads, width, work.query, row * stride, pages.keys, pages.values, base, width,
+               slots.path, path_at, length + 1, work.attention, work.context,
+               row * stride)  # fmt: skip
         if len(record):
-            record[layer, :, length, : length + 1] = weights[:, : length + 1]
+            record[layer, :, length, : length + 1] = normalised(
+                n_heads, length + 1, work.attention
+            )
 
 
 @kernel
@@ -134,12 +142,16 @@ def _attend_memory(
     record: Floats,
 ) -> None:  # fmt: skip
     """Each row over its sentence's source."""
-    keys, values, weights = pages.keys[layer], pages.values[layer], work.attention[:n_heads]
-    width = keys.shape[1]
+    _, n_positions, width = pages.keys.shape
+    stride, base = work.query.shape[1], layer * n_positions * width
+    longest = slots.source.shape[1]
     for row in range(n_rows):
         slot = work.row_slot[row]
         n_source = slots.source_length[slot]
-        source = slots.source[slot, :n_source]
-        attend(work.query[row, :width], keys, values, source, weights, work.context[row, :width])
+        attend(n_heads, width, work.query, row * stride, pages.keys, pages.values, base, width,
+               slots.source, slot * longest, n_source, work.attention, work.context,
+               row * stride)  # fmt: skip
         if len(record):
-            record[layer, :, slots.length[slot], :] = weights[:, :n_source]
+            record[layer, :, slots.length[slot], :] = normalised(
+                n_heads, n_source, work.attention
+            )

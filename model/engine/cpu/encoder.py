@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from model.engine.cpu.attention import attend
+from model.engine.cpu.attention import attend, normalised
 from model.engine.cpu.elementary import RELU, activate, normalise
 from model.engine.cpu.jit import kernel
-from model.engine.cpu.linear import NO_FLOOR, RELU_FLOOR, Floats, Linear, project, project_prepared
+from model.engine.cpu.linear import NO_FLOOR, RELU_FLOOR, Linear, project, project_prepared
 from model.engine.cpu.linear import prepare
+from model.engine.cpu.types import Floats, Ints
 from model.engine.cpu.weights import Shape, Weights
 from model.engine.cpu.workspace import Workspace
 
@@ -85,10 +86,10 @@ def _attend_within(
     start: int, end: int, n_heads: int, d_model: int, work: Workspace, layer: int, record: Floats
 ) -> None:
     """Every token of a sentence over all of them: work.query, keys, values → work.context."""
-    positions = np.arange(start, end).astype(np.int32)
-    weights = work.attention[:n_heads]
+    stride = work.query.shape[1]
     for row in range(start, end):
-        attend(work.query[row, :d_model], work.keys, work.values, positions, weights,
-               work.context[row, :d_model])  # fmt: skip
+        attend(n_heads, d_model, work.query, row * stride, work.keys, work.values, 0, stride,
+               work.row_numbers, start, end - start, work.attention, work.context,
+               row * stride)  # fmt: skip
         if len(record):
-            record[layer, :, row - start, :] = weights[:, : end - start]
+            record[layer, :, row - start, :] = normalised(n_heads, end - start, work.attention)

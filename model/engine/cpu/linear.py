@@ -24,8 +24,7 @@ from model.engine.cpu.tile import (
     INT8_TILES,
     ROWS,
 )
-
-Floats: TypeAlias = NDArray[np.float32]
+from model.engine.cpu.types import Floats
 
 _LARGEST = 127
 SMALLEST = np.float32(1e-30)
@@ -226,22 +225,22 @@ def _multiply_int8(
     x: Floats, first: int, n_rows: int, linear: Linear, layer: int, panel: int,
     floor: np.float32, accumulate: bool, scratch: Scratch, out: Floats,
 ) -> None:  # fmt: skip
-    bytes_, scale, total = scratch.quantised, scratch.row_scale, scratch.row_sum
-    weight, column_scale, bias = linear.weight, linear.scale, linear.bias
-    width, stride = linear.inputs, out.shape[1]
+    bytes_, row_scale, row_sum = scratch
+    weight, scale, bias, width = linear
+    stride = out.shape[1]
     weight_at = layer * weight.shape[1] + panel * COLUMNS * width
     column = layer * bias.shape[1] + panel * COLUMNS
     row, done = first, panel * COLUMNS
     for _ in range(n_rows // ROWS):
         if accumulate:
             _int8_add_4(
-                bytes_, scale, total, row, width, weight, weight_at, column_scale, bias, column,
-                floor, out, done, stride,
+                bytes_, row * width, row_scale, row, row_sum, row, weight, weight_at, scale, column,
+                bias, column, out, done, width, stride, floor,
             )  # fmt: skip
         else:
             _int8_4(
-                bytes_, scale, total, row, width, weight, weight_at, column_scale, bias, column,
-                floor, out, done, stride,
+                bytes_, row * width, row_scale, row, row_sum, row, weight, weight_at, scale, column,
+                bias, column, out, done, width, stride, floor,
             )  # fmt: skip
         row += ROWS
         done += ROWS * stride
@@ -249,35 +248,35 @@ def _multiply_int8(
     if left == 1:
         if accumulate:
             _int8_add_1(
-                bytes_, scale, total, row, width, weight, weight_at, column_scale, bias, column,
-                floor, out, done, stride,
+                bytes_, row * width, row_scale, row, row_sum, row, weight, weight_at, scale, column,
+                bias, column, out, done, width, stride, floor,
             )  # fmt: skip
         else:
             _int8_1(
-                bytes_, scale, total, row, width, weight, weight_at, column_scale, bias, column,
-                floor, out, done, stride,
+                bytes_, row * width, row_scale, row, row_sum, row, weight, weight_at, scale, column,
+                bias, column, out, done, width, stride, floor,
             )  # fmt: skip
     elif left == 2:
         if accumulate:
             _int8_add_2(
-                bytes_, scale, total, row, width, weight, weight_at, column_scale, bias, column,
-                floor, out, done, stride,
+                bytes_, row * width, row_scale, row, row_sum, row, weight, weight_at, scale, column,
+                bias, column, out, done, width, stride, floor,
             )  # fmt: skip
         else:
             _int8_2(
-                bytes_, scale, total, row, width, weight, weight_at, column_scale, bias, column,
-                floor, out, done, stride,
+                bytes_, row * width, row_scale, row, row_sum, row, weight, weight_at, scale, column,
+                bias, column, out, done, width, stride, floor,
             )  # fmt: skip
     elif left == 3:
         if accumulate:
             _int8_add_3(
-                bytes_, scale, total, row, width, weight, weight_at, column_scale, bias, column,
-                floor, out, done, stride,
+                bytes_, row * width, row_scale, row, row_sum, row, weight, weight_at, scale, column,
+                bias, column, out, done, width, stride, floor,
             )  # fmt: skip
         else:
             _int8_3(
-                bytes_, scale, total, row, width, weight, weight_at, column_scale, bias, column,
-                floor, out, done, stride,
+                bytes_, row * width, row_scale, row, row_sum, row, weight, weight_at, scale, column,
+                bias, column, out, done, width, stride, floor,
             )  # fmt: skip
 
 
@@ -293,13 +292,13 @@ def _multiply_float32(
     for _ in range(n_rows // ROWS):
         if accumulate:
             _float32_add_4(
-                x, row * x_stride, x_stride, weight, weight_at, width, bias, column,
-                floor, out, done, stride,
+                x, row * x_stride, weight, weight_at, bias, column, out, done, width, x_stride,
+                stride, floor,
             )  # fmt: skip
         else:
             _float32_4(
-                x, row * x_stride, x_stride, weight, weight_at, width, bias, column,
-                floor, out, done, stride,
+                x, row * x_stride, weight, weight_at, bias, column, out, done, width, x_stride,
+                stride, floor,
             )  # fmt: skip
         row += ROWS
         done += ROWS * stride
@@ -307,33 +306,33 @@ def _multiply_float32(
     if left == 1:
         if accumulate:
             _float32_add_1(
-                x, row * x_stride, x_stride, weight, weight_at, width, bias, column,
-                floor, out, done, stride,
+                x, row * x_stride, weight, weight_at, bias, column, out, done, width, x_stride,
+                stride, floor,
             )  # fmt: skip
         else:
             _float32_1(
-                x, row * x_stride, x_stride, weight, weight_at, width, bias, column,
-                floor, out, done, stride,
+                x, row * x_stride, weight, weight_at, bias, column, out, done, width, x_stride,
+                stride, floor,
             )  # fmt: skip
     elif left == 2:
         if accumulate:
             _float32_add_2(
-                x, row * x_stride, x_stride, weight, weight_at, width, bias, column,
-                floor, out, done, stride,
+                x, row * x_stride, weight, weight_at, bias, column, out, done, width, x_stride,
+                stride, floor,
             )  # fmt: skip
         else:
             _float32_2(
-                x, row * x_stride, x_stride, weight, weight_at, width, bias, column,
-                floor, out, done, stride,
+                x, row * x_stride, weight, weight_at, bias, column, out, done, width, x_stride,
+                stride, floor,
             )  # fmt: skip
     elif left == 3:
         if accumulate:
             _float32_add_3(
-                x, row * x_stride, x_stride, weight, weight_at, width, bias, column,
-                floor, out, done, stride,
+                x, row * x_stride, weight, weight_at, bias, column, out, done, width, x_stride,
+                stride, floor,
             )  # fmt: skip
         else:
             _float32_3(
-                x, row * x_stride, x_stride, weight, weight_at, width, bias, column,
-                floor, out, done, stride,
+                x, row * x_stride, weight, weight_at, bias, column, out, done, width, x_stride,
+                stride, floor,
             )  # fmt: skip

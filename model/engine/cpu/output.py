@@ -9,11 +9,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from model.engine.cpu.elementary import exponential
-from model.engine.cpu.jit import kernel, reordered_kernel
-from model.engine.cpu.linear import NO_FLOOR, Floats, Linear, multiply, prepare
-from model.engine.cpu.slots import Ints
+from model.engine.cpu.flat import (
+    get,
+    maximum,
+    maximum_below,
+    put,
+    sum_of_exponentials,
+    sum_of_scaled_exponentials,
+)
+from model.engine.cpu.jit import kernel
+from model.engine.cpu.linear import NO_FLOOR, Linear, multiply, prepare
 from model.engine.cpu.tile import COLUMNS
+from model.engine.cpu.types import Floats, Ints
 from model.engine.cpu.workspace import LOGIT_ROWS, Workspace
 
 
@@ -27,7 +34,8 @@ def predict(
     tokens and log_probs [R, ≥ wanted]. `<pad>` is never among them; where there are no more, or
     NaN, the log-probability is −∞ or NaN. Of equals the lower token comes first.
     """
-    n_panels = output.bias.shape[1] // COLUMNS
+    n_tokens = output.bias.shape[1]
+    n_panels, stride = n_tokens // COLUMNS, work.panel_max.shape[1]
     prepare(work.x, n_rows, output, work.scratch)
     for first in range(0, n_rows, LOGIT_ROWS):
         chunk = min(LOGIT_ROWS, n_rows - first)
@@ -35,61 +43,63 @@ def predict(
             multiply(work.x, first, chunk, output, 0, panel, NO_FLOOR, False, work.scratch,
                      work.logits)  # fmt: skip
             for i in range(chunk):
-                _summarise(
-                    work.logits[i, panel * COLUMNS : (panel + 1) * COLUMNS],
-                    work.panel_max[first + i],
-                    work.panel_sum[first + i],
-                    panel,
-                )
+                _summarise(work.logits, i * n_tokens + panel * COLUMNS, work.panel_max,
+                           work.panel_sum, (first + i) * stride + panel)  # fmt: skip
         for i in range(chunk):
             row = first + i
-            _select(work.logits[i], work.panel_max[row], pad_id, n_wanted[row], tokens[row],
-                    log_probs[row])  # fmt: skip
-            normaliser = _log_sum_exp(work.panel_max[row], work.panel_sum[row])
+            _select(work.logits, i * n_tokens, work.panel_max, row * stride, n_panels, pad_id,
+                    n_wanted[row], tokens[row], log_probs[row])  # fmt: skip
+            highest = maximum(work.panel_max, row * stride, n_panels)
+            total = sum_of_scaled_exponentials(work.panel_max, row * stride, work.panel_sum,
+                                               row * stride, n_panels, highest)  # fmt: skip
+            normaliser = highest + np.log(total)
             for place in range(n_wanted[row]):
                 log_probs[row, place] -= normaliser
 
 
-@reordered_kernel
-def _summarise(logits: Floats, panel_max: Floats, panel_sum: Floats, panel: int) -> None:
-    highest = np.float32(-np.inf)
-    for i in range(COLUMNS):
-        highest = max(highest, logits[i])
-    total = np.float32(0)
-    for i in range(COLUMNS):
-        total += exponential(logits[i] - highest)
-    panel_max[panel] = highest
-    panel_sum[panel] = total
-
-
-@reordered_kernel
-def _log_sum_exp(panel_max: Floats, panel_sum: Floats) -> np.float32:
-    highest = np.float32(-np.inf)
-    for panel in range(len(panel_max)):
-        highest = max(highest, panel_max[panel])
-    total = np.float32(0)
-    for panel in range(len(panel_max)):
-        total += panel_sum[panel] * exponential(panel_max[panel] - highest)
-    return highest + np.log(total)
+@kernel
+def _summarise(
+    logits: Floats, at: int, panel_max: Floats, panel_sum: Floats, place: int
+) -> None:
+    """Of one panel, into panel_max and panel_sum at `place`."""
+    highest = maximum(logits, at, COLUMNS)
+    put(panel_max, place, highest)
+    put(panel_sum, place, sum_of_exponentials(logits, at, COLUMNS, highest))
 
 
 @kernel
 def _select(
-    logits: Floats, panel_max: Floats, pad_id: int, n_wanted: int, tokens: Ints, best: Floats
-) -> None:
-    """The largest logits and their tokens, in order."""
-    best[:n_wanted] = -np.inf
-    tokens[:n_wanted] = pad_id
-    for panel in range(len(panel_max)):
-        if not panel_max[panel] > best[n_wanted - 1]:
-            continue
-        for token in range(panel * COLUMNS, (panel + 1) * COLUMNS):
-            logit = logits[token]
-            if logit > best[n_wanted - 1] and token != pad_id:
-                place = n_wanted - 1
-                while place > 0 and logit > best[place - 1]:
-                    best[place] = best[place - 1]
-                    tokens[place] = tokens[place - 1]
-                    place -= 1
-                best[place] = logit
-                tokens[place] = token
+    logits: Floats, at: int, panel_max: Floats, panel_at: int, n_panels: int, pad_id: int,
+    n_wanted: int, tokens: Ints, best: Floats,
+) -> None:  # fmt: skip
+    """The largest logits and their tokens, in order.
+
+    With the n-th largest of the panels' maxima as a bound there are n logits not below it. One
+    more is allowed for, since one of them may be that of `<pad>`.
+    """
+    bound = np.float32(np.inf)
+    for _ in range(n_wanted + 1):
+        bound = maximum_below(panel_max, panel_at, n_panels, bound)
+    for place in range(n_wanted):
+        best[place] = -np.inf
+        tokens[place] = pad_id
+    for panel in range(n_panels):
+        if get(panel_max, panel_at + panel) >= bound:
+            for token in range(panel * COLUMNS, (panel + 1) * COLUMNS):
+                logit = get(logits, at + token)
+                if logit >= bound and token != pad_id:
+                    _insert(best, tokens, n_wanted, logit, token)
+
+
+@kernel
+def _insert(best: Floats, tokens: Ints, n: int, logit: np.float32, token: int) -> None:
+    """Keep the n largest in order; of equals the one that came first."""
+    if not logit > best[n - 1]:
+        return
+    place = n - 1
+    while place > 0 and logit > best[place - 1]:
+        best[place] = best[place - 1]
+        tokens[place] = tokens[place - 1]
+        place -= 1
+    best[place] = logit
+    tokens[place] = token

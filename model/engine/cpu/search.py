@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from model.engine.cpu.decoder import decode, gather
 from model.engine.cpu.jit import kernel
-from model.engine.cpu.linear import Floats
+from model.engine.cpu.types import Floats, Ints
 from model.engine.cpu.output import predict
-from model.engine.cpu.slots import MAX_BEAM, Ints, Pages, Slots
+from model.engine.cpu.slots import MAX_BEAM, Pages, Slots
 from model.engine.cpu.weights import Weights
 from model.engine.cpu.workspace import Workspace
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.engine.cpu.jit import kernel
-from model.engine.cpu.linear import Floats
+from model.engine.cpu.types import Floats, Ints
 from model.engine.cpu.weights import Weights
 
 PAGE = 16
@@ -22,7 +22,6 @@ PAGE = 16
 
 MAX_BEAM = 16
 
-Ints = NDArray[np.int32]
 
 
 class Pages(NamedTuple):

@@ -10,7 +10,8 @@ import numpy as np
 
 from model.config import Activation, TransformerConfig
 from model.engine.cpu.elementary import GELU, RELU, SWISH, Norm
-from model.engine.cpu.linear import Floats, Linear, pack_float32, pack_int8
+from model.engine.cpu.linear import Linear, pack_float32, pack_int8
+from model.engine.cpu.types import Floats
 
 Precision = Literal["int8", "float32"]
 Tensors = Mapping[str, Floats]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from model.engine.cpu.attention import LANES
-from model.engine.cpu.linear import Floats, Scratch, make_scratch, padded
+from model.engine.cpu.llvm import LANES
+from model.engine.cpu.linear import Scratch, make_scratch, padded
 from model.engine.cpu.tile import COLUMNS
+from model.engine.cpu.types import Floats, Ints
 from model.engine.cpu.weights import Weights
 
-LOGIT_ROWS = 16
+LOGIT_ROWS = 32
 """Rows whose logits are held at once: enough to reuse the weights, few enough for the cache."""
 
 
@@ -21,11 +21,12 @@ class Workspace(NamedTuple):
 
     x, normal, query, keys, values, context  [R, D padded]
     inner              [R, d_ff padded], between the two maps of the feed-forward network
-    attention          [H, S padded], of one row
+    attention          [H, > S padded], of one row
     no_record          what to pass where attention weights are not wanted
     row_slot, row_lane [R], whose hypothesis each row is
+    row_numbers        [R], 0 … R − 1
     logits             [16, V padded]
-    panel_max, panel_sum  [R, V padded / 64]: of each panel its largest logit m and Σ e^(logit − m)
+    panel_max, panel_sum  [R, V / 64 padded]: of each panel its largest logit m and Σ e^(logit − m)
     """
 
     x: Floats
@@ -38,8 +39,9 @@ class Workspace(NamedTuple):
     attention: Floats
     no_record: Floats
     scratch: Scratch
-    row_slot: NDArray[np.int32]
-    row_lane: NDArray[np.int32]
+    row_slot: Ints
+    row_lane: Ints
+    row_numbers: Ints
     logits: Floats
     panel_max: Floats
     panel_sum: Floats
@@ -51,7 +53,8 @@ def make_workspace(weights: Weights, n_rows: int) -> Workspace:
     width = padded(weights.shape.d_model, COLUMNS)
     inner = max(encoder.w_1.bias.shape[1], decoder.w_1.bias.shape[1])
     vocabulary = weights.output.bias.shape[1]
-    longest = padded(len(weights.positions), LANES)
+    n_panels = padded(vocabulary // COLUMNS, LANES)
+    longest = padded(len(weights.positions), LANES) + LANES
 
     def floats(*shape: int) -> Floats:
         return np.zeros(shape, np.float32)
@@ -69,7 +72,8 @@ def make_workspace(weights: Weights, n_rows: int) -> Workspace:
         scratch=make_scratch(n_rows, max(width, inner)),
         row_slot=np.zeros(n_rows, np.int32),
         row_lane=np.zeros(n_rows, np.int32),
+        row_numbers=np.arange(n_rows, dtype=np.int32),
         logits=floats(LOGIT_ROWS, vocabulary),
-        panel_max=floats(n_rows, vocabulary // COLUMNS),
-        panel_sum=floats(n_rows, vocabulary // COLUMNS),
+        panel_max=np.full((n_rows, n_panels), -np.inf, np.float32),
+        panel_sum=floats(n_rows, n_panels),
     )
