@@ -1,9 +1,10 @@
-"""Which languages a model translates between, and what a client may call them."""
+"""Which languages are translated, directly or by way of a third, and what clients may call them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from app.errors import InvalidRequestError, UnknownLanguagesError
 
@@ -22,6 +23,10 @@ _NAMES = {
 }  # fmt: skip
 
 
+Direction = tuple[str, str]
+"""Source and target."""
+
+
 @dataclass(frozen=True, slots=True)
 class Language:
     """A source language, its English name (its code where none is known), and its targets."""
@@ -32,54 +37,74 @@ class Language:
 
 
 class Languages:
-    """The directions (source, target) of a model."""
+    """The directions of one model or several, and the pairs that two of them make in a row."""
 
-    def __init__(self, directions: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, directions: Sequence[Direction]) -> None:
         self._directions = tuple(directions)
-        self._sources = _distinct(source for source, _ in directions)
-        self._targets = _distinct(target for _, target in directions)
+        # By what a request may say of the two sides, in lower case.
+        self._fitting: dict[tuple[str | None, str | None], list[Direction]] = {}
+        for direction in directions:
+            source, target = map(str.lower, direction)
+            for said in ((source, target), (source, None), (None, target), (None, None)):
+                self._fitting.setdefault(said, []).append(direction)
+        self._pivoted = {
+            (source.lower(), target.lower()): (source, pivot, target)
+            for source, pivot, target in _pivoted(self._directions)
+        }
 
     @property
     def sources(self) -> list[Language]:
-        """Every source language, in the order of the directions."""
-        return [
-            Language(
-                code, _NAMES.get(code, code), tuple(t for s, t in self._directions if s == code)
-            )
-            for code in self._sources
-        ]
+        """Every source language, in the order of the directions; direct targets come first."""
+        targets: dict[str, list[str]] = {}
+        pivoted = ((source, target) for source, _, target in self.pivoted)
+        for source, target in (*self._directions, *pivoted):
+            targets.setdefault(source, []).append(target)
+        return [Language(code, _NAMES.get(code, code), tuple(to)) for code, to in targets.items()]
 
-    def resolve(self, source: str | None, target: str | None) -> tuple[str, str]:
-        """The direction that a request means, in the model's codes.
+    @property
+    def pivoted(self) -> list[tuple[str, str, str]]:
+        """Source, pivot and target of every pair that is no direction, but two of them in a row.
+
+        Where there is a choice of pivots, that of the earlier directions is taken.
+        """
+        return list(self._pivoted.values())
+
+    def resolve(self, source: str | None, target: str | None) -> Direction:
+        """The direction that a request means, in the models' codes.
 
         Codes are BCP-47, in any case; where only a more general one is known, that is taken
         (`fr-CA` is `fr`: RFC 4647 lookup). A side left out is inferred if there is one choice.
         Raises `InvalidRequestError` if there are several, `UnknownLanguagesError` if there is none.
         """
+        if direction := self._direct(source, target):
+            return direction
+        raise self._unknown()
+
+    def chain(self, source: str | None, target: str | None) -> tuple[str, ...]:
+        """The languages from source to target: of a direction if there is one, else by a pivot.
+
+        As `resolve`; both sides have to be said for a pivot.
+        """
+        if direction := self._direct(source, target):
+            return direction
+        if source is not None and target is not None:
+            for said in product(_ever_more_general(source), _ever_more_general(target)):
+                if said in self._pivoted:
+                    return self._pivoted[said]
+        raise self._unknown()
+
+    def _direct(self, source: str | None, target: str | None) -> Direction | None:
         if source is not None and source.lower() == "auto":
             detail = "Detecting the language is not supported yet; name it"
             raise InvalidRequestError.at("/source", detail)
-        wanted_source = source and self._lookup(source, self._sources)
-        wanted_target = target and self._lookup(target, self._targets)
-        choices = [
-            (s, t)
-            for s, t in self._directions
-            if wanted_source in (None, s) and wanted_target in (None, t)
-        ]
-        if not choices:
-            raise self._unknown()
-        if len(choices) > 1:
-            missing = "/target" if target is None else "/source"
-            raise InvalidRequestError.at(missing, f"Field required: {self._known()}")
-        return choices[0]
-
-    def _lookup(self, code: str, known: Iterable[str]) -> str:
-        by_lower = {name.lower(): name for name in known}
-        subtags = code.lower().split("-")
-        for n in range(len(subtags), 0, -1):
-            if found := by_lower.get("-".join(subtags[:n])):
-                return found
-        raise self._unknown()
+        for said in product(_ever_more_general(source), _ever_more_general(target)):
+            choices = self._fitting.get(said, [])
+            if len(choices) > 1:
+                missing = "/target" if target is None else "/source"
+                raise InvalidRequestError.at(missing, f"Field required: {self._known()}")
+            if choices:
+                return choices[0]
+        return None
 
     def _unknown(self) -> UnknownLanguagesError:
         return UnknownLanguagesError(self._known())
@@ -89,5 +114,21 @@ class Languages:
         return f"this server translates {pairs}"
 
 
-def _distinct(codes: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(codes))
+def _pivoted(directions: Sequence[Direction]) -> Iterator[tuple[str, str, str]]:
+    targets: dict[str, list[str]] = {}
+    for source, target in directions:
+        targets.setdefault(source, []).append(target)
+    found = set(directions)
+    for source, pivot in directions:
+        for target in targets.get(pivot, ()):
+            if target != source and (source, target) not in found:
+                found.add((source, target))
+                yield source, pivot, target
+
+
+def _ever_more_general(code: str | None) -> list[str] | list[None]:
+    """`zh-Hant-TW` → `zh-hant-tw`, `zh-hant`, `zh`; a side left out stays so."""
+    if code is None:
+        return [None]
+    subtags = code.lower().split("-")
+    return ["-".join(subtags[:n]) for n in range(len(subtags), 0, -1)]

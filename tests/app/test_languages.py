@@ -51,5 +51,55 @@ def test_names() -> None:
     assert listed == [
         ("en", "English", ("fr", "pt-BR", "zh-Hant")),
         ("de", "German", ("fr",)),
-        ("x-tlh", "x-tlh", ("en",)),
+        ("x-tlh", "x-tlh", ("en", "fr", "pt-BR", "zh-Hant")),
     ]
+
+
+SEVERAL = Languages(
+    [("en", "fr"), ("fr", "en"), ("en", "de"), ("fr", "es"), ("es", "de"), ("pt-BR", "en")]
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "chain"),
+    [
+        ("en", "fr", ("en", "fr")),
+        ("fr", "de", ("fr", "en", "de")),  # by Spanish too, but English was given first
+        ("FR-ca", "de-AT", ("fr", "en", "de")),
+        ("pt-BR", "fr", ("pt-BR", "en", "fr")),
+        ("en", "es", ("en", "fr", "es")),
+        ("es", None, ("es", "de")),
+    ],
+)
+def test_chain(source: str, target: str | None, chain: tuple[str, ...]) -> None:
+    assert SEVERAL.chain(source, target) == chain
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [("en", "en"), ("fr", "fr"), ("de", "en"), ("pt-BR", "es"), ("pt", "fr"), ("fr", "pt-BR")],
+)
+def test_no_chain(source: str, target: str) -> None:
+    with pytest.raises(UnknownLanguagesError):
+        SEVERAL.chain(source, target)
+
+
+def test_a_pivot_is_not_taken_where_directions_are_asked_for() -> None:
+    with pytest.raises(UnknownLanguagesError):
+        SEVERAL.resolve("fr", "de")
+
+
+def test_a_direction_by_a_general_code_is_preferred_to_a_pivot_by_a_special_one() -> None:
+    languages = Languages([("pt-BR", "en"), ("en", "fr"), ("pt", "fr")])
+    assert languages.chain("pt-BR", "fr") == ("pt", "fr")
+
+
+def test_pivoted_pairs_are_listed_behind_the_directions() -> None:
+    assert SEVERAL.pivoted == [
+        ("en", "fr", "es"), ("fr", "en", "de"), ("pt-BR", "en", "fr"), ("pt-BR", "en", "de"),
+    ]  # fmt: skip
+    listed = {language.code: language.targets for language in SEVERAL.sources}
+    assert listed["fr"] == ("en", "es", "de")
+    assert listed["en"] == ("fr", "de", "es")
+    assert listed["pt-BR"] == ("en", "fr", "de")
+    assert "de" not in listed
