@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
 
 import structlog
 import torch
@@ -14,16 +15,18 @@ from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 
 from app import openapi
-from app.errors import AppError
+from app.errors import AppError, SettingsError
 from app.middleware import RequestMiddleware
+from app.places import Places
 from app.problems import handle
 from app.routes import health, info, translate
 from app.runtime import Lifecycle, Runtime
 from app.scheduler import Scheduler
-from app.schemas import Info
+from app.schemas import Info, ModelInfo
+from app.served_model import ServedModel
 from app.service import Limits, TranslationService
 from app.settings import Settings
-from model.checkpoint import Checkpoint, load_checkpoint
+from model.checkpoint import Checkpoint, CheckpointConfig, load_checkpoint, read_config
 from model.device import pick_device
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Engine
@@ -42,7 +45,7 @@ def create_app(
 ) -> FastAPI:
     """The server as an ASGI application.
 
-    It answers at once, 503 until the model is loaded and warm, so that probes see it start. If
+    It answers at once, 503 until the models are loaded and warm, so that probes see it start. If
     that fails, `give_up` gets the error and is to end the server; without it, the error is logged
     and the server never gets ready. If it goes well, `when_ready` is called.
     """
@@ -79,25 +82,67 @@ def create_app(
 
 
 def load_runtime(settings: Settings) -> Runtime:
-    """Read the checkpoint onto its device and build what serves it. Blocks. Raises `ModelError`."""
+    """Read the checkpoints onto their device and build what serves them. Blocks.
+
+    Raises `ModelError`, and `SettingsError` where two checkpoints claim a direction.
+    """
     if settings.threads:
         torch.set_num_threads(settings.threads)
-    checkpoint = load_checkpoint(settings.checkpoint, pick_device(settings.device))
-    engine = EagerEngine(checkpoint.model, settings.max_batch_tokens)
-    return build_runtime(checkpoint, [engine], settings)
+    check_directions([(folder, read_config(folder)) for folder in settings.checkpoint])
+    device = pick_device(settings.device)
+    checkpoints = [load_checkpoint(folder, device) for folder in settings.checkpoint]
+    engines = [
+        [EagerEngine(checkpoint.model, settings.max_batch_tokens)] for checkpoint in checkpoints
+    ]
+    return build_runtime(checkpoints, engines, settings)
 
 
-def build_runtime(checkpoint: Checkpoint, engines: Sequence[Engine], settings: Settings) -> Runtime:
-    """What serves a loaded checkpoint with engines of one kind."""
-    scheduler = Scheduler(engines, max_requests=settings.max_concurrent_requests)
+def check_directions(configs: Sequence[tuple[Path, CheckpointConfig]]) -> None:
+    """Raise `SettingsError` where a direction is of two checkpoints, each given by its folder."""
+    claimed: dict[tuple[str, str], Path] = {}
+    for folder, config in configs:
+        for source, target in config.directions:
+            direction = source.lower(), target.lower()
+            if direction in claimed:
+                raise SettingsError(
+                    f"'checkpoint': {claimed[direction]} and {folder} "
+                    f"both translate {source} to {target}"
+                )
+            claimed[direction] = folder
+
+
+def build_runtime(
+    checkpoints: Sequence[Checkpoint], engines: Sequence[Sequence[Engine]], settings: Settings
+) -> Runtime:
+    """What serves loaded checkpoints, with engines of one kind for each."""
+    schedulers = [Scheduler(of_one) for of_one in engines]
+    models = [
+        ServedModel(checkpoint.config, checkpoint.tokenizer, scheduler)
+        for checkpoint, scheduler in zip(checkpoints, schedulers, strict=True)
+    ]
+    places = Places(
+        settings.max_concurrent_requests,
+        retry_after=lambda: max(scheduler.retry_after() for scheduler in schedulers),
+    )
     limits = Limits(
         max_texts=settings.max_texts,
         max_text_characters=settings.max_text_characters,
         max_attention_weights=settings.max_attention_weights,
         timeout=settings.request_timeout,
     )
-    service = TranslationService(checkpoint.config, checkpoint.tokenizer, scheduler, limits)
+    service = TranslationService(models, places, limits)
+    first, *others = map(_model_info, checkpoints, engines)
     info = Info(
+        **dict(first),
+        others=others,
+        pivoted=service.languages.pivoted,
+        version=version("attend"),
+    )
+    return Runtime(info, service, tuple(schedulers))
+
+
+def _model_info(checkpoint: Checkpoint, engines: Sequence[Engine]) -> ModelInfo:
+    return ModelInfo(
         model=checkpoint.config.name,
         directions=checkpoint.config.directions,
         config=checkpoint.config.transformer.model_dump(mode="json"),
@@ -106,9 +151,7 @@ def build_runtime(checkpoint: Checkpoint, engines: Sequence[Engine], settings: S
         device=engines[0].info.device,
         precision=engines[0].info.precision,
         threads=sum(engine.info.threads for engine in engines),
-        version=version("attend"),
     )
-    return Runtime(info, service, scheduler)
 
 
 def _report(

@@ -1,4 +1,4 @@
-"""The model in service, from start to stop."""
+"""The models in service, from start to stop."""
 
 from __future__ import annotations
 
@@ -18,11 +18,16 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class Runtime:
-    """Everything that serves a checkpoint."""
+    """Everything that serves the checkpoints, with a scheduler each."""
 
     info: Info
     service: TranslationService
-    scheduler: Scheduler
+    schedulers: tuple[Scheduler, ...]
+
+    @property
+    def alive(self) -> bool:
+        """Whether every engine's thread runs."""
+        return all(scheduler.alive for scheduler in self.schedulers)
 
 
 class Lifecycle:
@@ -36,18 +41,18 @@ class Lifecycle:
     @property
     def alive(self) -> bool:
         """False only where a restart is needed."""
-        return self._warm is None or self._draining or self._warm.scheduler.alive
+        return self._warm is None or self._draining or self._warm.alive
 
     @property
     def started(self) -> Runtime:
-        """The model, once it is loaded and warm. Raises `StartingError`."""
+        """The models, once they are loaded and warm. Raises `StartingError`."""
         if self._warm is None:
             raise StartingError("the model is being loaded")
         return self._warm
 
     @property
     def ready(self) -> Runtime:
-        """The model, while it takes requests.
+        """The models, while requests are taken.
 
         Raises `StartingError`, `DrainingError`, `EngineDownError`.
         """
@@ -59,15 +64,19 @@ class Lifecycle:
         return runtime
 
     async def start(self, load: Callable[[], Runtime]) -> None:
-        """Load in a thread of its own, start the engine, translate once. Raises as `load`."""
+        """Load in a thread of its own, start the engines, translate once. Raises as `load`."""
         self._loaded = runtime = await asyncio.to_thread(load)
-        runtime.scheduler.start()
+        for scheduler in runtime.schedulers:
+            scheduler.start()
         await runtime.service.warm_up()
         self._warm = runtime
-        _log.info("ready", **runtime.info.model_dump(exclude={"config"}))
+        _log.info(
+            "ready",
+            **runtime.info.model_dump(exclude={"config": True, "others": {"__all__": {"config"}}}),
+        )
 
     async def stop(self) -> None:
-        """Take nothing more, finish what was admitted, end the engine."""
+        """Take nothing more, finish what was admitted, end the engines."""
         self._draining = True
         if self._loaded:
-            await self._loaded.scheduler.stop()
+            await asyncio.gather(*(scheduler.stop() for scheduler in self._loaded.schedulers))

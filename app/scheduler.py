@@ -1,7 +1,7 @@
 """The async queue: coroutines leave sentences and await their answers; engines take them.
 
-    place ──▶ waiting ──admit──▶ in flight ──step──▶ finished
-                 └──── cancelled, at any time ────┘
+    waiting ──admit──▶ in flight ──step──▶ finished
+       └──── cancelled, at any time ────┘
 
 Each engine has a thread of its own, and all share what waits (`app.exchange`), in the order that
 `app.waiting` describes. There is no wait timer: an idle engine starts at once on what is there, and
@@ -14,19 +14,12 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 
 from app.engine_thread import Clock, EngineThread
-from app.errors import (
-    MAX_RETRY_AFTER,
-    DeadlineExceededError,
-    DrainingError,
-    EngineDownError,
-    QueueFullError,
-)
+from app.errors import MAX_RETRY_AFTER
 from app.exchange import Exchange
 from app.sentence import Completion, Explanation, Request, Sentence, Weights
 from app.waiting import Lane
@@ -36,13 +29,8 @@ from model.engine.protocol import AttentionKind, Engine, Job
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How much there is to do at one moment; tokens are source tokens.
+    """How much there is to do at one moment; source tokens, and engines that are up."""
 
-    places   requests admitted and not yet answered
-    engines  that are up
-    """
-
-    places: int
     waiting: int
     waiting_tokens: int
     in_flight: int
@@ -53,20 +41,15 @@ class Load:
 class Scheduler:
     """Owns the engines from `start` to `stop`; its coroutines belong to one event loop.
 
-    max_requests  places: requests admitted and not yet answered
-    clock         seconds, monotonic
+    `clock` is monotonic, in seconds.
     """
 
-    def __init__(
-        self, engines: Sequence[Engine], *, max_requests: int, clock: Clock = time.monotonic
-    ) -> None:
+    def __init__(self, engines: Sequence[Engine], *, clock: Clock = time.monotonic) -> None:
         self._engines = engines
-        self._max_requests = max_requests
         self._clock = clock
         self._exchange = Exchange()
         self._threads: list[EngineThread] = []
         self._ids = count()
-        self._places = 0
 
     def start(self) -> None:
         """Start a thread for each engine, in the event loop that is to be answered."""
@@ -99,7 +82,6 @@ class Scheduler:
         """What waits and what is worked on, now."""
         engines = self._exchange.engines
         return Load(
-            places=self._places,
             waiting=self._exchange.n_waiting,
             waiting_tokens=self._exchange.n_waiting_tokens,
             in_flight=sum(map(len, engines)),
@@ -107,29 +89,13 @@ class Scheduler:
             engines=len(engines),
         )
 
-    @asynccontextmanager
-    async def place(self, timeout: float) -> AsyncIterator[float]:
-        """A request's place, for `timeout` seconds at most; reserve it before any work.
-
-        Yields the deadline by the clock. Raises `QueueFullError`, `DrainingError` or
-        `EngineDownError` at once, and `DeadlineExceededError` when the time is over.
-        """
-        if self._exchange.closed:
-            raise DrainingError("the server is stopping")
-        if not self.alive:
-            raise EngineDownError
-        if self._places >= self._max_requests:
-            raise QueueFullError("all places are taken", self._retry_after())
-        self._places += 1
-        try:
-            async with asyncio.timeout(timeout) as deadline:
-                yield self._clock() + timeout
-        except TimeoutError:
-            if not deadline.expired():
-                raise
-            raise DeadlineExceededError(f"the answer was not ready within {timeout:g} s") from None
-        finally:
-            self._places -= 1
+    def retry_after(self) -> int:
+        """Seconds until the sentences now here are done, at the pace of late."""
+        load = self.load
+        tokens = load.waiting_tokens + load.in_flight_tokens
+        slowest = max(thread.pace.seconds_per_token for thread in self._threads)
+        seconds = tokens * slowest / max(1, load.engines)
+        return min(max(1, math.ceil(seconds)), MAX_RETRY_AFTER)
 
     async def translate(
         self,
@@ -172,14 +138,6 @@ class Scheduler:
         )
         self._exchange.ask(explanation)
         return await explanation.future
-
-    def _retry_after(self) -> int:
-        """Seconds until the sentences now here are done, at the pace of late."""
-        load = self.load
-        tokens = load.waiting_tokens + load.in_flight_tokens
-        slowest = max(thread.pace.seconds_per_token for thread in self._threads)
-        seconds = tokens * slowest / max(1, load.engines)
-        return min(max(1, math.ceil(seconds)), MAX_RETRY_AFTER)
 
 
 def _call_all(calls: Sequence[Callable[[], None]]) -> None:

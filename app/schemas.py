@@ -233,6 +233,9 @@ class Translation(BaseModel):
     text: str
     source: str
     target: str
+    pivot: str | None = Field(
+        None, description="the language between, where two models translate one after the other"
+    )
     score: float = Field(description="length-normalised log-probability that the search ranked by")
     confidence: float = Field(description="geometric mean of the token probabilities")
     flags: list[Flag]
@@ -264,8 +267,8 @@ class LanguageAnswer(BaseModel):
     targets: list[str]
 
 
-class Info(BaseModel):
-    """The answer of GET /info."""
+class ModelInfo(BaseModel):
+    """One model of GET /info."""
 
     model: str
     directions: list[tuple[str, str]] = Field(description="source, target")
@@ -275,6 +278,15 @@ class Info(BaseModel):
     device: str
     precision: str
     threads: int
+
+
+class Info(ModelInfo):
+    """The answer of GET /info: the first model, then what there is beside it."""
+
+    others: list[ModelInfo] = Field(description="the further models, in the order they were given")
+    pivoted: list[tuple[str, str, str]] = Field(
+        description="source, pivot, target of pairs that take two models, or one model twice"
+    )
     version: str = Field(description="of attend")
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BeforeValidator, Field, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app.errors import SettingsError
 from model.config import describe_validation
@@ -15,14 +16,22 @@ ENV_PREFIX = "ATTEND_"
 SHIPPED_CHECKPOINT = Path(__file__).resolve().parents[1] / "checkpoints" / "en-fr"
 
 
+def _folders(value: Any) -> Any:
+    """One folder, several, or several in a string, as a variable such as PATH has them."""
+    if isinstance(value, str):
+        return [folder for folder in value.split(os.pathsep) if folder]
+    return [value] if isinstance(value, Path) else value
+
+
 class Settings(BaseSettings):
     """Frozen; a flag beats the environment, which beats the default."""
 
     model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, frozen=True, extra="forbid")
 
-    checkpoint: Path = Field(
-        SHIPPED_CHECKPOINT, description="Checkpoint folder; the default is the shipped one."
-    )
+    checkpoint: Annotated[tuple[Path, ...], BeforeValidator(_folders), NoDecode] = Field(
+        (SHIPPED_CHECKPOINT,), min_length=1,
+        description="Checkpoint folder, the shipped one by default; repeat the flag for several.",
+    )  # fmt: skip
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8000, ge=0, le=65_535, description="Port to listen on; 0 takes a free one.")
     device: str = Field("auto", description="auto, cpu, cuda, cuda:1, …; auto takes a GPU if any.")

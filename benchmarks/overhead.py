@@ -105,7 +105,8 @@ def serve(listener: socket.socket, seconds: float) -> None:
 
     def load(settings: Settings) -> Runtime:
         engine = SleepingEngine(seconds)
-        return build_runtime(load_checkpoint(settings.checkpoint), [engine], settings)
+        checkpoints = [load_checkpoint(folder) for folder in settings.checkpoint]
+        return build_runtime(checkpoints, [[engine] for _ in checkpoints], settings)
 
     settings = Settings.parse()
     server = make_server(create_app(settings, load, when_ready=spare_the_collector), settings)

@@ -92,9 +92,6 @@ class Checkpoint:
 
 def load_checkpoint(folder: Path, device: torch.device | None = None) -> Checkpoint:
     """Read a folder strictly, onto `device` (default CPU), in float32. Raises `CheckpointError`."""
-    if not folder.is_dir():
-        reason = "not a folder" if folder.exists() else "no such folder"
-        raise CheckpointError(f"{folder}: {reason}; expected a checkpoint written by attend")
     config = read_config(folder)
     tokenizer = read_tokenizer(folder, config)
     weights = read_safetensors(folder / WEIGHTS_FILE)
@@ -108,6 +105,9 @@ def load_checkpoint(folder: Path, device: torch.device | None = None) -> Checkpo
 
 def read_config(folder: Path) -> CheckpointConfig:
     """The configuration alone, without the weights. Raises `CheckpointError`."""
+    if not folder.is_dir():
+        reason = "not a folder" if folder.exists() else "no such folder"
+        raise CheckpointError(f"{folder}: {reason}; expected a checkpoint written by attend")
     path = folder / CONFIG_FILE
     written = read_file(path)
     try:

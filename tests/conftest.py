@@ -27,28 +27,43 @@ def _sentences() -> Iterator[str]:
         yield " ".join(choose.choices(WORDS.split(), k=choose.randint(2, 8))).capitalize() + "."
 
 
-@pytest.fixture(scope="session")
-def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkpoint with random weights and both directions; tests must leave it as it is."""
-    folder = tmp_path_factory.mktemp("checkpoints") / "tiny"
+def _write_checkpoint(folder: Path, directions: list[tuple[str, str]], seed: int) -> Path:
+    folder.parent.mkdir(parents=True, exist_ok=True)
     vocabulary = folder.with_suffix(".model")
-    train_tokenizer(_sentences(), ["en", "fr"], VOCAB_SIZE, vocabulary)
+    languages = sorted({code for direction in directions for code in direction})
+    train_tokenizer(_sentences(), languages, VOCAB_SIZE, vocabulary)
     tokenizer = Tokenizer.load(vocabulary)
     config = PRESETS["tiny"].model_copy(
         update=vocabulary_fields(VOCAB_SIZE, tokenizer.pad_id, tokenizer.eos_id)
     )
     with torch.random.fork_rng():
-        torch.manual_seed(1)
+        torch.manual_seed(seed)
         weights = dict(Transformer(config).named_parameters())
     save_checkpoint(
         folder,
-        CheckpointConfig(name="tiny", directions=DIRECTIONS, beam_size=2, transformer=config),
+        CheckpointConfig(name=folder.name, directions=directions, beam_size=2, transformer=config),
         {name: tensor.detach() for name, tensor in weights.items()},
         tokenizer,
         card="# tiny\n\nRandom weights, for tests.\n",
         training={},
     )
     return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint with random weights and both directions; tests must leave it as it is."""
+    return _write_checkpoint(tmp_path_factory.mktemp("checkpoints") / "tiny", DIRECTIONS, seed=1)
+
+
+@pytest.fixture(scope="session")
+def row_of_checkpoints(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """French to English and back, English to German; tests must leave them as they are."""
+    parent = tmp_path_factory.mktemp("row")
+    return (
+        _write_checkpoint(parent / "fr-en", [("fr", "en"), ("en", "fr")], seed=2),
+        _write_checkpoint(parent / "en-de", [("en", "de")], seed=3),
+    )
 
 
 @pytest.fixture(scope="session")

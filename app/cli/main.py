@@ -16,7 +16,7 @@ from model.errors import ModelError
 
 # Verb → module and what `attend --help` says, so that listing the verbs imports none of them.
 VERBS = {
-    "serve": ("app.cli.serve", "Serve a checkpoint over HTTP."),
+    "serve": ("app.cli.serve", "Serve checkpoints over HTTP."),
     "translate": ("app.cli.translate", "Translate standard input, a line each."),
     "train": ("app.cli.train", "Train a checkpoint by a recipe."),
     "evaluate": ("app.cli.evaluate", "Score a checkpoint on test files: BLEU and chrF."),

@@ -14,8 +14,17 @@ from model.checkpoint import CheckpointConfig
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY, SearchOptions
 from model.errors import LanguageError
 
+
+def _the_only(_: click.Context, __: click.Parameter, folders: tuple[Path, ...]) -> Path:
+    """A server may have several in its environment; a verb works with one."""
+    if len(folders) > 1:
+        named = ", ".join(map(str, folders))
+        raise click.BadParameter(f"one is needed, here are {len(folders)}: {named}")
+    return folders[0] if folders else SHIPPED_CHECKPOINT
+
+
 checkpoint_option = click.option(
-    "--checkpoint", type=click.Path(path_type=Path), default=SHIPPED_CHECKPOINT,
+    "--checkpoint", type=click.Path(path_type=Path), multiple=True, callback=_the_only,
     envvar=env_name("checkpoint"), metavar="DIR",
     help="Checkpoint folder [default: $ATTEND_CHECKPOINT, else the shipped one].",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""`attend serve`: a checkpoint in, an HTTP server out."""
+"""`attend serve`: checkpoints in, an HTTP server out."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class BadSettings(Failure):
 def _with_settings(command: click.Command) -> click.Command:
     """A flag for every setting, `--max-batch-tokens` for `max_batch_tokens`."""
     for name, field in Settings.model_fields.items():
-        default = "" if field.default is None else f"; default: {field.default}"
-        if name == "checkpoint":
-            default = ""
+        repeated = name == "checkpoint"
+        default = "" if field.default is None or repeated else f"; default: {field.default}"
         command.params.append(
             click.Option(
                 ["--" + name.replace("_", "-")],
                 help=f"{field.description}  [{env_name(name)}{default}]",
-                metavar="DIR" if name == "checkpoint" else "VALUE",
+                metavar="DIR" if repeated else "VALUE",
+                multiple=repeated,
             )
         )
     return command
@@ -47,12 +47,14 @@ def _with_settings(command: click.Command) -> click.Command:
     epilog="Example: attend serve --checkpoint checkpoints/en-fr --host 0.0.0.0 --port 8000"
 )
 def serve(**flags: Any) -> None:
-    """Serve a checkpoint over HTTP until SIGTERM or Ctrl-C.
+    """Serve checkpoints over HTTP until SIGTERM or Ctrl-C.
 
-    A flag beats its environment variable. Admitted requests are finished before the server stops.
+    With several checkpoints, a request's languages choose; a pair that none translates but two do
+    in a row is translated by both. A flag beats its environment variable. Admitted requests are
+    finished before the server stops.
     """
     try:
-        settings = Settings.parse(**{k: v for k, v in flags.items() if v is not None})
+        settings = Settings.parse(**{k: v for k, v in flags.items() if v not in (None, ())})
         pick_device(settings.device)
     except (SettingsError, ConfigError) as error:
         raise BadSettings(str(error)) from None

@@ -17,14 +17,14 @@ _Runtime = Annotated[Runtime, Depends(ready_runtime)]
 @router.head("/info", include_in_schema=False)
 @router.get("/info")
 async def info(runtime: _Runtime) -> Info:
-    """Model, configuration, parameters, device, precision, version, digest."""
+    """Of each model: configuration, parameters, digest, device, precision; version of attend."""
     return runtime.info
 
 
 @router.head("/languages", include_in_schema=False)
 @router.get("/languages")
 async def languages(runtime: _Runtime) -> list[LanguageAnswer]:
-    """Source languages with their targets."""
+    """Source languages with their targets, those by way of a pivot last."""
     return [
         LanguageAnswer(code=language.code, name=language.name, targets=list(language.targets))
         for language in runtime.service.languages.sources

@@ -26,5 +26,5 @@ async def current_lifecycle(request: Request) -> Lifecycle:
 
 
 async def ready_runtime(lifecycle: Annotated[Lifecycle, Depends(current_lifecycle)]) -> Runtime:
-    """The model, or `StartingError`, `DrainingError`, `EngineDownError`."""
+    """The models, or `StartingError`, `DrainingError`, `EngineDownError`."""
     return lifecycle.ready

@@ -12,8 +12,8 @@ from app.routes.disconnect import while_connected
 from app.routes.state import current_settings, ready_runtime
 from app.runtime import Runtime
 from app.schemas import TranslateAnswer, TranslateRequest
-from app.service import Timings
 from app.settings import Settings
+from app.timings import Timings
 
 router = APIRouter(tags=["translation"])
 

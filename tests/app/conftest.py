@@ -20,16 +20,15 @@ Serve = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
 
 @pytest.fixture
 def serve(tiny_checkpoint: Path) -> Serve:
-    """A client of a started application; with `engine`, of one that has it instead of a model."""
+    """A client of a started application; with `engines`, one of them stands in for each model."""
 
     @asynccontextmanager
-    async def run(
-        engine: Engine | None = None, **settings: Any
-    ) -> AsyncIterator[httpx.AsyncClient]:
+    async def run(*engines: Engine, **settings: Any) -> AsyncIterator[httpx.AsyncClient]:
         def load(settings: Settings) -> Runtime:
-            if engine is None:
+            if not engines:
                 return load_runtime(settings)
-            return build_runtime(load_checkpoint(settings.checkpoint), [engine], settings)
+            checkpoints = [load_checkpoint(folder) for folder in settings.checkpoint]
+            return build_runtime(checkpoints, [[engine] for engine in engines], settings)
 
         app = create_app(Settings.parse(**{"checkpoint": tiny_checkpoint} | settings), load)
         transport = httpx.ASGITransport(app)

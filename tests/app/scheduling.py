@@ -28,10 +28,8 @@ class FakeClock:
 
 
 @asynccontextmanager
-async def running(
-    *engines: FakeEngine, max_requests: int = 8, clock: FakeClock | None = None
-) -> AsyncIterator[Scheduler]:
-    scheduler = Scheduler(engines, max_requests=max_requests, clock=clock or FakeClock())
+async def running(*engines: FakeEngine, clock: FakeClock | None = None) -> AsyncIterator[Scheduler]:
+    scheduler = Scheduler(engines, clock=clock or FakeClock())
     scheduler.start()
     try:
         yield scheduler

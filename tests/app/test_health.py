@@ -107,7 +107,7 @@ async def test_stopping_while_the_model_loads(tiny_checkpoint: object) -> None:
 async def test_an_engine_thread_that_ended_fails_every_probe_but_startup(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         app = client._transport.app  # type: ignore[attr-defined]
-        await app.state.lifecycle.started.scheduler.stop()
+        await app.state.lifecycle.started.schedulers[0].stop()
         codes = {path: (await client.get(path)).status_code for path in PROBES}
         response = await client.post("/translate", json={"text": "cat", "target": "fr"})
     assert codes == {"/livez": 503, "/startupz": 200, "/readyz": 503}

@@ -18,9 +18,12 @@ ABOVE = {
     "sentence": {"app.exchange", "app.engine_thread", "app.scheduler"},
     "exchange": {"app.engine_thread", "app.scheduler"},
     "engine_thread": {"app.scheduler"},
+    "places": {"app.scheduler", "app.service", "app.routes", "app.main", "app.runtime", "model"},
     "scheduler": {"app.service", "app.routes", "app.main", "app.runtime", "app.schemas"},
     "languages": {"app.service", "app.routes", "app.main", "app.runtime", "app.scheduler"},
     "schemas": {"app.service", "app.routes", "app.main", "app.runtime", "app.scheduler"},
+    "timings": {"app", "model"},
+    "served_model": {"app.service", "app.routes", "app.main", "app.runtime", "app.problems"},
     "service": {"app.routes", "app.main", "app.runtime", "app.problems"},
     "runtime": {"app.routes", "app.main"},
 }

@@ -13,8 +13,8 @@ from app.errors import (
     DrainingError,
     EngineDownError,
     EngineFailedError,
-    QueueFullError,
 )
+from app.places import Places
 from app.scheduler import Scheduler
 from model.engine.protocol import Finished
 from tests.app.asynchronous import asynchronous
@@ -102,18 +102,6 @@ async def test_as_many_join_as_the_engine_has_room_for(
     assert engine.admitted == [[11], *batches]
 
 
-@asynchronous
-async def test_a_full_queue_refuses_and_a_place_freed_is_given_again() -> None:
-    async with running(FakeEngine(), max_requests=1) as scheduler:
-        async with scheduler.place(timeout=10):
-            with pytest.raises(QueueFullError) as refused:
-                async with scheduler.place(timeout=10):
-                    pass
-        assert refused.value.retry_after == 1
-        async with scheduler.place(timeout=10):
-            pass
-
-
 @pytest.mark.parametrize(
     ("seconds_for_three_tokens", "retry_after"), [(0.001, 1), (6, 12), (3000, MAX_RETRY_AFTER)]
 )
@@ -123,7 +111,7 @@ async def test_retry_after_is_the_work_ahead_at_the_pace_of_late(
 ) -> None:
     clock = FakeClock()
     engine = FakeEngine(gate=threading.Semaphore(0))
-    async with running(engine, max_requests=0, clock=clock) as scheduler:
+    async with running(engine, clock=clock) as scheduler:
         assert engine.gate
         first = await occupy(scheduler, engine, 11)
         engine.in_step.clear()
@@ -136,10 +124,7 @@ async def test_retry_after_is_the_work_ahead_at_the_pace_of_late(
         await settle()
         last = submit(scheduler, 15, length=3)
         await settle()
-        with pytest.raises(QueueFullError) as refused:
-            async with scheduler.place(timeout=10):
-                pass
-        assert refused.value.retry_after == retry_after  # for six tokens
+        assert scheduler.retry_after() == retry_after  # for six tokens
         engine.gate.release(10)
         await asyncio.gather(waiting, last)
 
@@ -168,30 +153,18 @@ async def test_queue_and_work_are_timed_by_the_clock() -> None:
 @asynchronous
 async def test_a_deadline_drops_the_work() -> None:
     engine = FakeEngine(n_steps=2, gate=threading.Semaphore(0))
+    places = Places(1, retry_after=lambda: 1)
     async with running(engine) as scheduler:
         with pytest.raises(DeadlineExceededError):
-            async with scheduler.place(timeout=0.05):
+            async with places.place(timeout=0.05):
                 await scheduler.translate([sentence(11)], OPTIONS)
         assert engine.gate
         engine.gate.release(1)
-        await submit_and_release(scheduler, engine, 12)
+        next_one = submit(scheduler, 12)
+        await settle()
+        engine.gate.release(10)
+        await next_one
     assert engine.cancelled == [11]
-
-
-async def submit_and_release(scheduler: Scheduler, engine: FakeEngine, name: int) -> None:
-    task = submit(scheduler, name)
-    await settle()
-    assert engine.gate
-    engine.gate.release(10)
-    await task
-
-
-@asynchronous
-async def test_a_timeout_of_the_work_itself_is_not_taken_for_the_deadline() -> None:
-    async with running(FakeEngine()) as scheduler:
-        with pytest.raises(TimeoutError):
-            async with scheduler.place(timeout=10):
-                raise TimeoutError
 
 
 @asynchronous
@@ -311,9 +284,6 @@ async def test_stopping_finishes_what_was_submitted_and_takes_nothing_more() -> 
         stopping = asyncio.create_task(scheduler.stop())
         await settle()
         with pytest.raises(DrainingError):
-            async with scheduler.place(timeout=10):
-                pass
-        with pytest.raises(DrainingError):
             await scheduler.translate([sentence(14)], OPTIONS)
         with pytest.raises(DrainingError):
             await scheduler.explain([2, 11, 0], [0], "cross")
@@ -324,11 +294,12 @@ async def test_stopping_finishes_what_was_submitted_and_takes_nothing_more() -> 
 
 
 @asynchronous
-async def test_without_its_thread_there_is_no_place() -> None:
-    scheduler = Scheduler([FakeEngine()], max_requests=1)
+async def test_before_its_start_nothing_is_taken() -> None:
+    scheduler = Scheduler([FakeEngine()])
     with pytest.raises(EngineDownError):
-        async with scheduler.place(timeout=10):
-            pass
+        await scheduler.translate([sentence(11)], OPTIONS)
+    with pytest.raises(EngineDownError):
+        await scheduler.explain([2, 11, 0], [0], "cross")
 
 
 @pytest.mark.parametrize(("n_engines", "n_sentences", "most"), [(2, 10, 5), (3, 10, 4), (4, 3, 1)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import socket
@@ -48,6 +49,19 @@ def test_translates_and_stops_on_sigterm_after_finishing_what_was_admitted(
     assert "house" not in logged
 
 
+def test_the_flag_is_repeated_for_several_checkpoints(
+    row_of_checkpoints: tuple[Path, Path],
+) -> None:
+    first, second = row_of_checkpoints
+    with serving(first, "--checkpoint", str(second)) as (process, client):
+        body = {"text": "chat", "source": "fr", "target": "de", "max_target_tokens": 4}
+        answer = client.post("/translate", json=body).json()
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+    assert answer["model"] == "fr-en+en-de"
+    assert process.returncode == 0
+
+
 def test_a_client_that_leaves_frees_its_place(tiny_checkpoint: Path) -> None:
     with serving(tiny_checkpoint, "--max-concurrent-requests", "1") as (process, client):
         slow = {"text": ["the cat sees the old dog " * 3] * 80, "target": "fr", "beam_size": 8}
@@ -79,6 +93,16 @@ def test_a_checkpoint_that_cannot_be_loaded_is_exit_1_and_one_line(
         last = result.stderr.splitlines()[-1]
         assert last.startswith("attend: ")
         assert named in last
+
+
+def test_two_checkpoints_of_one_direction_are_exit_1_and_one_line(tiny_checkpoint: Path) -> None:
+    both = os.pathsep.join([str(tiny_checkpoint)] * 2)
+    result = failing(ATTEND_CHECKPOINT=both)
+    assert result.returncode == 1
+    assert "Traceback" not in result.stderr
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("attend: 'checkpoint': ")
+    assert last.endswith("both translate en to fr")
 
 
 @pytest.mark.parametrize(

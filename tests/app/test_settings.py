@@ -17,7 +17,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_defaults() -> None:
     settings = Settings.parse()
-    assert settings.checkpoint == SHIPPED_CHECKPOINT
+    assert settings.checkpoint == (SHIPPED_CHECKPOINT,)
     assert (settings.host, settings.port) == ("127.0.0.1", 8000)
 
 
@@ -26,13 +26,24 @@ def test_a_flag_beats_the_environment_which_beats_the_default(
 ) -> None:
     monkeypatch.setenv("ATTEND_PORT", "81")
     monkeypatch.setenv("ATTEND_CHECKPOINT", "elsewhere")
-    assert Settings.parse().checkpoint == Path("elsewhere")
+    assert Settings.parse().checkpoint == (Path("elsewhere"),)
     assert (Settings.parse().port, Settings.parse(port="82").port) == (81, 82)
+
+
+def test_several_checkpoints_are_written_as_in_the_variable_path(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ATTEND_CHECKPOINT", os.pathsep.join(["here", "with, comma", ""]))
+    assert Settings.parse().checkpoint == (Path("here"), Path("with, comma"))
+    given = [f"a{os.pathsep}b", "c"]  # a shell's words are folders already
+    assert Settings.parse(checkpoint=given).checkpoint == tuple(map(Path, given))
+    assert Settings.parse(checkpoint=Path("one")).checkpoint == (Path("one"),)
 
 
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
+        ("checkpoint", ""), ("checkpoint", os.pathsep),
         ("port", "http"), ("port", "65536"), ("precision", "int8"), ("threads", "0"),
         ("request_timeout", "0"), ("request_timeout", "nan"), ("request_timeout", "inf"),
         ("max_batch_tokens", "-1"), ("log_level", "loud"),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -42,6 +43,16 @@ def test_the_environment_names_the_checkpoint(
 ) -> None:
     monkeypatch.setenv("ATTEND_CHECKPOINT", str(tiny_checkpoint))
     assert attend("translate", stdin=SENTENCES[0]).stdout == expected[0] + "\n"
+
+
+def test_several_checkpoints_of_a_server_are_not_chosen_from(
+    attend: Attend, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATTEND_CHECKPOINT", os.pathsep.join([str(tiny_checkpoint)] * 2))
+    result = attend("translate", stdin="Cat.")
+    assert result.exit_code == 2
+    assert "one is needed, here are 2" in result.stderr
+    assert attend("translate", "--checkpoint", tiny_checkpoint, stdin="Cat.").exit_code == 0
 
 
 def test_json_has_text_score_and_tokens(

@@ -6,7 +6,7 @@ import threading
 import httpx
 import pytest
 
-from app.service import MAX_INLINE_CHARACTERS, MAX_INTERACTIVE_SENTENCES
+from app.served_model import MAX_INLINE_CHARACTERS, MAX_INTERACTIVE_SENTENCES
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
@@ -21,7 +21,7 @@ from tests.app.scheduling import until
 async def test_a_long_list_waits_in_the_bulk_lane(serve: Serve, n_texts: int, bulk: bool) -> None:
     engine = FakeEngine(n_slots=1, gate=threading.Semaphore(1))  # one step, for the warm-up
     async with serve(engine) as client:
-        scheduler = client._transport.app.state.lifecycle.started.scheduler  # type: ignore[attr-defined]
+        scheduler = client._transport.app.state.lifecycle.started.schedulers[0]  # type: ignore[attr-defined]
         assert engine.gate
 
         async def ask(texts: list[str]) -> httpx.Response:
@@ -47,15 +47,15 @@ async def test_long_texts_are_tokenised_beside_the_event_loop(
     serve: Serve, n_characters: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with serve(FakeEngine()) as client:
-        service = client._transport.app.state.lifecycle.started.service  # type: ignore[attr-defined]
+        [model] = client._transport.app.state.lifecycle.started.service._models  # type: ignore[attr-defined]
         tokenised_in: list[threading.Thread] = []
-        tokenize = service._tokenize
+        tokenize = model._tokenize
 
         def note(texts: list[str], target: str) -> object:
             tokenised_in.append(threading.current_thread())
             return tokenize(texts, target)
 
-        monkeypatch.setattr(service, "_tokenize", note)
+        monkeypatch.setattr(model, "_tokenize", note)
         texts = ["cat " * (n_characters // 40) for _ in range(10)]
         texts[0] += "." * (n_characters - sum(map(len, texts)))
         response = await client.post("/translate", json={"text": texts, "target": "fr"})

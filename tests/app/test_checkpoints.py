@@ -1,0 +1,200 @@
+"""Several checkpoints in one server: the languages choose, and two in a row make a third pair."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app.errors import SettingsError
+from app.main import load_runtime
+from app.settings import Settings
+from model.engine.protocol import Finished
+from tests.app.asynchronous import asynchronous
+from tests.app.conftest import Serve
+from tests.app.fake_engine import FakeEngine
+
+Row = tuple[Path, Path]
+
+
+async def answered(client: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
+    response = await client.post("/translate", json=body)
+    assert response.status_code == httpx.codes.OK, response.text
+    answer: dict[str, Any] = response.json()
+    return answer
+
+
+@asynchronous
+async def test_the_languages_choose_the_model(serve: Serve, row_of_checkpoints: Row) -> None:
+    async with serve(checkpoint=row_of_checkpoints) as client:
+        models = {
+            pair: (await answered(client, text="chat", source=pair[:2], target=pair[3:]))["model"]
+            for pair in ("fr-en", "en-fr", "en-de")
+        }
+        inferred = await answered(client, text="chat", target="de")
+        unclear = await client.post("/translate", json={"text": "chat", "source": "en"})
+    assert models == {"fr-en": "fr-en", "en-fr": "fr-en", "en-de": "en-de"}
+    assert (inferred["model"], inferred["translations"][0]["source"]) == ("en-de", "en")
+    assert "pivot" not in inferred["translations"][0]
+    assert unclear.json()["errors"][0]["pointer"] == "/target"
+
+
+@asynchronous
+async def test_a_pair_by_way_of_a_pivot_is_the_one_model_on_what_the_other_answers(
+    serve: Serve, row_of_checkpoints: Row
+) -> None:
+    texts = ["le chat voit la maison", " ", "temps"]
+    limit = {"max_target_tokens": 6}
+    async with serve(checkpoint=row_of_checkpoints) as client:
+        whole = await answered(client, text=texts, source="fr", target="de", beam_size=3,
+                               alternatives=2, **limit)  # fmt: skip
+        first = await answered(client, text=texts, source="fr", target="en", beam_size=3)
+        between = [translation["text"] for translation in first["translations"]]
+        second = await answered(client, text=between, source="en", target="de", beam_size=3,
+                                alternatives=2, **limit)  # fmt: skip
+    assert whole["model"] == "fr-en+en-de"
+    for translation, one, other in zip(
+        whole["translations"], first["translations"], second["translations"], strict=True
+    ):
+        assert (translation["source"], translation["pivot"], translation["target"]) == (
+            "fr", "en", "de",
+        )  # fmt: skip
+        assert translation["text"] == other["text"]
+        assert translation["score"] == pytest.approx(one["score"] + other["score"], abs=1e-4)
+        assert translation["flags"] == sorted({*one["flags"], *other["flags"]})
+        for mine, theirs in zip(translation["alternatives"], other["alternatives"], strict=True):
+            assert mine["text"] == theirs["text"]
+            assert mine["score"] == pytest.approx(theirs["score"] + one["score"], abs=1e-4)
+    usages = [answer["usage"] for answer in (first, second)]
+    assert whole["usage"] == {
+        "characters": sum(map(len, texts)),
+        "source_tokens": sum(usage["source_tokens"] for usage in usages),
+        "target_tokens": sum(usage["target_tokens"] for usage in usages),
+    }
+
+
+@asynchronous
+async def test_confidence_by_way_of_a_pivot_is_of_the_tokens_of_both(
+    serve: Serve, row_of_checkpoints: Row
+) -> None:
+    async with serve(FakeEngine(), FakeEngine(), checkpoint=row_of_checkpoints) as client:
+        [translation] = (await answered(client, text="chat", source="fr", target="de"))[
+            "translations"
+        ]
+    assert translation["confidence"] == pytest.approx(math.exp(-0.1))
+    assert translation["score"] == pytest.approx(-0.2)
+
+
+class CappingEngine(FakeEngine):
+    """Cuts every translation."""
+
+    def step(self) -> list[Finished]:
+        return [
+            Finished(job_id, [replace(hypothesis, capped=True) for hypothesis in outcome])
+            if isinstance(outcome, list)
+            else Finished(job_id, outcome)
+            for job_id, outcome in super().step()
+        ]
+
+
+@pytest.mark.parametrize("engines", [(FakeEngine, CappingEngine), (CappingEngine, FakeEngine)])
+@asynchronous
+async def test_a_length_cap_of_either_step_is_told(
+    serve: Serve, row_of_checkpoints: Row, engines: tuple[type[FakeEngine], type[FakeEngine]]
+) -> None:
+    first, second = engines
+    async with serve(first(), second(), checkpoint=row_of_checkpoints) as client:
+        answer = await answered(client, text="chat", source="fr", target="de")
+    assert answer["translations"][0]["flags"] == ["length_capped"]
+
+
+@asynchronous
+async def test_attention_by_way_of_a_pivot_is_refused_with_the_way_out(
+    serve: Serve, row_of_checkpoints: Row
+) -> None:
+    body = {"text": "chat", "source": "fr", "target": "de", "attention": True}
+    async with serve(FakeEngine(), FakeEngine(), checkpoint=row_of_checkpoints) as client:
+        response = await client.post("/translate", json=body)
+    assert response.status_code == 422
+    [error] = response.json()["errors"]
+    assert error["pointer"] == "/attention"
+    assert "fr to en and en to de" in error["detail"]
+
+
+@asynchronous
+async def test_a_pivoted_request_holds_one_place_until_its_end(
+    serve: Serve, row_of_checkpoints: Row
+) -> None:
+    first, second = (FakeEngine(gate=threading.Semaphore(1)) for _ in range(2))  # for warming up
+    body = {"text": "chat", "source": "fr", "target": "de"}
+    direct = {"text": "chat", "source": "en", "target": "fr"}
+    settings = {"checkpoint": row_of_checkpoints, "max_concurrent_requests": 1}
+    async with serve(first, second, **settings) as client:
+        for engine in (first, second):
+            assert engine.gate
+            engine.in_step.clear()
+        pivoting = asyncio.create_task(client.post("/translate", json=body))
+        for engine in (first, second):
+            await asyncio.to_thread(engine.in_step.wait, 10)
+            refused = await client.post("/translate", json=direct)
+            assert refused.status_code == 429
+            assert engine.gate
+            engine.gate.release()
+        assert (await pivoting).status_code == httpx.codes.OK
+        assert first.gate
+        first.gate.release()
+        assert (await client.post("/translate", json=direct)).status_code == httpx.codes.OK
+
+
+@pytest.mark.parametrize("broken", [0, 1])
+@asynchronous
+async def test_one_dead_engine_is_told_by_the_probes(
+    serve: Serve, row_of_checkpoints: Row, broken: int
+) -> None:
+    async with serve(FakeEngine(), FakeEngine(), checkpoint=row_of_checkpoints) as client:
+        app = client._transport.app  # type: ignore[attr-defined]
+        await app.state.lifecycle.started.schedulers[broken].stop()
+        codes = [(await client.get(path)).status_code for path in ("/livez", "/readyz")]
+    assert codes == [503, 503]
+
+
+@asynchronous
+async def test_info_and_languages_are_of_all_models(serve: Serve, row_of_checkpoints: Row) -> None:
+    async with serve(checkpoint=row_of_checkpoints) as client:
+        info = (await client.get("/info")).json()
+        languages = (await client.get("/languages")).json()
+    assert (info["model"], info["directions"]) == ("fr-en", [["fr", "en"], ["en", "fr"]])
+    [other] = info["others"]
+    assert (other["model"], other["directions"]) == ("en-de", [["en", "de"]])
+    assert other["digest"] != info["digest"]
+    assert info["pivoted"] == [["fr", "en", "de"]]
+    assert [(language["code"], language["targets"]) for language in languages] == [
+        ("fr", ["en", "de"]),
+        ("en", ["fr", "de"]),
+    ]
+
+
+def test_a_direction_that_two_checkpoints_claim_is_refused_before_they_are_loaded(
+    tiny_checkpoint: Path, row_of_checkpoints: Row, tmp_path: Path
+) -> None:
+    without_weights = tmp_path / "config-alone"
+    without_weights.mkdir()
+    config = (tiny_checkpoint / "config.json").read_bytes()
+    (without_weights / "config.json").write_bytes(config)
+    settings = Settings.parse(checkpoint=[row_of_checkpoints[0], without_weights])
+    with pytest.raises(SettingsError) as refused:
+        load_runtime(settings)
+    assert str(refused.value) == (
+        f"'checkpoint': {row_of_checkpoints[0]} and {without_weights} both translate en to fr"
+    )
+
+
+def test_a_checkpoint_given_twice_is_refused(tiny_checkpoint: Path) -> None:
+    with pytest.raises(SettingsError, match="both translate en to fr"):
+        load_runtime(Settings.parse(checkpoint=[tiny_checkpoint, tiny_checkpoint]))

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from app.errors import DeadlineExceededError, QueueFullError
+from app.places import Places
+from tests.app.asynchronous import asynchronous
+
+
+async def take(places: Places, timeout: float = 10) -> None:
+    async with places.place(timeout):
+        pass
+
+
+@asynchronous
+async def test_who_finds_no_place_is_told_when_to_come_back_and_a_place_freed_is_given_again() -> (
+    None
+):
+    places = Places(2, retry_after=lambda: 7)
+    async with places.place(10), places.place(10):
+        with pytest.raises(QueueFullError) as refused:
+            await take(places)
+    assert refused.value.retry_after == 7
+    async with places.place(10):
+        await take(places)
+
+
+@asynchronous
+async def test_the_deadline_is_by_the_clock_and_places_taken_are_counted() -> None:
+    places = Places(2, retry_after=lambda: 1, clock=lambda: 100.0)
+    assert places.taken == 0
+    async with places.place(5) as deadline:
+        assert (deadline, places.taken) == (105, 1)
+    assert places.taken == 0
+
+
+@pytest.mark.parametrize("failure", [ValueError, TimeoutError, asyncio.CancelledError])
+@asynchronous
+async def test_a_failure_is_passed_on_and_frees_the_place(failure: type[BaseException]) -> None:
+    places = Places(1, retry_after=lambda: 1)
+    with pytest.raises(failure):
+        async with places.place(10):
+            raise failure
+    await take(places)
+
+
+@asynchronous
+async def test_the_deadline_cancels_the_work_and_frees_the_place() -> None:
+    places = Places(1, retry_after=lambda: 1)
+    with pytest.raises(DeadlineExceededError, match=r"within 0.01 s"):
+        async with places.place(0.01):
+            await asyncio.Event().wait()
+    await take(places)
