@@ -32,6 +32,9 @@ class Settings(BaseSettings):
         (SHIPPED_CHECKPOINT,), min_length=1,
         description="Checkpoint folder, the shipped one by default; repeat the flag for several.",
     )  # fmt: skip
+    cache: Path | None = Field(
+        None, description="Folder that keeps imported Marian models; by default the user's."
+    )
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8000, ge=0, le=65_535, description="Port to listen on; 0 takes a free one.")
     device: str = Field("auto", description="auto, cpu, cuda, cuda:1, …; auto takes a GPU if any.")

@@ -13,8 +13,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from app.cli.import_cache import checkpoint_folder
 from app.cli.options import (
     beam_size_option,
+    cache_option,
     checkpoint_option,
     choose_direction,
     device_option,
@@ -52,6 +54,7 @@ class Result:
     epilog="Example: attend evaluate --source en --target fr tatoeba.test.tsv europarl.test.tsv"
 )
 @checkpoint_option
+@cache_option
 @source_option
 @target_option
 @click.option(
@@ -67,6 +70,7 @@ class Result:
 def evaluate(
     *,
     checkpoint: Path,
+    cache: Path | None,
     source: str | None,
     target: str | None,
     columns: str | None,
@@ -80,7 +84,7 @@ def evaluate(
 
     Files are tab-separated, a pair a line, UTF-8 (.xz and .gz are read as they are).
     """
-    loaded = load_checkpoint(checkpoint, pick_device(device))
+    loaded = load_checkpoint(checkpoint_folder(checkpoint, cache), pick_device(device))
     direction = choose_direction(loaded.config, source, target)
     column = _source_column(columns, direction)
     options = search_options(loaded.config, beam_size, length_penalty)

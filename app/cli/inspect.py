@@ -11,6 +11,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from app.cli.import_cache import checkpoint_folder
+from app.cli.options import cache_option
 from model.architecture import PAPER_PARAMETERS, describe
 from model.checkpoint import load_checkpoint
 from model.config import PRESETS
@@ -23,8 +25,9 @@ _PIPE_WIDTH = 140
 @click.command(epilog="Example: attend inspect checkpoints/en-fr; attend inspect --preset base")
 @click.argument("folder", type=click.Path(path_type=Path), metavar="[DIR]", required=False)
 @click.option("--preset", type=click.Choice(list(PRESETS)), help="Show a preset instead of DIR.")
+@cache_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def inspect(folder: Path | None, preset: str | None, as_json: bool) -> None:
+def inspect(folder: Path | None, preset: str | None, cache: Path | None, as_json: bool) -> None:
     """Show what the checkpoint in DIR is made of: the paper's names, shapes, parameter counts.
 
     A checkpoint is read whole, so that a damaged one is found out.
@@ -35,7 +38,7 @@ def inspect(folder: Path | None, preset: str | None, as_json: bool) -> None:
         model = transformer_without_weights(PRESETS[preset])
         paper = PAPER_PARAMETERS.get(preset)
     elif folder is not None and preset is None:
-        loaded = load_checkpoint(folder)
+        loaded = load_checkpoint(checkpoint_folder(folder, cache))
         directions = [" → ".join(direction) for direction in loaded.config.directions]
         facts = {"name": loaded.config.name, "directions": directions, "sha256": loaded.digest}
         model, paper = loaded.model, None

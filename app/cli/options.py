@@ -28,6 +28,10 @@ checkpoint_option = click.option(
     envvar=env_name("checkpoint"), metavar="DIR",
     help="Checkpoint folder [default: $ATTEND_CHECKPOINT, else the shipped one].",
 )  # fmt: skip
+cache_option = click.option(
+    "--cache", type=click.Path(path_type=Path), envvar=env_name("cache"), metavar="DIR",
+    help="Keeps imported Marian models [default: $ATTEND_CACHE, else the user's cache folder].",
+)  # fmt: skip
 source_option = click.option("--source", metavar="CODE", help="Source language, such as en.")
 target_option = click.option("--target", metavar="CODE", help="Target language, such as fr.")
 beam_size_option = click.option(

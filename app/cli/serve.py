@@ -11,10 +11,12 @@ import click
 import uvicorn
 from fastapi import FastAPI
 
+from app.cli.import_cache import checkpoint_folder
 from app.cli.main import Failure
 from app.errors import SettingsError
 from app.logs import configure_logs
-from app.main import create_app
+from app.main import create_app, load_runtime
+from app.runtime import Runtime
 from app.settings import Settings, env_name
 from model.device import pick_device
 from model.errors import ConfigError
@@ -66,7 +68,7 @@ def serve(**flags: Any) -> None:
         failures.append(error)
         server.should_exit = True
 
-    app = create_app(settings, give_up=give_up, when_ready=spare_the_collector)
+    app = create_app(settings, _load, give_up, spare_the_collector)
     server = make_server(app, settings)
     run(server, listener)
     if failures:
@@ -92,6 +94,12 @@ def run(server: uvicorn.Server, listener: socket.socket) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     server.run(sockets=[listener])
+
+
+def _load(settings: Settings) -> Runtime:
+    """With Marian folders imported first."""
+    folders = tuple(checkpoint_folder(folder, settings.cache) for folder in settings.checkpoint)
+    return load_runtime(settings.model_copy(update={"checkpoint": folders}))
 
 
 def spare_the_collector() -> None:

@@ -15,6 +15,7 @@ from click.core import ParameterSource
 from app.cli.lines import ByteSource, line_blocks
 from app.cli.options import (
     beam_size_option,
+    cache_option,
     checkpoint_option,
     choose_direction,
     device_option,
@@ -44,6 +45,7 @@ class LineError(InputError):
     epilog='Example: echo "Il fait beau." | attend translate --source fr --target en --json'
 )
 @checkpoint_option
+@cache_option
 @click.option("--url", help="Ask a running server, such as http://localhost:8000, instead.")
 @source_option
 @target_option
@@ -56,6 +58,7 @@ def translate(
     ctx: click.Context,
     *,
     checkpoint: Path,
+    cache: Path | None,
     url: str | None,
     source: str | None,
     target: str | None,
@@ -73,12 +76,16 @@ def translate(
     ("length_capped": cut at the token limit). With --url there are no token_ids and tokens.
     """
     if url is None:
+        # Reading checkpoints takes torch, which a client of a server can do without.
+        from app.cli.import_cache import checkpoint_folder
+
+        checkpoint = checkpoint_folder(checkpoint, cache)
         direction = (source, target)
         opened: AbstractContextManager[TranslateBlock] = _local(
             checkpoint, direction, beam_size, length_penalty, device
         )
     else:
-        for name in ("checkpoint", "device"):
+        for name in ("checkpoint", "cache", "device"):
             if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
                 raise click.UsageError(f"--url and --{name} exclude each other.")
         search = {"beam_size": beam_size, "length_penalty": length_penalty}
@@ -95,7 +102,6 @@ def _local(
     length_penalty: float | None,
     device: str,
 ) -> Iterator[TranslateBlock]:
-    # torch comes with these, which a client of a server can do without.
     from model.checkpoint import load_checkpoint
     from model.device import pick_device
     from model.translator import SentenceTooLongError, Translator

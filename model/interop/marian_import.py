@@ -51,6 +51,16 @@ class Languages:
     targets: Sequence[str] = ()
 
 
+def is_marian(folder: Path) -> bool:
+    """Whether the folder is one for `import_marian`, as far as a glance tells."""
+    if (folder / KEPT_FOLDER / CONFIG_FILE).exists():
+        return True
+    try:
+        return read_object(folder / CONFIG_FILE).get("model_type") == "marian"
+    except CheckpointError:
+        return False
+
+
 def import_marian(
     folder: Path, destination: Path, name: str | None = None, languages: Languages = Languages()
 ) -> CheckpointConfig:
@@ -191,7 +201,7 @@ def _read_vocabulary(
 def _said(said: dict[str, object], key: str, path: Path, option: str) -> list[str]:
     language = said.get(key)
     if not isinstance(language, str) or not language:
-        raise CheckpointError(f"{path}: says no {key}; give {option}")
+        raise CheckpointError(f"{path}: says no {key}; `attend import marian {option}` does")
     return [language_code(language)]
 
 

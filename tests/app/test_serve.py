@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -60,6 +61,15 @@ def test_the_flag_is_repeated_for_several_checkpoints(
         process.communicate(timeout=30)
     assert answer["model"] == "fr-en+en-de"
     assert process.returncode == 0
+
+
+def test_a_marian_folder_is_served_from_the_cache(
+    make_folder: Callable[..., Path], tmp_path: Path
+) -> None:
+    with serving(make_folder(), "--cache", str(tmp_path / "cache")) as (_, client):
+        info = client.get("/info").json()
+    assert (info["model"], info["directions"]) == ("opus-mt", [["en", "fr"]])
+    assert len(list((tmp_path / "cache" / "marian").iterdir())) == 1
 
 
 def test_a_client_that_leaves_frees_its_place(tiny_checkpoint: Path) -> None:

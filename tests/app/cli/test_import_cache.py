@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import errno
+import shutil
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from app.cli import import_cache
+from app.cli.import_cache import checkpoint_folder, default_cache
+from model.checkpoint import load_checkpoint
+from model.errors import CheckpointError
+from model.interop.marian_import import import_marian
+from tests.app.cli.conftest import Attend
+from tests.marian_folder import MakeFolder, change_json
+
+
+def test_a_checkpoint_is_itself(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    assert checkpoint_folder(tiny_checkpoint, tmp_path / "cache") == tiny_checkpoint
+    assert checkpoint_folder(tmp_path / "missing", tmp_path / "cache") == tmp_path / "missing"
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_marian_folder_is_imported_once_for_its_content(
+    make_folder: MakeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "new" / "cache"
+    folder = make_folder()
+    first = checkpoint_folder(folder, cache)
+    assert load_checkpoint(first).config.name == "opus-mt"
+    copy = tmp_path / "elsewhere" / "opus-mt"
+    shutil.copytree(folder, copy)
+    with monkeypatch.context() as patch:
+        patch.setattr("app.cli.import_cache.import_marian", _never)
+        assert checkpoint_folder(folder, cache) == first
+        assert checkpoint_folder(copy, cache) == first
+    change_json(copy / "generation_config.json", num_beams=2)
+    second = checkpoint_folder(copy, cache)
+    assert second != first
+    assert load_checkpoint(second).config.beam_size == 2
+    assert sorted(path.name for path in first.parent.iterdir()) == sorted([first.name, second.name])
+
+
+def _never(*_: object) -> NoReturn:
+    raise AssertionError
+
+
+def test_another_attend_imports_anew(
+    make_folder: MakeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_folder()
+    first = checkpoint_folder(folder, tmp_path)
+    monkeypatch.setattr(import_cache, "version", lambda name: "999")
+    assert checkpoint_folder(folder, tmp_path) != first
+
+
+def test_of_two_that_import_at_once_one_is_kept(
+    make_folder: MakeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_folder()
+
+    def overtaken(source: Path, destination: Path, name: str) -> None:
+        monkeypatch.setattr("app.cli.import_cache.import_marian", import_marian)
+        checkpoint_folder(folder, tmp_path)
+        import_marian(source, destination, name)
+
+    monkeypatch.setattr("app.cli.import_cache.import_marian", overtaken)
+    kept = checkpoint_folder(folder, tmp_path)
+    assert load_checkpoint(kept).config.name == "opus-mt"
+    assert list(kept.parent.iterdir()) == [kept]
+
+
+def test_nothing_is_left_of_an_import_that_fails(make_folder: MakeFolder, tmp_path: Path) -> None:
+    folder = make_folder()
+    (folder / "vocab.json").unlink()
+    with pytest.raises(CheckpointError, match=r"vocab\.json"):
+        checkpoint_folder(folder, tmp_path / "cache")
+    assert list((tmp_path / "cache" / "marian").iterdir()) == []
+
+
+def test_a_cache_that_cannot_be_written_is_one_line(
+    make_folder: MakeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_folder()
+    (tmp_path / "file").touch()
+    with pytest.raises(CheckpointError, match=r"cannot be kept in .*file/marian.*--cache"):
+        checkpoint_folder(folder, tmp_path / "file")
+
+    def read_only(**_: object) -> NoReturn:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    kept = checkpoint_folder(folder, tmp_path / "cache")
+    monkeypatch.setattr("tempfile.mkdtemp", read_only)
+    assert checkpoint_folder(folder, tmp_path / "cache") == kept  # read, not written
+    change_json(folder / "generation_config.json", num_beams=2)
+    with pytest.raises(CheckpointError, match=r"\(Read-only file system\); --cache"):
+        checkpoint_folder(folder, tmp_path / "cache")
+
+
+def test_the_cache_is_the_users_unless_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert default_cache() == Path("/somewhere/attend")
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    monkeypatch.setenv("HOME", "/home/me")
+    assert default_cache() == Path("/home/me/.cache/attend")
+
+
+def test_without_a_home_the_way_out_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> NoReturn:
+        raise RuntimeError
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    with pytest.raises(CheckpointError, match="--cache"):
+        default_cache()
+
+
+def test_every_verb_takes_a_marian_folder(
+    attend: Attend, make_folder: MakeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_folder()
+    corpus = tmp_path / "test.tsv"
+    corpus.write_text("the weather is nice\tle temps est beau\n", encoding="utf-8")
+    cache = ("--cache", tmp_path / "cache")
+    translated = attend("translate", "--checkpoint", folder, *cache, stdin="the house\n")
+    assert translated.exit_code == 0, translated.stderr
+    [kept] = (tmp_path / "cache" / "marian").iterdir()
+    monkeypatch.setenv("ATTEND_CACHE", str(tmp_path / "cache"))
+    assert attend("translate", "--checkpoint", kept, stdin="the house\n").stdout == (
+        translated.stdout
+    )
+    evaluated = attend("evaluate", "--checkpoint", folder, corpus)
+    assert evaluated.exit_code == 0, evaluated.stderr
+    assert "name: opus-mt" in attend("inspect", folder).stdout
