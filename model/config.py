@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from model.errors import ConfigError
 
-Activation = Literal["relu", "gelu", "swish"]
+Activation = Literal["relu", "gelu", "quick_gelu", "swish"]
 NormOrder = Literal["post", "pre"]
-PositionLayout = Literal["interleaved", "halves"]
+PositionLayout = Literal["interleaved", "halves", "marian"]
 
 
 class TransformerConfig(BaseModel):
@@ -42,7 +42,8 @@ class TransformerConfig(BaseModel):
     )
     position_layout: PositionLayout = Field(
         "interleaved",
-        description="sin and cos in alternating dimensions (§3.5), or all sines before all cosines",
+        description="sin and cos in alternating dimensions (§3.5), or all sines before all "
+        "cosines; marian: so too, and over its own wavelengths",
     )
     scale_embedding: bool = Field(True, description="multiply embeddings by √d_model (§3.4)")
     share_embeddings: bool = Field(True, description="one embedding for source and target (§3.4)")

@@ -12,6 +12,7 @@ from model.config import Activation
 _ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
     "relu": functional.relu,
     "gelu": functional.gelu,
+    "quick_gelu": lambda x: x * (1.702 * x).sigmoid(),
     "swish": functional.silu,
 }
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from model.interop.marian_import import Languages, import_marian
+from model.interop.languages_said import Languages
+from model.interop.marian_import import import_marian
 
 
 @click.group(
@@ -35,8 +36,9 @@ def import_() -> None:
 def marian(source_folder: Path, folder: Path, name: str | None, sources: str, targets: str) -> None:
     """Make a checkpoint in DIR of the Marian or OPUS-MT model in SRC.
 
-    SRC is a folder in Hugging Face form: config.json, model.safetensors or pytorch_model.bin,
-    source.spm, target.spm, vocab.json. Nothing in it is executed. DIR must be new or empty.
+    SRC is a folder in Hugging Face form (config.json, model.safetensors or pytorch_model.bin,
+    source.spm, target.spm, vocab.json) or in Marian's own (*.npz, vocab.yml, source.spm,
+    target.spm, decoder.yml). Nothing in it is executed. DIR must be new or empty.
     """
     languages = Languages(_codes(sources), _codes(targets))
     config = import_marian(source_folder, folder, name, languages)

@@ -118,6 +118,8 @@ def _inexpressible(shape: TransformerConfig, form: Form) -> Iterator[str]:
     if shape.norm_order != form.norm_order:
         other = PEGASUS if form is MARIAN else MARIAN
         yield f"norm_order '{shape.norm_order}' (export {other.model_type} can)"
+    if shape.position_layout == "marian":
+        yield "position_layout 'marian' (transformers has the paper's wavelengths)"
     if form is PEGASUS and not shape.share_embeddings:
         yield "share_embeddings false"
     if form is PEGASUS and not shape.tie_output:

@@ -25,6 +25,7 @@ TOKENIZER_FILE = "tokenizer_config.json"
 ACTIVATIONS: dict[str, Activation] = {
     "relu": "relu",
     "gelu": "gelu",
+    "quick_gelu": "quick_gelu",
     "swish": "swish",
     "silu": "swish",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -105,13 +105,7 @@ def renamed(
 ) -> dict[str, Tensor]:
     """Every tensor by our name, shared ones once. Raises `CheckpointError` for odd ones out."""
     names = dict(key_map.layer_names(config)) | dict(key_map.final_norm_names(config))
-    missing = [theirs for theirs in names.values() if theirs not in tensors]
-    unknown = sorted(tensors.keys() - {*names.values()} - key_map.OUTSIDE_LAYERS)
-    for reason, odd in (("missing", missing), ("unknown", unknown)):
-        if odd:
-            more = f" and {len(odd) - _SHOWN} more" if len(odd) > _SHOWN else ""
-            shown = ", ".join(map(repr, odd[:_SHOWN]))
-            raise CheckpointError(f"{path}: {reason} tensors {shown}{more}")
+    check_names(path, tensors, list(names.values()), key_map.OUTSIDE_LAYERS)
     _check_positions(path, tensors, config)
     weights = {"source_embedding.weight": found.source}
     if not config.share_embeddings:
@@ -122,6 +116,19 @@ def renamed(
     if found.bias is not None:
         weights["output.bias"] = found.bias
     return weights
+
+
+def check_names(
+    path: Path, found: Collection[str], required: Sequence[str], optional: Collection[str]
+) -> None:
+    """Raise `CheckpointError` where tensors are missing, or there are some that nobody knows."""
+    missing = [name for name in required if name not in found]
+    unknown = sorted({*found} - {*required, *optional})
+    for reason, odd in (("missing", missing), ("unknown", unknown)):
+        if odd:
+            more = f" and {len(odd) - _SHOWN} more" if len(odd) > _SHOWN else ""
+            shown = ", ".join(map(repr, odd[:_SHOWN]))
+            raise CheckpointError(f"{path}: {reason} tensors {shown}{more}")
 
 
 def _check_positions(path: Path, tensors: Mapping[str, Tensor], config: TransformerConfig) -> None:

@@ -34,6 +34,16 @@ def test_positions_follow_the_formula(position: int, i: int) -> None:
     assert table[position, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-7)
 
 
+def test_marians_positions_by_its_formula() -> None:
+    # numTimescales = D / 2; angle = pos · exp(−i · ln 10000 / (numTimescales − 1)); sines first.
+    d_model, position = 8, 5
+    angles = [position * math.exp(-i * math.log(10_000) / 3) for i in range(4)]
+    expected = [math.sin(angle) for angle in angles] + [math.cos(angle) for angle in angles]
+    table = sinusoidal_positions(6, d_model, "marian")
+    assert table[position].tolist() == pytest.approx(expected, abs=1e-6)
+    assert sinusoidal_positions(3, 2, "marian").isfinite().all()
+
+
 def test_the_layouts_are_permutations_of_each_other() -> None:
     interleaved = sinusoidal_positions(20, 8, "interleaved")
     halves = sinusoidal_positions(20, 8, "halves")
@@ -56,7 +66,7 @@ def test_padding_row_gets_no_gradient() -> None:
     assert embedding.weight.grad.tolist() == [[2.0] * 4, [0.0] * 4, [0.0] * 4]
 
 
-@pytest.mark.parametrize("layout", ["interleaved", "halves"])
+@pytest.mark.parametrize("layout", ["interleaved", "halves", "marian"])
 def test_positions_are_added_from_the_given_one_on(layout: PositionLayout) -> None:
     positions = PositionalEncoding(10, 4, layout, dropout=0.0)
     x = torch.randn(2, 3, 4)

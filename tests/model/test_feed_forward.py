@@ -28,6 +28,7 @@ def test_equation_2_by_hand() -> None:
     ("activation", "function"),
     [
         ("gelu", lambda x: x * 0.5 * (1 + math.erf(x / math.sqrt(2)))),
+        ("quick_gelu", lambda x: x / (1 + math.exp(-1.702 * x))),
         ("swish", lambda x: x / (1 + math.exp(-x))),
     ],
 )

@@ -10,6 +10,7 @@ from tests.app.asynchronous import asynchronous
 from tests.app.cli.conftest import Attend
 from tests.app.conftest import Serve
 from tests.marian_folder import MakeFolder, change_json
+from tests.marian_npz import write_npz_folder
 
 
 def test_an_imported_model_translates_like_any_other(
@@ -74,3 +75,16 @@ async def test_an_imported_model_is_served_like_any_other(
     assert (rows, columns) == (len(segment["target_tokens"]), len(segment["source_tokens"]))
     assert (empty["text"], invisible["text"]) == ("", "\u200b")
     assert empty["segments"] == invisible["segments"] == []
+
+
+def test_marians_own_format_with_the_languages_given(attend: Attend, tmp_path: Path) -> None:
+    write_npz_folder(tmp_path / "opus")
+    unsaid = attend("import", "marian", tmp_path / "opus", tmp_path / "ours")
+    assert unsaid.exit_code == 1
+    assert "`attend import marian --source` does" in unsaid.stderr
+    said = attend(
+        "import", "marian", tmp_path / "opus", tmp_path / "ours", "--source", "en", "--target", "fr"
+    )
+    assert said.stdout == f"wrote {tmp_path / 'ours'}: opus, en to fr\n"
+    result = attend("translate", "--checkpoint", tmp_path / "ours", stdin="the weather is nice\n")
+    assert result.exit_code == 0, result.stderr

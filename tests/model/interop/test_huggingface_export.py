@@ -18,7 +18,8 @@ from model.decoding.beam import beam_search
 from model.decoding.hypothesis import HuggingFaceRule, SearchOptions
 from model.errors import CheckpointError
 from model.interop.huggingface_export import MARIAN, PEGASUS, Form, export_huggingface
-from model.interop.marian_import import Languages, import_marian
+from model.interop.languages_said import Languages
+from model.interop.marian_import import import_marian
 from model.tensors import padded_ids
 from model.tokenizer import Tokenizer
 from model.transformer import Transformer
@@ -185,6 +186,7 @@ def test_ctranslate2_gives_the_same_tokens(name: str, tokenizer: Tokenizer, tmp_
             {"norm_order": "post", "share_embeddings": False, "tie_output": False},
             "norm_order 'post' (export marian can); share_embeddings false; tie_output false",
         ),
+        (MARIAN, {"norm_order": "post", "position_layout": "marian"}, "position_layout 'marian'"),
     ],
 )
 def test_what_a_form_cannot_express_is_told_at_once(

@@ -15,7 +15,8 @@ from model.decoding.beam import beam_search
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.embedding import sinusoidal_positions
 from model.errors import CheckpointError, ModelError
-from model.interop.marian_import import Languages, import_marian
+from model.interop.languages_said import Languages
+from model.interop.marian_import import import_marian
 from model.tensors import padded_ids
 from tests.marian_folder import MakeFolder, change_json, load_theirs, write_json
 
@@ -215,7 +216,9 @@ def test_several_targets_are_the_symbols(make_folder: MakeFolder, tmp_path: Path
 def test_the_languages_may_be_given(make_folder: MakeFolder, tmp_path: Path) -> None:
     folder = make_folder()
     (folder / "tokenizer_config.json").unlink()
-    with pytest.raises(CheckpointError, match="says no source_lang; give --source"):
+    with pytest.raises(
+        CheckpointError, match="does not say its languages; `attend import marian --source` does"
+    ):
         import_marian(folder, tmp_path / "ours")
     given = Languages(("es", "it"), ("en",))
     config = import_marian(folder, tmp_path / "ours", languages=given)

@@ -1,0 +1,30 @@
+"""What an importer reads: a checkpoint but for its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from model.config import TransformerConfig
+from model.decoding.hypothesis import HuggingFaceRule
+from model.marian_tokenizer import MarianTokenizer
+
+
+@dataclass(frozen=True)
+class ForeignModel:
+    """A Marian model in our terms, checked.
+
+    origin   what it was read from, for its card
+    weights  a `Transformer`'s parameters by name, shared ones once
+    """
+
+    origin: str
+    directions: list[tuple[str, str]]
+    beam_size: int
+    length_penalty: float
+    rule: HuggingFaceRule
+    shape: TransformerConfig
+    weights: Mapping[str, Tensor]
+    tokenizer: MarianTokenizer

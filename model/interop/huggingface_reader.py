@@ -1,0 +1,112 @@
+"""A Marian folder in Hugging Face form, in our terms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from model.checkpoint import CONFIG_FILE, check_weights
+from model.config import TransformerConfig
+from model.errors import CheckpointError, TokenizerError
+from model.interop.foreign_model import ForeignModel
+from model.interop.language_codes import language_code
+from model.interop.languages_said import Languages, directions
+from model.interop.marian_config import TOKENIZER_FILE, Settings, read_object, read_settings
+from model.interop.marian_weights import (
+    Embeddings,
+    embeddings,
+    read_tensors,
+    renamed,
+    weights_file,
+)
+from model.marian_tokenizer import MarianTokenizer, symbols
+from model.transformer import transformer_without_weights
+
+
+def read_huggingface(folder: Path, languages: Languages) -> ForeignModel:
+    """Everything, checked. Raises `CheckpointError`."""
+    settings = read_settings(folder)
+    tokenizer, pairs = _read_vocabulary(folder, settings, languages)
+    path = weights_file(folder)
+    tensors = read_tensors(path)
+    found = embeddings(
+        path,
+        tensors,
+        tie=settings.config.tie_word_embeddings,
+        share=settings.config.share_encoder_decoder_embeddings,
+    )
+    shape = _shape(folder, settings, found)
+    weights = renamed(path, tensors, shape, found)
+    check_weights(path, transformer_without_weights(shape), weights)
+    return ForeignModel(
+        origin="Hugging Face form",
+        directions=pairs,
+        beam_size=settings.beam_size,
+        length_penalty=settings.length_penalty,
+        rule=settings.rule,
+        shape=shape,
+        weights=weights,
+        tokenizer=tokenizer,
+    )
+
+
+def _shape(folder: Path, settings: Settings, found: Embeddings) -> TransformerConfig:
+    config = settings.config
+    values = {
+        "d_model": config.d_model,
+        "d_ff": config.encoder_ffn_dim,
+        "n_heads": config.encoder_attention_heads,
+        "decoder_d_ff": config.decoder_ffn_dim,
+        "decoder_n_heads": config.decoder_attention_heads,
+        "n_encoder_layers": config.encoder_layers,
+        "n_decoder_layers": config.decoder_layers,
+        "source_vocab_size": config.vocab_size,
+        "target_vocab_size": settings.target_vocab_size,
+        "max_length": config.max_position_embeddings,
+        "dropout": config.dropout,
+        "activation": settings.activation,
+        "norm_order": "post",
+        "position_layout": "halves",
+        "scale_embedding": config.scale_embedding,
+        "share_embeddings": found.shared,
+        "tie_output": found.tied,
+        "output_bias": found.bias is not None,
+        "pad_id": config.pad_token_id,
+        "eos_id": settings.eos_id,
+        "start_id": config.decoder_start_token_id,
+    }
+    return TransformerConfig.parse(values, str(folder / CONFIG_FILE))
+
+
+def _read_vocabulary(
+    folder: Path, settings: Settings, languages: Languages
+) -> tuple[MarianTokenizer, list[tuple[str, str]]]:
+    """The tokeniser with the symbols of the wanted targets, and the directions."""
+    path = folder / TOKENIZER_FILE
+    said = read_object(path) if path.exists() else {}
+    try:
+        plain = MarianTokenizer.load(folder, {}, separate=said.get("separate_vocabs") is True)
+    except TokenizerError as error:
+        raise CheckpointError(str(error)) from None
+    config = settings.config
+    for side, ours, theirs in (
+        ("pieces", plain.source_vocab_size, config.vocab_size),
+        ("target pieces", plain.target_vocab_size, settings.target_vocab_size),
+        ("as the id of </s>", plain.eos_id, settings.eos_id),
+        ("as the id of <pad>", plain.pad_id, config.pad_token_id),
+    ):
+        if ours != theirs:
+            raise CheckpointError(
+                f"{folder}: the vocabulary has {ours} {side}, config.json {theirs}"
+            )
+    said_languages = Languages(
+        languages.sources or _said(said, "source_lang"),
+        languages.targets
+        or (_said(said, "target_lang") if not symbols(plain.source_pieces) else ()),
+    )
+    pairs, wanted = directions(str(path), plain.source_pieces, said_languages)
+    return MarianTokenizer(plain.files, wanted, str(folder)), pairs
+
+
+def _said(said: dict[str, object], key: str) -> list[str]:
+    language = said.get(key)
+    return [language_code(language)] if isinstance(language, str) and language else []

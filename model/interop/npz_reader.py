@@ -1,0 +1,209 @@
+"""A folder in Marian's own format, in our terms: *.npz, vocab.yml, *.spm, decoder.yml."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import MutableMapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from model.checkpoint import check_weights
+from model.config import TransformerConfig
+from model.decoding.hypothesis import HuggingFaceRule
+from model.errors import CheckpointError, TokenizerError
+from model.interop import npz_key_map
+from model.interop.foreign_model import ForeignModel
+from model.interop.languages_said import Languages, directions
+from model.interop.marian_weights import check_names
+from model.interop.npz_options import (
+    DECODER_FILE,
+    ModelOptions,
+    model_options,
+    read_search,
+    read_yaml,
+)
+from model.interop.npz_vocabulary import read_vocabularies, vocabulary_files
+from model.marian_tokenizer import MarianTokenizer
+from model.transformer import transformer_without_weights
+
+_OPTIONS = "special:model.yml"
+_MAX_LENGTH = 512
+"""Tokens. Marian computes positions without an end; a table has one."""
+
+_ABSENT = -10_000.0
+"""The logit of `<pad>`: no probability in any precision, so that the others have Marian's own."""
+
+# Marian drops each finished hypothesis from the beam and goes on until none is left.
+_RULE = HuggingFaceRule(early_stopping="never")
+
+
+def holds_npz(folder: Path) -> bool:
+    """Whether it looks like Marian's own format."""
+    return any(folder.glob("*.npz"))
+
+
+def read_npz_folder(folder: Path, languages: Languages) -> ForeignModel:
+    """Everything, checked. Raises `CheckpointError`."""
+    search = read_search(folder)
+    path = _model_file(folder, search.models)
+    arrays = read_npz(path)
+    options = model_options(_embedded_options(path, arrays), str(path))
+    pieces = read_vocabularies(folder, search.vocabularies or options.vocabularies)
+    source_pieces, target_pieces = _as_many_as_embedded(path, arrays, options, pieces)
+    files, pad_id = vocabulary_files(folder, source_pieces, target_pieces)
+    pairs, symbols = directions(str(folder), source_pieces, languages)
+    try:
+        tokenizer = MarianTokenizer(files, symbols, str(folder))
+    except TokenizerError as error:
+        raise CheckpointError(str(error)) from None
+    shape = _shape(path, options, tokenizer, pad_id)
+    weights = _weights(path, arrays, shape)
+    check_weights(path, transformer_without_weights(shape), weights)
+    return ForeignModel(
+        origin="Marian's own format",
+        directions=pairs,
+        beam_size=search.beam_size,
+        length_penalty=search.length_penalty,
+        rule=_RULE,
+        shape=shape,
+        weights=weights,
+        tokenizer=tokenizer,
+    )
+
+
+def read_npz(path: Path) -> dict[str, NDArray[Any]]:
+    """Every array by name; one of Python objects is refused, unread. Raises `CheckpointError`."""
+    try:
+        if not zipfile.is_zipfile(path):
+            raise CheckpointError(f"{path}: damaged or not an npz file")
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except OSError as error:
+        raise CheckpointError(f"{path}: {error.strerror or error}") from None
+    except CheckpointError:
+        raise
+    except Exception as error:  # whatever a hostile or truncated file makes the reader trip over
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise CheckpointError(f"{path}: damaged or not an npz file ({reason})") from None
+
+
+def _model_file(folder: Path, named: tuple[str, ...]) -> Path:
+    found = sorted(folder.glob("*.npz"))
+    chosen = [path for path in found if path.name in named] or found
+    if len(chosen) != 1:
+        shown = ", ".join(path.name for path in found)
+        raise CheckpointError(
+            f"{folder}: which model is it? Found: {shown}; {DECODER_FILE} names none of them "
+            "under 'models'"
+        )
+    return chosen[0]
+
+
+def _embedded_options(path: Path, arrays: MutableMapping[str, NDArray[Any]]) -> dict[str, Any]:
+    if _OPTIONS not in arrays:
+        raise CheckpointError(f"{path}: has no {_OPTIONS}; not a Marian model")
+    text = arrays.pop(_OPTIONS).tobytes().rstrip(b"\0")
+    return read_yaml(text, f"{path}: {_OPTIONS}")
+
+
+def _embedding_names(share: bool) -> tuple[str, str]:
+    sides = ("", "") if share else ("encoder_", "decoder_")
+    return sides[0] + npz_key_map.EMBEDDING, sides[1] + npz_key_map.EMBEDDING
+
+
+def _as_many_as_embedded(
+    path: Path,
+    arrays: MutableMapping[str, NDArray[Any]],
+    options: ModelOptions,
+    pieces: tuple[list[str], list[str]],
+) -> list[list[str]]:
+    """The pieces that have embeddings: of a longer file, as Marian does, the first ones."""
+    if options.share_embeddings and pieces[0] != pieces[1]:
+        raise CheckpointError(f"{path}: shared embeddings, but two different vocabularies")
+    kept = []
+    for name, side in zip(_embedding_names(options.share_embeddings), pieces, strict=True):
+        n_rows = len(arrays[name]) if name in arrays and arrays[name].ndim else 0
+        if not 0 < n_rows <= len(side):
+            raise CheckpointError(
+                f"{path}: the vocabulary has {len(side)} pieces, '{name}' {n_rows} rows"
+            )
+        kept.append(side[:n_rows])
+    return kept
+
+
+def _shape(
+    path: Path, options: ModelOptions, tokenizer: MarianTokenizer, pad_id: int
+) -> TransformerConfig:
+    values = {
+        "d_model": options.d_model,
+        "d_ff": options.d_ff,
+        "n_heads": options.n_heads,
+        "decoder_d_ff": options.decoder_d_ff,
+        "decoder_n_heads": options.n_heads,
+        "n_encoder_layers": options.n_encoder_layers,
+        "n_decoder_layers": options.n_decoder_layers,
+        "source_vocab_size": tokenizer.source_vocab_size,
+        "target_vocab_size": tokenizer.target_vocab_size,
+        "max_length": _MAX_LENGTH,
+        "activation": options.activation,
+        "norm_order": options.norm_order,
+        "position_layout": "marian",
+        "share_embeddings": options.share_embeddings,
+        "tie_output": options.tie_output,
+        "output_bias": True,
+        "pad_id": pad_id,
+        "eos_id": tokenizer.eos_id,
+        "start_id": pad_id,  # Marian's decoder begins with an embedding of zeros, and so does this
+    }
+    return TransformerConfig.parse(values, str(path))
+
+
+def _weights(
+    path: Path, arrays: MutableMapping[str, NDArray[Any]], shape: TransformerConfig
+) -> dict[str, Tensor]:
+    """Our tensors, `<pad>` given its row; each array is let go as it is turned into one."""
+    matrices = dict(npz_key_map.matrix_names(shape))
+    vectors = dict(npz_key_map.vector_names(shape))
+    source, target = _embedding_names(shape.share_embeddings)
+    outputs = () if shape.tie_output else (npz_key_map.OUTPUT, npz_key_map.OUTPUT_TRANSPOSED)
+    required = [source, target, *matrices.values(), *vectors.values()]
+    check_names(path, arrays, required, (*outputs, npz_key_map.OUTPUT_BIAS))
+    if outputs and not any(name in arrays for name in outputs):
+        raise CheckpointError(f"{path}: missing tensors '{outputs[0]}'")
+
+    def take(name: str) -> Tensor:
+        array = arrays.pop(name)
+        if array.dtype not in (np.float32, np.float16) or array.ndim != 2:
+            raise CheckpointError(
+                f"{path}: '{name}' is {array.dtype} of shape {list(array.shape)}, "
+                "not a matrix of floating-point numbers"
+            )
+        return torch.from_numpy(array)
+
+    weights = {ours: take(theirs).mT.contiguous() for ours, theirs in matrices.items()}
+    weights |= {ours: take(theirs).flatten() for ours, theirs in vectors.items()}
+    weights["source_embedding.weight"] = _with_pad(take(source), shape.pad_id, 0.0)
+    if not shape.share_embeddings:
+        weights["target_embedding.weight"] = _with_pad(take(target), shape.pad_id, 0.0)
+    for name in outputs:
+        if name in arrays:
+            output = take(name)
+            rows = output if name == npz_key_map.OUTPUT else output.mT
+            weights["output.weight"] = _with_pad(rows, shape.pad_id, 0.0)
+    if npz_key_map.OUTPUT_BIAS in arrays:
+        bias = take(npz_key_map.OUTPUT_BIAS).flatten()
+    else:
+        bias = weights["source_embedding.weight"].new_zeros(shape.target_vocab_size - 1)
+    weights["output.bias"] = _with_pad(bias, shape.pad_id, _ABSENT)
+    return weights
+
+
+def _with_pad(rows: Tensor, pad_id: int, value: float) -> Tensor:
+    """[V, …] → [V + 1, …], with a row of `value` at `pad_id`."""
+    pad = rows.new_full((1, *rows.shape[1:]), value)
+    return torch.cat((rows[:pad_id], pad, rows[pad_id:]))

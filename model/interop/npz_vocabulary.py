@@ -1,0 +1,113 @@
+"""The vocabulary files beside Marian's npz, as those of its Hugging Face form.
+
+A piece's id is in vocab.yml, or is its number in a SentencePiece model that Marian reads itself.
+Marian has no `<pad>`; it gets the first id that neither side uses, before whatever follows there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+from model.checkpoint import read_file
+from model.errors import CheckpointError, TokenizerError
+from model.interop.npz_options import DECODER_FILE
+from model.marian_tokenizer import (
+    PAD,
+    SOURCE_PIECES_FILE,
+    TARGET_PIECES_FILE,
+    TARGET_VOCABULARY_FILE,
+    VOCABULARY_FILE,
+)
+from model.sentence_pieces import SentencePieces
+
+# Every scalar stays a string, so that a piece such as `yes` or `1.0` is one; nothing is executed.
+_LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+
+
+def read_vocabularies(folder: Path, named: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Pieces of source and target in the order of their ids. Raises `CheckpointError`."""
+    source, target = _vocabulary_files(folder, named)
+    source_pieces = _read_pieces(source)
+    return source_pieces, source_pieces if target == source else _read_pieces(target)
+
+
+def vocabulary_files(
+    folder: Path, source_pieces: Sequence[str], target_pieces: Sequence[str]
+) -> tuple[dict[str, bytes], int]:
+    """The files of a `MarianTokenizer`, and the id of `<pad>`. Raises `CheckpointError`."""
+    source_spm, target_spm = _sentencepiece_files(folder)
+    files = {
+        SOURCE_PIECES_FILE: read_file(source_spm),
+        TARGET_PIECES_FILE: read_file(target_spm),
+    }
+    pad_id = min(len(source_pieces), len(target_pieces))
+    files[VOCABULARY_FILE] = _json(source_pieces, pad_id)
+    if source_pieces != target_pieces:
+        files[TARGET_VOCABULARY_FILE] = _json(target_pieces, pad_id)
+    return files, pad_id
+
+
+def _json(pieces: Sequence[str], pad_id: int) -> bytes:
+    padded = [*pieces[:pad_id], PAD, *pieces[pad_id:]]
+    ids = {piece: index for index, piece in enumerate(padded)}
+    return json.dumps(ids, ensure_ascii=False, indent=0).encode()
+
+
+def _vocabulary_files(folder: Path, named: Sequence[str]) -> tuple[Path, Path]:
+    """As the options name them, if they are here; else by what they are called."""
+    if len(named) == 2 and all((folder / name).exists() for name in named):
+        return folder / named[0], folder / named[1]
+    found = sorted(
+        path
+        for path in folder.iterdir()
+        if path.suffix in (".yml", ".yaml", ".json") and "vocab" in path.name
+    )
+    if len(found) == 1:
+        return found[0], found[0]
+    sides = [[p for p in found if f"{side}." in p.name] for side in ("src", "trg")]
+    if len(found) == 2 and all(len(side) == 1 for side in sides):
+        return sides[0][0], sides[1][0]
+    shown = ", ".join(path.name for path in found) or "none"
+    raise CheckpointError(
+        f"{folder}: which vocabulary is it? Found: {shown}; expected one vocab.yml, or those "
+        f"that {DECODER_FILE} names under 'vocabs'"
+    )
+
+
+def _sentencepiece_files(folder: Path) -> tuple[Path, Path]:
+    pair = folder / SOURCE_PIECES_FILE, folder / TARGET_PIECES_FILE
+    if all(path.exists() for path in pair):
+        return pair
+    found = sorted(folder.glob("*.spm"))
+    if len(found) != 1:
+        shown = ", ".join(path.name for path in found) or "none"
+        raise CheckpointError(
+            f"{folder}: which SentencePiece model is it? Found: {shown}; "
+            f"expected {SOURCE_PIECES_FILE} and {TARGET_PIECES_FILE}, or one *.spm for both"
+        )
+    return found[0], found[0]
+
+
+def _read_pieces(path: Path) -> list[str]:
+    content = read_file(path)
+    if path.suffix == ".spm":
+        try:
+            processor = SentencePieces(content, str(path)).processor
+        except TokenizerError as error:
+            raise CheckpointError(str(error)) from None
+        return [processor.id_to_piece(index) for index in range(processor.vocab_size())]
+    try:
+        ids = yaml.load(content, Loader=_LOADER)  # noqa: S506  (it makes strings and nothing else)
+        numbered = {int(index): str(piece) for piece, index in ids.items()}
+    except (yaml.YAMLError, AttributeError, TypeError, ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise CheckpointError(f"{path}: not a vocabulary of pieces and ids: {reason}") from None
+    if len(numbered) != len(ids) or sorted(numbered) != list(range(len(ids))):
+        raise CheckpointError(f"{path}: ids must be 0 … {len(ids) - 1}, each once")
+    if PAD in ids:
+        raise CheckpointError(f"{path}: has a {PAD} of its own, which Marian does not know")
+    return [numbered[index] for index in range(len(ids))]

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model.errors import CheckpointError
+from model.interop.npz_options import SearchSettings, model_options, read_search
+from tests.marian_npz import OPTIONS
+
+
+def test_every_unsupported_option_is_told_at_once_by_name_and_value() -> None:
+    values = OPTIONS | {
+        "type": "amun",
+        "dim-emb": 33,
+        "enc-depth": 0,
+        "transformer-heads": "8",
+        "transformer-ffn-activation": "glu",
+        "transformer-decoder-autoreg": "rnn",
+        "transformer-no-projection": True,
+        "transformer-tied-layers": [1, 1],
+        "transformer-train-position-embeddings": True,
+        "transformer-postprocess-emb": "nd",
+        "transformer-preprocess": "n",
+        "tied-embeddings": "yes",
+        "right-left": True,
+    }
+    with pytest.raises(CheckpointError) as caught:
+        model_options(values, "x.npz")
+    assert str(caught.value) == (
+        "x.npz: attend cannot run this model: type = 'amun'; dim-emb = 33; "
+        "transformer-heads = '8'; enc-depth = 0; transformer-ffn-activation = 'glu'; "
+        "transformer-decoder-autoreg = 'rnn'; transformer-no-projection = True; "
+        "transformer-tied-layers = [1, 1]; transformer-train-position-embeddings = True; "
+        "transformer-postprocess-emb = 'nd'; tied-embeddings = 'yes'; right-left = True; "
+        "transformer-preprocess, -postprocess and -postprocess-top = 'n', 'an', '' "
+        "(without dropout)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("operations", "norm_order"),
+    [
+        (("", "dan", ""), "post"), (("d", "an", "d"), "post"),
+        (("n", "da", "n"), "pre"), (("nd", "da", "n"), "pre"),
+    ],
+)  # fmt: skip
+def test_where_norms_are_and_that_dropout_is_nothing_now(
+    operations: tuple[str, str, str], norm_order: str
+) -> None:
+    names = ("preprocess", "postprocess", "postprocess-top")
+    values = {f"transformer-{name}": ops for name, ops in zip(names, operations, strict=True)}
+    assert model_options(OPTIONS | values, "x").norm_order == norm_order
+
+
+@pytest.mark.parametrize(
+    "operations", [("", "da", ""), ("n", "da", ""), ("", "hn", ""), ("r",) * 3]
+)
+def test_other_orders_are_refused(operations: tuple[str, str, str]) -> None:
+    names = ("preprocess", "postprocess", "postprocess-top")
+    values = {f"transformer-{name}": ops for name, ops in zip(names, operations, strict=True)}
+    with pytest.raises(CheckpointError, match="-postprocess-top = "):
+        model_options(OPTIONS | values, "x")
+
+
+@pytest.mark.parametrize(
+    ("tied", "share", "tie"),
+    [
+        ({"tied-embeddings-all": True}, True, True),
+        ({"tied-embeddings-src": True, "tied-embeddings": True}, True, True),
+        ({"tied-embeddings-src": True}, True, False),
+        ({"tied-embeddings": True}, False, True),
+        ({}, False, False),
+    ],
+)
+def test_which_embeddings_are_one(tied: dict[str, bool], share: bool, tie: bool) -> None:
+    options = model_options(OPTIONS | {"tied-embeddings-all": False} | tied, "x")
+    assert (options.share_embeddings, options.tie_output) == (share, tie)
+
+
+def test_what_is_not_said_is_as_in_marian() -> None:
+    options = model_options({"type": "transformer"}, "x")
+    assert (options.d_model, options.n_heads, options.n_encoder_layers) == (512, 8, 1)
+    assert (options.d_ff, options.decoder_d_ff, options.activation) == (2048, 2048, "swish")
+
+
+def test_heads_have_to_divide_the_width() -> None:
+    with pytest.raises(CheckpointError, match="transformer-heads = 5 with dim-emb = 32"):
+        model_options(OPTIONS | {"transformer-heads": 5}, "x")
+
+
+def write(folder: Path, text: str) -> Path:
+    (folder / "decoder.yml").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_the_search_is_that_of_decoder_yml(tmp_path: Path) -> None:
+    assert read_search(tmp_path) == SearchSettings(6, 1.0)
+    text = "beam-size: 4\nnormalize: 0.6\nmodels: [a/b.npz]\nvocabs: ['c\\d.yml', /e.yml]\n"
+    assert read_search(write(tmp_path, text)) == SearchSettings(
+        4, 0.6, ("b.npz",), ("d.yml", "e.yml")
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("beam-size: 12\nword-penalty: 0.1", "beam-size = 12; word-penalty = 0.1"),
+        ("models: [a.npz, b.npz]", "models = "),
+        ("shortlist: [lex.bin, 50, 50]", "shortlist = "),
+        ("normalize: .nan", "normalize = nan"),
+        ("normalize: true", "normalize = True"),
+        ("- beam-size", "not a YAML mapping"),
+        ("{", "not YAML"),
+        ("a: !!python/name:os.abort", "not YAML"),
+    ],
+)
+def test_searches_that_attend_has_not(tmp_path: Path, text: str, told: str) -> None:
+    values: dict[str, Any] = {}
+    with pytest.raises(CheckpointError) as caught:
+        values["search"] = read_search(write(tmp_path, text))
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,307 @@
+"""Marian's own format, against `transformers` and CTranslate2's reading of the same file."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ctranslate2
+import numpy as np
+import pytest
+import torch
+import yaml
+from ctranslate2.converters import MarianConverter
+
+from model.checkpoint import Checkpoint, load_checkpoint
+from model.errors import CheckpointError
+from model.interop.languages_said import Languages
+from model.interop.marian_import import import_marian, is_marian
+from model.tensors import padded_ids
+from tests.marian_npz import embedded, marian_positions, write_npz_folder
+
+FRENCH = Languages(("en",), ("fr",))
+FAMILY: dict[str, dict[str, Any]] = {
+    "one embedding": {},
+    "relu": {"transformer-ffn-activation": "relu", "dec-depth": 3, "enc-depth": 1},
+    "gelu": {"transformer-ffn-activation": "gelu", "transformer-decoder-dim-ffn": 40},
+    "separate vocabularies": {"separate": True, "seed": 1},
+    "separate, one longer": {"separate": True, "longer_target": True, "seed": 2},
+    "separate and untied": {"separate": True, "tie": False},
+    "untied, shared": {"tie": False, "legacy_output": True},
+    "no bias": {"bias": False},
+    "half precision": {"dtype": np.float16},
+}
+
+
+def imported(folder: Path, destination: Path) -> Checkpoint:
+    import_marian(folder, destination, languages=FRENCH)
+    return load_checkpoint(destination)
+
+
+def npz_of(folder: Path) -> Path:
+    [path] = folder.glob("*.npz")
+    return path
+
+
+def change_npz(folder: Path, **changes: Any) -> None:
+    """Arrays replaced, or left out where None is given; `options` are the model's."""
+    path = npz_of(folder)
+    with np.load(path) as file:
+        arrays = dict(file)
+    if options := changes.pop("options", None):
+        text = arrays["special:model.yml"].tobytes().rstrip(b"\0")
+        changes["special:model.yml"] = embedded(yaml.safe_load(text) | options)
+    arrays |= changes
+    np.savez(path, **{name: array for name, array in arrays.items() if array is not None})
+
+
+def batch(checkpoint: Checkpoint, n: int) -> tuple[torch.Tensor, torch.Tensor]:
+    choose = random.Random(5)
+    shape = checkpoint.config.transformer
+    rows = []
+    for size in (shape.source_vocab_size, shape.target_vocab_size):
+        words = [i for i in range(size) if i not in (shape.pad_id, shape.eos_id)]
+        rows.append([[*choose.choices(words, k=choose.randint(1, 12))] for _ in range(n)])
+    source = padded_ids(
+        [[*row, shape.eos_id] for row in rows[0]], shape.pad_id, torch.device("cpu")
+    )
+    target = padded_ids(
+        [[shape.start_id, *row] for row in rows[1]], shape.pad_id, torch.device("cpu")
+    )
+    return source, target
+
+
+@pytest.fixture(scope="module", params=FAMILY)
+def both(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Any, Checkpoint]:
+    folder = tmp_path_factory.mktemp("npz")
+    theirs = write_npz_folder(folder / "theirs", **FAMILY[request.param])
+    return theirs, imported(folder / "theirs", folder / "ours")
+
+
+def test_logits_equal_those_of_transformers(both: tuple[Any, Checkpoint]) -> None:
+    theirs, ours = both
+    pad = ours.config.transformer.pad_id
+    source, target = batch(ours, 50)
+    with torch.inference_mode():
+        wanted = theirs(
+            input_ids=source, attention_mask=source != pad, decoder_input_ids=target
+        ).logits
+        found = ours.model(source, target)
+    real = target != pad
+    real[:, 0] = True
+    torch.testing.assert_close(found[real], wanted[real], atol=1e-5, rtol=1e-5)
+
+
+PRE_NORM = {
+    "transformer-preprocess": "n",
+    "transformer-postprocess": "da",
+    "transformer-postprocess-top": "n",
+}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"separate": True},
+        {"tie": False, "separate": True},
+        {"transformer-ffn-activation": "gelu"},
+        {"transformer-ffn-activation": "relu", "dec-depth": 2, **PRE_NORM},
+    ],
+)
+def test_log_probabilities_equal_those_of_ctranslate2(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
+    folder = tmp_path / "theirs"
+    write_npz_folder(folder, **options)
+    if "transformer-preprocess" in options:
+        make_pre_norm(folder)
+    ours = imported(folder, tmp_path / "ours")
+    # Its default is the paper's wavelengths; Marian's are what it trained with.
+    change_npz(folder, Wpos=marian_positions(64, 32).numpy())
+    vocabularies = sorted(map(str, folder.glob("*.vocab.yml")))
+    MarianConverter(str(npz_of(folder)), vocabularies).convert(str(tmp_path / "ct2"))
+    translator = ctranslate2.Translator(str(tmp_path / "ct2"), compute_type="float32")
+    source, target = batch(ours, 20)
+    assert_same_scores(ours, translator, source, target)
+
+
+def assert_same_scores(
+    ours: Checkpoint, translator: Any, source: torch.Tensor, target: torch.Tensor
+) -> None:
+    pad, eos = ours.config.transformer.pad_id, ours.config.transformer.eos_id
+    tokenizer: Any = ours.tokenizer
+    sources = [
+        [tokenizer.source_pieces[i] for i in r if i not in (pad, eos)] for r in source.tolist()
+    ]
+    targets = [[tokenizer.target_pieces[i] for i in r if i != pad] for r in target.tolist()]
+    scored = translator.score_batch(sources, targets)
+    with torch.inference_mode():
+        log_probs = ours.model(source, target).log_softmax(-1)
+    for row, (ids, wanted) in enumerate(zip(target.tolist(), scored, strict=True)):
+        produced = [*(i for i in ids if i != pad), eos]
+        found = [log_probs[row, t, token].item() for t, token in enumerate(produced)]
+        assert found == pytest.approx(wanted.log_probs, abs=1e-4)
+
+
+def make_pre_norm(folder: Path) -> None:
+    """The norms get Marian's names for those before a layer, and each stack gets one on top."""
+    with np.load(npz_of(folder)) as file:
+        arrays = dict(file)
+    changes: dict[str, Any] = {}
+    for name in [name for name in arrays if "_ln_" in name]:
+        changes |= {name: None, f"{name}_pre": arrays[name]}
+    some = np.random.default_rng(0)
+    for stack in ("encoder", "decoder"):
+        changes[f"{stack}_top_ln_scale"] = some.normal(1, 0.3, (1, 32)).astype(np.float32)
+        changes[f"{stack}_top_ln_bias"] = some.normal(0, 0.3, (1, 32)).astype(np.float32)
+    change_npz(folder, **changes)
+
+
+def test_it_translates_with_the_search_of_decoder_yml(tmp_path: Path) -> None:
+    write_npz_folder(tmp_path / "theirs")
+    assert is_marian(tmp_path / "theirs")
+    ours = imported(tmp_path / "theirs", tmp_path / "ours")
+    assert ours.config.directions == [("en", "fr")]
+    assert (ours.config.beam_size, ours.config.length_penalty) == (6, 1.0)
+    tokens = ours.tokenizer.encode_source("the weather", "fr")
+    assert tokens[-1].piece == "</s>"
+    assert all(token.piece != "<unk>" for token in tokens)
+
+
+def test_pad_has_no_probability_so_that_the_others_have_marians_own(tmp_path: Path) -> None:
+    write_npz_folder(tmp_path / "theirs")
+    ours = imported(tmp_path / "theirs", tmp_path / "ours")
+    source, target = batch(ours, 3)
+    with torch.inference_mode():
+        probabilities = ours.model(source, target).softmax(-1)
+    assert not probabilities[..., ours.config.transformer.pad_id].any()
+
+
+def test_the_languages_have_to_be_said(tmp_path: Path) -> None:
+    write_npz_folder(tmp_path / "theirs")
+    with pytest.raises(CheckpointError, match="`attend import marian --source` does"):
+        import_marian(tmp_path / "theirs", tmp_path / "ours")
+    with pytest.raises(CheckpointError, match="`attend import marian --target` does"):
+        import_marian(tmp_path / "theirs", tmp_path / "ours", languages=Languages(("en",)))
+
+
+def test_a_longer_vocabulary_is_cut_to_what_has_embeddings(tmp_path: Path) -> None:
+    folder = tmp_path / "theirs"
+    write_npz_folder(folder)
+    whole = imported(folder, tmp_path / "whole").config.transformer.source_vocab_size
+    with (folder / "opus.vocab.yml").open("a", encoding="utf-8") as file:
+        file.write(f"more: {whole - 1}\n")
+    assert imported(folder, tmp_path / "cut").config.transformer.source_vocab_size == whole
+
+
+def two_models(folder: Path) -> None:
+    (folder / "decoder.yml").unlink()
+    for name in ("a.npz", "b.npz"):
+        np.savez(folder / name, x=np.zeros(1))
+
+
+Spoil = Callable[[Path], object]
+SPOILT: dict[str, tuple[Spoil, str]] = {
+    "cut": (
+        lambda f: npz_of(f).write_bytes(npz_of(f).read_bytes()[:-30]),
+        "damaged or not an npz file",
+    ),
+    "garbled": (
+        lambda f: npz_of(f).write_bytes(npz_of(f).read_bytes().replace(b"\x93NUMPY", b"\x93NUMPX")),
+        "damaged or not an npz file",
+    ),
+    "empty": (lambda f: npz_of(f).write_bytes(b""), "damaged or not an npz file"),
+    "pickled": (
+        lambda f: np.savez(npz_of(f), Wemb=np.array([{}], dtype=object), allow_pickle=True),
+        "Object arrays cannot be loaded",
+    ),
+    "no options": (
+        lambda f: change_npz(f, **{"special:model.yml": None}),
+        "has no special:model.yml",
+    ),
+    "options that are no YAML": (
+        lambda f: change_npz(f, **{"special:model.yml": np.frombuffer(b"{a: [", np.int8)}),
+        "not YAML",
+    ),
+    "options of Python objects": (
+        lambda f: change_npz(
+            f, **{"special:model.yml": np.frombuffer(b"!!python/object/apply:os.abort []", np.int8)}
+        ),
+        "not YAML",
+    ),
+    "options that are a list": (
+        lambda f: change_npz(f, **{"special:model.yml": np.frombuffer(b"[1]", np.int8)}),
+        "not a YAML mapping",
+    ),
+    "a matrix missing": (
+        lambda f: change_npz(f, encoder_l1_self_Wq=None),
+        "missing tensors 'encoder_l1_self_Wq'",
+    ),
+    "trained positions": (
+        lambda f: change_npz(f, Wpos=np.zeros((9, 32), np.float32)),
+        "unknown tensors 'Wpos'",
+    ),
+    "another depth": (
+        lambda f: change_npz(f, options={"enc-depth": 1}),
+        "unknown tensors 'encoder_l2",
+    ),
+    "another shape": (
+        lambda f: change_npz(f, encoder_l1_ffn_W1=np.zeros((7, 32), np.float32)),
+        "has shape [32, 7]",
+    ),
+    "whole numbers": (
+        lambda f: change_npz(f, encoder_l1_ffn_W1=np.zeros((32, 48), np.int8)),
+        "'encoder_l1_ffn_W1' is int8 of shape [32, 48], not a matrix",
+    ),
+    "a vector": (
+        lambda f: change_npz(f, encoder_l1_ffn_W1=np.zeros(32, np.float32)),
+        "not a matrix",
+    ),
+    "NaN": (
+        lambda f: change_npz(f, decoder_ff_logit_out_b=np.full((1, 9), np.nan, np.float32)),
+        "output.bias",
+    ),
+    "more embeddings than pieces": (
+        lambda f: change_npz(f, Wemb=np.zeros((500, 32), np.float32)),
+        "'Wemb' 500 rows",
+    ),
+    "no embedding": (lambda f: change_npz(f, Wemb=None), "'Wemb' 0 rows"),
+    "untied without an output": (
+        lambda f: change_npz(
+            f, options={"tied-embeddings-all": False, "tied-embeddings-src": True}
+        ),
+        "missing tensors 'decoder_ff_logit_out_Wt'",
+    ),
+    "two models": (
+        two_models,
+        "which model is it? Found: a.npz, b.npz, opus.transformer",
+    ),
+    "no source.spm": (
+        lambda f: (f / "source.spm").rename(f / "x.spm"),
+        "which SentencePiece model",
+    ),
+    "no end of sentence": (
+        lambda f: (f / "opus.vocab.yml").write_text(
+            (f / "opus.vocab.yml").read_text("utf-8").replace("</s>", "<s>"), encoding="utf-8"
+        ),
+        "has no </s> piece",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", SPOILT)
+def test_a_wrong_folder_is_one_line_and_writes_nothing(tmp_path: Path, how: str) -> None:
+    spoil, told = SPOILT[how]
+    folder = tmp_path / "theirs"
+    write_npz_folder(folder)
+    spoil(folder)
+    with pytest.raises(CheckpointError) as caught:
+        imported(folder, tmp_path / "ours")
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["theirs"]

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from model.errors import CheckpointError
+from model.interop.npz_vocabulary import read_vocabularies, vocabulary_files
+from tests.marian_folder import SOURCE_WORDS, learn_pieces, pieces_of
+
+PIECES = ["</s>", "<unk>", "yes", "1.50", "~", '"', "\\", ": ", "#", "é", "▁"]
+AS_YAML = """</s>: 0
+<unk>: 1
+yes: 2
+1.50: 3
+~: 4
+"\\"": 5
+\\: 6
+": ": 7
+"#": 8
+"\\xe9": 9
+▁: 10
+"""
+
+
+def test_pieces_that_yaml_takes_for_something_else_are_pieces(tmp_path: Path) -> None:
+    (tmp_path / "vocab.yml").write_text(AS_YAML, encoding="utf-8")
+    assert read_vocabularies(tmp_path, ()) == (PIECES, PIECES)
+    (tmp_path / "vocab.yml").rename(tmp_path / "here.yml")  # named, it need not be called so
+    assert read_vocabularies(tmp_path, ("here.yml", "here.yml")) == (PIECES, PIECES)
+
+
+def test_json_is_read_as_well(tmp_path: Path) -> None:
+    ids = {piece: index for index, piece in enumerate(PIECES)}
+    (tmp_path / "vocab.json").write_text(json.dumps(ids), encoding="utf-8")
+    assert read_vocabularies(tmp_path, ()) == (PIECES, PIECES)
+
+
+def test_two_sides_by_their_names(tmp_path: Path) -> None:
+    (tmp_path / "opus.src.vocab.yml").write_text("</s>: 0\na: 1\n", encoding="utf-8")
+    (tmp_path / "opus.trg.vocab.yml").write_text("</s>: 0\nb: 1\n", encoding="utf-8")
+    assert read_vocabularies(tmp_path, ()) == (["</s>", "a"], ["</s>", "b"])
+
+
+def test_a_sentencepiece_model_may_be_the_vocabulary(tmp_path: Path) -> None:
+    serialized = learn_pieces(SOURCE_WORDS, 60)
+    (tmp_path / "vocab.spm").write_bytes(serialized)
+    pieces, _ = read_vocabularies(tmp_path, ("vocab.spm", "vocab.spm"))
+    assert set(pieces) == {"<unk>", "<s>", "</s>", *pieces_of(serialized)}
+    files, pad_id = vocabulary_files(tmp_path, pieces, pieces)
+    assert files["source.spm"] == files["target.spm"] == serialized
+    assert pad_id == len(pieces)
+
+
+def test_pad_has_one_id_on_both_sides(tmp_path: Path) -> None:
+    (tmp_path / "both.spm").write_bytes(b"x")
+    files, pad_id = vocabulary_files(tmp_path, ["a", "b"], ["c", "d", "e"])
+    assert pad_id == 2
+    assert json.loads(files["vocab.json"]) == {"a": 0, "b": 1, "<pad>": 2}
+    assert json.loads(files["target_vocab.json"]) == {"c": 0, "d": 1, "<pad>": 2, "e": 3}
+    assert "target_vocab.json" not in vocabulary_files(tmp_path, ["a"], ["a"])[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a: 0\nb: 2\n", "ids must be 0 … 1, each once"),
+        ("a: 0\nb: 0\n", "ids must be 0 … 1, each once"),
+        ("a: x\n", "not a vocabulary of pieces and ids"),
+        ("[a, b]", "not a vocabulary of pieces and ids"),
+        ("a: [0]\n", "not a vocabulary of pieces and ids"),
+        ("a: {", "not a vocabulary of pieces and ids"),
+        ("a: 0\n<pad>: 1\n", "has a <pad> of its own"),
+    ],
+)
+def test_what_is_no_vocabulary(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "vocab.yml").write_text(text, encoding="utf-8")
+    with pytest.raises(CheckpointError) as caught:
+        read_vocabularies(tmp_path, ())
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_not_utf_8_and_no_sentencepiece_model(tmp_path: Path) -> None:
+    (tmp_path / "vocab.yml").write_bytes(b"\xff\xfe\xff: 0")
+    with pytest.raises(CheckpointError, match="not a vocabulary"):
+        read_vocabularies(tmp_path, ())
+    (tmp_path / "vocab.spm").write_bytes(b"nothing")
+    with pytest.raises(CheckpointError, match="not a SentencePiece model"):
+        read_vocabularies(tmp_path, ("vocab.spm", "vocab.spm"))
+
+
+def test_which_file_it_is_has_to_be_clear(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"Found: none; expected one vocab\.yml"):
+        read_vocabularies(tmp_path, ("gone.yml", "gone.yml"))
+    for name in ("a.vocab.yml", "b.vocab.yml"):
+        (tmp_path / name).touch()
+    with pytest.raises(CheckpointError, match=r"Found: a\.vocab\.yml, b\.vocab\.yml; expected"):
+        read_vocabularies(tmp_path, ())
