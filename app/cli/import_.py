@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from model.checkpoint import check_new_folder
+from model.interop.hub import fetch, is_hub_name
 from model.interop.languages_said import Languages
 from model.interop.marian_import import import_marian
 
@@ -20,9 +22,10 @@ def import_() -> None:
 
 @import_.command(
     epilog="Example: attend import marian opus-mt-en-de/ checkpoints/en-de && "
-    "attend serve --checkpoint checkpoints/en-de"
+    "attend serve --checkpoint checkpoints/en-de; "
+    "attend import marian Helsinki-NLP/opus-mt-en-de checkpoints/en-de"
 )
-@click.argument("source_folder", type=click.Path(path_type=Path), metavar="SRC")
+@click.argument("source", metavar="SRC")
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
 @click.option("--name", help="What the API calls the model [default: the name of SRC].")
 @click.option(
@@ -33,15 +36,22 @@ def import_() -> None:
     "--target", "targets", metavar="CODE[,CODE…]", default="",
     help="Languages it translates to [default: what SRC says, or all that it has symbols for].",
 )  # fmt: skip
-def marian(source_folder: Path, folder: Path, name: str | None, sources: str, targets: str) -> None:
+def marian(source: str, folder: Path, name: str | None, sources: str, targets: str) -> None:
     """Make a checkpoint in DIR of the Marian or OPUS-MT model in SRC.
 
     SRC is a folder in Hugging Face form (config.json, model.safetensors or pytorch_model.bin,
     source.spm, target.spm, vocab.json) or in Marian's own (*.npz, vocab.yml, source.spm,
-    target.spm, decoder.yml). Nothing in it is executed. DIR must be new or empty.
+    target.spm, decoder.yml), or a name on the Hugging Face hub. Nothing in it is executed. DIR
+    must be new or empty.
     """
     languages = Languages(_codes(sources), _codes(targets))
-    config = import_marian(source_folder, folder, name, languages)
+    check_new_folder(folder)
+    if is_hub_name(source):
+        fetched = fetch(source)
+        name = name or source.rpartition("/")[2]
+    else:
+        fetched = Path(source)
+    config = import_marian(fetched, folder, name, languages)
     directions = ", ".join(f"{source} to {target}" for source, target in config.directions)
     click.echo(f"wrote {folder}: {config.name}, {directions}")
 

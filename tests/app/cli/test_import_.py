@@ -88,3 +88,20 @@ def test_marians_own_format_with_the_languages_given(attend: Attend, tmp_path: P
     assert said.stdout == f"wrote {tmp_path / 'ours'}: opus, en to fr\n"
     result = attend("translate", "--checkpoint", tmp_path / "ours", stdin="the weather is nice\n")
     assert result.exit_code == 0, result.stderr
+
+
+def test_a_name_on_the_hub(
+    attend: Attend, make_folder: MakeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetched: list[str] = []
+
+    def fetch(name: str) -> Path:
+        fetched.append(name)
+        return make_folder()
+
+    monkeypatch.setattr("app.cli.import_.fetch", fetch)
+    result = attend("import", "marian", "Helsinki-NLP/opus-mt-en-fr", tmp_path / "ours")
+    assert result.stdout == f"wrote {tmp_path / 'ours'}: opus-mt-en-fr, en to fr\n"
+    again = attend("import", "marian", "Helsinki-NLP/opus-mt-en-fr", tmp_path / "ours")
+    assert "not overwritten" in again.stderr
+    assert fetched == ["Helsinki-NLP/opus-mt-en-fr"]  # nothing is fetched in vain

@@ -1,0 +1,66 @@
+"""Models by their name on the Hugging Face hub, fetched once into its own cache."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from model.errors import CheckpointError
+from model.interop.huggingface_export import KEPT_FOLDER
+from model.interop.marian_config import CONFIG_FILE, GENERATION_FILE, TOKENIZER_FILE
+from model.interop.marian_weights import PICKLE_FILE, SAFE_FILE
+from model.marian_tokenizer import (
+    SOURCE_PIECES_FILE,
+    TARGET_PIECES_FILE,
+    TARGET_VOCABULARY_FILE,
+    VOCABULARY_FILE,
+)
+
+_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*")
+_FILES = (
+    CONFIG_FILE, GENERATION_FILE, TOKENIZER_FILE, SOURCE_PIECES_FILE, TARGET_PIECES_FILE,
+    VOCABULARY_FILE, TARGET_VOCABULARY_FILE, f"{KEPT_FOLDER}/*",
+)  # fmt: skip
+
+
+def is_hub_name(source: str) -> bool:
+    """Whether it looks like `Helsinki-NLP/opus-mt-en-fr`, and no such path is here."""
+    return _NAME.fullmatch(source) is not None and not Path(source).exists()
+
+
+def fetch(name: str) -> Path:
+    """The folder with the files that an import needs. Raises `CheckpointError`."""
+    folder = _download(name, [*_FILES, SAFE_FILE])
+    if not (folder / SAFE_FILE).exists():
+        folder = _download(name, [*_FILES, PICKLE_FILE])
+    return folder
+
+
+def _download(name: str, patterns: Sequence[str]) -> Path:
+    try:
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import (
+            GatedRepoError,
+            HfHubHTTPError,
+            LocalEntryNotFoundError,
+            RepositoryNotFoundError,
+        )
+    except ImportError:
+        raise CheckpointError(
+            f"{name}: no such folder; to fetch it from the hub, install attend[hub]"
+        ) from None
+    try:
+        return Path(snapshot_download(name, allow_patterns=list(patterns)))
+    except GatedRepoError:
+        reason = "its publisher grants access on its page; after that, `hf auth login`"
+    except RepositoryNotFoundError:
+        reason = "no such folder here, and no such model on the hub, or a private one"
+    except LocalEntryNotFoundError:
+        reason = "no such folder here, and the hub cannot be reached"
+    except HfHubHTTPError as error:
+        reason = f"the hub answered {error.response.status_code}"
+    except Exception as error:  # it passes on what three further libraries raise
+        first, *_ = [*str(error).splitlines(), ""]
+        reason = f"cannot be fetched from the hub: {type(error).__name__}: {first}"
+    raise CheckpointError(f"{name}: {reason}")
