@@ -16,7 +16,6 @@ from typing import Any, Literal, Self
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
@@ -24,6 +23,7 @@ from model.config import TransformerConfig, describe_validation
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY, HuggingFaceRule
 from model.errors import CheckpointError, TokenizerError
 from model.marian_tokenizer import MarianTokenizer
+from model.tensor_file import TensorFile
 from model.text_codec import TextCodec
 from model.tokenizer import TOKENIZER_FILE, Tokenizer
 from model.transformer import Transformer, transformer_without_weights
@@ -94,11 +94,13 @@ def load_checkpoint(folder: Path, device: torch.device | None = None) -> Checkpo
     """Read a folder strictly, onto `device` (default CPU), in float32. Raises `CheckpointError`."""
     config = read_config(folder)
     tokenizer = read_tokenizer(folder, config)
-    weights = read_safetensors(folder / WEIGHTS_FILE)
+    weights = TensorFile(folder / WEIGHTS_FILE)
     model = transformer_without_weights(config.transformer)
     check_weights(folder / WEIGHTS_FILE, model, weights)
     model.materialise(device or torch.device("cpu"))
-    model.load_state_dict(weights, strict=False)  # shared matrices are stored once
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(weights[name])
     model.eval()
     return Checkpoint(folder, config, model, tokenizer, _digest(folder, tokenizer))
 
@@ -224,20 +226,6 @@ def read_tokenizer(folder: Path, config: CheckpointConfig) -> TextCodec:
     return tokenizer
 
 
-def read_safetensors(path: Path) -> dict[str, Tensor]:
-    """Every tensor of a file by name, on the CPU. Raises `CheckpointError`."""
-    try:
-        path.open("rb").close()  # safetensors reports whatever is amiss as a missing file
-    except OSError as error:
-        raise CheckpointError(f"{path}: {error.strerror}") from None
-    try:
-        with safe_open(path, framework="pt") as file:
-            return {name: file.get_tensor(name) for name in list(file.keys())}
-    except (SafetensorError, OSError) as error:
-        reason = " ".join(str(error).split())
-        raise CheckpointError(f"{path}: damaged or not a safetensors file: {reason}") from None
-
-
 def check_weights(path: Path, model: Transformer, weights: Mapping[str, Tensor]) -> None:
     """Raise `CheckpointError` unless `weights`, read from `path`, are the model's parameters."""
     wanted = dict(model.named_parameters())
@@ -252,7 +240,7 @@ def check_weights(path: Path, model: Transformer, weights: Mapping[str, Tensor])
             )
         if not found.is_floating_point():
             raise CheckpointError(f"{path}: tensor '{name}' has type {found.dtype}, not floating")
-        if not found.isfinite().all():
+        if not all(bound.isfinite() for bound in found.aminmax()):  # NaN is passed on to both
             raise CheckpointError(f"{path}: tensor '{name}' holds NaN or infinity")
     if unknown := sorted(weights.keys() - wanted.keys()):
         raise CheckpointError(f"{path}: unknown tensor {unknown[0]!r}")

@@ -59,7 +59,9 @@ class PositionalEncoding(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self._shape = (max_length, d_model, layout)
         # Not persistent: it follows from the configuration, so it does not belong in a checkpoint.
-        self.register_buffer("table", sinusoidal_positions(*self._shape), persistent=False)
+        self.register_buffer("table", torch.empty(max_length, d_model), persistent=False)
+        if not self.table.is_meta:
+            self.rebuild(self.table.device)
 
     def forward(self, x: Tensor, first: int = 0) -> Tensor:
         """[B, T, D] at positions first … first + T − 1 → [B, T, D].
@@ -72,10 +74,10 @@ class PositionalEncoding(nn.Module):
         output: Tensor = self.dropout(x + self.table[first:end])
         return output
 
-    def rebuild(self) -> None:
-        """Compute the table again where it was made without storage."""
+    def rebuild(self, device: torch.device) -> None:
+        """Compute the table, which was made without storage, or on another device."""
         with torch.device("cpu"):
-            self.table = sinusoidal_positions(*self._shape).to(self.table.device)
+            self.table = sinusoidal_positions(*self._shape).to(device)
 
 
 class OutputProjection(nn.Module):

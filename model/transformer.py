@@ -56,6 +56,8 @@ class Transformer(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw anew: Glorot-uniform matrices, embeddings of variance 1 / d_model, zero biases."""
+        if self.output.weight.is_meta:  # nothing to draw into, and torch takes a second to do so
+            return
         for name, parameter in self.named_parameters():
             if name.endswith("embedding.weight") or name == "output.weight":
                 nn.init.normal_(parameter, std=1 / math.sqrt(self.config.d_model))
@@ -110,11 +112,14 @@ class Transformer(nn.Module):
     def materialise(self, device: torch.device) -> None:
         """Give a model that was made on the meta device memory, for weights to be loaded into.
 
-        `to_empty` alone would untie shared matrices and leave the position table unfilled.
+        `to_empty` would untie shared matrices, leave the position table unfilled, and make torch
+        import its compiler, which arithmetic on the meta device needs.
         """
-        self.to_empty(device=device)
+        for module in self.modules():
+            for name, parameter in list(module.named_parameters(recurse=False)):
+                setattr(module, name, nn.Parameter(torch.empty(parameter.shape, device=device)))
         self._tie_output()
-        self.positions.rebuild()
+        self.positions.rebuild(device)
 
     @property
     def device(self) -> torch.device:

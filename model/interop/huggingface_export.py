@@ -25,7 +25,6 @@ from model.checkpoint import (
     check_new_folder,
     check_weights,
     read_config,
-    read_safetensors,
     read_tokenizer,
 )
 from model.config import NormOrder, TransformerConfig
@@ -44,6 +43,7 @@ from model.marian_tokenizer import (
     UNK,
     VOCABULARY_FILE,
 )
+from model.tensor_file import TensorFile
 from model.text_codec import TextCodec
 from model.tokenizer import TOKENIZER_FILE, language_token
 from model.transformer import transformer_without_weights
@@ -83,7 +83,7 @@ def export_huggingface(folder: Path, destination: Path, form: Form) -> list[str]
         raise CheckpointError(f"{folder}: {form.architecture} cannot be {'; '.join(faults)}")
     check_new_folder(destination)
     tokenizer = read_tokenizer(folder, config)
-    weights = read_safetensors(folder / WEIGHTS_FILE)
+    weights: Mapping[str, Tensor] = dict(TensorFile(folder / WEIGHTS_FILE))
     check_weights(folder / WEIGHTS_FILE, transformer_without_weights(shape), weights)
     if shape.position_layout == "interleaved":
         weights = to_halves(weights, shape.d_model)

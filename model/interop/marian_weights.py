@@ -10,11 +10,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from model.checkpoint import read_safetensors
 from model.config import TransformerConfig
 from model.embedding import sinusoidal_positions
 from model.errors import CheckpointError
 from model.interop import key_map
+from model.tensor_file import TensorFile
 
 SAFE_FILE = "model.safetensors"
 PICKLE_FILE = "pytorch_model.bin"
@@ -58,7 +58,7 @@ def weights_file(folder: Path) -> Path:
 def read_tensors(path: Path) -> dict[str, Tensor]:
     """Every tensor by name. Raises `CheckpointError`."""
     if path.name == SAFE_FILE:
-        return read_safetensors(path)
+        return dict(TensorFile(path))
     try:
         tensors = torch.load(
             path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path)

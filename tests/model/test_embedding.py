@@ -86,8 +86,8 @@ def test_positions_end_at_max_length() -> None:
 def test_rebuild_fills_a_table_that_was_made_without_storage() -> None:
     with torch.device("meta"):
         positions = PositionalEncoding(10, 4, "halves", dropout=0.0)
-    positions.to_empty(device="cpu")
-    positions.rebuild()
+    assert positions.table.is_meta
+    positions.rebuild(torch.device("cpu"))
     assert torch.equal(positions.table, sinusoidal_positions(10, 4, "halves"))
 
 
