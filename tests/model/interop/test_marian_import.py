@@ -29,6 +29,7 @@ FAMILY: dict[str, dict[str, Any]] = {
     "unscaled, without bias": {"scale_embedding": False, "bias": False},
     "relu": {"activation_function": "relu", "generation": {"renormalize_logits": True}},
     "gelu": {"activation_function": "gelu", "generation": {"early_stopping": True}},
+    "quick_gelu": {"activation_function": "quick_gelu", "encoder_layers": 3, "seed": 1},
     "silu, several targets": {"activation_function": "silu", "multi": True, "seed": 3},
     "half precision": {"dtype": torch.float16, "generation": {"forced_eos_token_id": None}},
     "pickled": {"pickled": True, "generation": {"early_stopping": "never", "length_penalty": 0.6}},

@@ -15,6 +15,8 @@ import yaml
 from ctranslate2.converters import MarianConverter
 
 from model.checkpoint import Checkpoint, load_checkpoint
+from model.decoding.beam import beam_search
+from model.decoding.hypothesis import SearchOptions
 from model.errors import CheckpointError
 from model.interop.languages_said import Languages
 from model.interop.marian_import import import_marian, is_marian
@@ -23,15 +25,15 @@ from tests.marian_npz import embedded, marian_positions, write_npz_folder
 
 FRENCH = Languages(("en",), ("fr",))
 FAMILY: dict[str, dict[str, Any]] = {
-    "one embedding": {},
+    "one embedding": {"seed": 2},
     "relu": {"transformer-ffn-activation": "relu", "dec-depth": 3, "enc-depth": 1},
     "gelu": {"transformer-ffn-activation": "gelu", "transformer-decoder-dim-ffn": 40},
     "separate vocabularies": {"separate": True, "seed": 1},
     "separate, one longer": {"separate": True, "longer_target": True, "seed": 2},
-    "separate and untied": {"separate": True, "tie": False},
+    "separate and untied": {"separate": True, "tie": False, "seed": 6},
     "untied, shared": {"tie": False, "legacy_output": True},
     "no bias": {"bias": False},
-    "half precision": {"dtype": np.float16},
+    "half precision": {"dtype": np.float16, "seed": 2},
 }
 
 
@@ -96,6 +98,38 @@ def test_logits_equal_those_of_transformers(both: tuple[Any, Checkpoint]) -> Non
     torch.testing.assert_close(found[real], wanted[real], atol=1e-5, rtol=1e-5)
 
 
+@torch.inference_mode()
+def test_the_search_is_that_of_transformers_which_never_stops_early(
+    both: tuple[Any, Checkpoint],
+) -> None:
+    theirs, ours = both
+    shape = ours.config.transformer
+    source, _ = batch(ours, 200)
+    wanted = theirs.generate(
+        source,
+        attention_mask=source != shape.pad_id,
+        num_beams=ours.config.beam_size,
+        length_penalty=ours.config.length_penalty,
+        early_stopping="never",
+        max_new_tokens=15,
+        forced_eos_token_id=None,
+        bad_words_ids=[[shape.pad_id]],
+        output_scores=True,
+        return_dict_in_generate=True,
+    )
+    options = SearchOptions(
+        ours.config.beam_size, 1, ours.config.length_penalty, 15, ours.config.search_rule
+    )
+    found = [best for best, *_ in beam_search(ours.model, source, options)]
+    specials = (shape.pad_id, shape.eos_id)
+    assert [list(one.ids) for one in found] == [
+        [token for token in row if token not in specials] for row in wanted.sequences.tolist()
+    ]
+    scores = torch.tensor([one.score for one in found])
+    torch.testing.assert_close(scores, wanted.sequences_scores, atol=1e-4, rtol=0)
+    assert len({one.ids for one in found}) > 10
+
+
 PRE_NORM = {
     "transformer-preprocess": "n",
     "transformer-postprocess": "da",
@@ -126,8 +160,9 @@ def test_log_probabilities_equal_those_of_ctranslate2(
     vocabularies = sorted(map(str, folder.glob("*.vocab.yml")))
     MarianConverter(str(npz_of(folder)), vocabularies).convert(str(tmp_path / "ct2"))
     translator = ctranslate2.Translator(str(tmp_path / "ct2"), compute_type="float32")
-    source, target = batch(ours, 20)
-    assert_same_scores(ours, translator, source, target)
+    source, target = batch(ours, 200)
+    assert_same_scores(ours, translator, source[:20], target[:20])
+    assert_same_greedy(ours, translator, source)
 
 
 def assert_same_scores(
@@ -146,6 +181,20 @@ def assert_same_scores(
         produced = [*(i for i in ids if i != pad), eos]
         found = [log_probs[row, t, token].item() for t, token in enumerate(produced)]
         assert found == pytest.approx(wanted.log_probs, abs=1e-4)
+
+
+def assert_same_greedy(ours: Checkpoint, translator: Any, source: torch.Tensor) -> None:
+    tokenizer: Any = ours.tokenizer
+    ends = (ours.config.transformer.pad_id, ours.config.transformer.eos_id)
+    rows = [[tokenizer.source_pieces[i] for i in r if i not in ends] for r in source.tolist()]
+    wanted = translator.translate_batch(
+        rows, beam_size=1, min_decoding_length=0, max_decoding_length=20
+    )
+    options = SearchOptions(beam_size=1, max_target_tokens=20)
+    found = [best.ids for best, *_ in beam_search(ours.model, source, options)]
+    assert [[tokenizer.piece(i) for i in ids] for ids in found] == [
+        one.hypotheses[0] for one in wanted
+    ]
 
 
 def make_pre_norm(folder: Path) -> None:
