@@ -70,10 +70,11 @@ class Lifecycle:
             scheduler.start()
         await runtime.service.warm_up()
         self._warm = runtime
-        _log.info(
-            "ready",
-            **runtime.info.model_dump(exclude={"config": True, "others": {"__all__": {"config"}}}),
+        # Short of hyperparameters, and of pairs whose number grows with the languages' square.
+        shown = runtime.info.model_dump(
+            exclude={"config": True, "pivoted": True, "others": {"__all__": {"config"}}}
         )
+        _log.info("ready", **shown)
 
     async def stop(self) -> None:
         """Take nothing more, finish what was admitted, end the engines."""
