@@ -15,6 +15,9 @@ COPY pyproject.toml README.md LICENSE ./
 COPY app app
 COPY model model
 RUN python -m pip --python /opt/venv/bin/python install --constraint constraints.txt .
+# Compiled here, for the kind of processor that this runs on; on another kind they are compiled anew.
+RUN XDG_CACHE_HOME=/opt/cache /opt/venv/bin/python -m model.engine.compile \
+    && chmod -R a+rX /opt/cache
 # Weights may be written readable for their owner alone, who is nobody in the image.
 COPY checkpoints/en-fr /opt/checkpoints/en-fr
 RUN chmod -R a+rX /opt/checkpoints
@@ -26,10 +29,12 @@ LABEL org.opencontainers.image.title="attend" \
 RUN groupadd --gid 10001 attend \
     && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin attend
 COPY --from=builder /opt/venv /opt/venv
+COPY --from=builder /opt/cache /opt/cache
 COPY --from=builder /opt/checkpoints /opt/checkpoints
 ENV PATH=/opt/venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
+    XDG_CACHE_HOME=/opt/cache \
     ATTEND_CHECKPOINT=/opt/checkpoints/en-fr \
     ATTEND_HOST=0.0.0.0 \
     ATTEND_PORT=8000

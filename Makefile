@@ -32,6 +32,7 @@ ifneq ($(TORCH_INDEX_URL),)
 	$(BIN)/python -m pip install --no-deps --constraint constraints.txt --index-url $(TORCH_INDEX_URL) torch
 endif
 	$(BIN)/python -m pip install --constraint constraints.txt --editable '.[dev,plot]'
+	$(BIN)/python -m model.engine.compile
 	touch $@
 
 serve: $(INSTALLED)

@@ -27,8 +27,8 @@ from app.served_model import ServedModel
 from app.service import Limits, TranslationService
 from app.settings import Settings
 from model.checkpoint import Checkpoint, CheckpointConfig, load_checkpoint, read_config
-from model.device import pick_device
-from model.engine.eager import EagerEngine
+from model.device import pick_device, usable_cores
+from model.engine.build import build_engines
 from model.engine.protocol import Engine
 
 Load = Callable[[Settings], Runtime]
@@ -86,13 +86,14 @@ def load_runtime(settings: Settings) -> Runtime:
 
     Raises `ModelError`, and `SettingsError` where two checkpoints claim a direction.
     """
-    if settings.threads:
-        torch.set_num_threads(settings.threads)
+    n_threads = settings.threads or usable_cores()
+    torch.set_num_threads(n_threads)
     check_directions([(folder, read_config(folder)) for folder in settings.checkpoint])
     device = pick_device(settings.device)
     checkpoints = [load_checkpoint(folder, device) for folder in settings.checkpoint]
     engines = [
-        [EagerEngine(checkpoint.model, settings.max_batch_tokens)] for checkpoint in checkpoints
+        build_engines(checkpoint, settings.precision, n_threads, settings.max_batch_tokens)
+        for checkpoint in checkpoints
     ]
     return build_runtime(checkpoints, engines, settings)
 

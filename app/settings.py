@@ -38,10 +38,12 @@ class Settings(BaseSettings):
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8000, ge=0, le=65_535, description="Port to listen on; 0 takes a free one.")
     device: str = Field("auto", description="auto, cpu, cuda, cuda:1, …; auto takes a GPU if any.")
-    precision: Literal["auto", "fp32"] = Field(
-        "auto", description="auto or fp32; auto is what runs best on the device, now fp32."
+    precision: Literal["auto", "int8", "fp32"] = Field(
+        "auto", description="auto, int8 or fp32; auto is int8 on a CPU."
     )
-    threads: int | None = Field(None, ge=1, description="CPU threads of the model; all by default.")
+    threads: int | None = Field(
+        None, ge=1, description="CPU cores that translate, an engine on each; all by default."
+    )
     max_concurrent_requests: int = Field(
         512, ge=1, description="Requests admitted at a time; further ones are answered 429."
     )

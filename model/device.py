@@ -1,6 +1,9 @@
-"""Where tensors live."""
+"""Where tensors live, and how many cores there are to work on them."""
 
 from __future__ import annotations
+
+import os
+from pathlib import Path
 
 import torch
 
@@ -23,3 +26,18 @@ def pick_device(name: str) -> torch.device:
         n_gpus = torch.cuda.device_count()
         raise ConfigError(f"device '{name}': there are {n_gpus} GPUs, counted from 0")
     return device
+
+
+CPU_QUOTA_FILE = Path("/sys/fs/cgroup/cpu.max")
+"""Of a container's control group: microseconds that it may use in a period of so many."""
+
+
+def usable_cores() -> int:
+    """Cores that this process may keep busy: what it is bound to, within its container's quota."""
+    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    cores = bound or 1
+    try:
+        quota, period = CPU_QUOTA_FILE.read_text().split()
+        return max(1, min(cores, int(quota) // int(period)))
+    except (OSError, ValueError):  # no control group, or "max": no quota
+        return cores

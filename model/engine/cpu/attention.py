@@ -26,8 +26,9 @@ def attend(
 ) -> None:  # fmt: skip
     """One query [D] over n positions, of which number p has its key [D] at base + p · stride.
 
-    Arrays are taken flat, from the offsets given. weights [H, …] is filled with e^(q Kᵀ / √d_k − m)
-    and, in its last column, one over their sum: see `normalised`. out [D] is softmax(q Kᵀ / √d_k) V.
+    Arrays are taken flat, from the offsets given. out [D] is softmax(q Kᵀ / √d_k) V; weights
+    [H, > S] is filled with e^(q Kᵀ / √d_k − m) and, in its last column, one over their sum: see
+    `record_weights`.
     """
     width = weights.shape[1]
     d_k = d_model // n_heads
@@ -61,6 +62,11 @@ def attend(
 
 
 @kernel
-def normalised(n_heads: int, n_positions: int, weights: Floats) -> Floats:
-    """What `attend` left in `weights` as attention weights [H, S]."""
-    return weights[:n_heads, :n_positions] * weights[:n_heads, -1:]
+def record_weights(
+    n_heads: int, n_positions: int, weights: Floats, record: Floats, layer: int, row: int
+) -> None:
+    """record[layer, :, row, :n_positions] = the attention weights that `attend` left behind."""
+    for head in range(n_heads):
+        inverse = weights[head, weights.shape[1] - 1]
+        for s in range(n_positions):
+            record[layer, head, row, s] = weights[head, s] * inverse

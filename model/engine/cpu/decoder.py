@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-from model.engine.cpu.attention import attend, normalised
+from model.engine.cpu.attention import attend, record_weights
 from model.engine.cpu.elementary import normalise
 from model.engine.cpu.encoder import embed, encode, feed_forward
 from model.engine.cpu.flat import get, put
 from model.engine.cpu.jit import kernel
 from model.engine.cpu.linear import NO_FLOOR, prepare, project, project_prepared
-from model.engine.cpu.slots import PAGE, Pages, Slots, take_page
+from model.engine.cpu.slots import MAX_BEAM, PAGE, Pages, Slots, take_page
 from model.engine.cpu.types import Floats, Ints
 from model.engine.cpu.weights import Weights
 from model.engine.cpu.workspace import Workspace
@@ -19,24 +16,23 @@ from model.engine.cpu.workspace import Workspace
 
 @kernel
 def join(
-    weights: Weights, ids: NDArray[np.int32], ends: NDArray[np.int32],
-    newcomers: NDArray[np.int32], slots: Slots, pages: Pages, work: Workspace,
+    weights: Weights, ids: Ints, bounds: Ints,
+    newcomers: Ints, slots: Slots, pages: Pages, work: Workspace,
 ) -> None:  # fmt: skip
     """Encode sentences and lay the memory's keys and values into their slots' positions."""
-    encode(weights, ids, ends, work, work.no_record)
+    encode(weights, ids, bounds, work, work.no_record)
     decoder, n_rows = weights.decoder, len(ids)
-    width = weights.shape.d_model
+    width, n_positions = weights.shape.d_model, len(pages.token)
     prepare(work.x, n_rows, decoder.memory_kv, work.scratch)
     for layer in range(decoder.n_layers):
         for part, out in enumerate((pages.keys, pages.values)):
             project_prepared(work.x, n_rows, decoder.memory_kv, 2 * layer + part, NO_FLOOR, False,
                              work.scratch, work.keys)  # fmt: skip
-            start = 0
-            for i in range(len(ends)):
-                for row in range(start, ends[i]):
-                    position = slots.source[newcomers[i], row - start]
-                    out[layer, position] = work.keys[row, :width]
-                start = ends[i]
+            for i in range(len(newcomers)):
+                for row in range(bounds[i], bounds[i + 1]):
+                    position = slots.source[newcomers[i], row - bounds[i]]
+                    for column in range(width):
+                        out[layer * n_positions + position, column] = work.keys[row, column]
 
 
 @kernel
@@ -51,17 +47,18 @@ def gather(weights: Weights, slots: Slots, pages: Pages, work: Workspace) -> int
             continue
         length = slots.length[slot]
         if length % PAGE == 0:
-            slots.page[slot] = -1
+            for lane in range(MAX_BEAM):
+                slots.page[slot, lane] = -1
         for lane in range(slots.n_live[slot]):
             if slots.page[slot, lane] < 0:
                 slots.page[slot, lane] = take_page(slots, slot, pages)
             position = slots.page[slot, lane] * PAGE + length % PAGE
-            slots.path[slot, lane, length] = position
+            slots.path[slot * MAX_BEAM + lane, length] = position
             token = slots.latest[slot, lane]
             pages.token[position] = token
             pages.log_prob[position] = slots.latest_log_prob[slot, lane]
             embed(weights.target_embedding, token, weights.positions, length, weights.shape,
-                  work.x[row])  # fmt: skip
+                  work.x, row)  # fmt: skip
             work.row_slot[row] = slot
             work.row_lane[row] = lane
             row += 1
@@ -116,13 +113,13 @@ def _attend_self(
     record: Floats,
 ) -> None:  # fmt: skip
     """Store each row's keys and values at its position, then attend over its path."""
-    _, n_positions, width = pages.keys.shape
+    n_positions, width = len(pages.token), pages.keys.shape[1]
     stride, base = work.query.shape[1], layer * n_positions * width
-    _, n_lanes, longest = slots.path.shape
+    longest = slots.path.shape[1]
     for row in range(n_rows):
         slot, lane = work.row_slot[row], work.row_lane[row]
         length = slots.length[slot]
-        path_at = (slot * n_lanes + lane) * longest
+        path_at = (slot * MAX_BEAM + lane) * longest
         to = base + get(slots.path, path_at + length) * width
         for i in range(width):
             put(pages.keys, to + i, get(work.keys, row * stride + i))
@@ -131,9 +128,7 @@ def _attend_self(
                slots.path, path_at, length + 1, work.attention, work.context,
                row * stride)  # fmt: skip
         if len(record):
-            record[layer, :, length, : length + 1] = normalised(
-                n_heads, length + 1, work.attention
-            )
+            record_weights(n_heads, length + 1, work.attention, record, layer, length)
 
 
 @kernel
@@ -142,7 +137,7 @@ def _attend_memory(
     record: Floats,
 ) -> None:  # fmt: skip
     """Each row over its sentence's source."""
-    _, n_positions, width = pages.keys.shape
+    n_positions, width = len(pages.token), pages.keys.shape[1]
     stride, base = work.query.shape[1], layer * n_positions * width
     longest = slots.source.shape[1]
     for row in range(n_rows):
@@ -152,6 +147,4 @@ def _attend_memory(
                slots.source, slot * longest, n_source, work.attention, work.context,
                row * stride)  # fmt: skip
         if len(record):
-            record[layer, :, slots.length[slot], :] = normalised(
-                n_heads, n_source, work.attention
-            )
+            record_weights(n_heads, n_source, work.attention, record, layer, slots.length[slot])

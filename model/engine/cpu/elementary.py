@@ -10,7 +10,7 @@ import numpy as np
 from model.engine.cpu.jit import kernel, reordered_kernel
 from model.engine.cpu.types import Floats
 
-RELU, GELU, SWISH = range(3)
+RELU, GELU, SWISH, QUICK_GELU = range(4)
 
 LAYER_NORM_EPSILON = np.float32(1e-5)
 """As `torch.nn.LayerNorm`'s."""
@@ -47,13 +47,14 @@ def normalise(x: Floats, n_rows: int, norm: Norm, layer: int, out: Floats) -> No
 
 @kernel
 def activate(x: Floats, n_rows: int, width: int, activation: int) -> None:
-    """GELU or swish in place; ReLU is a floor of the product before."""
+    """GELU, x σ(x) or x σ(1.702 x) in place; ReLU is a floor of the product before."""
     for index in range(n_rows):
         row = x[index, :width]
         if activation == GELU:
             for i in range(width):
                 half = np.float32(0.5) * row[i]
                 row[i] = half * (_ONE + np.float32(math.erf(row[i] * np.float32(math.sqrt(0.5)))))
-        elif activation == SWISH:
+        elif activation in (SWISH, QUICK_GELU):
+            slope = _ONE if activation == SWISH else np.float32(1.702)
             for i in range(width):
-                row[i] /= _ONE + np.float32(math.exp(-row[i]))
+                row[i] /= _ONE + np.float32(math.exp(-slope * row[i]))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from model.engine.cpu.attention import attend, normalised
+from model.engine.cpu.attention import attend, record_weights
 from model.engine.cpu.elementary import RELU, activate, normalise
 from model.engine.cpu.jit import kernel
-from model.engine.cpu.linear import NO_FLOOR, RELU_FLOOR, Linear, project, project_prepared
-from model.engine.cpu.linear import prepare
+from model.engine.cpu.linear import NO_FLOOR, RELU_FLOOR, Linear, prepare, project, project_prepared
 from model.engine.cpu.types import Floats, Ints
 from model.engine.cpu.weights import Shape, Weights
 from model.engine.cpu.workspace import Workspace
@@ -17,20 +15,20 @@ from model.engine.cpu.workspace import Workspace
 
 @kernel
 def encode(
-    weights: Weights, ids: NDArray[np.int32], ends: NDArray[np.int32], work: Workspace,
+    weights: Weights, ids: Ints, bounds: Ints, work: Workspace,
     record: Floats,
 ) -> None:  # fmt: skip
-    """Sentences' ids [N], one behind the other, sentence i ending at ends[i] → work.x[:N].
+    """Sentences' ids [N], one behind the other → work.x[:N].
 
+    Sentence i goes from bounds[i] to before bounds[i + 1].
     record [layers, H, S, S] is filled with the attention weights of one sentence, or is empty.
     """
     shape, encoder, n_rows = weights.shape, weights.encoder, len(ids)
-    start = 0
-    for end in ends:
+    for sentence in range(len(bounds) - 1):
+        start, end = bounds[sentence], bounds[sentence + 1]
         for row in range(start, end):
             embed(weights.source_embedding, ids[row], weights.positions, row - start, shape,
-                  work.x[row])  # fmt: skip
-        start = end
+                  work.x, row)  # fmt: skip
     for layer in range(encoder.n_layers):
         source = work.x
         if shape.pre_norm:
@@ -40,10 +38,9 @@ def encode(
         for part, out in enumerate((work.query, work.keys, work.values)):
             project_prepared(source, n_rows, encoder.qkv, 3 * layer + part, NO_FLOOR, False,
                              work.scratch, out)  # fmt: skip
-        start = 0
-        for end in ends:
+        for sentence in range(len(bounds) - 1):
+            start, end = bounds[sentence], bounds[sentence + 1]
             _attend_within(start, end, encoder.n_heads, shape.d_model, work, layer, record)
-            start = end
         project(work.context, n_rows, encoder.attention_output, layer, NO_FLOOR, True,
                 work.scratch, work.x)  # fmt: skip
         if not shape.pre_norm:
@@ -60,14 +57,13 @@ def encode(
 
 @kernel
 def embed(
-    table: Floats, token: int, positions: Floats, position: int, shape: Shape, out: Floats
+    table: Floats, token: int, positions: Floats, position: int, shape: Shape, out: Floats, row: int
 ) -> None:
-    """§3.4, §3.5: the token's embedding, scaled, plus its position's sinusoid."""
-    embedding, sinusoid = table[token], positions[position]
+    """§3.4, §3.5: out[row] = the token's embedding, scaled, plus its position's sinusoid."""
     # The padding row counts as zero, whatever the file says.
     scale = np.float32(0) if token == shape.pad_id else shape.embedding_scale
     for i in range(shape.d_model):
-        out[i] = embedding[i] * scale + sinusoid[i]
+        out[row, i] = table[token, i] * scale + positions[position, i]
 
 
 @kernel
@@ -92,4 +88,4 @@ def _attend_within(
                work.row_numbers, start, end - start, work.attention, work.context,
                row * stride)  # fmt: skip
         if len(record):
-            record[layer, :, row - start, :] = normalised(n_heads, end - start, work.attention)
+            record_weights(n_heads, end - start, work.attention, record, layer, row - start)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from model.config import TransformerConfig
 from model.decoding.hypothesis import Hypothesis, SearchOptions, best_first, finished_hypothesis
-from model.engine.cpu import decoder, encoder, search
+from model.engine.cpu import decoder, search
+from model.engine.cpu.explanation import explain
 from model.engine.cpu.slots import (
     MAX_BEAM,
     make_pages,
@@ -20,7 +21,6 @@ from model.engine.cpu.slots import (
     pages_needed,
     vacate,
 )
-from model.engine.cpu.linear import Int8Linear
 from model.engine.cpu.weights import Weights
 from model.engine.cpu.workspace import make_workspace
 from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job
@@ -62,7 +62,7 @@ class CpuEngine:
     @property
     def info(self) -> EngineInfo:
         """Device, precision and threads."""
-        int8 = isinstance(self._weights.output, Int8Linear)
+        int8 = self._weights.output.weight.dtype == np.uint8
         return EngineInfo("cpu", "int8" if int8 else "float32", 1)
 
     @property
@@ -81,10 +81,11 @@ class CpuEngine:
         )
 
     def admit(self, jobs: Sequence[Job]) -> None:
-        """Take jobs in; they join at the next step."""
+        """Take jobs in; they join at the next step. Raises `ValueError` for what cannot be run."""
         for job in jobs:
+            self._check_ids("source", job.source_ids, self._config.source_vocab_size)
             if job.options.beam_size > MAX_BEAM:
-                raise ValueError(f"beam_size {job.options.beam_size}, at most {MAX_BEAM}")
+                raise ValueError(f"beam_size {job.options.beam_size}: at most {MAX_BEAM}")
             if job.options.rule is not None:
                 raise ValueError("this engine searches by attend's own rule only")
         for job in jobs:
@@ -125,15 +126,22 @@ class CpuEngine:
             ):
                 batch.append(self._waiting.popleft())
                 n_tokens += len(batch[-1].source_ids)
-            newcomers = np.array([self._enter(job) for job in batch], np.int32)
+            newcomers = np.array([self._enter(job) for job in batch], np.int64)
             lengths = [len(job.source_ids) for job in batch]
             ids = np.fromiter(
-                itertools.chain.from_iterable(job.source_ids for job in batch), np.int32, n_tokens
+                itertools.chain.from_iterable(job.source_ids for job in batch), np.int64, n_tokens
             )
-            ends = np.cumsum(lengths).astype(np.int32)
+            bounds = np.cumsum([0, *lengths])
             decoder.join(
-                self._weights, ids, ends, newcomers, self._slots, self._pages, self._work
+                self._weights, ids, bounds, newcomers, self._slots, self._pages, self._work
             )
+
+    def _check_ids(self, side: str, ids: Sequence[int], vocab_size: int) -> None:
+        """Kernels take ids for offsets without looking: none may get there that is not one."""
+        if not 1 <= len(ids) <= self._config.max_length:
+            raise ValueError(f"{len(ids)} {side} tokens: 1 … {self._config.max_length}")
+        if not 0 <= min(ids) <= max(ids) < vocab_size:
+            raise ValueError(f"a {side} id outside the vocabulary of {vocab_size}")
 
     def _enter(self, job: Job) -> int:
         slot = self._free_slots.pop()
@@ -195,14 +203,7 @@ class CpuEngine:
     def explain(
         self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
     ) -> NDArray[np.float32]:
-        """Attention weights [layers, heads, T, S]; see `Engine.explain`."""
-        weights, work = self._weights, self._work
-        ids = np.array(source_ids, np.int32)
-        n_source, n_target = len(source_ids), len(target_ids)
-        if kind == "encoder":
-            shape = (weights.encoder.n_layers, weights.encoder.n_heads, n_source, n_source)
-            record = np.zeros(shape, np.float32)
-            encoder.encode(weights, ids, np.array([n_source], np.int32), work, record)
-            return record
-        ...
-        raise NotImplementedError
+        """Attention weights [layers, heads, T, S]; see `Engine.explain`. Raises as `admit`."""
+        self._check_ids("source", source_ids, self._config.source_vocab_size)
+        self._check_ids("target", target_ids, self._config.target_vocab_size)
+        return explain(self._weights, self._work, source_ids, target_ids, kind)

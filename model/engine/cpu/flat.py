@@ -85,7 +85,8 @@ def maximum_below(typing_context: Any, x: Any, at: Any, n: Any, limit: Any) -> A
 @kernel
 def maximum(x: Floats, at: int, n: int) -> np.float32:
     """The largest of n numbers."""
-    return maximum_below(x, at, n, np.float32(np.inf))
+    highest: np.float32 = maximum_below(x, at, n, np.float32(np.inf))
+    return highest
 
 
 def _sum_of_exponentials(in_place: bool) -> Callable[..., np.float32]:
@@ -156,7 +157,7 @@ def dot_products(
             for lane in range(LANES):
                 s = b.add(first, INT64(lane))
                 s = b.select(b.icmp_signed("<", s, last), s, last)
-                row = b.sext(b.load(b.gep(place_data, [s])), INT64)
+                row = b.load(b.gep(place_data, [s]))
                 rows_.append(b.gep(row_data, [b.mul(row, stride_)]))
 
             def whole_vectors(i: Any, sums: list[Any]) -> list[Any]:
@@ -171,9 +172,7 @@ def dot_products(
                 return [
                     b.fadd(
                         total,
-                        b.insert_element(
-                            _ZEROS, b.fmul(number, b.load(b.gep(row, [i]))), INT32(0)
-                        ),
+                        b.insert_element(_ZEROS, b.fmul(number, b.load(b.gep(row, [i]))), INT32(0)),
                     )
                     for row, total in zip(rows_, sums, strict=True)
                 ]
@@ -206,7 +205,7 @@ def _weighted_sum(n_vectors: int) -> Callable[..., None]:
             )
 
             def turn(s: Any, sums: list[Any]) -> list[Any]:
-                place = b.sext(b.load(b.gep(place_data, [s])), INT64)
+                place = b.load(b.gep(place_data, [s]))
                 row = b.gep(row_data, [b.mul(place, arguments[9])])
                 weight = splat(b, b.load(b.gep(weight_data, [s])))
                 return [

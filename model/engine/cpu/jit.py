@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryFile, mkdtemp
 from typing import Any, TypeVar, cast
 
 import numba
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+
 def _cache_folder() -> Path | None:
     """Where compiled kernels are kept, None if they cannot be.
 
     One folder for each state of this package's sources, since numba looks only at the file that a
-    kernel is in and would go on using others that were compiled into it.
+    kernel is in and would go on using others that were compiled into it. Where that folder cannot
+    be written to, as in a container, this process uses a copy of its own.
     """
     digest = hashlib.sha256(numba.__version__.encode())
     for source in sorted(Path(__file__).parent.glob("*.py")):
@@ -29,12 +33,23 @@ def _cache_folder() -> Path | None:
         with TemporaryFile(dir=folder):
             return folder
     except OSError:
+        return _private_copy(folder)
+
+
+def _private_copy(folder: Path) -> Path | None:
+    try:
+        copy = Path(mkdtemp(prefix="attend-kernels-"))
+        atexit.register(shutil.rmtree, copy, ignore_errors=True)
+        if folder.is_dir():
+            shutil.copytree(folder, copy, dirs_exist_ok=True)
+    except OSError:
         return None
+    return copy
 
 
-_CACHE_FOLDER = _cache_folder()
-if _CACHE_FOLDER:
-    numba.config.CACHE_DIR = str(_CACHE_FOLDER)
+CACHE_FOLDER = _cache_folder()
+if CACHE_FOLDER:
+    numba.config.CACHE_DIR = str(CACHE_FOLDER)
 
 REORDERED = {"contract", "reassoc", "nsz"}
 """Lets a compiler vectorise sums. Their order is then fixed by the compiled code and by how many
@@ -57,4 +72,6 @@ def compiler_options(fastmath: object) -> dict[str, object]:
 
 
 def _compiled(function: Function, fastmath: object) -> Function:
-    return cast(Function, numba.njit(**compiler_options(fastmath), cache=_CACHE_FOLDER is not None)(function))
+    return cast(
+        Function, numba.njit(**compiler_options(fastmath), cache=CACHE_FOLDER is not None)(function)
+    )

@@ -8,9 +8,10 @@ result does not depend on the rows beside it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
@@ -41,30 +42,20 @@ _float32_1, _float32_2, _float32_3, _float32_4 = FLOAT32_TILES
 _float32_add_1, _float32_add_2, _float32_add_3, _float32_add_4 = FLOAT32_ADDING_TILES
 
 
-class Int8Linear(NamedTuple):
+class Linear(NamedTuple):
     """The same map of each of L layers: K inputs, N outputs padded to a multiple of 64.
 
-    weight  uint8 [L, N/64 · K/4 · 64 · 4]: by panels of 64 columns, then by groups of 4 inputs
-    scale   [L, N], of each output
+    weight  [L, …], by panels of 64 columns; within a panel, as uint8, by groups of 4 inputs
+            [K/4, 64, 4], or, as float32, by inputs [K, 64]
+    scale   [L, N], of each output; ones where weights are float32
     bias    [L, N]; −∞ in the padding if it is to be outside a softmax
-    inputs  K padded to a multiple of 4
+    inputs  K, for uint8 padded to a multiple of 4
     """
 
-    weight: NDArray[np.uint8]
+    weight: NDArray[np.uint8] | Floats
     scale: Floats
     bias: Floats
     inputs: int
-
-
-class Float32Linear(NamedTuple):
-    """As `Int8Linear`; weight [L, N/64 · K · 64], by panels of 64 columns, then by inputs."""
-
-    weight: Floats
-    bias: Floats
-    inputs: int
-
-
-Linear: TypeAlias = Int8Linear | Float32Linear
 
 
 class Scratch(NamedTuple):
@@ -91,10 +82,10 @@ def padded(size: int, multiple: int) -> int:
 
 def pack_int8(
     weights: Sequence[Floats], biases: Sequence[Floats], padding_bias: float = 0.0
-) -> Int8Linear:
+) -> Linear:
     """weights [N, K] and biases [N] of each layer, quantised."""
     packed = [_pack_int8(weight) for weight in weights]
-    return Int8Linear(
+    return Linear(
         np.stack([one for one, _ in packed]),
         np.stack([scale for _, scale in packed]),
         _padded_biases(biases, padding_bias),
@@ -104,7 +95,7 @@ def pack_int8(
 
 def pack_float32(
     weights: Sequence[Floats], biases: Sequence[Floats], padding_bias: float = 0.0
-) -> Float32Linear:
+) -> Linear:
     """weights [N, K] and biases [N] of each layer."""
     packed = []
     for weight in weights:
@@ -112,8 +103,8 @@ def pack_float32(
         whole = np.zeros((padded(n_outputs, COLUMNS), n_inputs), np.float32)
         whole[:n_outputs] = weight
         packed.append(whole.reshape(-1, COLUMNS, n_inputs).transpose(0, 2, 1).ravel())
-    biases = _padded_biases(biases, padding_bias)
-    return Float32Linear(np.stack(packed), biases, weights[0].shape[1])
+    bias = _padded_biases(biases, padding_bias)
+    return Linear(np.stack(packed), np.ones_like(bias), bias, weights[0].shape[1])
 
 
 def _pack_int8(weight: Floats) -> tuple[NDArray[np.uint8], Floats]:
@@ -188,9 +179,9 @@ def _multiply(
     return _multiply_int8 if _is_int8(linear) else _multiply_float32
 
 
-def _is_int8(linear: object) -> bool:
-    """Of the compiler's type of an argument."""
-    return getattr(linear, "instance_class", None) is Int8Linear
+def _is_int8(linear: Any) -> bool:
+    """Of the compiler's type of a `Linear`."""
+    return bool(linear[0].dtype == types.uint8)
 
 
 def _leave(x: Floats, n_rows: int, linear: Linear, scratch: Scratch) -> None:
@@ -226,7 +217,7 @@ def _multiply_int8(
     floor: np.float32, accumulate: bool, scratch: Scratch, out: Floats,
 ) -> None:  # fmt: skip
     bytes_, row_scale, row_sum = scratch
-    weight, scale, bias, width = linear
+    weight, scale, bias, width = linear.weight, linear.scale, linear.bias, linear.inputs
     stride = out.shape[1]
     weight_at = layer * weight.shape[1] + panel * COLUMNS * width
     column = layer * bias.shape[1] + panel * COLUMNS

@@ -48,7 +48,7 @@ def predict(
         for i in range(chunk):
             row = first + i
             _select(work.logits, i * n_tokens, work.panel_max, row * stride, n_panels, pad_id,
-                    n_wanted[row], tokens[row], log_probs[row])  # fmt: skip
+                    n_wanted[row], tokens, log_probs, row)  # fmt: skip
             highest = maximum(work.panel_max, row * stride, n_panels)
             total = sum_of_scaled_exponentials(work.panel_max, row * stride, work.panel_sum,
                                                row * stride, n_panels, highest)  # fmt: skip
@@ -58,9 +58,7 @@ def predict(
 
 
 @kernel
-def _summarise(
-    logits: Floats, at: int, panel_max: Floats, panel_sum: Floats, place: int
-) -> None:
+def _summarise(logits: Floats, at: int, panel_max: Floats, panel_sum: Floats, place: int) -> None:
     """Of one panel, into panel_max and panel_sum at `place`."""
     highest = maximum(logits, at, COLUMNS)
     put(panel_max, place, highest)
@@ -70,9 +68,9 @@ def _summarise(
 @kernel
 def _select(
     logits: Floats, at: int, panel_max: Floats, panel_at: int, n_panels: int, pad_id: int,
-    n_wanted: int, tokens: Ints, best: Floats,
+    n_wanted: int, tokens: Ints, best: Floats, row: int,
 ) -> None:  # fmt: skip
-    """The largest logits and their tokens, in order.
+    """best[row], tokens[row]: the largest logits and their tokens, in order.
 
     With the n-th largest of the panels' maxima as a bound there are n logits not below it. One
     more is allowed for, since one of them may be that of `<pad>`.
@@ -81,25 +79,25 @@ def _select(
     for _ in range(n_wanted + 1):
         bound = maximum_below(panel_max, panel_at, n_panels, bound)
     for place in range(n_wanted):
-        best[place] = -np.inf
-        tokens[place] = pad_id
+        best[row, place] = -np.inf
+        tokens[row, place] = pad_id
     for panel in range(n_panels):
         if get(panel_max, panel_at + panel) >= bound:
             for token in range(panel * COLUMNS, (panel + 1) * COLUMNS):
                 logit = get(logits, at + token)
                 if logit >= bound and token != pad_id:
-                    _insert(best, tokens, n_wanted, logit, token)
+                    _insert(best, tokens, row, n_wanted, logit, token)
 
 
 @kernel
-def _insert(best: Floats, tokens: Ints, n: int, logit: np.float32, token: int) -> None:
+def _insert(best: Floats, tokens: Ints, row: int, n: int, logit: np.float32, token: int) -> None:
     """Keep the n largest in order; of equals the one that came first."""
-    if not logit > best[n - 1]:
+    if not logit > best[row, n - 1]:
         return
     place = n - 1
-    while place > 0 and logit > best[place - 1]:
-        best[place] = best[place - 1]
-        tokens[place] = tokens[place - 1]
+    while place > 0 and logit > best[row, place - 1]:
+        best[row, place] = best[row, place - 1]
+        tokens[row, place] = tokens[row, place - 1]
         place -= 1
-    best[place] = logit
-    tokens[place] = token
+    best[row, place] = logit
+    tokens[row, place] = token

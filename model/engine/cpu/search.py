@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from model.engine.cpu.decoder import decode, gather
 from model.engine.cpu.jit import kernel
-from model.engine.cpu.types import Floats, Ints
 from model.engine.cpu.output import predict
 from model.engine.cpu.slots import MAX_BEAM, Pages, Slots
+from model.engine.cpu.types import Floats, Ints
 from model.engine.cpu.weights import Weights
 from model.engine.cpu.workspace import Workspace
 
@@ -38,14 +37,14 @@ class Candidates(NamedTuple):
 def make_candidates(n_rows: int, n_slots: int, longest: int) -> Candidates:
     """For at most that many rows and slots."""
     return Candidates(
-        wanted=np.zeros(n_rows, np.int32),
-        tokens=np.zeros((n_rows, 2 * MAX_BEAM), np.int32),
+        wanted=np.zeros(n_rows, np.int64),
+        tokens=np.zeros((n_rows, 2 * MAX_BEAM), np.int64),
         log_probs=np.zeros((n_rows, 2 * MAX_BEAM), np.float32),
         best_score=np.zeros(2 * MAX_BEAM, np.float32),
-        best_row=np.zeros(2 * MAX_BEAM, np.int32),
-        best_place=np.zeros(2 * MAX_BEAM, np.int32),
-        new_path=np.zeros((MAX_BEAM, longest + 1), np.int32),
-        done=np.zeros(n_slots, np.int32),
+        best_row=np.zeros(2 * MAX_BEAM, np.int64),
+        best_place=np.zeros(2 * MAX_BEAM, np.int64),
+        new_path=np.zeros((MAX_BEAM, longest + 1), np.int64),
+        done=np.zeros(n_slots, np.int64),
     )
 
 
@@ -84,7 +83,8 @@ def _advance(
     normalisation = length_normalisation(length, slots.alpha[slot])
     n_live = 0
     for rank in range(n_candidates):
-        row, place = candidates.best_row[rank], candidates.best_place[rank]
+        row = candidates.best_row[rank]
+        place = candidates.best_place[rank]
         lane, token = row - first_row, candidates.tokens[row, place]
         score, log_prob = candidates.best_score[rank], candidates.log_probs[row, place]
         if not np.isfinite(score):
@@ -94,7 +94,8 @@ def _advance(
             if rank < beam:
                 _finish(slot, lane, token, log_prob, score / normalisation, False, slots, pages)
         elif n_live < beam:
-            candidates.new_path[n_live, :length] = slots.path[slot, lane, :length]
+            for t in range(length):
+                candidates.new_path[n_live, t] = slots.path[slot * MAX_BEAM + lane, t]
             slots.live[slot, n_live] = score
             slots.latest[slot, n_live] = token
             slots.latest_log_prob[slot, n_live] = log_prob
@@ -103,7 +104,8 @@ def _advance(
         slots.failed[slot] = True
         return True
     for lane in range(n_live):
-        slots.path[slot, lane, :length] = candidates.new_path[lane, :length]
+        for t in range(length):
+            slots.path[slot * MAX_BEAM + lane, t] = candidates.new_path[lane, t]
     slots.n_live[slot] = n_live
     if length >= slots.limit[slot]:
         for lane in range(n_live):
@@ -163,14 +165,15 @@ def _finish(
         slots.score[slot, moved] = slots.score[slot, moved - 1]
         slots.n_tokens[slot, moved] = n_tokens
         slots.capped[slot, moved] = slots.capped[slot, moved - 1]
-        slots.tokens[slot, moved, :n_tokens] = slots.tokens[slot, moved - 1, :n_tokens]
-        slots.log_probs[slot, moved, :n_tokens] = slots.log_probs[slot, moved - 1, :n_tokens]
+        for t in range(n_tokens):
+            slots.tokens[slot, moved, t] = slots.tokens[slot, moved - 1, t]
+            slots.log_probs[slot, moved, t] = slots.log_probs[slot, moved - 1, t]
     slots.score[slot, place] = score
     slots.n_tokens[slot, place] = length
     slots.capped[slot, place] = capped
     # What was fed at position t was produced at step t: position 0 was fed the start symbol.
     for t in range(1, length):
-        position = slots.path[slot, lane, t]
+        position = slots.path[slot * MAX_BEAM + lane, t]
         slots.tokens[slot, place, t - 1] = pages.token[position]
         slots.log_probs[slot, place, t - 1] = pages.log_prob[position]
     slots.tokens[slot, place, length - 1] = token

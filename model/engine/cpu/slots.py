@@ -23,11 +23,10 @@ PAGE = 16
 MAX_BEAM = 16
 
 
-
 class Pages(NamedTuple):
     """The memory of all positions P, and which pages of it are free.
 
-    keys, values  [layers, P, D]; untouched pages take no physical memory
+    keys, values  [layers · P, D], P being all positions; untouched pages take no physical memory
     token         [P], what the decoder was fed there
     log_prob      [P], of that token
     free          a stack of page numbers, of which n_free[0] are there
@@ -49,7 +48,7 @@ class Slots(NamedTuple):
     alpha [n]                  of the length normalisation
     source, source_length [n, T], [n]  positions of the encoder's output
     live [n, K], n_live [n]    log-probabilities of the living hypotheses, best first
-    path [n, K, T]             their positions
+    path [n · K, T]            their positions
     latest, latest_log_prob [n, K]     the token that each is to be fed next
     page [n, K]                where each lane writes now; −1: nowhere yet
     owned, n_owned [n, …], [n] pages to give back
@@ -86,12 +85,12 @@ def make_pages(weights: Weights, n_pages: int) -> Pages:
     n_layers, width = weights.decoder.n_layers, weights.shape.d_model
     n_positions = n_pages * PAGE
     return Pages(
-        keys=np.empty((n_layers, n_positions, width), np.float32),
-        values=np.empty((n_layers, n_positions, width), np.float32),
-        token=np.zeros(n_positions, np.int32),
+        keys=np.empty((n_layers * n_positions, width), np.float32),
+        values=np.empty((n_layers * n_positions, width), np.float32),
+        token=np.zeros(n_positions, np.int64),
         log_prob=np.zeros(n_positions, np.float32),
-        free=np.arange(n_pages, dtype=np.int32)[::-1].copy(),
-        n_free=np.array([n_pages], np.int32),
+        free=np.arange(n_pages, dtype=np.int64)[::-1].copy(),
+        n_free=np.array([n_pages], np.int64),
     )
 
 
@@ -105,7 +104,7 @@ def make_slots(n_slots: int, longest: int) -> Slots:
     most_pages = pages_needed(longest, MAX_BEAM, longest)
 
     def ints(*shape: int) -> Ints:
-        return np.zeros((n_slots, *shape), np.int32)
+        return np.zeros((n_slots, *shape), np.int64)
 
     def floats(*shape: int) -> Floats:
         return np.zeros((n_slots, *shape), np.float32)
@@ -122,7 +121,7 @@ def make_slots(n_slots: int, longest: int) -> Slots:
         source_length=ints(),
         live=floats(MAX_BEAM),
         n_live=ints(),
-        path=ints(MAX_BEAM, longest + 1),
+        path=np.zeros((n_slots * MAX_BEAM, longest + 1), np.int64),
         latest=ints(MAX_BEAM),
         latest_log_prob=floats(MAX_BEAM),
         page=ints(MAX_BEAM),
@@ -140,7 +139,7 @@ def make_slots(n_slots: int, longest: int) -> Slots:
 def take_page(slots: Slots, slot: int, pages: Pages) -> int:
     """A free page, now the slot's. There is one: the engine admits no more than fits."""
     pages.n_free[0] -= 1
-    page = pages.free[pages.n_free[0]]
+    page = int(pages.free[pages.n_free[0]])
     slots.owned[slot, slots.n_owned[slot]] = page
     slots.n_owned[slot] += 1
     return page
@@ -170,7 +169,8 @@ def occupy(
     slots.live[slot, 0] = 0
     slots.latest[slot, 0] = start_id
     slots.latest_log_prob[slot, 0] = 0
-    slots.score[slot, :] = -np.inf
+    for place in range(MAX_BEAM):
+        slots.score[slot, place] = -np.inf
 
 
 @kernel

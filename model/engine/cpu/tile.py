@@ -88,7 +88,9 @@ def _int8_tile(n_rows: int, accumulate: bool) -> Tile:
                 for i, row in enumerate(rows):
                     four = b.bitcast(b.gep(row, [k]), INT32.as_pointer())
                     repeated = b.bitcast(splat(b, b.load(four, align=1)), _BYTES)
-                    added += [_dot(b, sums[_BLOCKS * i + j], columns[j], repeated) for j in _blocks()]
+                    added += [
+                        _dot(b, sums[_BLOCKS * i + j], columns[j], repeated) for j in _blocks()
+                    ]
                 return added
 
             zeros = [ir.Constant(INTS, None)] * (n_rows * _BLOCKS)
@@ -136,7 +138,8 @@ def _float32_tile(n_rows: int, accumulate: bool) -> Tile:
                 for i, row in enumerate(rows):
                     number = splat(b, b.load(b.gep(row, [k])))
                     added += [
-                        multiply_add(b, number, columns[j], sums[_BLOCKS * i + j]) for j in _blocks()
+                        multiply_add(b, number, columns[j], sums[_BLOCKS * i + j])
+                        for j in _blocks()
                     ]
                 return added
 

@@ -8,4 +8,4 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float32]
-Ints: TypeAlias = NDArray[np.int32]
+Ints: TypeAlias = NDArray[np.int64]

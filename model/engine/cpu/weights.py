@@ -9,14 +9,19 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from model.config import Activation, TransformerConfig
-from model.engine.cpu.elementary import GELU, RELU, SWISH, Norm
+from model.engine.cpu.elementary import GELU, QUICK_GELU, RELU, SWISH, Norm
 from model.engine.cpu.linear import Linear, pack_float32, pack_int8
 from model.engine.cpu.types import Floats
 
 Precision = Literal["int8", "float32"]
 Tensors = Mapping[str, Floats]
 
-_ACTIVATIONS: dict[Activation, int] = {"relu": RELU, "gelu": GELU, "swish": SWISH}
+_ACTIVATIONS: dict[Activation, int] = {
+    "relu": RELU,
+    "gelu": GELU,
+    "swish": SWISH,
+    "quick_gelu": QUICK_GELU,
+}
 
 
 class Shape(NamedTuple):
@@ -81,11 +86,8 @@ def pack(
     """Pack a `Transformer`'s parameters by name, in float32; shared ones may be there once."""
     packer = _Packer(tensors, pack_int8 if precision == "int8" else pack_float32)
     source = packer.embedding("source_embedding.weight")
-    if config.share_embeddings:
-        target = source
-    else:
-        target = packer.embedding("target_embedding.weight")
-    output = tensors[target_name] if (target_name := "output.weight") in tensors else target
+    target = source if config.share_embeddings else packer.embedding("target_embedding.weight")
+    output = target if config.tie_output else packer.embedding("output.weight")
     bias = tensors.get("output.bias", np.zeros(config.target_vocab_size, np.float32))
     return Weights(
         shape=Shape(
@@ -103,7 +105,7 @@ def pack(
         encoder=_encoder(packer, config),
         decoder=_decoder(packer, config),
         # What pads the vocabulary gets no probability.
-        output=packer.pack([np.ascontiguousarray(output)], [bias], -np.inf),
+        output=packer.pack([output], [bias], -np.inf),
     )
 
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.engine.cpu.llvm import LANES
 from model.engine.cpu.linear import Scratch, make_scratch, padded
+from model.engine.cpu.llvm import LANES
 from model.engine.cpu.tile import COLUMNS
 from model.engine.cpu.types import Floats, Ints
 from model.engine.cpu.weights import Weights
@@ -24,7 +24,7 @@ class Workspace(NamedTuple):
     attention          [H, > S padded], of one row
     no_record          what to pass where attention weights are not wanted
     row_slot, row_lane [R], whose hypothesis each row is
-    row_numbers        [R], 0 … R − 1
+    row_numbers        [1, R], 0 … R − 1
     logits             [16, V padded]
     panel_max, panel_sum  [R, V / 64 padded]: of each panel its largest logit m and Σ e^(logit − m)
     """
@@ -70,9 +70,9 @@ def make_workspace(weights: Weights, n_rows: int) -> Workspace:
         attention=floats(max(encoder.n_heads, decoder.n_heads), longest),
         no_record=floats(0, 0, 0, 0),
         scratch=make_scratch(n_rows, max(width, inner)),
-        row_slot=np.zeros(n_rows, np.int32),
-        row_lane=np.zeros(n_rows, np.int32),
-        row_numbers=np.arange(n_rows, dtype=np.int32),
+        row_slot=np.zeros(n_rows, np.int64),
+        row_lane=np.zeros(n_rows, np.int64),
+        row_numbers=np.arange(n_rows, dtype=np.int64)[None],
         logits=floats(LOGIT_ROWS, vocabulary),
         panel_max=np.full((n_rows, n_panels), -np.inf, np.float32),
         panel_sum=floats(n_rows, n_panels),

@@ -1,0 +1,40 @@
+"""Compile the kernels now and keep them, so that no later start waits for it.
+
+python -m model.engine.compile
+"""
+
+from __future__ import annotations
+
+import time
+from typing import get_args
+
+from model.config import PRESETS
+from model.decoding.hypothesis import SearchOptions
+from model.engine.build import pack_model
+from model.engine.cpu.engine import CpuEngine
+from model.engine.cpu.weights import Precision
+from model.engine.protocol import AttentionKind, Job
+from model.transformer import Transformer
+
+
+def compile_kernels(precision: Precision) -> None:
+    """Go once down every way through the engine: kernels are compiled for the types they meet."""
+    config = PRESETS["tiny"]
+    engine = CpuEngine(config, pack_model(Transformer(config), precision))
+    engine.admit([Job(0, (3, 4, config.eos_id), SearchOptions(max_target_tokens=2))])
+    while engine.busy:
+        engine.step()
+    for kind in get_args(AttentionKind):
+        engine.explain((3, config.eos_id), (4, config.eos_id), kind)
+
+
+def main() -> None:
+    """Both precisions, saying how long it took."""
+    for precision in get_args(Precision):
+        began = time.perf_counter()
+        compile_kernels(precision)
+        print(f"kernels for {precision}: {time.perf_counter() - began:.1f} s")
+
+
+if __name__ == "__main__":
+    main()
