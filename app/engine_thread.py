@@ -44,7 +44,7 @@ class EngineThread:
         self.pace = Pace()
         self._engine = engine
         self._exchange = exchange
-        self._in_flight = exchange.join()
+        self._in_flight = exchange.join(engine.interrupt)
         self._deliver = deliver
         self._clock = clock
         self._n_failures = 0
@@ -111,6 +111,7 @@ class EngineThread:
             if sentence.request.deadline <= now or not self._in_flight:
                 return True
             if joined and joined + sentence.n_tokens > may_join:
+                self._engine.interrupt()  # after one step it may
                 return False
             return self._engine.room(sentence.job)
 

@@ -55,6 +55,7 @@ class Exchange:
         self._waiting = Waiting[Sentence]()
         self._explanations: deque[Explanation] = deque()
         self._engines: list[InFlight] = []
+        self._interrupts: dict[int, Callable[[], None]] = {}
         self._n_asleep = 0
         self._closed = False
 
@@ -66,14 +67,14 @@ class Exchange:
             self._check_open()
             for sentence in sentences:
                 self._waiting.add(sentence)
-            self._changed.notify(len(sentences))
+            self._tell_engines(len(sentences))
 
     def ask(self, explanation: Explanation) -> None:
         """Leave an explanation. Raises as `submit`."""
         with self._changed:
             self._check_open()
             self._explanations.append(explanation)
-            self._changed.notify()
+            self._tell_engines(1)
 
     def drop(self, sentences: Sequence[Sentence]) -> None:
         """Nobody wants these: they leave the queue at once, and an engine before its next step."""
@@ -81,6 +82,7 @@ class Exchange:
             for sentence in sentences:
                 if not self._waiting.discard(sentence) and sentence.cancelled is not None:
                     sentence.cancelled.append(sentence.job.id)
+            self._tell_engines(0)
 
     def close(self) -> None:
         """Take nothing more; the threads finish what is here and leave."""
@@ -108,6 +110,12 @@ class Exchange:
         """What is in each of the engines that are up."""
         return tuple(self._engines)
 
+    def _tell_engines(self, n_new: int) -> None:
+        """Wake as many as may be needed; have those at work look here."""
+        self._changed.notify(n_new)
+        for interrupt in self._interrupts.values():
+            interrupt()
+
     def _check_open(self) -> None:
         if self._closed:
             raise DrainingError("the server is stopping")
@@ -116,16 +124,19 @@ class Exchange:
 
     # The engines' side
 
-    def join(self) -> InFlight:
-        """One engine more takes part."""
+    def join(self, interrupt: Callable[[], None]) -> InFlight:
+        """One engine more takes part, of which `interrupt` ends a step."""
         with self._changed:
-            self._engines.append(InFlight())
-            return self._engines[-1]
+            mine = InFlight()
+            self._engines.append(mine)
+            self._interrupts[id(mine)] = interrupt
+            return mine
 
     def leave(self, mine: InFlight) -> list[Sentence | Explanation]:
         """One engine less; returns what nobody is left to do."""
         with self._changed:
             self._engines.remove(mine)
+            del self._interrupts[id(mine)]
             if self._engines:
                 return []
             left: list[Sentence | Explanation] = [*self._waiting.clear(), *self._explanations]

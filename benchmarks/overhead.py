@@ -70,6 +70,9 @@ class SleepingEngine:
         for job_id in job_ids:
             self._left.pop(job_id, None)
 
+    def interrupt(self) -> None:
+        """A step is never long."""
+
     def step(self) -> list[Finished]:
         """Sleep, and finish what had its steps."""
         if self._seconds and self._left:

@@ -58,6 +58,9 @@ class EagerEngine:
             self._jobs.pop(job_id, None)
         self._longest = max((len(job.source_ids) for job in self._jobs.values()), default=0)
 
+    def interrupt(self) -> None:
+        """A search cannot be stopped half-way."""
+
     def step(self) -> list[Finished]:
         """Finish the jobs that have the options of the oldest, as many as memory allows."""
         if not self._jobs:

@@ -49,7 +49,7 @@ class EngineInfo:
 
 
 class Engine(Protocol):
-    """Runs sentences. Called from one thread at a time."""
+    """Runs sentences. Called from one thread at a time, but for `interrupt`."""
 
     @property
     def info(self) -> EngineInfo:
@@ -73,9 +73,15 @@ class Engine(Protocol):
     def step(self) -> list[Finished]:
         """Advance the jobs admitted and return those that ended. Does nothing when there are none.
 
+        It may go on for as long as none ends, but no further than a token once `interrupt` is
+        called, nor if that was called after the last step ended.
+
         An error that concerns single jobs is their outcome; an exception means that every job
         admitted is lost and the engine is empty and ready again.
         """
+
+    def interrupt(self) -> None:
+        """Have a step end soon, since something is to be done between steps. From any thread."""
 
     @property
     def busy(self) -> bool:

@@ -34,6 +34,7 @@ class FakeEngine:
     info: EngineInfo = field(default_factory=lambda: EngineInfo("fake", "float32", 1))
     admitted: list[list[int]] = field(default_factory=list)
     cancelled: list[int] = field(default_factory=list)
+    n_interrupts: int = 0
     steps_of: dict[int, int] = field(default_factory=dict)
     in_step: threading.Event = field(default_factory=threading.Event)
     _left: dict[int, tuple[Job, int]] = field(default_factory=dict)
@@ -56,6 +57,9 @@ class FakeEngine:
             if job_id in self._left:
                 job, _ = self._left.pop(job_id)
                 self.cancelled.append(job.source_ids[1])
+
+    def interrupt(self) -> None:
+        self.n_interrupts += 1
 
     def step(self) -> list[Finished]:
         if self._joining:

@@ -13,6 +13,10 @@ from tests.app.asynchronous import asynchronous
 from tests.app.scheduling import new_request
 
 
+def nothing() -> None:
+    pass
+
+
 def anything(sentence: Sentence) -> bool:
     return True
 
@@ -31,7 +35,7 @@ def take(exchange: Exchange, mine: InFlight, fits: Callable[[Sentence], bool] = 
 @asynchronous
 async def test_no_engine_takes_more_than_its_share_of_what_there_is() -> None:
     exchange = Exchange()
-    one, other = exchange.join(), exchange.join()
+    one, other = exchange.join(nothing), exchange.join(nothing)
     exchange.submit(new_request(5).sentences)
     while take(exchange, one):
         pass
@@ -47,7 +51,7 @@ async def test_no_engine_takes_more_than_its_share_of_what_there_is() -> None:
 @asynchronous
 async def test_once_an_engine_has_left_the_other_takes_all() -> None:
     exchange = Exchange()
-    one, other = exchange.join(), exchange.join()
+    one, other = exchange.join(nothing), exchange.join(nothing)
     exchange.submit(new_request(5).sentences)
     assert exchange.leave(other) == []
     while take(exchange, one):
@@ -58,7 +62,7 @@ async def test_once_an_engine_has_left_the_other_takes_all() -> None:
 @asynchronous
 async def test_the_last_engine_to_leave_is_given_what_nobody_is_left_to_do() -> None:
     exchange = Exchange()
-    mine = exchange.join()
+    mine = exchange.join(nothing)
     sentences = new_request(2).sentences
     explanation = Explanation(explain, asyncio.get_running_loop().create_future())
     exchange.submit(sentences)
@@ -73,7 +77,7 @@ async def test_the_last_engine_to_leave_is_given_what_nobody_is_left_to_do() -> 
 @asynchronous
 async def test_what_does_not_fit_stays_the_next() -> None:
     exchange = Exchange()
-    mine = exchange.join()
+    mine = exchange.join(nothing)
     first, second = new_request(2).sentences
     exchange.submit([first, second])
     assert not take(exchange, mine, lambda sentence: sentence is second)
@@ -84,7 +88,7 @@ async def test_what_does_not_fit_stays_the_next() -> None:
 @asynchronous
 async def test_dropped_sentences_wait_no_longer_and_engines_are_told() -> None:
     exchange = Exchange()
-    mine = exchange.join()
+    mine = exchange.join(nothing)
     in_flight, waiting = new_request(2).sentences
     exchange.submit([in_flight, waiting])
     take(exchange, mine)
@@ -96,7 +100,7 @@ async def test_dropped_sentences_wait_no_longer_and_engines_are_told() -> None:
 @asynchronous
 async def test_an_engine_that_is_closed_finishes_what_waits() -> None:
     exchange = Exchange()
-    mine = exchange.join()
+    mine = exchange.join(nothing)
     exchange.submit(new_request(1).sentences)
     exchange.close()
     with pytest.raises(DrainingError):
@@ -117,3 +121,19 @@ async def test_in_flight_counts_tokens_and_forgives_ids_it_does_not_know() -> No
     assert in_flight.remove(-1) is None
     assert in_flight.remove(sentence.job.id) is sentence
     assert (len(in_flight), in_flight.n_tokens) == (0, 0)
+
+
+@asynchronous
+async def test_whatever_is_left_or_dropped_interrupts_the_engines_at_work() -> None:
+    exchange = Exchange()
+    interrupted: list[int] = []
+    mine = exchange.join(lambda: interrupted.append(1))
+    exchange.join(lambda: interrupted.append(2))
+    request = new_request(3)
+    exchange.submit(request.sentences)
+    assert interrupted == [1, 2]
+    exchange.drop(request.sentences)
+    assert interrupted == [1, 2] * 2
+    exchange.leave(mine)
+    exchange.ask(Explanation(explain, asyncio.get_running_loop().create_future()))
+    assert interrupted == [1, 2] * 2 + [2]

@@ -58,6 +58,7 @@ class CpuEngine:
         self._waiting: deque[Job] = deque()
         self._reserved_pages = 0
         self._reserved_rows = 0
+        self._interrupted = np.zeros(1, np.int64)
 
     @property
     def info(self) -> EngineInfo:
@@ -102,19 +103,27 @@ class CpuEngine:
         for job_id in dropped & self._slot_of.keys():
             self._leave(self._slot_of[job_id])
 
+    def interrupt(self) -> None:
+        """Have the step in progress, or else the next, end with the token it is at."""
+        self._interrupted[0] = 1
+
     def step(self) -> list[Finished]:
-        """Let those that wait join, then advance every sentence by one token."""
+        """Let those that wait join, then advance every sentence until one ends."""
         try:
             self._join()
             if not self._in_slot:
                 return []
-            n_done = search.step(
-                self._weights, self._slots, self._pages, self._work, self._candidates
-            )
+            n_done = search.run(
+                self._weights, self._slots, self._pages, self._work, self._candidates,
+                self._interrupted,
+            )  # fmt: skip
             return [self._finished(int(slot)) for slot in self._candidates.done[:n_done]]
         except BaseException:
             self._reset()
             raise
+        finally:
+            # Who interrupts from now on is heard by the next step.
+            self._interrupted[0] = 0
 
     def _join(self) -> None:
         """Encode what waits, as many at once as the workspace has rows."""
