@@ -8,6 +8,7 @@ and on how many there are, never on where they are.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,12 @@ from model.engine.cpu.llvm import (
     INTS,
     LANES,
     data,
-    declare,
     exponential,
+    higher,
     load,
     loop,
     multiply_add,
+    reduce,
     splat,
     store,
     sum_each,
@@ -75,9 +77,8 @@ def maximum_below(typing_context: Any, x: Any, at: Any, n: Any, limit: Any) -> A
             return [b.select(fits, here, held[0])]
 
         lowest = splat(b, FLOAT(float("-inf")))
-        held = loop(b, INT64(0), arguments[2], LANES, [lowest], turn)
-        kind = ir.FunctionType(FLOAT, [FLOATS])
-        return b.call(declare(b.module, kind, "llvm.vector.reduce.fmax.v16f32"), held)
+        (highest,) = loop(b, INT64(0), arguments[2], LANES, [lowest], turn)
+        return reduce(b, highest, partial(higher, b))
 
     return types.float32(x, types.int64, types.int64, types.float32), generate
 
@@ -103,7 +104,8 @@ def _sum_of_exponentials(in_place: bool) -> Callable[..., np.float32]:
                     store(b, powers, b.gep(numbers, [i]))
                 return [b.fadd(held[0], powers)]
 
-            return _sum(b, loop(b, INT64(0), arguments[2], LANES, [_ZEROS], turn)[0])
+            (total,) = loop(b, INT64(0), arguments[2], LANES, [_ZEROS], turn)
+            return reduce(b, total, b.fadd)
 
         return types.float32(x, types.int64, types.int64, types.float32), generate
 
@@ -130,7 +132,8 @@ def sum_of_scaled_exponentials(
             powers = exponential(b, b.fsub(_masked(b, numbers, i, arguments[4]), shift))
             return [multiply_add(b, powers, load(b, b.gep(scales, [i])), held[0])]
 
-        return _sum(b, loop(b, INT64(0), arguments[4], LANES, [_ZEROS], turn)[0])
+        (total,) = loop(b, INT64(0), arguments[4], LANES, [_ZEROS], turn)
+        return reduce(b, total, b.fadd)
 
     return types.float32(x, types.int64, scale, types.int64, types.int64, types.float32), generate
 
@@ -239,9 +242,3 @@ def _masked(b: Any, numbers: Any, i: Any, n: Any) -> Any:
     n_left = splat(b, b.trunc(b.sub(n, i), INT32))
     is_there = b.icmp_signed("<", ir.Constant(INTS, list(range(LANES))), n_left)
     return b.select(is_there, load(b, b.gep(numbers, [i])), splat(b, FLOAT(float("-inf"))))
-
-
-def _sum(b: Any, vector: Any) -> Any:
-    kind = ir.FunctionType(FLOAT, [FLOAT, FLOATS])
-    reduce = declare(b.module, kind, "llvm.vector.reduce.fadd.v16f32")
-    return b.call(reduce, [FLOAT(0), vector], fastmath=("reassoc",))

@@ -75,6 +75,22 @@ def multiply_add(builder: Any, x: Any, y: Any, z: Any) -> Any:
     return builder.call(declare(builder.module, kind, "llvm.fma.v16f32"), [x, y, z])
 
 
+def reduce(builder: Any, vector: Any, combine: Callable[[Any, Any], Any]) -> Any:
+    """One number from the 16 lanes, by combining halves."""
+    half = LANES
+    while half > 1:
+        half //= 2
+        other = [(lane + half) % LANES for lane in range(LANES)]
+        swapped = builder.shuffle_vector(vector, vector, ir.Constant(INTS, other))
+        vector = combine(vector, swapped)
+    return builder.extract_element(vector, INT32(0))
+
+
+def higher(builder: Any, x: Any, y: Any) -> Any:
+    """The larger of each two numbers; x where y is NaN."""
+    return builder.select(builder.fcmp_ordered(">", y, x), y, x)
+
+
 def sum_each(builder: Any, vectors: Sequence[Any]) -> Any:
     """16 vectors → one, of which lane i is the sum of vector i, in a butterfly of halves."""
     # Each stage puts the sums of the second half's vectors behind those of the first: bits reverse.

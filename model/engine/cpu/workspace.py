@@ -12,7 +12,7 @@ from model.engine.cpu.tile import COLUMNS
 from model.engine.cpu.types import Floats, Ints
 from model.engine.cpu.weights import Weights
 
-LOGIT_ROWS = 32
+LOGIT_ROWS = 64
 """Rows whose logits are held at once: enough to reuse the weights, few enough for the cache."""
 
 
