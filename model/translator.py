@@ -1,24 +1,28 @@
-"""Text in, text out: many sentences over an engine, those of like length together.
+"""Text in, text out: many sentences over engines, from a list or a stream of any length.
 
 For programs that have all their sentences at hand; a server schedules requests instead.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Self
 
 from model.checkpoint import Checkpoint
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.eager import EagerEngine
-from model.engine.protocol import Engine, Job
+from model.engine.protocol import Engine, Finished, Job
+from model.engine.run import Item, run_jobs
 from model.errors import InputError
 from model.text_codec import TextCodec
 
 BATCH_TOKENS = 2048
-"""Source tokens in one batch, padding included; a beam multiplies the rows."""
+"""Source tokens in one batch of the reference engine, padding included."""
+
+CHUNK = 512
+"""Sentences among which those of like length are put next to each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,55 +50,81 @@ class SentenceTooLongError(InputError):
 
 
 class Translator:
-    """Translates lists of sentences. One without anything to translate stays as it is."""
+    """Translates sentences. One without anything to translate stays as it is.
 
-    def __init__(self, tokenizer: TextCodec, max_length: int, engine: Engine) -> None:
+    `texts` may have no end: a bounded number of them is held at a time. A None among them says that
+    the next one may be long in coming, so everything before it is handed out first; it counts as no
+    text. Raises `LanguageError` for a target that the vocabulary has no symbol for and
+    `SentenceTooLongError`, these and errors of `texts` once everything before is handed out; and at
+    once the error that a sentence died of.
+    """
+
+    def __init__(self, tokenizer: TextCodec, max_length: int, engines: Sequence[Engine]) -> None:
         self._tokenizer = tokenizer
         self._max_length = max_length
-        self._engine = engine
+        self._engines = engines
 
     @classmethod
     def from_checkpoint(cls, checkpoint: Checkpoint) -> Self:
         """Over the reference engine."""
         max_length = checkpoint.config.transformer.max_length
-        return cls(checkpoint.tokenizer, max_length, EagerEngine(checkpoint.model, BATCH_TOKENS))
+        engine = EagerEngine(checkpoint.model, BATCH_TOKENS)
+        return cls(checkpoint.tokenizer, max_length, [engine])
 
     def translate(
         self, texts: Sequence[str], target: str, options: SearchOptions
     ) -> list[Translation]:
-        """One translation a text, in the same order; errors as `translate_as_ready`."""
-        translations = dict(self.translate_as_ready(texts, target, options))
-        return [translations[index] for index in range(len(texts))]
+        """A translation of every text, in their order."""
+        return list(self.translate_stream(texts, target, options))
+
+    def translate_stream(
+        self, texts: Iterable[str | None], target: str, options: SearchOptions
+    ) -> Iterator[Translation]:
+        """A translation of every text, in their order, each as soon as those before it are out."""
+        ahead: dict[int, Translation] = {}
+        due = 0
+        for index, translation in self.translate_as_ready(texts, target, options):
+            ahead[index] = translation
+            while due in ahead:
+                yield ahead.pop(due)
+                due += 1
 
     def translate_as_ready(
-        self, texts: Sequence[str], target: str, options: SearchOptions
+        self, texts: Iterable[str | None], target: str, options: SearchOptions
     ) -> Iterator[tuple[int, Translation]]:
-        """(index, translation) of every text, as the engine finishes them, the longest first.
+        """(index, translation) of every text, as they come."""
+        blank: dict[int, str] = {}
+        items = _longest_first(self._items(texts, target, options, blank))
+        for index, outcome in run_jobs(self._engines, items):
+            if isinstance(outcome, Exception):
+                raise outcome
+            if outcome:
+                yield index, self._translation(outcome[0])
+            else:
+                yield index, Translation(blank.pop(index), 0.0, (), (), capped=False)
 
-        Before anything is translated it raises `LanguageError` for a target that the vocabulary
-        has no symbol for, and `SentenceTooLongError`.
-        """
-        jobs = []
-        for index, text in enumerate(texts):
+    def _items(
+        self,
+        texts: Iterable[str | None],
+        target: str,
+        options: SearchOptions,
+        blank: dict[int, str],
+    ) -> Iterator[Item]:
+        """A job for every text, or no hypotheses for one that is put into `blank`."""
+        index = 0
+        for text in texts:
+            if text is None:
+                yield None
+                continue
             ids = tuple(token.id for token in self._tokenizer.encode_source(text, target))
             if len(ids) > self._max_length:
                 raise SentenceTooLongError(index, len(ids), self._max_length)
             if text.isspace() or len(ids) == self._tokenizer.n_control_tokens:
-                yield index, Translation(text, 0.0, (), (), capped=False)
+                blank[index] = text
+                yield Finished(index, [])
             else:
-                jobs.append(Job(index, ids, options))
-        # Longest first, so that a batch that does not fit into memory fails at once.
-        waiting = deque(sorted(jobs, key=lambda job: len(job.source_ids), reverse=True))
-        try:
-            while waiting or self._engine.busy:
-                while waiting and self._engine.room(waiting[0]):
-                    self._engine.admit([waiting.popleft()])
-                for finished in self._engine.step():
-                    if isinstance(finished.outcome, Exception):
-                        raise finished.outcome
-                    yield finished.job_id, self._translation(finished.outcome[0])
-        finally:
-            self._engine.cancel([job.id for job in jobs])  # where an error or the caller ended it
+                yield Job(index, ids, options)
+            index += 1
 
     def _translation(self, hypothesis: Hypothesis) -> Translation:
         return Translation(
@@ -104,3 +134,33 @@ class Translator:
             tokens=tuple(self._tokenizer.piece(token_id) for token_id in hypothesis.ids),
             capped=hypothesis.capped,
         )
+
+
+def _longest_first(items: Iterator[Item]) -> Iterator[Item]:
+    """Sorted by length in chunks that end at a None, so that batches have little padding.
+
+    An error of `items` comes after what came before it.
+    """
+    more = True
+    while more:
+        chunk: list[Job | Finished] = []
+        failure: Exception | None = None
+        paused = False
+        try:
+            for item in islice(items, CHUNK):
+                if item is None:
+                    paused = True
+                    break
+                chunk.append(item)
+        except Exception as error:
+            failure = error
+        more = paused or len(chunk) == CHUNK
+        yield from sorted(chunk, key=_n_source_tokens, reverse=True)
+        if failure is not None:
+            raise failure
+        if paused:
+            yield None
+
+
+def _n_source_tokens(item: Job | Finished) -> int:
+    return len(item.source_ids) if isinstance(item, Job) else 0

@@ -30,15 +30,8 @@ from model.errors import InputError
 Record: TypeAlias = dict[str, Any]
 """What `--json` prints of a line; at least `text` and `flags`."""
 
-TranslateBlock: TypeAlias = Callable[[list[str]], list[Record]]
-
-
-class LineError(InputError):
-    """A line of a block that cannot be translated; `index` counts from 0."""
-
-    def __init__(self, index: int, reason: str) -> None:
-        super().__init__(reason)
-        self.index = index
+TranslateBlocks: TypeAlias = Callable[[Iterator[list[str]]], Iterator[Record]]
+"""Blocks as `line_blocks` gives them → a record for every line, in order."""
 
 
 @click.command(
@@ -81,7 +74,7 @@ def translate(
 
         checkpoint = checkpoint_folder(checkpoint, cache)
         direction = (source, target)
-        opened: AbstractContextManager[TranslateBlock] = _local(
+        opened: AbstractContextManager[TranslateBlocks] = _local(
             checkpoint, direction, beam_size, length_penalty, device
         )
     else:
@@ -90,8 +83,8 @@ def translate(
                 raise click.UsageError(f"--url and --{name} exclude each other.")
         search = {"beam_size": beam_size, "length_penalty": length_penalty}
         opened = _remote(RemoteTranslator(url, source, target, search))
-    with opened as translate_block:
-        _translate_stream(translate_block, as_json)
+    with opened as translate_blocks:
+        _write(translate_blocks(line_blocks(cast("ByteSource", sys.stdin.buffer))), as_json)
 
 
 @contextmanager
@@ -101,7 +94,7 @@ def _local(
     beam_size: int | None,
     length_penalty: float | None,
     device: str,
-) -> Iterator[TranslateBlock]:
+) -> Iterator[TranslateBlocks]:
     from model.checkpoint import load_checkpoint
     from model.device import pick_device
     from model.translator import SentenceTooLongError, Translator
@@ -111,54 +104,39 @@ def _local(
     options = search_options(loaded.config, beam_size, length_penalty)
     translator = Translator.from_checkpoint(loaded)
 
-    def translate_block(lines: list[str]) -> list[Record]:
+    def translate_blocks(blocks: Iterator[list[str]]) -> Iterator[Record]:
+        lines = (line for block in blocks for line in block or (None,))
         try:
-            translations = translator.translate(lines, target, options)
+            for translation in translator.translate_stream(lines, target, options):
+                yield {
+                    "text": translation.text,
+                    "score": translation.score,
+                    "token_ids": translation.token_ids,
+                    "tokens": translation.tokens,
+                    "flags": ("length_capped",) if translation.capped else (),
+                }
         except SentenceTooLongError as error:
-            raise LineError(error.index, str(error)) from None
-        return [
-            {
-                "text": translation.text,
-                "score": translation.score,
-                "token_ids": translation.token_ids,
-                "tokens": translation.tokens,
-                "flags": ("length_capped",) if translation.capped else (),
-            }
-            for translation in translations
-        ]
+            raise InputError(f"line {error.index + 1}: {error}") from None
 
-    yield translate_block
+    yield translate_blocks
 
 
 @contextmanager
-def _remote(translator: RemoteTranslator) -> Iterator[TranslateBlock]:
-    def translate_block(lines: list[str]) -> list[Record]:
-        return [
-            {"text": answer.text, "score": answer.score, "flags": answer.flags}
-            for answer in translator.translate(lines)
-        ]
+def _remote(translator: RemoteTranslator) -> Iterator[TranslateBlocks]:
+    def translate_blocks(blocks: Iterator[list[str]]) -> Iterator[Record]:
+        for block in blocks:
+            for answer in translator.translate(block):
+                yield {"text": answer.text, "score": answer.score, "flags": answer.flags}
 
     try:
-        yield translate_block
+        yield translate_blocks
     finally:
         translator.close()
 
 
-def _translate_stream(translate_block: TranslateBlock, as_json: bool) -> None:
-    number = 1
-    for lines in line_blocks(cast("ByteSource", sys.stdin.buffer)):
-        try:
-            _write(translate_block(lines), number, as_json)
-        except LineError as error:
-            # The lines before the one that cannot be are not lost with it.
-            _write(translate_block(lines[: error.index]), number, as_json)
-            raise InputError(f"line {number + error.index}: {error}") from None
-        number += len(lines)
-
-
-def _write(records: list[Record], first_line: int, as_json: bool) -> None:
+def _write(records: Iterator[Record], as_json: bool) -> None:
     output = sys.stdout.buffer
-    for number, record in enumerate(records, start=first_line):
+    for number, record in enumerate(records, start=1):
         if record["flags"]:
             click.echo(f"attend: line {number}: {', '.join(record['flags'])}", err=True)
         if as_json:
@@ -168,4 +146,4 @@ def _write(records: list[Record], first_line: int, as_json: bool) -> None:
             # A model may produce the byte of a line feed, which would shift all further lines.
             line = record["text"].replace("\n", " ")
         output.write(line.encode("utf-8") + b"\n")
-    output.flush()
+        output.flush()

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import io
+import os
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -39,15 +41,29 @@ def test_characters_and_lines_may_lie_across_chunks() -> None:
     assert lines_of("\n".join([*lines, "end"]).encode()) == [*lines, "end"]
 
 
-def test_lines_are_given_out_before_the_end() -> None:
-    class Trickle:
-        chunks = iter([b"a\nb", b"c\nd\n", b""])
+def test_lines_are_given_out_before_the_end_and_an_empty_block_before_a_wait() -> None:
+    ours, theirs = os.pipe()
+    with os.fdopen(ours, "rb") as stream, os.fdopen(theirs, "wb", buffering=0) as writer:
+        blocks = line_blocks(stream)
+        assert next(blocks) == []
+        writer.write(b"a\nb")
+        assert [next(blocks), next(blocks)] == [["a"], []]
+        writer.write(b"c\nd\n")
+        assert next(blocks) == ["bc", "d"]
+        writer.write(b"e")
+        writer.close()
+        assert list(blocks) == [["e"]]
 
-        def read1(self, size: int, /) -> bytes:
-            return next(self.chunks)
 
-    blocks = line_blocks(Trickle())
-    assert [next(blocks), next(blocks)] == [["a"], ["bc", "d"]]
+def test_a_file_never_waits(tmp_path: Path) -> None:
+    lines = [str(number) for number in range(CHUNK_BYTES)]
+    path = tmp_path / "lines"
+    path.write_text("\n".join(lines))
+    with path.open("rb") as stream:
+        blocks = list(line_blocks(stream))
+    assert len(blocks) > 2
+    assert all(blocks)
+    assert [line for block in blocks for line in block] == lines
 
 
 def test_a_bad_byte_is_placed_by_its_line_in_the_whole_stream() -> None:

@@ -1,0 +1,258 @@
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count, islice
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from model.decoding.beam import beam_search
+from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.engine.eager import EagerEngine
+from model.engine.protocol import AttentionKind, Engine, EngineInfo, Finished, Job
+from model.engine.run import Item, run_jobs
+from model.transformer import Transformer
+
+GREEDY = SearchOptions(beam_size=1)
+POISON, REFUSED, DISASTER = 13, 14, 666
+
+
+@dataclass
+class Countdown:
+    """A job of n source tokens takes n steps; `seats` bounds the jobs inside."""
+
+    seats: int = 4
+    pause: float = 0.0
+    info: EngineInfo = field(default_factory=lambda: EngineInfo("fake", "float32", 1))
+    seen: list[int] = field(default_factory=list)
+    most: int = 0
+    threads: set[int] = field(default_factory=set)
+    left: dict[int, int] = field(default_factory=dict)
+    jobs: dict[int, Job] = field(default_factory=dict)
+
+    @property
+    def busy(self) -> bool:
+        return bool(self.left)
+
+    def room(self, job: Job) -> bool:
+        return len(self.left) < self.seats
+
+    def admit(self, jobs: Sequence[Job]) -> None:
+        for job in jobs:
+            if REFUSED in job.source_ids:
+                raise ValueError("refused")
+            self.seen.append(job.id)
+            self.left[job.id] = len(job.source_ids)
+            self.jobs[job.id] = job
+        self.most = max(self.most, len(self.left))
+
+    def cancel(self, job_ids: Sequence[int]) -> None:
+        for job_id in job_ids:
+            self.left.pop(job_id, None)
+
+    def step(self) -> list[Finished]:
+        self.threads.add(threading.get_ident())
+        time.sleep(self.pause)
+        if any(DISASTER in self.jobs[job_id].source_ids for job_id in self.left):
+            self.left.clear()
+            raise RuntimeError("disaster")
+        self.left = {job_id: n - 1 for job_id, n in self.left.items()}
+        done = [job_id for job_id, n in self.left.items() if n == 0]
+        for job_id in done:
+            del self.left[job_id]
+        return [Finished(job_id, outcome(self.jobs[job_id])) for job_id in done]
+
+    def explain(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
+    ) -> NDArray[np.float32]:
+        raise NotImplementedError
+
+
+def outcome(job: Job) -> list[Hypothesis] | Exception:
+    if POISON in job.source_ids:
+        return ValueError("poison")
+    return [Hypothesis(job.source_ids, (), score=0.0, capped=False)]
+
+
+def job(job_id: int, n_tokens: int = 3, first: int = 5) -> Job:
+    return Job(job_id, (first, *[7] * (n_tokens - 1)), GREEDY)
+
+
+def fakes(n: int, *, pause: float = 0.0) -> list[Countdown]:
+    return [Countdown(pause=pause) for _ in range(n)]
+
+
+def engine_threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "engine"]
+
+
+@pytest.fixture(autouse=True)
+def _no_thread_is_left() -> Iterator[None]:
+    yield
+    assert engine_threads() == []
+
+
+@given(
+    lengths=st.lists(st.integers(1, 9), max_size=40),
+    n_engines=st.integers(1, 3),
+    window=st.integers(1, 12),
+)
+def test_every_job_is_finished_once_within_the_room_and_the_window(
+    lengths: list[int], n_engines: int, window: int
+) -> None:
+    engines = fakes(n_engines)
+    open_jobs: list[int] = []
+
+    def jobs() -> Iterator[Job]:
+        for index, n_tokens in enumerate(lengths):
+            open_jobs.append(index)
+            assert index - open_jobs[0] < window
+            yield job(index, n_tokens)
+
+    found: dict[int, object] = {}
+    for job_id, result in run_jobs(engines, jobs(), window):
+        open_jobs.remove(job_id)
+        assert job_id not in found
+        found[job_id] = result
+    assert found == {index: outcome(job(index, n)) for index, n in enumerate(lengths)}
+    assert all(engine.most <= engine.seats and not engine.busy for engine in engines)
+
+
+def test_one_engine_works_in_the_callers_thread_and_several_in_their_own() -> None:
+    (alone,) = fakes(1)
+    assert len(list(run_jobs([alone], map(job, range(9))))) == 9
+    assert alone.threads == {threading.get_ident()}
+    engines = fakes(2)
+    assert len(list(run_jobs(engines, map(job, range(9))))) == 9
+    assert len(engines[0].threads | engines[1].threads | alone.threads) == 3
+
+
+def test_the_work_is_spread_by_source_tokens() -> None:
+    engines = fakes(2)
+    lengths = [9, 3, 3, 3]
+    list(run_jobs(engines, (job(index, n) for index, n in enumerate(lengths))))
+    assert sorted(engine.seen for engine in engines) == [[0], [1, 2, 3]]
+
+
+def test_jobs_join_as_soon_as_there_is_room() -> None:
+    engine = Countdown(seats=2)
+    lengths = [5, 1, 1, 1, 1]
+    found = run_jobs([engine], (job(index, n) for index, n in enumerate(lengths)))
+    assert [done.job_id for done in found] == [1, 2, 3, 4, 0]
+    assert engine.most == 2
+
+
+@pytest.mark.parametrize("n_engines", [1, 2])
+def test_an_endless_source_is_read_no_further_than_the_window(n_engines: int) -> None:
+    read = count()
+    found = run_jobs(fakes(n_engines), (job(index) for index in read), window=10)
+    first = list(islice(found, 50))
+    assert len({done.job_id for done in first}) == 50
+    found.close()
+    assert next(read) <= 60
+
+
+@pytest.mark.parametrize("n_engines", [1, 2])
+def test_after_a_pause_nothing_is_asked_for_before_all_is_handed_out(n_engines: int) -> None:
+    found: list[int] = []
+
+    def items() -> Iterator[Item]:
+        yield None
+        for first in (0, 10, 20):
+            assert len(found) == first
+            yield from map(job, range(first, first + 10))
+            yield None
+            yield None
+
+    for job_id, _ in run_jobs(fakes(n_engines), items()):
+        found.append(job_id)
+    assert len(found) == 30
+
+
+@pytest.mark.parametrize("n_engines", [1, 2])
+def test_what_needs_no_engine_is_handed_on(n_engines: int) -> None:
+    engines = fakes(n_engines)
+    items: list[Item] = [Finished(0, []), job(1), Finished(2, []), job(3), Finished(4, [])]
+    found = dict(run_jobs(engines, items))
+    assert sorted(found) == [0, 1, 2, 3, 4]
+    assert found[2] == []
+    assert sorted(job_id for engine in engines for job_id in engine.seen) == [1, 3]
+
+
+@pytest.mark.parametrize("first", [POISON, REFUSED])
+@pytest.mark.parametrize("n_engines", [1, 2])
+def test_a_jobs_own_error_is_its_outcome(n_engines: int, first: int) -> None:
+    jobs = [job(index, first=first if index == 3 else 5) for index in range(8)]
+    found = dict(run_jobs(fakes(n_engines), jobs))
+    assert isinstance(found.pop(3), ValueError)
+    assert len(found) == 7
+    assert all(isinstance(result, list) for result in found.values())
+
+
+@pytest.mark.parametrize("n_engines", [1, 2])
+def test_an_engines_error_is_raised_and_leaves_every_engine_empty(n_engines: int) -> None:
+    engines = fakes(n_engines)
+    jobs = (job(index, first=DISASTER if index == 20 else 5) for index in count())
+    with pytest.raises(RuntimeError, match="disaster"):
+        list(run_jobs(engines, jobs))
+    assert not any(engine.busy for engine in engines)
+
+
+@pytest.mark.parametrize("n_engines", [1, 2])
+def test_an_error_of_the_source_comes_after_what_came_before(n_engines: int) -> None:
+    def jobs() -> Iterator[Job]:
+        yield from map(job, range(6))
+        raise OSError("unreadable")
+
+    found = run_jobs(fakes(n_engines), jobs())
+    assert sorted(done.job_id for done in islice(found, 6)) == [0, 1, 2, 3, 4, 5]
+    with pytest.raises(OSError, match="unreadable"):
+        next(found)
+
+
+@pytest.mark.parametrize("n_engines", [1, 2])
+def test_a_caller_that_stops_early_leaves_empty_engines(n_engines: int) -> None:
+    engines = fakes(n_engines, pause=0.001)
+    found = run_jobs(engines, (job(index, 1 + index % 5) for index in count()))
+    assert next(found)
+    assert any(engine.busy for engine in engines)
+    found.close()
+    assert not any(engine.busy for engine in engines)
+    assert len(list(run_jobs(engines, map(job, range(5))))) == 5  # and usable ones
+
+
+def test_no_thread_starts_before_the_first_outcome_is_asked_for() -> None:
+    run_jobs(fakes(2), [job(0)])
+    assert engine_threads() == []
+
+
+def test_without_jobs_there_is_nothing_and_without_engines_an_error() -> None:
+    assert list(run_jobs(fakes(1), [])) == []
+    assert list(run_jobs(fakes(2), [])) == []
+    with pytest.raises(ValueError, match="no engines"):
+        list(run_jobs([], []))
+
+
+@pytest.mark.parametrize("n_engines", [1, 2])
+def test_the_reference_engine_answers_as_its_search_does(
+    make_model: Callable[..., Transformer], n_engines: int
+) -> None:
+    model = make_model(output_bias=True)
+    engines: list[Engine] = [EagerEngine(model, max_batch_tokens=12) for _ in range(n_engines)]
+    jobs = [
+        Job(index, (*range(3, 4 + index % 5), 1), SearchOptions(beam_size=1 + index % 2))
+        for index in range(20)
+    ]
+    found = dict(run_jobs(engines, jobs, window=8))
+    for one in jobs:
+        (expected,) = beam_search(model, torch.tensor([one.source_ids]), one.options)
+        result = found[one.id]
+        assert isinstance(result, list)
+        assert [best.ids for best in result] == [best.ids for best in expected]
