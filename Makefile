@@ -4,22 +4,27 @@
 #   VENV             where the environment is
 #   TORCH_INDEX_URL  where to take torch from, such as https://download.pytorch.org/whl/cpu; by
 #                    default from where pip takes everything, which may be a build for GPUs
+#   SENTENCES        file that `make bench` translates, its first column
+#   RESULTS          folder that it writes to
 
 PYTHON ?= python3
 VENV ?= .venv
 TORCH_INDEX_URL ?=
+SENTENCES ?= benchmarks/sentences.txt
+RESULTS ?= results
 
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-SOURCES := app model tests
+SOURCES := app model benchmarks tests
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint clean
+.PHONY: help install serve test lint bench clean
 
 help:
 	@echo "make serve    translate on http://127.0.0.1:8000"
 	@echo "make test     every check: style, types, tests"
 	@echo "make lint     style and types alone"
+	@echo "make bench    speed, memory and exactness, a quarter of an hour (docs/benchmarks.md)"
 	@echo "make install  the environment, in $(VENV)"
 	@echo "make clean    remove the environment and caches"
 
@@ -45,6 +50,13 @@ lint: $(INSTALLED)
 
 test: lint
 	$(BIN)/pytest
+
+bench: $(INSTALLED)
+	$(BIN)/python -m benchmarks.decode --sentences $(SENTENCES) --rounds 3 --json $(RESULTS)/decode-shipped.json
+	$(BIN)/python -m benchmarks.decode --random base --target-tokens 20 --count 64 --rounds 3 --json $(RESULTS)/decode-base.json
+	$(BIN)/python -m benchmarks.serve --sentences $(SENTENCES) --seconds 5 --rounds 1 --json $(RESULTS)/serve.json
+	$(BIN)/python -m benchmarks.memory --sentences $(SENTENCES) --starts 3 --json $(RESULTS)/memory.json
+	$(BIN)/python -m benchmarks.exactness --sentences $(SENTENCES) --count 200 --json $(RESULTS)/exactness.json
 
 clean:
 	rm -rf $(VENV) *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

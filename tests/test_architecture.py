@@ -98,6 +98,10 @@ def test_model_never_imports_app() -> None:
     assert edges(modules_in("model"), ["app"]) == []
 
 
+def test_nothing_imports_the_benchmarks() -> None:
+    assert edges(FILES, ["benchmarks"]) == []
+
+
 def test_the_core_knows_neither_training_nor_interop() -> None:
     optional = {*modules_in("model.training", "model.interop")}
     core = [module for module in modules_in("model") if module not in optional]

@@ -75,3 +75,9 @@ def test_every_module_of_the_model_is_on_the_map() -> None:
             continue
         name = path.name + ("/" if path.is_dir() else "")
         assert f"`{name}`" in TEXT["architecture.md"], name
+
+
+def test_every_benchmark_is_described() -> None:
+    for path in (ROOT / "benchmarks").glob("*.py"):
+        if 'if __name__ == "__main__"' in path.read_text("utf-8"):
+            assert f"benchmarks.{path.stem}" in TEXT["benchmarks.md"], path.name

@@ -1,0 +1,101 @@
+"""The checkpoints that are measured, and the same weights in the form that the peers load.
+
+All of it lies in a work folder, under the digest of the checkpoint, and is made once.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from model.checkpoint import (
+    WEIGHTS_FILE,
+    Checkpoint,
+    load_checkpoint,
+    read_config,
+    read_safetensors,
+    read_tokenizer,
+    save_checkpoint,
+)
+from model.interop.huggingface_export import MARIAN, PEGASUS, export_huggingface
+from model.training.random_checkpoint import write_random_checkpoint
+
+DEFAULT_WORK = Path.home() / ".cache" / "attend-benchmarks"
+
+NEVER = -1e4
+"""A logit that is never chosen, and a float16 too."""
+
+
+def random_checkpoint(preset: str, work: Path) -> Path:
+    """Random weights of a preset; their translations, and their lengths, mean nothing."""
+
+    def write(folder: Path) -> None:
+        write_random_checkpoint(folder, preset, ("en", "fr"))
+
+    return _made(work / f"random-{preset}", write)
+
+
+def endless_checkpoint(folder: Path, work: Path) -> Path:
+    """The checkpoint with an output bias that rules the end of sentence out.
+
+    Every search then runs up to the token limit, which is how a length is forced on all alike.
+    """
+    config = read_config(folder)
+    shape = config.transformer
+    weights = read_safetensors(folder / WEIGHTS_FILE)
+    bias = weights.get("output.bias", torch.zeros(shape.target_vocab_size)).clone()
+    bias[shape.eos_id] = NEVER
+    weights["output.bias"] = bias
+    shape = shape.model_copy(update={"output_bias": True})
+    name = f"{config.name}-endless"
+
+    def write(destination: Path) -> None:
+        save_checkpoint(
+            destination,
+            config.model_copy(update={"name": name, "transformer": shape}),
+            weights,
+            read_tokenizer(folder, config),
+            f"# {name}\n\n{config.name} that never ends a sentence, for benchmarks.",
+            {"made_from": config.name},
+        )
+
+    return _made(work / f"endless-{load_checkpoint(folder).digest[:16]}", write)
+
+
+def huggingface_folder(checkpoint: Checkpoint, work: Path) -> Path:
+    """The checkpoint as `transformers` loads it."""
+    form = MARIAN if checkpoint.config.transformer.norm_order == "post" else PEGASUS
+
+    def write(folder: Path) -> None:
+        faults = export_huggingface(checkpoint.folder, folder, form)
+        if faults:
+            raise ValueError(f"CTranslate2 would convert it wrongly: {'; '.join(faults)}")
+
+    return _made(work / f"huggingface-{checkpoint.digest[:16]}", write)
+
+
+def ctranslate2_folder(checkpoint: Checkpoint, work: Path) -> Path:
+    """The checkpoint as CTranslate2 loads it: float32, which it quantises when it loads."""
+    from ctranslate2.converters import TransformersConverter
+
+    source = huggingface_folder(checkpoint, work)
+
+    def write(folder: Path) -> None:
+        TransformersConverter(str(source)).convert(str(folder))
+
+    return _made(work / f"ctranslate2-{checkpoint.digest[:16]}", write)
+
+
+def _made(folder: Path, write: Callable[[Path], None]) -> Path:
+    """The folder, written first if it is not there; whole or not at all."""
+    if not folder.exists():
+        unfinished = folder.parent / ".unfinished"  # under its own name, which a model takes on
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        write(unfinished / folder.name)
+        (unfinished / folder.name).rename(folder)
+        unfinished.rmdir()
+    return folder

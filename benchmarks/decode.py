@@ -1,0 +1,230 @@
+"""How fast target tokens are found: attend beside CTranslate2 and `transformers`, same weights.
+
+python -m benchmarks.decode                                   the shipped checkpoint
+python -m benchmarks.decode --random base --target-tokens 20  random weights, lengths forced
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import click
+
+from benchmarks.checkpoints import endless_checkpoint, random_checkpoint
+from benchmarks.options import (
+    checkpoint_option,
+    json_option,
+    peers_option,
+    precision_option,
+    sentences_option,
+    threads_option,
+    work_option,
+)
+from benchmarks.ours import Attend, Precision, make_engines
+from benchmarks.report import Cell, Report, publish
+from benchmarks.sentences import read_sentences
+from benchmarks.system import Answer, Ids, System, Task
+from model.checkpoint import Checkpoint, load_checkpoint
+from model.config import PRESETS
+from model.decoding.hypothesis import SearchOptions
+
+SETTLE = 0.2
+"""Seconds between two systems: the threads of the one before stop spinning."""
+
+ORDINARY_IDS = 300
+"""From here on, and up to as many from the end, ids are pieces like any other."""
+
+COLUMNS = {
+    "Beam": "d", "Batch": "d", "System": "", "Threads": "", "Tokens/s": ",.0f",
+    "from": ",.0f", "to": ",.0f", "Sentences/s": ",.1f", "attend is": ".2f", "Same": ".1%",
+}  # fmt: skip
+NOTES = (
+    "Medians of the rounds; `from` and `to` are the slowest and the fastest. `attend is` so many "
+    "times as fast: the median of the rounds' ratios. `Same`: sentences with attend's token ids.",
+)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """A system's rounds at one task."""
+
+    system: System
+    answers: Sequence[Answer]
+
+    @property
+    def rates(self) -> list[float]:
+        """Target tokens per second of each round."""
+        return [answer.n_tokens / answer.seconds for answer in self.answers]
+
+
+def natural_sources(checkpoint: Checkpoint, sentences: Sequence[str]) -> list[Ids]:
+    """The sentences as ids, in the checkpoint's first direction."""
+    _, target = checkpoint.config.directions[0]
+    encode = checkpoint.tokenizer.encode_source
+    return [tuple(token.id for token in encode(sentence, target)) for sentence in sentences]
+
+
+def random_sources(checkpoint: Checkpoint, n: int, n_tokens: int) -> list[Ids]:
+    """n sources of that many tokens: a target-language symbol, pieces, end of sentence."""
+    (symbol, *_), _ = natural_sources(checkpoint, ["a", "a"])
+    choose = random.Random(1)
+    pieces = range(ORDINARY_IDS, checkpoint.tokenizer.source_vocab_size - 16)
+    eos_id = checkpoint.tokenizer.eos_id
+    return [(symbol, *choose.choices(pieces, k=n_tokens - 2), eos_id) for _ in range(n)]
+
+
+def measure(systems: Sequence[System], task: Task, rounds: int) -> list[Timing]:
+    """All systems in turn, in every round another way about, after a warm-up."""
+    suited = [system for system in systems if system.suits(task)]
+    answers: dict[int, list[Answer]] = defaultdict(list)
+    warm_up = Task(task.sources[: task.batch + 1], task.options, task.batch)
+    for system in suited:
+        system.answer(warm_up)
+    order = list(enumerate(suited))
+    for _ in range(rounds):
+        for index, system in order:
+            time.sleep(SETTLE)
+            answers[index].append(system.answer(task))
+        order.reverse()
+    return [Timing(system, answers[index]) for index, system in enumerate(suited)]
+
+
+def best_of_each(timings: Sequence[Timing]) -> list[Timing]:
+    """Of each name the one with the highest median."""
+    best: dict[str, Timing] = {}
+    for timing in timings:
+        rival = best.get(timing.system.name)
+        if rival is None or statistics.median(timing.rates) > statistics.median(rival.rates):
+            best[timing.system.name] = timing
+    return list(best.values())
+
+
+def rows_of(task: Task, timings: Sequence[Timing]) -> Iterator[dict[str, object]]:
+    """A row a system; the first is the one that the others are compared with."""
+    ours = timings[0]
+    for timing in timings:
+        pairs = zip(ours.rates, timing.rates, strict=True)
+        targets = zip(ours.answers[0].targets, timing.answers[0].targets, strict=True)
+        seconds = statistics.median(answer.seconds for answer in timing.answers)
+        yield {
+            "Beam": task.options.beam_size,
+            "Batch": task.batch,
+            "System": timing.system.name,
+            "Threads": timing.system.threads,
+            "Tokens/s": statistics.median(timing.rates),
+            "from": min(timing.rates),
+            "to": max(timing.rates),
+            "Sentences/s": len(task.sources) / seconds,
+            "attend is": statistics.median(one / other for one, other in pairs),
+            "Same": statistics.fmean(one == other for one, other in targets),
+            "rates": timing.rates,
+        }
+
+
+@click.command()
+@checkpoint_option
+@click.option(
+    "--random",
+    "preset",
+    type=click.Choice(list(PRESETS)),
+    help="Random weights of a preset in place of a checkpoint.",
+)
+@click.option(
+    "--target-tokens",
+    type=click.IntRange(1),
+    help="Force every translation to this length, with random sources.",
+)
+@click.option(
+    "--source-tokens",
+    type=click.IntRange(3),
+    default=15,
+    show_default=True,
+    help="Length of the random sources.",
+)
+@sentences_option
+@click.option(
+    "--count",
+    type=click.IntRange(1),
+    default=192,
+    show_default=True,
+    help="Sentences in a round; a quarter of them where the batch is 1.",
+)
+@click.option(
+    "--batch",
+    "batches",
+    type=click.IntRange(1),
+    multiple=True,
+    default=(1, 16, 64),
+    show_default=True,
+)
+@click.option(
+    "--beam", "beams", type=click.IntRange(1), multiple=True, default=(1, 4), show_default=True
+)
+@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True)
+@threads_option
+@precision_option
+@peers_option
+@work_option
+@json_option
+def main(
+    *,
+    checkpoint: Path,
+    preset: str | None,
+    target_tokens: int | None,
+    source_tokens: int,
+    sentences: Path,
+    count: int,
+    batches: Sequence[int],
+    beams: Sequence[int],
+    rounds: int,
+    threads: int,
+    precision: Precision,
+    peers: bool,
+    work: Path,
+    json_file: Path | None,
+) -> None:  # fmt: skip
+    """Target tokens per second: attend beside CTranslate2 and transformers on the same weights."""
+    if preset:
+        checkpoint = random_checkpoint(preset, work)
+        if target_tokens is None:
+            raise click.UsageError("--random needs --target-tokens: its own lengths mean nothing.")
+    if target_tokens:
+        checkpoint = endless_checkpoint(checkpoint, work)
+    loaded = load_checkpoint(checkpoint)
+    if target_tokens:
+        sources = random_sources(loaded, count, source_tokens)
+        lengths = f"{source_tokens} tokens in, {target_tokens} out"
+    else:
+        sources = natural_sources(loaded, read_sentences(sentences, count))
+        lengths = f"natural lengths ({sentences.name})"
+    systems: list[System] = [Attend(make_engines(loaded, threads, precision))]
+    if peers:
+        from benchmarks.peers import make_peers
+
+        systems += make_peers(loaded, work, threads)
+    rows: list[dict[str, object]] = []
+    alpha = loaded.config.length_penalty
+    for beam, batch in product(beams, batches):
+        options = SearchOptions(beam, length_penalty=alpha, max_target_tokens=target_tokens)
+        task = Task(sources if batch > 1 else sources[: -(-count // 4)], options, batch)
+        rows += rows_of(task, best_of_each(measure(systems, task, rounds)))
+    settings: dict[str, Cell] = {
+        "checkpoint": loaded.config.name,
+        "lengths": lengths,
+        "sentences": count,
+        "rounds": rounds,
+        "threads": threads,
+    }
+    title = f"Decoding: {loaded.config.name}, {lengths}"
+    publish(Report("decode", title, settings, COLUMNS, rows, NOTES), json_file)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+"""Whether the same sentence gives the same answer, bit for bit, whatever is beside it.
+
+And whether, in float32, that is the reference engine's answer. Ends with exit code 1 if not.
+
+    python -m benchmarks.exactness --sentences tatoeba.test.tsv
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, count
+from pathlib import Path
+
+import click
+
+from benchmarks.decode import natural_sources
+from benchmarks.options import (
+    beam_option,
+    checkpoint_option,
+    json_option,
+    precision_option,
+    sentences_option,
+    threads_option,
+)
+from benchmarks.ours import Precision, Seats, make_engines
+from benchmarks.report import Cell, Report, publish
+from benchmarks.sentences import read_sentences
+from model.checkpoint import load_checkpoint
+from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.engine.eager import EagerEngine
+from model.engine.protocol import Engine, Finished, Job
+from model.engine.run import run_jobs
+
+TOLERANCE = 1e-4
+"""By which a score may differ from the reference's."""
+
+BATCH = 64
+COLUMNS = {"Against alone": "", "Sentences": ",d", "Other tokens": ",d", "Other scores": ",d",
+           "Largest difference": ".1e"}  # fmt: skip
+
+Found = Mapping[int, Hypothesis]
+"""Job id → best hypothesis."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Between two runs over the same sentences; `scores` and `largest` where tokens are the same.
+
+    scores  sentences whose score or any token's log-probability is not the same number
+    """
+
+    sentences: int
+    tokens: int
+    scores: int
+    largest: float
+
+    @classmethod
+    def between(cls, one: Found, other: Found) -> Difference:
+        """All sentences of both, which must be the same."""
+        pairs = [(one[job_id], other[job_id]) for job_id in one.keys() | other.keys()]
+        same = [(a, b) for a, b in pairs if (a.ids, a.capped) == (b.ids, b.capped)]
+        largest = max((abs(a.score - b.score) for a, b in same), default=0.0)
+        return cls(len(pairs), len(pairs) - len(same), sum(a != b for a, b in same), largest)
+
+    def row(self, run: str) -> dict[str, Cell]:
+        """For the table."""
+        values = (run, self.sentences, self.tokens, self.scores, self.largest)
+        return dict(zip(COLUMNS, values, strict=True))
+
+
+def best(finished: Iterable[Finished]) -> Found:
+    """The best hypotheses. Raises what a job died of."""
+    found = {}
+    for job_id, outcome in finished:
+        if isinstance(outcome, Exception):
+            raise outcome
+        found[job_id] = outcome[0]
+    return found
+
+
+def alone(engines: Sequence[Engine], jobs: Sequence[Job]) -> Found:
+    """One sentence in an engine at a time."""
+    return best(run_jobs([Seats(engine, 1) for engine in engines], jobs))
+
+
+def batched(engines: Sequence[Engine], jobs: Sequence[Job]) -> Found:
+    """As many in an engine as a batch has, joining as others leave."""
+    return best(run_jobs([Seats(engine, BATCH) for engine in engines], jobs))
+
+
+def arriving(engine: Engine, jobs: Sequence[Job], seed: int) -> Found:
+    """In random order at random times, among strangers with other options, some of whom leave."""
+    choose = random.Random(seed)
+    waiting = choose.sample(jobs, len(jobs))
+    strangers = count(-1, -1)
+    inside: set[int] = set()
+    found: list[Finished] = []
+    while waiting or inside:
+        for _ in range(choose.choice((0, 0, 1, 2, 9))):
+            if not waiting:
+                break
+            job = waiting[-1]
+            if choose.random() < 0.3:
+                other = SearchOptions(choose.randint(1, 6), length_penalty=1.0)
+                job = replace(choose.choice(jobs), id=next(strangers), options=other)
+            if not engine.room(job):
+                break
+            if job is waiting[-1]:
+                waiting.pop()
+            inside.add(job.id)
+            engine.admit([job])
+        finished = engine.step()
+        inside.difference_update(done.job_id for done in finished)
+        found += [done for done in finished if done.job_id >= 0]
+        if choose.random() < 0.1:
+            leaving = [job_id for job_id in inside if job_id < 0]
+            engine.cancel(leaving)
+            inside.difference_update(leaving)
+    return best(found)
+
+
+@click.command()
+@checkpoint_option
+@sentences_option
+@click.option("--count", "n", type=click.IntRange(1), default=2000, show_default=True)
+@beam_option
+@threads_option
+@precision_option
+@click.option("--seed", default=1, show_default=True, help="Of the random arrivals.")
+@json_option
+def main(
+    *,
+    checkpoint: Path,
+    sentences: Path,
+    n: int,
+    beam: int,
+    threads: int,
+    precision: Precision,
+    seed: int,
+    json_file: Path | None,
+) -> None:
+    """Compare answers alone, in batches of 64 and at random arrivals, bit for bit."""
+    loaded = load_checkpoint(checkpoint)
+    options = SearchOptions(beam, length_penalty=loaded.config.length_penalty)
+    sources = natural_sources(loaded, read_sentences(sentences, n))
+    jobs = [Job(index, ids, options) for index, ids in enumerate(sources)]
+    engines = make_engines(loaded, threads, precision)
+    wanted = alone(engines, jobs)
+    shares = [jobs[index :: len(engines)] for index in range(len(engines))]
+    scattered = chain.from_iterable(
+        arriving(engine, share, seed).items() for engine, share in zip(engines, shares, strict=True)
+    )
+    runs = {
+        f"batch {BATCH}": Difference.between(wanted, batched(engines, jobs)),
+        "random arrivals": Difference.between(wanted, dict(scattered)),
+    }
+    exact = all(run.tokens == run.scores == 0 for run in runs.values())
+    if engines[0].info.precision == "float32":
+        reference = Difference.between(wanted, batched([EagerEngine(loaded.model)], jobs))
+        exact &= reference.tokens == 0 and reference.largest <= TOLERANCE
+        runs["the reference engine"] = reference
+    name = f"{loaded.config.name}, {engines[0].info.precision}, beam {beam}"
+    settings: dict[str, Cell] = {"sentences": sentences.name, "threads": threads, "seed": seed}
+    rows = [difference.row(run) for run, difference in runs.items()]
+    publish(Report("exactness", f"Exactness: {name}", settings, COLUMNS, rows), json_file)
+    sys.exit(0 if exact else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,224 @@
+"""Requests to a server, from a process of its own, by a client so bare that it costs little.
+
+Closed loop: n clients, each asks again as soon as it has its answer. Open loop: requests arrive at
+random (Poisson), whether answers come or not, and a latency counts from when the request was due.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import statistics
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import count, cycle
+
+HOST = "127.0.0.1"
+TIMEOUT = 60.0
+"""Seconds after which a request has failed."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What is asked for; either `clients` (closed loop) or `rate` (open loop, requests/s).
+
+    texts     one a request, over and over
+    fields    of the request, beside the text
+    seconds   how long requests are made that count, after `warm_up` seconds of such that do not
+    requests  at most so many, the warm-up included; None: as many as the time allows
+    """
+
+    port: int
+    texts: Sequence[str]
+    fields: Mapping[str, str | int]
+    clients: int | None = None
+    rate: float | None = None
+    seconds: float = 10.0
+    warm_up: float = 1.0
+    requests: int | None = None
+    seed: int = 1
+
+    @property
+    def label(self) -> str:
+        """For a table."""
+        return f"{self.clients} clients" if self.clients else f"{self.rate:.1f}/s"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Of the requests that count; latencies in milliseconds, of those answered 200.
+
+    errors  status, or the name of an exception, → how many, those of the warm-up included
+    """
+
+    per_second: float
+    p50: float
+    p95: float
+    p99: float
+    answered: int
+    errors: dict[str, int] = field(default_factory=dict)
+
+
+class Connection:
+    """One kept connection to POST /translate."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def ask(self, request: bytes) -> str:
+        """Send, read the whole answer → its status, or the name of what went wrong."""
+        try:
+            async with asyncio.timeout(TIMEOUT):
+                if self._streams is None or self._streams[0].at_eof():
+                    self._streams = await asyncio.open_connection(HOST, self._port)
+                reader, writer = self._streams
+                writer.write(request)
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
+                await reader.readexactly(int(length))
+                return head.split(maxsplit=2)[1].decode()
+        except (OSError, TimeoutError, EOFError, ValueError) as error:
+            self.close()
+            return type(error).__name__
+
+    def close(self) -> None:
+        """It may be used again, and then connects anew."""
+        if self._streams:
+            self._streams[1].close()
+        self._streams = None
+
+
+class Run:
+    """A load on its way."""
+
+    def __init__(self, load: Load) -> None:
+        self._load = load
+        self._requests = cycle([_request({"text": text, **load.fields}) for text in load.texts])
+        self._numbers: Iterator[int] = (
+            count() if load.requests is None else iter(range(load.requests))
+        )
+        self._began = time.perf_counter()
+        self._counts_from = self._began + load.warm_up
+        self._end = self._counts_from + load.seconds
+        self._last = self._began
+        self._latencies: list[float] = []
+        self._errors: Counter[str] = Counter()
+
+    async def closed(self, n_clients: int) -> Outcome:
+        """n clients until the time or the requests are over."""
+        async with asyncio.TaskGroup() as clients:
+            for _ in range(n_clients):
+                clients.create_task(self._client())
+        return self._outcome()
+
+    async def open(self, rate: float) -> Outcome:
+        """Arrivals at random; all that are due are waited for."""
+        gaps = random.Random(self._load.seed)
+        idle: list[Connection] = []
+        due = self._began
+        async with asyncio.TaskGroup() as arrivals:
+            for _ in self._numbers:
+                due += gaps.expovariate(rate)
+                if due >= self._end:
+                    break
+                await asyncio.sleep(due - time.perf_counter())
+                arrivals.create_task(self._arrival(due, idle))
+        for connection in idle:
+            connection.close()
+        return self._outcome()
+
+    async def _client(self) -> None:
+        connection = Connection(self._load.port)
+        for _ in self._numbers:
+            began = time.perf_counter()
+            if began >= self._end:
+                break
+            await self._ask(connection, began)
+        connection.close()
+
+    async def _arrival(self, due: float, idle: list[Connection]) -> None:
+        connection = idle.pop() if idle else Connection(self._load.port)
+        await self._ask(connection, due)
+        idle.append(connection)
+
+    async def _ask(self, connection: Connection, since: float) -> None:
+        status = await connection.ask(next(self._requests))
+        now = time.perf_counter()
+        if status != "200":
+            self._errors[status] += 1
+        elif since >= self._counts_from:
+            self._latencies.append(now - since)
+            self._last = now
+
+    def _outcome(self) -> Outcome:
+        """The rate is over the time until the last answer that counts."""
+        latencies = self._latencies
+        if len(latencies) < 2:
+            raise RuntimeError(f"only {len(latencies)} answers; errors: {dict(self._errors)}")
+        cuts = statistics.quantiles(latencies, n=100, method="inclusive")
+        p50, p95, p99 = (1000 * cuts[percent - 1] for percent in (50, 95, 99))
+        per_second = len(latencies) / (self._last - self._counts_from)
+        return Outcome(per_second, p50, p95, p99, len(latencies), dict(self._errors))
+
+
+def _request(fields: Mapping[str, str | int]) -> bytes:
+    body = json.dumps(fields).encode()
+    head = (
+        f"POST /translate HTTP/1.1\r\nHost: {HOST}\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+async def run(load: Load) -> Outcome:
+    """Put the load on the server."""
+    if load.clients:
+        return await Run(load).closed(load.clients)
+    if load.rate:
+        return await Run(load).open(load.rate)
+    raise ValueError("neither clients nor a rate")
+
+
+def put(load: Load) -> Outcome:
+    """The same from a process of its own, whose work does not delay the caller's."""
+    with start(load) as process:
+        return finish(process)
+
+
+def start(load: Load) -> subprocess.Popen[str]:
+    """The process that puts the load; see `finish`."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.load"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin  # noqa: S101  (a pipe was asked for)
+    process.stdin.write(json.dumps(asdict(load)))
+    process.stdin.close()
+    process.stdin = None
+    return process
+
+
+def finish(process: subprocess.Popen[str]) -> Outcome:
+    """Wait for it. Raises `RuntimeError`."""
+    printed, _ = process.communicate()
+    if process.returncode:
+        raise RuntimeError("the load could not be put")
+    return Outcome(**json.loads(printed))
+
+
+def main() -> None:
+    """A `Load` as JSON on standard input, an `Outcome` on standard output."""
+    outcome = asyncio.run(run(Load(**json.load(sys.stdin))))
+    json.dump(asdict(outcome), sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""Options that several benchmarks share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from app.settings import SHIPPED_CHECKPOINT
+from benchmarks.checkpoints import DEFAULT_WORK
+from benchmarks.sentences import FIXTURE
+
+_path = click.Path(path_type=Path)
+
+checkpoint_option = click.option(
+    "--checkpoint", type=_path, default=SHIPPED_CHECKPOINT,
+    help="Checkpoint folder [default: the shipped one].",
+)  # fmt: skip
+sentences_option = click.option(
+    "--sentences", type=_path, default=FIXTURE,
+    help="File to translate, its first column [default: 48 sentences that come along].",
+)  # fmt: skip
+threads_option = click.option(
+    "--threads", type=click.IntRange(1), default=2, show_default=True, help="Of each system."
+)
+precision_option = click.option(
+    "--precision", default="auto", show_default=True, help="Of attend, as in `attend serve`."
+)
+beam_option = click.option("--beam", type=click.IntRange(1, 8), default=4, show_default=True)
+peers_option = click.option(
+    "--peers/--no-peers", default=True, show_default=True, help="Without them, attend alone."
+)
+work_option = click.option(
+    "--work", type=_path, default=DEFAULT_WORK,
+    help="Folder for what is made of the checkpoint [default: in ~/.cache].",
+)  # fmt: skip
+json_option = click.option("--json", "json_file", type=_path, help="File for the result.")

@@ -1,0 +1,106 @@
+"""attend's engines as a `System`, and as the other benchmarks use them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from benchmarks.system import Answer, Task
+from model.checkpoint import Checkpoint
+from model.engine.eager import EagerEngine
+from model.engine.protocol import AttentionKind, Engine, EngineInfo, Finished, Job
+from model.engine.run import run_jobs
+
+Precision: TypeAlias = Literal["auto", "fp32"]
+
+
+def make_engines(
+    checkpoint: Checkpoint, threads: int, precision: Precision = "auto"
+) -> Sequence[Engine]:
+    """What `attend translate` and the server run; so far that is the reference, in float32."""
+    if precision not in get_args(Precision):
+        raise ValueError(f"precision {precision!r}")
+    torch.set_num_threads(threads)
+    return [EagerEngine(checkpoint.model)]
+
+
+class Seats:
+    """An engine that works on no more than `n` sentences at a time."""
+
+    def __init__(self, engine: Engine, n: int) -> None:
+        self._engine = engine
+        self._n = n
+        self._inside: set[int] = set()
+
+    @property
+    def info(self) -> EngineInfo:
+        """The engine's."""
+        return self._engine.info
+
+    @property
+    def busy(self) -> bool:
+        """As the engine."""
+        return self._engine.busy
+
+    def room(self, job: Job) -> bool:
+        """Whether a seat is free, and the engine has room."""
+        return not self._inside or (len(self._inside) < self._n and self._engine.room(job))
+
+    def admit(self, jobs: Sequence[Job]) -> None:
+        """Take jobs in."""
+        self._inside.update(job.id for job in jobs)
+        self._engine.admit(jobs)
+
+    def cancel(self, job_ids: Sequence[int]) -> None:
+        """Drop jobs."""
+        self._inside.difference_update(job_ids)
+        self._engine.cancel(job_ids)
+
+    def step(self) -> list[Finished]:
+        """Advance the engine."""
+        finished = self._engine.step()
+        self._inside.difference_update(done.job_id for done in finished)
+        return finished
+
+    def explain(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
+    ) -> NDArray[np.float32]:
+        """The engine's."""
+        return self._engine.explain(source_ids, target_ids, kind)
+
+
+class Attend:
+    """Engines, fed by the runner that the command line uses."""
+
+    def __init__(self, engines: Sequence[Engine]) -> None:
+        self._engines = engines
+        info = engines[0].info
+        self.name = f"attend {info.precision}"
+        self.threads = f"{len(engines)} × {info.threads}"
+
+    def suits(self, task: Task) -> bool:  # noqa: ARG002
+        """There is one way to run them."""
+        return True
+
+    def answer(self, task: Task) -> Answer:
+        """The batch is shared out among the engines: there are never more sentences in flight."""
+        n_engines = min(len(self._engines), task.batch)
+        engines = [Seats(engine, task.batch // n_engines) for engine in self._engines[:n_engines]]
+        jobs = [Job(index, ids, task.options) for index, ids in enumerate(task.sources)]
+        if task.batch > 1:
+            jobs.sort(key=lambda job: len(job.source_ids), reverse=True)
+        began = time.perf_counter()
+        found = dict(run_jobs(engines, jobs))
+        seconds = time.perf_counter() - began
+        best = []
+        for index in range(len(jobs)):
+            outcome = found[index]
+            if isinstance(outcome, Exception):
+                raise outcome
+            best.append(outcome[0])
+        return Answer(seconds, [one.ids for one in best], [not one.capped for one in best])

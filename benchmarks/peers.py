@@ -1,0 +1,146 @@
+"""CTranslate2 and `transformers` over the same weights. Needs the extra `bench`."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.checkpoints import ctranslate2_folder, huggingface_folder
+from benchmarks.system import Answer, Ids, System, Task
+from model.checkpoint import Checkpoint
+from model.config import TransformerConfig
+from model.decoding.hypothesis import SearchOptions
+from model.marian_tokenizer import VOCABULARY_FILE
+from model.tensors import padded_ids
+
+BEYOND_SOURCE = 50
+"""Target tokens more than source tokens, as attend's limit; the longest source's for all."""
+
+
+def make_peers(checkpoint: Checkpoint, work: Path, threads: int) -> list[System]:
+    """Each in every way to spend its threads that may be its best."""
+    ways = sorted({(1, threads), (1, 1), (threads, 1)})
+    return [
+        *(
+            CTranslate2(checkpoint, work, compute_type, inter_threads=inter, intra_threads=intra)
+            for compute_type in ("int8", "float32")
+            for inter, intra in ways
+        ),
+        HuggingFace(checkpoint, work, threads),
+    ]
+
+
+def _limit(task: Task) -> int:
+    return task.options.max_target_tokens or max(map(len, task.sources)) + BEYOND_SOURCE
+
+
+def suppressed(shape: TransformerConfig) -> list[list[str]] | None:
+    """What CTranslate2 must be told not to produce; of Marian (post-norm) it knows."""
+    return None if shape.norm_order == "post" else [["<pad>"]]
+
+
+class CTranslate2:
+    """`translate_batch`, which sorts by length, makes batches and spreads them over its workers."""
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        work: Path,
+        compute_type: str,
+        *,
+        inter_threads: int,
+        intra_threads: int,
+    ) -> None:
+        import ctranslate2
+
+        self._workers = inter_threads
+        self._translator: Any = ctranslate2.Translator(
+            str(ctranslate2_folder(checkpoint, work)),
+            compute_type=compute_type,
+            inter_threads=inter_threads,
+            intra_threads=intra_threads,
+        )
+        folder = huggingface_folder(checkpoint, work)
+        text = (folder / VOCABULARY_FILE).read_text(encoding="utf-8")
+        self._id_of: dict[str, int] = json.loads(text)
+        self._piece_of = {index: piece for piece, index in self._id_of.items()}
+        self._suppressed = suppressed(checkpoint.config.transformer)
+        self.name = f"CTranslate2 {self._translator.compute_type}"
+        self.threads = f"{inter_threads} × {intra_threads}"
+
+    def suits(self, task: Task) -> bool:
+        """One sentence at a time leaves nothing to a second worker."""
+        return task.batch > 1 or self._workers == 1
+
+    def answer(self, task: Task) -> Answer:
+        """Each of its workers has as many sentences at a time as attend has altogether."""
+        sources = [[self._piece_of[index] for index in ids] for ids in task.sources]
+        limit = _limit(task)
+        batches = [sources] if task.batch > 1 else [[source] for source in sources]
+        results: list[Any] = []
+        began = time.perf_counter()
+        for batch in batches:
+            results += self._translator.translate_batch(
+                batch,
+                max_batch_size=task.batch,
+                beam_size=task.options.beam_size,
+                length_penalty=task.options.length_penalty,
+                max_decoding_length=limit,
+                suppress_sequences=self._suppressed,
+            )
+        seconds = time.perf_counter() - began
+        targets = [tuple(self._id_of[piece] for piece in one.hypotheses[0]) for one in results]
+        return Answer(seconds, targets, [len(target) < limit for target in targets])
+
+
+class HuggingFace:
+    """`generate`, float32, batches of like length."""
+
+    def __init__(self, checkpoint: Checkpoint, work: Path, threads: int) -> None:
+        from transformers import AutoModelForSeq2SeqLM
+
+        folder = huggingface_folder(checkpoint, work)
+        model: Any = AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.float32)
+        self._model = model.eval()
+        self._shape = checkpoint.config.transformer
+        self.name = "transformers float32"
+        self.threads = f"1 × {threads}"
+
+    def suits(self, task: Task) -> bool:  # noqa: ARG002
+        """There is one way to run it."""
+        return True
+
+    @torch.inference_mode()
+    def answer(self, task: Task) -> Answer:
+        """In the process's torch threads."""
+        order = list(range(len(task.sources)))
+        if task.batch > 1:
+            order.sort(key=lambda index: len(task.sources[index]), reverse=True)
+        limit = _limit(task)
+        targets: list[Ids] = [()] * len(order)
+        ended = [False] * len(order)
+        began = time.perf_counter()
+        for start in range(0, len(order), task.batch):
+            batch = order[start : start + task.batch]
+            rows = self._generate([task.sources[index] for index in batch], limit, task.options)
+            for index, row in zip(batch, rows, strict=True):
+                ended[index] = self._shape.eos_id in row
+                end = row.index(self._shape.eos_id) if ended[index] else len(row)
+                targets[index] = tuple(row[:end])
+        return Answer(time.perf_counter() - began, targets, ended)
+
+    def _generate(self, sources: list[Ids], limit: int, options: SearchOptions) -> list[list[int]]:
+        source = padded_ids(sources, self._shape.pad_id, torch.device("cpu"))
+        found = self._model.generate(
+            source,
+            attention_mask=source != self._shape.pad_id,
+            num_beams=options.beam_size,
+            length_penalty=options.length_penalty,
+            max_length=limit + 1,  # it counts the start
+        )
+        rows: list[list[int]] = found[:, 1:].tolist()
+        return rows

@@ -1,0 +1,171 @@
+"""What a benchmark found: a table on the terminal, JSON in a file, tables in docs/benchmarks.md.
+
+python -m benchmarks.report docs/benchmarks.md results/*.json
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+Cell: TypeAlias = str | int | float | None
+"""None where there is nothing to say."""
+
+BEGIN, END = "<!-- tables -->", "<!-- end of tables -->"
+MIN_WIDTH = 120
+"""Of a table, where the output is no terminal and its width unknown."""
+
+_PACKAGES = ("attend", "torch", "numba", "numpy", "ctranslate2", "transformers")
+
+
+def machine() -> dict[str, Cell]:
+    """The processor, how many cores this process may use, and the memory in GB."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {
+        "processor": _processor(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_gb": round(memory / 1e9, 1),
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def _processor() -> str:
+    text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    names = re.findall(r"^model name\s*: (.+)$", text, re.MULTILINE)
+    flags = set(text.split()) & {"avx2", "avx512f", "avx512_vnni", "avx_vnni", "amx_int8"}
+    return ", ".join([names[0] if names else platform.processor(), *sorted(flags)])
+
+
+def versions() -> dict[str, Cell]:
+    """Of Python and of the packages that matter, where they are installed."""
+    found: dict[str, Cell] = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True)
+class Report:
+    """A table and how it came about.
+
+    name      the benchmark's module
+    title     what the table shows, in a line
+    settings  everything that was asked for
+    columns   heading → how its numbers are shown, a format specification such as `.1f`
+    rows      heading → value
+    notes     what a reader has to know
+    """
+
+    name: str
+    title: str
+    settings: Mapping[str, Cell]
+    columns: Mapping[str, str]
+    rows: Sequence[Mapping[str, Any]]
+    notes: Sequence[str] = ()
+    date: str = field(default_factory=_now)
+    machine: Mapping[str, Cell] = field(default_factory=machine)
+    versions: Mapping[str, Cell] = field(default_factory=versions)
+
+    @classmethod
+    def read(cls, path: Path) -> Report:
+        """What `write` wrote."""
+        return cls(**json.loads(path.read_text(encoding="utf-8")))
+
+    def write(self, path: Path) -> None:
+        """As JSON; the folder is made if need be."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(asdict(self), indent=2, ensure_ascii=False)
+        path.write_text(text + "\n", encoding="utf-8")
+
+    def shown(self) -> list[list[str]]:
+        """The rows as text, in the order of the columns."""
+        return [
+            [_show(row.get(heading), form) for heading, form in self.columns.items()]
+            for row in self.rows
+        ]
+
+    def table(self) -> Table:
+        """For a terminal."""
+        table = Table(title=self.title, caption="\n".join(self.notes))
+        for heading, form in self.columns.items():
+            table.add_column(heading, justify="right" if form else "left")
+        for row in self.shown():
+            table.add_row(*row)
+        return table
+
+    def markdown(self) -> str:
+        """For a page, with everything that it takes to judge it."""
+        rules = ["---:" if form else "---" for form in self.columns.values()]
+        lines = [_row(list(self.columns)), _row(rules), *map(_row, self.shown())]
+        about = [
+            _pairs(self.settings),
+            _pairs(self.versions),
+            f"{_pairs(self.machine)}; {self.date}",
+        ]
+        parts = [f"### {self.title}", "\n".join(lines), *self.notes, "  \n".join(about)]
+        return "\n\n".join(parts)
+
+
+def _show(value: Cell, form: str) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else format(value, form)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _pairs(values: Mapping[str, Cell]) -> str:
+    return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in values.items())
+
+
+def publish(report: Report, path: Path | None) -> None:
+    """Print the table, and write the file where one is asked for."""
+    console = Console()
+    console.width = max(console.width, MIN_WIDTH)
+    console.print(report.table())
+    if path:
+        report.write(path)
+
+
+def insert(page: str, reports: Sequence[Report]) -> str:
+    """The page with these tables between its marks. Raises `ValueError` if it has none."""
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"no {BEGIN} … {END} in the page")
+    tables = "\n\n".join(report.markdown() for report in reports)
+    return f"{before}{begin}\n\n{tables}\n\n{end}{after}"
+
+
+@click.command()
+@click.argument("page", type=click.Path(path_type=Path, exists=True))
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+def main(page: Path, files: Sequence[Path]) -> None:
+    """Put the tables of FILES between the marks of PAGE, in place of those that are there."""
+    text = page.read_text(encoding="utf-8")
+    page.write_text(insert(text, [Report.read(file) for file in files]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""How a server holds up under load: attend beside CTranslate2 behind a micro-batcher.
+
+python -m benchmarks.serve --sentences tatoeba.test.tsv
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from benchmarks.load import Load, Outcome, put
+from benchmarks.options import (
+    beam_option,
+    checkpoint_option,
+    json_option,
+    peers_option,
+    precision_option,
+    sentences_option,
+    threads_option,
+    work_option,
+)
+from benchmarks.report import Cell, Report, publish
+from benchmarks.sentences import read_sentences
+from benchmarks.server import (
+    Running,
+    attend_server,
+    ctranslate2_servers,
+    request_fields,
+    running,
+)
+
+COLUMNS = {
+    "Load": "", "System": "", "Threads": "", "Requests/s": ",.1f", "p50 ms": ",.1f",
+    "p95 ms": ",.1f", "p99 ms": ",.1f", "Errors": ",d", "Rate ×": ".2f", "p95 ×": ".2f",
+}  # fmt: skip
+NOTES = (
+    "One sentence a request; medians of the rounds. `Rate ×` and `p95 ×` are attend's over the "
+    "system's, the median of the rounds' ratios: more is better in the first, less in the second.",
+)
+
+
+def measure(servers: Sequence[Running], load: Load, rounds: int) -> list[list[Outcome]]:
+    """Outcomes of every server: all in turn, in every round another way about."""
+    outcomes: list[list[Outcome]] = [[] for _ in servers]
+    order = list(range(len(servers)))
+    for seed in range(rounds):
+        for index in order:
+            one = replace(load, port=servers[index].port, seed=seed)
+            outcomes[index].append(put(one))
+        order.reverse()
+    return outcomes
+
+
+def rows_of(
+    label: str, servers: Sequence[Running], outcomes: Sequence[Sequence[Outcome]]
+) -> Iterator[dict[str, Cell]]:
+    """A row a server; the first is the one that the others are compared with."""
+    for running_one, theirs in zip(servers, outcomes, strict=True):
+        pairs = list(zip(outcomes[0], theirs, strict=True))
+        yield {
+            "Load": label,
+            "System": running_one.server.name,
+            "Threads": running_one.server.threads,
+            "Requests/s": statistics.median(one.per_second for one in theirs),
+            "p50 ms": statistics.median(one.p50 for one in theirs),
+            "p95 ms": statistics.median(one.p95 for one in theirs),
+            "p99 ms": statistics.median(one.p99 for one in theirs),
+            "Errors": sum(sum(one.errors.values()) for one in theirs),
+            "Rate ×": statistics.median(a.per_second / b.per_second for a, b in pairs),
+            "p95 ×": statistics.median(a.p95 / b.p95 for a, b in pairs),
+        }
+
+
+def capacity(outcomes: Sequence[Sequence[Outcome]]) -> float:
+    """Requests/s of the best of the peers, or of attend where it is alone."""
+    return max(one.per_second for theirs in outcomes[1:] or outcomes for one in theirs)
+
+
+@click.command()
+@checkpoint_option
+@sentences_option
+@click.option(
+    "--clients",
+    type=click.IntRange(1),
+    multiple=True,
+    default=(1, 8, 32, 128),
+    show_default=True,
+    help="Closed loop.",
+)
+@click.option(
+    "--fraction",
+    "fractions",
+    type=click.FloatRange(0, min_open=True),
+    multiple=True,
+    default=(0.5, 0.8),
+    show_default=True,
+    help="Open loop: rates as parts of what the best peer did in a closed one.",
+)
+@click.option("--seconds", type=click.FloatRange(0, min_open=True), default=10.0, show_default=True)
+@click.option("--warm-up", type=click.FloatRange(0), default=1.0, show_default=True)
+@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True)
+@beam_option
+@threads_option
+@precision_option
+@peers_option
+@work_option
+@json_option
+def main(
+    *,
+    checkpoint: Path,
+    sentences: Path,
+    clients: Sequence[int],
+    fractions: Sequence[float],
+    seconds: float,
+    warm_up: float,
+    rounds: int,
+    beam: int,
+    threads: int,
+    precision: str,
+    peers: bool,
+    work: Path,
+    json_file: Path | None,
+) -> None:  # fmt: skip
+    """Throughput and latency under load: attend beside CTranslate2 behind a micro-batcher."""
+    texts = read_sentences(sentences)
+    servers = [attend_server(checkpoint, threads, precision)]
+    if peers:
+        servers += ctranslate2_servers(checkpoint, work, threads, beam)
+    rows: list[dict[str, Cell]] = []
+    most = 0.0
+    with ExitStack() as stack:
+        started = [stack.enter_context(running(server)) for server in servers]
+        load = Load(
+            port=0,
+            texts=texts,
+            fields=request_fields(checkpoint, beam),
+            seconds=seconds,
+            warm_up=warm_up,
+        )
+        for n_clients in clients:
+            closed = replace(load, clients=n_clients)
+            outcomes = measure(started, closed, rounds)
+            most = max(most, capacity(outcomes))
+            rows += rows_of(closed.label, started, outcomes)
+        for fraction in fractions:
+            arrivals = replace(load, rate=fraction * most)
+            outcomes = measure(started, arrivals, rounds)
+            rows += rows_of(f"{arrivals.label} ({fraction:.0%})", started, outcomes)
+    settings: dict[str, Cell] = {
+        "checkpoint": checkpoint.name,
+        "sentences": sentences.name,
+        "beam": beam,
+        "threads": threads,
+        "rounds": rounds,
+        "seconds": seconds,
+    }
+    title = f"Serving: {checkpoint.name}, beam {beam}"
+    publish(Report("serve", title, settings, COLUMNS, rows, NOTES), json_file)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""Servers in processes of their own, and what the system says of them."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.checkpoints import ctranslate2_folder
+from model.checkpoint import load_checkpoint, read_config
+
+HOST = "127.0.0.1"
+START_LIMIT = 120.0
+POLL = 0.01
+"""Seconds between two looks at /readyz: what a start is measured to."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A command that serves POST /translate on the port that is put behind it.
+
+    threads  as in `benchmarks.system.System`
+    """
+
+    name: str
+    threads: str
+    command: Sequence[str]
+
+
+def attend_server(checkpoint: Path, threads: int, precision: str, *flags: str) -> Server:
+    """`attend serve`."""
+    command = [
+        str(Path(sys.executable).with_name("attend")), "serve", "--checkpoint", str(checkpoint),
+        "--threads", str(threads), "--precision", precision, "--log-level", "warning", *flags,
+        "--port",
+    ]  # fmt: skip
+    return Server(f"attend {precision}", str(threads), command)
+
+
+def ctranslate2_servers(checkpoint: Path, work: Path, threads: int, beam: int) -> list[Server]:
+    """`benchmarks.ct2_server` with its threads spent in both ways."""
+    model = ctranslate2_folder(load_checkpoint(checkpoint), work)
+    return [
+        Server(
+            "CTranslate2 int8",
+            f"{inter} × {intra}",
+            [
+                sys.executable, "-m", "benchmarks.ct2_server", "--model", str(model),
+                "--checkpoint", str(checkpoint), "--inter-threads", str(inter),
+                "--intra-threads", str(intra), "--beam", str(beam), "--port",
+            ],
+        )
+        for inter, intra in sorted({(1, threads), (threads, 1)})
+    ]  # fmt: skip
+
+
+def request_fields(checkpoint: Path, beam: int) -> dict[str, str | int]:
+    """What a request has beside its text: the checkpoint's first direction."""
+    source, target = read_config(checkpoint).directions[0]
+    return {"source": source, "target": target, "beam_size": beam}
+
+
+@dataclass(frozen=True)
+class Running:
+    """A server that answers; `start` is the seconds from its exec to its first 200 at /readyz."""
+
+    server: Server
+    port: int
+    pid: int
+    start: float
+
+    def resident(self) -> int:
+        """Bytes of memory that are resident, shared pages included."""
+        return self._memory("VmRSS")
+
+    def resident_peak(self) -> int:
+        """The most there have been."""
+        return self._memory("VmHWM")
+
+    def _memory(self, key: str) -> int:
+        status = Path(f"/proc/{self.pid}/status").read_text(encoding="utf-8")
+        return 1024 * int(re.findall(rf"^{key}:\s+(\d+) kB$", status, re.MULTILINE)[0])
+
+
+@contextmanager
+def running(server: Server) -> Iterator[Running]:
+    """Start it, wait until it is ready, stop it. Raises `RuntimeError` with what it said if not."""
+    port = _free_port()
+    with tempfile.TemporaryFile() as said:
+        began = time.perf_counter()
+        process = subprocess.Popen([*server.command, str(port)], stdout=said, stderr=said)
+        try:
+            while not _is_ready(port):
+                if process.poll() is not None or time.perf_counter() - began > START_LIMIT:
+                    said.seek(0)
+                    text = said.read().decode(errors="replace")[-2000:]
+                    raise RuntimeError(f"{server.name} did not start: {text}")
+                time.sleep(POLL)
+            yield Running(server, port, process.pid, time.perf_counter() - began)
+        finally:
+            process.terminate()
+            try:
+                process.wait(timeout=30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _free_port() -> int:
+    with socket.create_server((HOST, 0)) as probe:
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def _is_ready(port: int) -> bool:
+    connection = http.client.HTTPConnection(HOST, port, timeout=5)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == http.client.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()

@@ -1,0 +1,157 @@
+"""Whether many requests leave anything behind: memory, or places that are not given back.
+
+python -m benchmarks.soak --requests 100000
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import click
+
+from benchmarks.load import Load, finish, put, start
+from benchmarks.options import (
+    checkpoint_option,
+    json_option,
+    precision_option,
+    sentences_option,
+    threads_option,
+)
+from benchmarks.report import Cell, Report, publish
+from benchmarks.sentences import read_sentences
+from benchmarks.server import Running, attend_server, request_fields, running
+
+CLIENTS = 32
+WARM_UP = 0.1
+"""Part of the time whose samples do not count."""
+
+LIMIT = 48 * 3600.0
+COLUMNS = {
+    "Requests": ",d", "Errors": ",d", "Minutes": ".1f", "Resident MB": ",.1f", "at the end": ",.1f",
+    "Growth": ".2%", "per hour": ".2%", "Places free": "",
+}  # fmt: skip
+NOTES = (
+    f"Growth of resident memory after the first {WARM_UP:.0%} of the time, by a straight line "
+    f"through samples. `Places free`: afterwards as many requests at once as the server admits "
+    f"({CLIENTS}) were all admitted, so that none of its places was lost.",
+)
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A straight line through samples of memory, in bytes, at seconds."""
+
+    first: float
+    last: float
+    seconds: float
+
+    @classmethod
+    def through(cls, samples: Sequence[tuple[float, int]]) -> Growth:
+        """Least squares over all but the warm-up; at least three samples are needed."""
+        began, ended = samples[0][0], samples[-1][0]
+        counted = [one for one in samples if one[0] - began >= WARM_UP * (ended - began)]
+        times, values = zip(*counted, strict=True)
+        slope, offset = statistics.linear_regression(times, values)
+        return cls(offset + slope * times[0], offset + slope * times[-1], times[-1] - times[0])
+
+    @property
+    def relative(self) -> float:
+        """Of the memory at first."""
+        return self.last / self.first - 1
+
+    @property
+    def per_hour(self) -> float:
+        """The same, for an hour of it."""
+        return self.relative * 3600 / self.seconds
+
+
+def watch(server: Running, process: subprocess.Popen[str], every: float) -> list[tuple[float, int]]:
+    """Resident memory, sampled until the process ends."""
+    samples = []
+    while process.poll() is None:
+        samples.append((time.perf_counter(), server.resident()))
+        try:
+            process.wait(timeout=every)
+        except subprocess.TimeoutExpired:
+            continue
+    return samples
+
+
+@click.command()
+@checkpoint_option
+@sentences_option
+@click.option("--requests", type=click.IntRange(100), default=100_000, show_default=True)
+@click.option(
+    "--every",
+    type=click.FloatRange(0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Seconds between two samples.",
+)
+@threads_option
+@precision_option
+@json_option
+def main(
+    *,
+    checkpoint: Path,
+    sentences: Path,
+    requests: int,
+    every: float,
+    threads: int,
+    precision: str,
+    json_file: Path | None,
+) -> None:  # fmt: skip
+    """Many short requests, greedy: does memory grow, and is every place given back?"""
+    server = attend_server(
+        checkpoint, threads, precision, "--max-concurrent-requests", str(CLIENTS)
+    )
+    texts = sorted(read_sentences(sentences), key=len)
+    short = texts[: len(texts) // 2 + 1]
+    with running(server) as one:
+        load = Load(
+            port=one.port,
+            texts=short,
+            fields=request_fields(checkpoint, beam=1),
+            clients=CLIENTS,
+            seconds=LIMIT,
+            warm_up=0,
+            requests=requests,
+        )
+        began = time.perf_counter()
+        with start(load) as process:
+            samples = watch(one, process, every)
+            outcome = finish(process)
+        seconds = time.perf_counter() - began
+        after = put(replace(load, requests=2 * CLIENTS))
+    growth = Growth.through(samples)
+    n_errors = sum(outcome.errors.values())
+    row: dict[str, Cell] = {
+        "Requests": outcome.answered + n_errors,
+        "Errors": n_errors,
+        "Minutes": seconds / 60,
+        "Resident MB": growth.first / 1e6,
+        "at the end": growth.last / 1e6,
+        "Growth": growth.relative,
+        "per hour": growth.per_hour,
+        "Places free": "no" if after.errors else "all",
+    }
+    settings: dict[str, Cell] = {
+        "checkpoint": checkpoint.name,
+        "sentences": sentences.name,
+        "clients": CLIENTS,
+        "threads": threads,
+        "samples": len(samples),
+    }
+    title = f"Soak: {checkpoint.name}, greedy"
+    publish(Report("soak", title, settings, COLUMNS, [row], NOTES), json_file)
+    sys.exit(1 if n_errors or after.errors else 0)
+
+
+if __name__ == "__main__":
+    main()

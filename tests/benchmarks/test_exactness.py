@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from benchmarks import exactness
+from benchmarks.exactness import Difference, alone, arriving, batched, main
+from model.checkpoint import load_checkpoint
+from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.engine.eager import EagerEngine
+from model.engine.protocol import Finished, Job
+
+ONE = Hypothesis((5, 6), (-0.1, -0.2, -0.3), score=-0.6, capped=False)
+OPTIONS = SearchOptions(beam_size=2, max_target_tokens=6)
+JOBS = [Job(index, (2, *range(300, 301 + index % 6), 0), OPTIONS) for index in range(30)]
+
+
+def test_differences_by_hand() -> None:
+    wanted = dict.fromkeys(range(5), ONE)
+    found = wanted | {
+        1: replace(ONE, ids=(5, 7)),
+        2: replace(ONE, score=-0.5),
+        3: replace(ONE, log_probs=(-0.2, -0.1, -0.3)),
+        4: replace(ONE, capped=True),
+    }
+    assert Difference.between(wanted, wanted) == Difference(5, 0, 0, 0.0)
+    difference = Difference.between(wanted, found)
+    assert (difference.sentences, difference.tokens, difference.scores) == (5, 2, 2)
+    assert difference.largest == pytest.approx(0.1)
+
+
+def test_a_sentence_that_is_missing_is_noticed() -> None:
+    with pytest.raises(KeyError):
+        Difference.between({0: ONE, 1: ONE}, {0: ONE})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_run_answers_every_sentence_and_no_stranger(tiny_checkpoint: Path, seed: int) -> None:
+    engine = EagerEngine(load_checkpoint(tiny_checkpoint).model)
+    wanted = alone([engine], JOBS)
+    for found in (batched([engine], JOBS), arriving(engine, JOBS, seed)):
+        difference = Difference.between(wanted, found)
+        assert (difference.sentences, difference.tokens) == (30, 0)
+        assert difference.largest < 1e-5
+
+
+class Swayed(EagerEngine):
+    """Its scores depend on how many are worked on together."""
+
+    def step(self) -> list[Finished]:
+        finished = super().step()
+        swayed = []
+        for job_id, outcome in finished:
+            assert isinstance(outcome, list)
+            best = replace(outcome[0], score=float(len(finished)))
+            swayed.append(Finished(job_id, [best]))
+        return swayed
+
+
+@pytest.mark.parametrize("engine", [EagerEngine, Swayed])
+def test_the_program_tells_by_its_exit_code(
+    tiny_checkpoint: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    engine: type[EagerEngine],
+) -> None:
+    monkeypatch.setattr(exactness, "make_engines", lambda loaded, *_: [engine(loaded.model)])
+    file = tmp_path / "x.json"
+    arguments = ["--checkpoint", str(tiny_checkpoint), "--count", "12", "--json", str(file)]
+    result = CliRunner().invoke(main, [*arguments, "--beam", "1"])
+    rows = json.loads(file.read_text())["rows"]
+    assert len(rows) == 3
+    differ = sum(row["Other scores"] for row in rows[:2])
+    assert result.exit_code == (1 if differ or rows[2]["Largest difference"] > 1e-4 else 0)
+    if engine is Swayed:
+        assert result.exit_code == 1
+
+
+def test_what_a_sentence_died_of_is_raised() -> None:
+    with pytest.raises(ValueError, match="lost"):
+        exactness.best([Finished(0, ValueError("lost"))])

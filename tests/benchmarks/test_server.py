@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from benchmarks import memory, serve, soak
+from benchmarks.load import Outcome
+from benchmarks.serve import rows_of
+from benchmarks.server import Running, Server, running
+from benchmarks.soak import Growth
+
+
+def test_a_running_server_has_memory_and_is_stopped(stub: Server) -> None:
+    with running(stub) as one:
+        assert 0 < one.start < 20
+        assert 1e6 < one.resident() <= one.resident_peak() < 1e9
+    with pytest.raises(FileNotFoundError):
+        one.resident()
+
+
+def test_a_server_that_does_not_start_is_quoted() -> None:
+    server = Server("x", "", [sys.executable, "-c", "raise SystemExit('no model')"])
+    with pytest.raises(RuntimeError, match="x did not start: no model"), running(server):
+        pass
+
+
+def test_the_rows_of_a_load_by_hand(stub: Server) -> None:
+    servers = [Running(replace(stub, name=name), 0, 0, 0.0) for name in ("ours", "other")]
+    ours = [Outcome(30.0, 1.0, 2.0, 3.0, 9), Outcome(20.0, 1.0, 4.0, 3.0, 9)]
+    other = [Outcome(10.0, 5.0, 8.0, 9.0, 9, {"429": 2}), Outcome(20.0, 5.0, 8.0, 9.0, 9)]
+    first, second = rows_of("8 clients", servers, [ours, other])
+    assert (first["Rate ×"], first["p95 ×"], first["Errors"]) == (1.0, 1.0, 0)
+    assert (second["Rate ×"], second["p95 ×"], second["Errors"]) == (2.0, 0.375, 2)
+    assert (second["Requests/s"], second["p50 ms"]) == (15.0, 5.0)
+
+
+def test_growth_is_a_straight_line_after_the_warm_up() -> None:
+    samples = [(float(second), 1000 + second) for second in range(10, 101)]
+    samples = [(0.0, 1), *samples]  # the start does not count
+    growth = Growth.through(samples)
+    assert (growth.first, growth.last, growth.seconds) == pytest.approx((1010, 1100, 90))
+    assert growth.per_hour == pytest.approx(90 / 1010 * 40)
+
+
+def test_attend_serves_under_load(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    file = tmp_path / "x.json"
+    result = CliRunner().invoke(
+        serve.main,
+        [
+            *("--checkpoint", str(tiny_checkpoint), "--no-peers", "--threads", "1"),
+            *("--clients", "2", "--fraction", "0.5", "--seconds", "0.5", "--warm-up", "0.1"),
+            *("--rounds", "1", "--beam", "1", "--json", str(file)),
+        ],
+        catch_exceptions=False,
+    )
+    assert result.exit_code == 0
+    rows = json.loads(file.read_text())["rows"]
+    assert rows[0]["Load"] == "2 clients"
+    assert rows[1]["Load"].endswith("/s (50%)")
+    assert all(row["Requests/s"] > 0 and row["Errors"] == 0 for row in rows)
+
+
+def test_memory_and_start(
+    tiny_checkpoint: Path, tmp_path: Path, stub: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "attend_server", lambda *_: stub)
+    file = tmp_path / "x.json"
+    arguments = ["--checkpoint", str(tiny_checkpoint), "--no-peers", "--starts", "1"]
+    result = CliRunner().invoke(
+        memory.main, [*arguments, "--requests", "50", "--json", str(file)], catch_exceptions=False
+    )
+    assert result.exit_code == 0
+    (row,) = json.loads(file.read_text())["rows"]
+    assert 0 < row["Ready s"] < 20
+    assert 0 < row["Resident MB"] <= row["peak"]
+
+
+@pytest.mark.parametrize("text", ["dog", "refuse"])
+def test_a_soak_tells_errors_by_its_exit_code(
+    tiny_checkpoint: Path,
+    tmp_path: Path,
+    stub: Server,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+) -> None:
+    monkeypatch.setattr(soak, "attend_server", lambda *_: stub)
+    file, sentences = tmp_path / "x.json", tmp_path / "sentences"
+    sentences.write_text(f"cat\n{text}\n")
+    arguments = ["--checkpoint", str(tiny_checkpoint), "--sentences", str(sentences)]
+    result = CliRunner().invoke(
+        soak.main, [*arguments, "--requests", "400", "--every", "0.02", "--json", str(file)]
+    )
+    assert result.exit_code == (1 if text == "refuse" else 0)
+    (row,) = json.loads(file.read_text())["rows"]
+    assert row["Requests"] == 400
+    assert row["Places free"] == ("no" if text == "refuse" else "all")
+    assert row["Errors"] == (200 if text == "refuse" else 0)
