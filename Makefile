@@ -24,7 +24,7 @@ help:
 	@echo "make serve    translate on http://127.0.0.1:8000"
 	@echo "make test     every check: style, types, tests"
 	@echo "make lint     style and types alone"
-	@echo "make bench    speed, memory and exactness, a quarter of an hour (docs/benchmarks.md)"
+	@echo "make bench    speed, load, memory and exactness, in short (docs/benchmarks.md)"
 	@echo "make install  the environment, in $(VENV)"
 	@echo "make clean    remove the environment and caches"
 

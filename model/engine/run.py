@@ -30,7 +30,7 @@ def run_jobs(
     to the engine with the least to do; a single engine works in the caller's thread, several in
     a thread each. The engines must be empty, and are left so, also where the caller stops early.
 
-    A job's own error, or the engine's refusal of it, is its outcome. An error of the items is raised
+    A job's own error, or an engine's refusal of it, is its outcome. An error of the items is raised
     once everything before it is handed out, an error of an engine at once.
     """
     if not engines:
