@@ -11,15 +11,7 @@ from pathlib import Path
 
 import torch
 
-from model.checkpoint import (
-    WEIGHTS_FILE,
-    Checkpoint,
-    load_checkpoint,
-    read_config,
-    read_safetensors,
-    read_tokenizer,
-    save_checkpoint,
-)
+from model.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from model.interop.huggingface_export import MARIAN, PEGASUS, export_huggingface
 from model.training.random_checkpoint import write_random_checkpoint
 
@@ -43,9 +35,9 @@ def endless_checkpoint(folder: Path, work: Path) -> Path:
 
     Every search then runs up to the token limit, which is how a length is forced on all alike.
     """
-    config = read_config(folder)
-    shape = config.transformer
-    weights = read_safetensors(folder / WEIGHTS_FILE)
+    loaded = load_checkpoint(folder)
+    config, shape = loaded.config, loaded.config.transformer
+    weights = {name: tensor.detach() for name, tensor in loaded.model.named_parameters()}
     bias = weights.get("output.bias", torch.zeros(shape.target_vocab_size)).clone()
     bias[shape.eos_id] = NEVER
     weights["output.bias"] = bias
@@ -57,12 +49,12 @@ def endless_checkpoint(folder: Path, work: Path) -> Path:
             destination,
             config.model_copy(update={"name": name, "transformer": shape}),
             weights,
-            read_tokenizer(folder, config),
+            loaded.tokenizer,
             f"# {name}\n\n{config.name} that never ends a sentence, for benchmarks.",
             {"made_from": config.name},
         )
 
-    return _made(work / f"endless-{load_checkpoint(folder).digest[:16]}", write)
+    return _made(work / f"endless-{loaded.digest[:16]}", write)
 
 
 def huggingface_folder(checkpoint: Checkpoint, work: Path) -> Path:

@@ -16,6 +16,7 @@ from itertools import product
 from pathlib import Path
 
 import click
+import torch
 
 from benchmarks.checkpoints import endless_checkpoint, random_checkpoint
 from benchmarks.options import (
@@ -27,13 +28,14 @@ from benchmarks.options import (
     threads_option,
     work_option,
 )
-from benchmarks.ours import Attend, Precision, make_engines
+from benchmarks.ours import Attend
 from benchmarks.report import Cell, Report, publish
 from benchmarks.sentences import read_sentences
 from benchmarks.system import Answer, Ids, System, Task
 from model.checkpoint import Checkpoint, load_checkpoint
 from model.config import PRESETS
 from model.decoding.hypothesis import SearchOptions
+from model.engine.build import PrecisionChoice, build_engines
 
 SETTLE = 0.2
 """Seconds between two systems: the threads of the one before stop spinning."""
@@ -185,7 +187,7 @@ def main(
     beams: Sequence[int],
     rounds: int,
     threads: int,
-    precision: Precision,
+    precision: PrecisionChoice,
     peers: bool,
     work: Path,
     json_file: Path | None,
@@ -204,7 +206,8 @@ def main(
     else:
         sources = natural_sources(loaded, read_sentences(sentences, count))
         lengths = f"natural lengths ({sentences.name})"
-    systems: list[System] = [Attend(make_engines(loaded, threads, precision))]
+    torch.set_num_threads(threads)
+    systems: list[System] = [Attend(build_engines(loaded, precision, threads))]
     if peers:
         from benchmarks.peers import make_peers
 

@@ -25,11 +25,12 @@ from benchmarks.options import (
     sentences_option,
     threads_option,
 )
-from benchmarks.ours import Precision, Seats, make_engines
+from benchmarks.ours import Seats
 from benchmarks.report import Cell, Report, publish
 from benchmarks.sentences import read_sentences
 from model.checkpoint import load_checkpoint
 from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.engine.build import PrecisionChoice, build_engines
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Engine, Finished, Job
 from model.engine.run import run_jobs
@@ -138,7 +139,7 @@ def main(
     n: int,
     beam: int,
     threads: int,
-    precision: Precision,
+    precision: PrecisionChoice,
     seed: int,
     json_file: Path | None,
 ) -> None:
@@ -147,7 +148,7 @@ def main(
     options = SearchOptions(beam, length_penalty=loaded.config.length_penalty)
     sources = natural_sources(loaded, read_sentences(sentences, n))
     jobs = [Job(index, ids, options) for index, ids in enumerate(sources)]
-    engines = make_engines(loaded, threads, precision)
+    engines = build_engines(loaded, precision, threads)
     wanted = alone(engines, jobs)
     shares = [jobs[index :: len(engines)] for index in range(len(engines))]
     scattered = chain.from_iterable(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import click
 
 from app.settings import SHIPPED_CHECKPOINT
 from benchmarks.checkpoints import DEFAULT_WORK
 from benchmarks.sentences import FIXTURE
+from model.engine.build import PrecisionChoice
 
 _path = click.Path(path_type=Path)
 
@@ -24,8 +26,9 @@ threads_option = click.option(
     "--threads", type=click.IntRange(1), default=2, show_default=True, help="Of each system."
 )
 precision_option = click.option(
-    "--precision", default="auto", show_default=True, help="Of attend, as in `attend serve`."
-)
+    "--precision", type=click.Choice(get_args(PrecisionChoice)), default="auto", show_default=True,
+    help="Of attend, as in `attend serve`.",
+)  # fmt: skip
 beam_option = click.option("--beam", type=click.IntRange(1, 8), default=4, show_default=True)
 peers_option = click.option(
     "--peers/--no-peers", default=True, show_default=True, help="Without them, attend alone."

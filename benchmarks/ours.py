@@ -1,32 +1,16 @@
-"""attend's engines as a `System`, and as the other benchmarks use them."""
+"""attend's engines as a `System`."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Literal, TypeAlias, get_args
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from benchmarks.system import Answer, Task
-from model.checkpoint import Checkpoint
-from model.engine.eager import EagerEngine
 from model.engine.protocol import AttentionKind, Engine, EngineInfo, Finished, Job
 from model.engine.run import run_jobs
-
-Precision: TypeAlias = Literal["auto", "fp32"]
-
-
-def make_engines(
-    checkpoint: Checkpoint, threads: int, precision: Precision = "auto"
-) -> Sequence[Engine]:
-    """What `attend translate` and the server run; so far that is the reference, in float32."""
-    if precision not in get_args(Precision):
-        raise ValueError(f"precision {precision!r}")
-    torch.set_num_threads(threads)
-    return [EagerEngine(checkpoint.model)]
 
 
 class Seats:

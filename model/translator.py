@@ -12,14 +12,15 @@ from typing import Self
 
 from model.checkpoint import Checkpoint
 from model.decoding.hypothesis import Hypothesis, SearchOptions
-from model.engine.eager import EagerEngine
+from model.device import usable_cores
+from model.engine.build import build_engines
 from model.engine.protocol import Engine, Finished, Job
 from model.engine.run import Item, run_jobs
 from model.errors import InputError
 from model.text_codec import TextCodec
 
 BATCH_TOKENS = 2048
-"""Source tokens in one batch of the reference engine, padding included."""
+"""Source tokens in one batch of the eager engine, padding included."""
 
 CHUNK = 512
 """Sentences among which those of like length are put next to each other."""
@@ -66,10 +67,10 @@ class Translator:
 
     @classmethod
     def from_checkpoint(cls, checkpoint: Checkpoint) -> Self:
-        """Over the reference engine."""
+        """Over the engines that serve it too, on all cores."""
         max_length = checkpoint.config.transformer.max_length
-        engine = EagerEngine(checkpoint.model, BATCH_TOKENS)
-        return cls(checkpoint.tokenizer, max_length, [engine])
+        engines = build_engines(checkpoint, n_threads=usable_cores(), max_batch_tokens=BATCH_TOKENS)
+        return cls(checkpoint.tokenizer, max_length, engines)
 
     def translate(
         self, texts: Sequence[str], target: str, options: SearchOptions

@@ -10,10 +10,11 @@ from click.testing import CliRunner
 from benchmarks import decode
 from benchmarks.checkpoints import endless_checkpoint
 from benchmarks.decode import Timing, best_of_each, main, measure, random_sources, rows_of
-from benchmarks.ours import Attend, Seats, make_engines
+from benchmarks.ours import Attend, Seats
 from benchmarks.system import Answer, Task
 from model.checkpoint import load_checkpoint
 from model.decoding.hypothesis import SearchOptions
+from model.engine.build import build_engines
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Job
 
@@ -91,7 +92,7 @@ def test_an_endless_checkpoint_fills_every_limit_and_changes_nothing_else(
     assert {len(source) for source in sources} == {5}
     for beam in (1, 3):
         task = Task(sources, SearchOptions(beam, max_target_tokens=7), batch=4)
-        answer = Attend(make_engines(endless, 1)).answer(task)
+        answer = Attend(build_engines(endless)).answer(task)
         assert {len(target) for target in answer.targets} == {7}
         assert not any(answer.ended)
         assert answer.n_tokens == 63
@@ -118,11 +119,6 @@ def test_seats_bound_the_sentences_inside(tiny_checkpoint: Path) -> None:
     assert seats.room(one)
 
 
-def test_a_precision_that_is_not_known_is_refused(tiny_checkpoint: Path) -> None:
-    with pytest.raises(ValueError, match="precision 'int3'"):
-        make_engines(load_checkpoint(tiny_checkpoint), 1, "int3")  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("forced", [[], ["--target-tokens", "6"]])
 def test_the_program_prints_and_writes_a_table(
     tiny_checkpoint: Path, tmp_path: Path, forced: list[str]
@@ -138,7 +134,7 @@ def test_the_program_prints_and_writes_a_table(
         catch_exceptions=False,
     )
     assert result.exit_code == 0
-    assert "attend float32" in result.output
+    assert "attend int8" in result.output
     rows = json.loads(file.read_text())["rows"]
     assert [(row["Beam"], row["Batch"]) for row in rows] == [(1, 1), (1, 4), (4, 1), (4, 4)]
     assert all(row["Tokens/s"] > 0 and row["Same"] == 1 for row in rows)
