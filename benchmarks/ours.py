@@ -51,6 +51,10 @@ class Seats:
         self._inside.difference_update(done.job_id for done in finished)
         return finished
 
+    def interrupt(self) -> None:
+        """The engine's step."""
+        self._engine.interrupt()
+
     def explain(
         self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
     ) -> NDArray[np.float32]:

@@ -153,6 +153,7 @@ class _Worker:
 
     def __init__(self, engine: Engine, reports: SimpleQueue[Finished | BaseException]) -> None:
         self.load = 0
+        self._engine = engine
         self._station = _Station(engine)
         self._reports = reports
         self._inbox: SimpleQueue[Job | None] = SimpleQueue()
@@ -161,14 +162,18 @@ class _Worker:
 
     def give(self, job: Job) -> None:
         self.load += len(job.source_ids)
-        self._inbox.put(job)
+        self._put(job)
 
     def dismiss(self) -> None:
         """To be stopped after the present step; see `join`."""
-        self._inbox.put(None)
+        self._put(None)
 
     def join(self) -> None:
         self._thread.join()
+
+    def _put(self, job: Job | None) -> None:
+        self._inbox.put(job)
+        self._engine.interrupt()
 
     def _run(self) -> None:
         try:

@@ -26,9 +26,14 @@ POISON, REFUSED, DISASTER = 13, 14, 666
 
 @dataclass
 class Countdown:
-    """A job of n source tokens takes n steps; `seats` bounds the jobs inside."""
+    """A job of n source tokens takes n steps; `seats` bounds the jobs inside.
+
+    Where it `lingers` no step ends before it is interrupted.
+    """
 
     seats: int = 4
+    lingers: bool = False
+    interrupted: threading.Event = field(default_factory=threading.Event)
     pause: float = 0.0
     info: EngineInfo = field(default_factory=lambda: EngineInfo("fake", "float32", 1))
     seen: list[int] = field(default_factory=list)
@@ -57,9 +62,15 @@ class Countdown:
         for job_id in job_ids:
             self.left.pop(job_id, None)
 
+    def interrupt(self) -> None:
+        self.interrupted.set()
+
     def step(self) -> list[Finished]:
         self.threads.add(threading.get_ident())
         time.sleep(self.pause)
+        if self.lingers:
+            assert self.interrupted.wait(timeout=10)
+            self.interrupted.clear()
         if any(DISASTER in self.jobs[job_id].source_ids for job_id in self.left):
             self.left.clear()
             raise RuntimeError("disaster")
@@ -226,6 +237,15 @@ def test_a_caller_that_stops_early_leaves_empty_engines(n_engines: int) -> None:
     found.close()
     assert not any(engine.busy for engine in engines)
     assert len(list(run_jobs(engines, map(job, range(5))))) == 5  # and usable ones
+
+
+def test_an_engine_that_lingers_is_interrupted_for_newcomers_and_for_the_end() -> None:
+    engines = [Countdown(lingers=True), Countdown(lingers=True)]
+    jobs = (job(index, 1) for index in count())
+    found = run_jobs(engines, jobs, window=8)
+    assert len(list(islice(found, 20))) == 20
+    found.close()
+    assert not any(engine.busy for engine in engines)
 
 
 def test_no_thread_starts_before_the_first_outcome_is_asked_for() -> None:
