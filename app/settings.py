@@ -11,6 +11,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app.errors import SettingsError
 from model.config import describe_validation
+from model.engine.protocol import PrecisionChoice
 
 ENV_PREFIX = "ATTEND_"
 SHIPPED_CHECKPOINT = Path(__file__).resolve().parents[1] / "checkpoints" / "en-fr"
@@ -38,7 +39,7 @@ class Settings(BaseSettings):
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8000, ge=0, le=65_535, description="Port to listen on; 0 takes a free one.")
     device: str = Field("auto", description="auto, cpu, cuda, cuda:1, …; auto takes a GPU if any.")
-    precision: Literal["auto", "int8", "fp32"] = Field(
+    precision: PrecisionChoice = Field(
         "auto", description="auto, int8 or fp32; auto is int8 on a CPU."
     )
     threads: int | None = Field(

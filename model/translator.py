@@ -14,7 +14,7 @@ from model.checkpoint import Checkpoint
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.device import usable_cores
 from model.engine.build import build_engines
-from model.engine.protocol import Engine, Finished, Job
+from model.engine.protocol import Engine, Finished, Job, PrecisionChoice
 from model.engine.run import Item, run_jobs
 from model.errors import InputError
 from model.text_codec import TextCodec
@@ -66,10 +66,15 @@ class Translator:
         self._engines = engines
 
     @classmethod
-    def from_checkpoint(cls, checkpoint: Checkpoint) -> Self:
-        """Over the engines that serve it too, on all cores."""
+    def from_checkpoint(
+        cls,
+        checkpoint: Checkpoint,
+        precision: PrecisionChoice = "auto",
+        n_threads: int | None = None,
+    ) -> Self:
+        """Over the engines that serve it too, on all cores unless `n_threads` says otherwise."""
         max_length = checkpoint.config.transformer.max_length
-        engines = build_engines(checkpoint, n_threads=usable_cores(), max_batch_tokens=BATCH_TOKENS)
+        engines = build_engines(checkpoint, precision, n_threads or usable_cores(), BATCH_TOKENS)
         return cls(checkpoint.tokenizer, max_length, engines)
 
     def translate(

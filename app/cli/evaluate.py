@@ -21,13 +21,16 @@ from app.cli.options import (
     choose_direction,
     device_option,
     length_penalty_option,
+    precision_option,
     search_options,
     source_option,
     target_option,
+    threads_option,
 )
 from model.checkpoint import load_checkpoint
 from model.decoding.hypothesis import SearchOptions
 from model.device import pick_device
+from model.engine.protocol import PrecisionChoice
 from model.errors import DataError
 from model.evaluation import Scores, score_translations
 from model.training.corpus import read_pairs
@@ -66,6 +69,8 @@ class Result:
 @length_penalty_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @device_option
+@precision_option
+@threads_option
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE…")
 def evaluate(
     *,
@@ -78,6 +83,8 @@ def evaluate(
     length_penalty: float | None,
     as_json: bool,
     device: str,
+    precision: PrecisionChoice,
+    threads: int | None,
     files: Sequence[Path],
 ) -> None:
     """Translate one column of each FILE and score it against the other with sacreBLEU.
@@ -88,7 +95,7 @@ def evaluate(
     direction = choose_direction(loaded.config, source, target)
     column = _source_column(columns, direction)
     options = search_options(loaded.config, beam_size, length_penalty)
-    translator = Translator.from_checkpoint(loaded)
+    translator = Translator.from_checkpoint(loaded, precision, threads)
     corpora = {file: _read(file) for file in files}
     results = [
         _evaluate_file(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import click
 
@@ -12,6 +13,7 @@ from app.schemas import MAX_BEAM_SIZE
 from app.settings import SHIPPED_CHECKPOINT, env_name
 from model.checkpoint import CheckpointConfig
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY, SearchOptions
+from model.engine.protocol import PrecisionChoice
 from model.errors import LanguageError
 
 
@@ -45,6 +47,14 @@ length_penalty_option = click.option(
 device_option = click.option(
     "--device", default="auto", show_default=True, envvar=env_name("device"),
     help="auto, cpu, cuda, cuda:1, …; auto takes a GPU if there is one.",
+)  # fmt: skip
+precision_option = click.option(
+    "--precision", type=click.Choice(get_args(PrecisionChoice)), default="auto", show_default=True,
+    envvar=env_name("precision"), help="auto is int8 on a CPU.",
+)  # fmt: skip
+threads_option = click.option(
+    "--threads", type=click.IntRange(1), envvar=env_name("threads"),
+    help="CPU cores that translate [default: all].",
 )  # fmt: skip
 
 

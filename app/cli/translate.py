@@ -20,11 +20,14 @@ from app.cli.options import (
     choose_direction,
     device_option,
     length_penalty_option,
+    precision_option,
     search_options,
     source_option,
     target_option,
+    threads_option,
 )
 from app.cli.remote import RemoteTranslator
+from model.engine.protocol import PrecisionChoice
 from model.errors import InputError
 
 Record: TypeAlias = dict[str, Any]
@@ -46,6 +49,8 @@ TranslateBlocks: TypeAlias = Callable[[Iterator[list[str]]], Iterator[Record]]
 @length_penalty_option
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object a line.")
 @device_option
+@precision_option
+@threads_option
 @click.pass_context
 def translate(
     ctx: click.Context,
@@ -59,6 +64,8 @@ def translate(
     length_penalty: float | None,
     as_json: bool,
     device: str,
+    precision: PrecisionChoice,
+    threads: int | None,
 ) -> None:
     """Translate standard input, UTF-8, to standard output: a line each, in order.
 
@@ -75,10 +82,10 @@ def translate(
         checkpoint = checkpoint_folder(checkpoint, cache)
         direction = (source, target)
         opened: AbstractContextManager[TranslateBlocks] = _local(
-            checkpoint, direction, beam_size, length_penalty, device
+            checkpoint, direction, (beam_size, length_penalty), device, (precision, threads)
         )
     else:
-        for name in ("checkpoint", "cache", "device"):
+        for name in ("checkpoint", "cache", "device", "precision", "threads"):
             if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
                 raise click.UsageError(f"--url and --{name} exclude each other.")
         search = {"beam_size": beam_size, "length_penalty": length_penalty}
@@ -91,9 +98,9 @@ def translate(
 def _local(
     checkpoint: Path,
     direction: tuple[str | None, str | None],
-    beam_size: int | None,
-    length_penalty: float | None,
+    search: tuple[int | None, float | None],
     device: str,
+    engines: tuple[PrecisionChoice, int | None],
 ) -> Iterator[TranslateBlocks]:
     from model.checkpoint import load_checkpoint
     from model.device import pick_device
@@ -101,8 +108,8 @@ def _local(
 
     loaded = load_checkpoint(checkpoint, pick_device(device))
     _, target = choose_direction(loaded.config, *direction)
-    options = search_options(loaded.config, beam_size, length_penalty)
-    translator = Translator.from_checkpoint(loaded)
+    options = search_options(loaded.config, *search)
+    translator = Translator.from_checkpoint(loaded, *engines)
 
     def translate_blocks(blocks: Iterator[list[str]]) -> Iterator[Record]:
         lines = (line for block in blocks for line in block or (None,))

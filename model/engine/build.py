@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from model.checkpoint import Checkpoint
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.weights import Precision, Weights, pack
 from model.engine.eager import EagerEngine
-from model.engine.protocol import Engine
+from model.engine.protocol import Engine, PrecisionChoice
 from model.transformer import Transformer
-
-PrecisionChoice = Literal["auto", "int8", "fp32"]
 
 DEFAULT_BATCH_TOKENS = 16_384
 """Of the eager engine: sentences × the longest of them, in source tokens."""

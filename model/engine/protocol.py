@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 
 AttentionKind = Literal["encoder", "decoder", "cross"]
+PrecisionChoice = Literal["auto", "int8", "fp32"]
 
 
 @dataclass(frozen=True, slots=True)
