@@ -35,7 +35,8 @@ from benchmarks.system import Answer, Ids, System, Task
 from model.checkpoint import Checkpoint, load_checkpoint
 from model.config import PRESETS
 from model.decoding.hypothesis import SearchOptions
-from model.engine.build import PrecisionChoice, build_engines
+from model.engine.build import build_engines
+from model.engine.protocol import PrecisionChoice
 
 SETTLE = 0.2
 """Seconds between two systems: the threads of the one before stop spinning."""

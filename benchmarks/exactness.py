@@ -30,9 +30,9 @@ from benchmarks.report import Cell, Report, publish
 from benchmarks.sentences import read_sentences
 from model.checkpoint import load_checkpoint
 from model.decoding.hypothesis import Hypothesis, SearchOptions
-from model.engine.build import PrecisionChoice, build_engines
+from model.engine.build import build_engines
 from model.engine.eager import EagerEngine
-from model.engine.protocol import Engine, Finished, Job
+from model.engine.protocol import Engine, Finished, Job, PrecisionChoice
 from model.engine.run import run_jobs
 
 TOLERANCE = 1e-4

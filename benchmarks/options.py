@@ -10,7 +10,7 @@ import click
 from app.settings import SHIPPED_CHECKPOINT
 from benchmarks.checkpoints import DEFAULT_WORK
 from benchmarks.sentences import FIXTURE
-from model.engine.build import PrecisionChoice
+from model.engine.protocol import PrecisionChoice
 
 _path = click.Path(path_type=Path)
 
