@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from model.errors import LanguageError, TokenizerError
-from model.sentence_pieces import SentencePieces
+from model.sentence_pieces import Piece, SentencePieces
 from model.text_codec import Token
 
 SOURCE_PIECES_FILE = "source.spm"
@@ -43,9 +43,10 @@ class MarianTokenizer:
             _pieces(files, TARGET_VOCABULARY_FILE, origin) if self.separate else self.source_pieces
         )
         self._ids = {piece: index for index, piece in enumerate(self.source_pieces)}
+        self._target_ids = {piece: index for index, piece in enumerate(self.target_pieces)}
         self.eos_id, self._unk_id, self.pad_id = (self._ids[piece] for piece in (EOS, UNK, PAD))
         for piece in (EOS, PAD):
-            here, there = self._ids[piece], self.target_pieces.index(piece)
+            here, there = self._ids[piece], self._target_ids[piece]
             if here != there:
                 raise TokenizerError(
                     f"{origin}: {piece} is {here} in {VOCABULARY_FILE}, "
@@ -55,7 +56,7 @@ class MarianTokenizer:
             if symbol not in self._ids:
                 raise TokenizerError(f"{origin}/{VOCABULARY_FILE}: has no piece {symbol}")
         self.target_symbols = dict(target_symbols)
-        self._never_text = {EOS, PAD, *symbols(self.source_pieces)}
+        self._never_text = {EOS, PAD, *symbols(self.source_pieces), *symbols(self.target_pieces)}
         self._silent = {EOS, UNK, PAD, *symbols(self.target_pieces)}
 
     @classmethod
@@ -104,12 +105,16 @@ class MarianTokenizer:
         symbol = self.target_symbols[target_language]
         return [Token(self._ids[symbol], symbol, 0, 0), *tokens]
 
+    def encode_target(self, text: str) -> list[Token]:
+        """The pieces of `text` by the target's vocabulary, and `</s>`."""
+        return [
+            *self._tokens(self._target.split(text), self._target_ids),
+            Token(self.eos_id, EOS, len(text), len(text)),
+        ]
+
     def tokenize(self, text: str) -> list[Token]:
         """The pieces of a source text alone. Text that looks like a symbol never becomes one."""
-        return [
-            Token(self._text_id(piece.piece), piece.piece, piece.start, piece.end)
-            for piece in self._source.split(text)
-        ]
+        return self._tokens(self._source.split(text), self._ids)
 
     def decode(self, ids: Sequence[int]) -> str:
         """What the decoder produced as text; control symbols and `<unk>` vanish."""
@@ -139,9 +144,18 @@ class MarianTokenizer:
         """The piece of an id that the decoder produced, `▁` marking a word's start."""
         return self.target_pieces[token_id]
 
-    def _text_id(self, piece: str) -> int:
-        # A run of unknown characters is a piece too, and may be spelt `</s>`.
-        return self._unk_id if piece in self._never_text else self._ids.get(piece, self._unk_id)
+    def _tokens(self, pieces: list[Piece], ids: Mapping[str, int]) -> list[Token]:
+        unknown = ids[UNK]
+        return [
+            # A run of unknown characters is a piece too, and may be spelt `</s>`.
+            Token(
+                unknown if piece in self._never_text else ids.get(piece, unknown),
+                piece,
+                start,
+                end,
+            )
+            for _, piece, start, end in pieces
+        ]
 
 
 def symbols(pieces: Sequence[str]) -> list[str]:

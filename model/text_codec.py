@@ -59,6 +59,9 @@ class TextCodec(Protocol):
     def encode_source(self, text: str, target_language: str) -> list[Token]:
         """What the encoder reads. Raises `LanguageError`."""
 
+    def encode_target(self, text: str) -> list[Token]:
+        """What the decoder is to produce of a translation that is given."""
+
     def tokenize(self, text: str) -> list[Token]:
         """The pieces of a source text alone."""
 

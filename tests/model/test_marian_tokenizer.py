@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from model.errors import LanguageError, TokenizerError
 from model.marian_tokenizer import MarianTokenizer, symbols
+from model.text_codec import Token
 
 SYMBOLS = {"fr": ">>fra<<", "es": ">>spa<<"}
 
@@ -80,6 +81,22 @@ def test_a_piece_that_the_vocabulary_lacks_is_unknown() -> None:
     few = MarianTokenizer(files(vocab__json=vocabulary("▁the")), {}, "x")
     assert {token.id for token in few.tokenize("nice")} == {1}
     assert {token.id for token in SINGLE.tokenize("☃")} >= {1}
+
+
+def test_a_given_target_is_read_by_the_targets_vocabulary() -> None:
+    source = [*pieces_of(SOURCE), *pieces_of(TARGET), "x"]  # as many, for <pad> is the last of both
+    target = [*reversed(pieces_of(TARGET)), *pieces_of(SOURCE), ">>fra<<"]
+    tokenizer = MarianTokenizer(
+        files(vocab__json=vocabulary(*source), target_vocab__json=vocabulary(*target)), {}, "x"
+    )
+    text = "le chien voit"
+    tokens = tokenizer.encode_target(text)
+    assert tokenizer.decode([token.id for token in tokens]) == text
+    assert [token.piece for token in tokens] == [tokenizer.piece(token.id) for token in tokens]
+    assert tokens[-1] == Token(tokenizer.eos_id, "</s>", len(text), len(text))
+    assert tokens[-2].end == len(text)
+    typed = {tokenizer.piece(token.id) for token in tokenizer.encode_target(">>fra<< </s>")[:-1]}
+    assert typed.isdisjoint({">>fra<<", "</s>"})
 
 
 def test_typed_symbols_stay_text() -> None:
