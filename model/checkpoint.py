@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from safetensors.torch import save_file
 from torch import Tensor
 
+from model.alignment import AlignmentMethod
 from model.config import TransformerConfig, describe_validation
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY, HuggingFaceRule
 from model.errors import CheckpointError, TokenizerError
@@ -67,6 +68,9 @@ class CheckpointConfig(BaseModel):
     marian_vocabulary: MarianVocabulary | None = Field(
         None, description="null: sentencepiece.model, with a symbol per target language"
     )
+    alignment: AlignmentMethod | None = Field(
+        None, description="how it aligns words best; null: the mean of the last layer's heads"
+    )
     transformer: TransformerConfig
 
     @model_validator(mode="after")
@@ -74,6 +78,21 @@ class CheckpointConfig(BaseModel):
         if len(set(self.directions)) != len(self.directions):
             raise ValueError("directions has a pair twice")
         return self
+
+    @model_validator(mode="after")
+    def _alignment_is_possible(self) -> Self:
+        method, shape = self.alignment or AlignmentMethod(), self.transformer
+        for name, n in (("layer", shape.n_decoder_layers), ("head", shape.n_heads_of_decoder)):
+            if (index := getattr(method, name) or 0) >= n:
+                raise ValueError(f"alignment.{name} {index} is not one of the decoder's")
+        if method.both_directions and not self.is_two_way:
+            raise ValueError("alignment.both_directions needs the reverse of every direction")
+        return self
+
+    @property
+    def is_two_way(self) -> bool:
+        """Whether it translates every direction back as well."""
+        return {(target, source) for source, target in self.directions} <= set(self.directions)
 
 
 @dataclass(frozen=True)
@@ -171,6 +190,21 @@ def save_checkpoint(  # noqa: PLR0917  (the parts of the folder, in its order)
         folder.rename(replaced)
     partial.rename(folder)
     shutil.rmtree(replaced, ignore_errors=True)
+
+
+def record_alignment(folder: Path, method: AlignmentMethod) -> None:
+    """Write into a checkpoint's configuration how it aligns; its digest changes with that.
+
+    Raises `CheckpointError` for a folder that is not a checkpoint or a method that it has not.
+    """
+    values = read_config(folder).model_dump() | {"alignment": method}
+    try:
+        config = CheckpointConfig.model_validate(values)
+    except ValidationError as error:
+        raise CheckpointError(f"{folder}: {describe_validation(error)}") from None
+    partial = folder / f".{CONFIG_FILE}.partial"
+    _write_text(partial, config.model_dump_json(indent=2))
+    partial.replace(folder / CONFIG_FILE)
 
 
 def check_new_folder(folder: Path) -> None:

@@ -6,6 +6,7 @@ import base64
 import json
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -83,6 +84,21 @@ def test_shows_what_it_attended_to(client: httpx.Client) -> None:
     np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-2)
     spans = [WEATHER[token["start"] : token["end"]] for token in segment["source_tokens"]]
     assert "".join(spans) == WEATHER
+
+
+def test_aligns_words_that_change_places(tmp_path: Path) -> None:
+    file = tmp_path / "pair.tsv"
+    file.write_text(
+        "My sister did not buy a red car .\tMa sœur ne a pas acheté une voiture rouge .",
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [ATTEND, "align", file], env=ENVIRONMENT, capture_output=True, text=True, timeout=60,
+        check=True,
+    )  # fmt: skip
+    sister, no, red, car = {"1-1"}, {"3-2", "3-4"}, {"6-8"}, {"7-7"}
+    assert sister | no | red | car <= set(done.stdout.split())
+    assert "6-7" not in done.stdout
 
 
 def test_what_looks_like_a_control_symbol_is_text(client: httpx.Client) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from app.cli.import_cache import checkpoint_folder
@@ -19,14 +18,17 @@ from app.cli.options import (
     cache_option,
     checkpoint_option,
     choose_direction,
+    columns_option,
     device_option,
     length_penalty_option,
     precision_option,
     search_options,
+    source_column,
     source_option,
     target_option,
     threads_option,
 )
+from app.cli.progress import counted_progress
 from model.checkpoint import load_checkpoint
 from model.decoding.hypothesis import SearchOptions
 from model.device import pick_device
@@ -60,11 +62,7 @@ class Result:
 @cache_option
 @source_option
 @target_option
-@click.option(
-    "--columns", metavar="CODE,CODE",
-    help="Languages of the files' columns [default: both languages in alphabetical order, which is "
-    "English first for en and fr, whichever is the source].",
-)  # fmt: skip
+@columns_option
 @beam_size_option
 @length_penalty_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -93,7 +91,7 @@ def evaluate(
     """
     loaded = load_checkpoint(checkpoint_folder(checkpoint, cache), pick_device(device))
     direction = choose_direction(loaded.config, source, target)
-    column = _source_column(columns, direction)
+    column = source_column(columns, direction)
     options = search_options(loaded.config, beam_size, length_penalty)
     translator = Translator.from_checkpoint(loaded, precision, threads)
     corpora = {file: _read(file) for file in files}
@@ -112,15 +110,6 @@ def evaluate(
         _print_json(loaded.config.name, direction, options, results)
     else:
         _print_table(loaded.config.name, direction, options, results)
-
-
-def _source_column(columns: str | None, direction: tuple[str, str]) -> int:
-    """0 or 1: where the source is."""
-    given = sorted(direction) if columns is None else columns.lower().split(",")
-    if sorted(given) != sorted(code.lower() for code in direction):
-        wanted = " and ".join(direction)
-        raise click.BadParameter(f"must name {wanted}, once each", param_hint="--columns")
-    return given.index(direction[0].lower())
 
 
 def _read(file: Path) -> list[tuple[str, str]]:
@@ -144,7 +133,7 @@ def _evaluate_file(
     hypotheses = [""] * len(pairs)
     capped = 0
     began = time.perf_counter()
-    with _progress() as progress:
+    with counted_progress() as progress:
         task = progress.add_task(file.name, total=len(pairs))
         try:
             for index, translation in translator.translate_as_ready(sources, target, options):
@@ -156,19 +145,6 @@ def _evaluate_file(
     seconds = time.perf_counter() - began
     return Result(
         str(file), len(pairs), score_translations(hypotheses, references), seconds, capped
-    )
-
-
-def _progress() -> Progress:
-    console = Console(stderr=True)
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-        transient=True,
     )
 
 

@@ -20,6 +20,7 @@ VERBS = {
     "translate": ("app.cli.translate", "Translate standard input, a line each."),
     "train": ("app.cli.train", "Train a checkpoint by a recipe."),
     "evaluate": ("app.cli.evaluate", "Score a checkpoint on test files: BLEU and chrF."),
+    "align": ("app.cli.align", "Link the words of sentence pairs by the model's attention."),
     "inspect": ("app.cli.inspect", "Show an architecture with the paper's names."),
     "init": ("app.cli.init", "Write a checkpoint with random weights."),
     "import": ("app.cli.import_", "Make a checkpoint of another project's model."),

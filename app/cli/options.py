@@ -36,6 +36,11 @@ cache_option = click.option(
 )  # fmt: skip
 source_option = click.option("--source", metavar="CODE", help="Source language, such as en.")
 target_option = click.option("--target", metavar="CODE", help="Target language, such as fr.")
+columns_option = click.option(
+    "--columns", metavar="CODE,CODE",
+    help="Languages of the files' columns [default: both languages in alphabetical order, which is "
+    "English first for en and fr, whichever is the source].",
+)  # fmt: skip
 beam_size_option = click.option(
     "--beam-size", type=click.IntRange(1, MAX_BEAM_SIZE),
     help="Hypotheses kept; 1 is greedy [default: the checkpoint's].",
@@ -73,6 +78,15 @@ def choose_direction(
         known = ", ".join(" to ".join(direction) for direction in config.directions)
         asked = f"--source {source or 'any'} --target {target or 'any'}"
         raise LanguageError(f"{asked}: not one direction of '{config.name}': {known}") from None
+
+
+def source_column(columns: str | None, direction: tuple[str, str]) -> int:
+    """0 or 1: where --columns says that the source is. Raises `click.BadParameter`."""
+    given = sorted(direction) if columns is None else columns.lower().split(",")
+    if sorted(given) != sorted(code.lower() for code in direction):
+        wanted = " and ".join(direction)
+        raise click.BadParameter(f"must name {wanted}, once each", param_hint="--columns")
+    return given.index(direction[0].lower())
 
 
 def search_options(

@@ -6,6 +6,7 @@ import gzip
 import lzma
 import zlib
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import IO
 
@@ -14,17 +15,31 @@ from model.errors import DataError
 
 def read_pairs(path: Path) -> Iterator[tuple[str, str]]:
     """The two columns of every line. Raises `DataError` with file and line."""
+    for number, line in enumerate(read_lines(path), start=1):
+        columns = line.split("\t")
+        if len(columns) != 2:
+            raise DataError(f"{path}:{number}: {len(columns)} tab-separated columns, expected 2")
+        yield columns[0], columns[1]
+
+
+def read_parallel(first: Path, second: Path) -> Iterator[tuple[str, str]]:
+    """The lines of two files side by side. Raises `DataError`, also if one ends too early."""
+    for number, pair in enumerate(zip_longest(read_lines(first), read_lines(second)), start=1):
+        for path, line in zip((first, second), pair, strict=True):
+            if line is None:
+                raise DataError(f"{path}: ends before line {number} of the other file")
+        yield pair
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """Every line without its end. Raises `DataError` with file and line."""
     number = 0
     try:
         with _open(path) as lines:
             # Decoded line by line: a text stream would blame a bad byte on the start of its buffer.
-            for number, line in enumerate(lines, start=1):
-                columns = line.decode("utf-8").rstrip("\r\n").split("\t")
-                if len(columns) != 2:
-                    raise DataError(
-                        f"{path}:{number}: {len(columns)} tab-separated columns, expected 2"
-                    )
-                yield columns[0], columns[1]
+            for line in lines:
+                number += 1
+                yield line.decode("utf-8").rstrip("\r\n")
     except UnicodeDecodeError as error:
         raise DataError(f"{path}:{number}: not UTF-8 ({error.reason})") from None
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:

@@ -13,7 +13,14 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from model import checkpoint
-from model.checkpoint import CheckpointConfig, load_checkpoint, read_config, save_checkpoint
+from model.alignment import AlignmentMethod
+from model.checkpoint import (
+    CheckpointConfig,
+    load_checkpoint,
+    read_config,
+    record_alignment,
+    save_checkpoint,
+)
 from model.config import PRESETS
 from model.decoding.hypothesis import HuggingFaceRule
 from model.errors import CheckpointError
@@ -421,6 +428,52 @@ def test_a_wrong_search_rule_is_told_by_name(
     assert told in str(caught.value)
 
 
+def test_how_it_aligns_is_recorded(saved: Path) -> None:
+    assert read_config(saved).alignment is None
+    before = load_checkpoint(saved)
+    method = AlignmentMethod(layer=1, head=3, both_directions=True, threshold=0.25)
+    record_alignment(saved, method)
+    after = load_checkpoint(saved)
+    assert after.config == before.config.model_copy(update={"alignment": method})
+    assert after.digest != before.digest
+    assert sorted(path.name for path in saved.iterdir()) == FILES
+
+
+@pytest.mark.parametrize(
+    ("method", "told"),
+    [
+        ({"layer": 2}, "alignment.layer 2 is not one of the decoder's"),
+        ({"head": 4}, "alignment.head 4 is not one of the decoder's"),
+        ({"head": -1}, "'alignment.head': input should be greater than or equal to 0"),
+        ({"symmetrisation": "union"}, "'alignment.symmetrisation': input should be 'argmax'"),
+        ({"threshold": 1}, "'alignment.threshold': input should be less than 1"),
+        ({"heads": [1]}, "unknown key 'alignment.heads'"),
+    ],
+)
+def test_a_wrong_way_of_aligning_is_told_by_name(
+    saved: Path, method: dict[str, object], told: str
+) -> None:
+    change_config(saved, alignment=method)
+    with pytest.raises(CheckpointError) as caught:
+        read_config(saved)
+    assert told in str(caught.value)
+
+
+def test_no_method_is_recorded_that_the_checkpoint_does_not_have(saved: Path) -> None:
+    written = (saved / "config.json").read_bytes()
+    with pytest.raises(CheckpointError, match=r"alignment\.layer 7 is not one of the decoder's"):
+        record_alignment(saved, AlignmentMethod(layer=7))
+    assert (saved / "config.json").read_bytes() == written
+
+
+def test_both_directions_must_be_there_to_align_by_them(saved: Path) -> None:
+    assert read_config(saved).is_two_way
+    change_config(saved, directions=[["en", "fr"]])
+    assert not read_config(saved).is_two_way
+    with pytest.raises(CheckpointError, match="needs the reverse of every direction"):
+        record_alignment(saved, AlignmentMethod(both_directions=True))
+
+
 def test_marians_vocabulary_must_be_there(saved: Path) -> None:
     change_config(saved, marian_vocabulary={"separate": False, "target_symbols": {}})
     with pytest.raises(CheckpointError, match=r"source\.spm: No such file"):
@@ -430,7 +483,7 @@ def test_marians_vocabulary_must_be_there(saved: Path) -> None:
 def test_fields_of_later_versions_may_be_missing(saved: Path) -> None:
     path = saved / "config.json"
     config = json.loads(path.read_text("utf-8"))
-    for later in ("search_rule", "marian_vocabulary"):
+    for later in ("search_rule", "marian_vocabulary", "alignment"):
         del config[later]
     for later in ("decoder_d_ff", "decoder_n_heads", "scale_embedding"):
         del config["transformer"][later]

@@ -13,7 +13,9 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer
 
+from model.alignment import AlignmentMethod
 from model.checkpoint import Checkpoint, CheckpointConfig, load_checkpoint, save_checkpoint
+from model.config import TransformerConfig
 from model.decoding.beam import beam_search
 from model.decoding.hypothesis import HuggingFaceRule, SearchOptions
 from model.errors import CheckpointError
@@ -47,8 +49,11 @@ def write_checkpoint(folder: Path, tokenizer: Tokenizer, **shape: Any) -> Path:
         "max_length": 64, "pad_id": tokenizer.pad_id, "eos_id": tokenizer.eos_id,
         "start_id": tokenizer.pad_id, "dropout": 0.0,
     }  # fmt: skip
-    config = CheckpointConfig.model_validate(
-        {"name": "x", "directions": [("en", "fr"), ("fr", "en")], "transformer": values | shape}
+    config = CheckpointConfig(
+        name="x",
+        directions=[("en", "fr"), ("fr", "en")],
+        alignment=AlignmentMethod(head=1),
+        transformer=TransformerConfig.model_validate(values | shape),
     )
     model = Transformer(config.transformer)
     with torch.no_grad():

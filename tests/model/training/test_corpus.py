@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from model.errors import DataError
-from model.training.corpus import load_pairs, read_pairs
+from model.training.corpus import load_pairs, read_pairs, read_parallel
 
 PAIRS = [("one", "un"), ("two é", "deux\u2028ligne")]
 TEXT = "".join(f"{a}\t{b}\n" for a, b in PAIRS).encode()
@@ -31,6 +31,24 @@ def test_windows_line_ends_and_a_missing_last_one(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_bytes(b"one\tun\r\ntwo\tdeux")
     assert list(read_pairs(path)) == [("one", "un"), ("two", "deux")]
+
+
+def test_two_files_are_read_side_by_side(tmp_path: Path) -> None:
+    first, second = tmp_path / "a", tmp_path / "b.gz"
+    first.write_text("one\ttab\n\nthree")
+    second.write_bytes(gzip.compress("un\r\ndeux\ntrois é\n".encode()))
+    pairs = [("one\ttab", "un"), ("", "deux"), ("three", "trois é")]
+    assert list(read_parallel(first, second)) == pairs
+
+
+@pytest.mark.parametrize(("one", "other", "shorter"), [("x\n", "x\ny\n", "a"), ("x", "", "b")])
+def test_of_two_files_the_shorter_one_is_named(
+    tmp_path: Path, one: str, other: str, shorter: str
+) -> None:
+    (tmp_path / "a").write_text(one)
+    (tmp_path / "b").write_text(other)
+    with pytest.raises(DataError, match=f"{shorter}: ends before line . of the other file$"):
+        list(read_parallel(tmp_path / "a", tmp_path / "b"))
 
 
 @pytest.mark.parametrize(("line", "columns"), [("no tab", 1), ("a\tb\tc", 3), ("", 1)])

@@ -1,0 +1,263 @@
+"""`attend align`: word alignments of sentence pairs, and how good they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from app.cli.alignment_tables import (
+    describe_method,
+    describe_scores,
+    print_heads,
+    print_readings,
+)
+from app.cli.import_cache import checkpoint_folder
+from app.cli.options import (
+    cache_option,
+    checkpoint_option,
+    choose_direction,
+    columns_option,
+    device_option,
+    source_column,
+    source_option,
+    target_option,
+)
+from app.cli.progress import counted_progress
+from model.alignment import (
+    AlignmentMethod,
+    Bitext,
+    Link,
+    WordWeights,
+    links,
+    passes,
+    word_weights,
+)
+from model.alignment_search import (
+    AlignedPair,
+    Trial,
+    cross_validate,
+    evaluate_method,
+    try_heads,
+    try_readings,
+)
+from model.checkpoint import Checkpoint, load_checkpoint, record_alignment
+from model.device import pick_device
+from model.engine.eager import EagerEngine
+from model.errors import DataError, InputError
+from model.gold_alignment import GoldAlignment
+from model.training.corpus import read_lines, read_pairs, read_parallel
+from model.words import Span, whitespace_words, words
+
+SPLITTERS: dict[str, Callable[[str], list[Span]]] = {"whitespace": whitespace_words, "text": words}
+
+
+@dataclass(frozen=True, slots=True)
+class Aligner:
+    """A checkpoint that aligns pairs of columns, of which `column` is the source.
+
+    Whatever is given and answered is in the order of the columns.
+    """
+
+    checkpoint: Checkpoint
+    engine: EagerEngine
+    direction: tuple[str, str]
+    column: int
+    split: Callable[[str], list[Span]]
+
+    @property
+    def method(self) -> AlignmentMethod:
+        """The checkpoint's own, or the default."""
+        return self.checkpoint.config.alignment or AlignmentMethod()
+
+    def weights(self, pair: tuple[str, str], *, both_directions: bool) -> list[WordWeights]:
+        """What the model looked at, by pass."""
+        source, target = pair[self.column], pair[1 - self.column]
+        bitext = Bitext(source, target, *self.direction, self.split(source), self.split(target))
+        max_length = self.checkpoint.config.transformer.max_length
+        runs = passes(
+            self.checkpoint.tokenizer, max_length, bitext, both_directions=both_directions
+        )
+        return [word_weights(run, self.engine.explain(*run.ids, "cross")) for run in runs]
+
+    def align(self, pair: tuple[str, str]) -> list[Link]:
+        """Links in the order of the columns."""
+        by_pass = self.weights(pair, both_directions=self.method.both_directions)
+        found = links(by_pass, self.method)
+        return sorted((j, i) for i, j in found) if self.column else found
+
+
+@click.command(
+    epilog="Example: attend align pairs.tsv; attend align --gold hansards.links "
+    "hansards.en hansards.fr"
+)
+@checkpoint_option
+@cache_option
+@source_option
+@target_option
+@columns_option
+@click.option(
+    "--words", "splitter", type=click.Choice(list(SPLITTERS)), default="whitespace",
+    show_default=True,
+    help="What a word is: what stands between whitespace, or as the server has it, with "
+    "punctuation and elided words apart.",
+)  # fmt: skip
+@click.option(
+    "--gold", type=click.Path(path_type=Path), metavar="FILE",
+    help="Print the alignment error rate against the links in FILE instead. Without other files "
+    "the text is beside it: hansards.links, hansards.en, hansards.fr.",
+)  # fmt: skip
+@click.option("--tune", is_flag=True, help="Find the best head and how to read it on --gold.")
+@click.option("--record", is_flag=True, help="Write what --tune found into the checkpoint.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: an object a line, or of --gold.")
+@device_option
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE [FILE]]")
+def align(
+    *,
+    checkpoint: Path,
+    cache: Path | None,
+    source: str | None,
+    target: str | None,
+    columns: str | None,
+    splitter: str,
+    gold: Path | None,
+    tune: bool,
+    record: bool,
+    as_json: bool,
+    device: str,
+    files: tuple[Path, ...],
+) -> None:
+    """Print which words of a pair translate each other, `0-0 1-2`, a line for each pair.
+
+    One FILE has a pair a line, separated by a tab; of two, each has one side. A link counts words
+    from 0, first the first column's. Links come from the attention of the checkpoint's model when
+    it is made to translate the source into the target; its config.json says from which head.
+
+    --json prints {"links", "words"} a line, the words as code points from … to.
+    """
+    if (record and not tune) or (tune and gold is None):
+        raise click.UsageError("--record needs --tune, and --tune needs --gold.")
+    if len(files) > 2 or (not files and gold is None):
+        raise click.UsageError("Give one tab-separated FILE or two files, a side each.")
+    folder = checkpoint_folder(checkpoint, cache)
+    loaded = load_checkpoint(folder, pick_device(device))
+    direction = choose_direction(loaded.config, source, target)
+    column = source_column(columns, direction)
+    aligner = Aligner(loaded, EagerEngine(loaded.model), direction, column, SPLITTERS[splitter])
+    if gold is None:
+        _print_alignments(aligner, files, as_json)
+        return
+    codes = (direction[column], direction[1 - column])
+    beside = (gold.with_suffix(f".{codes[0]}"), gold.with_suffix(f".{codes[1]}"))
+    pairs = _read_gold(aligner, gold, files or beside, every_way=tune)
+    scores = evaluate_method(pairs, aligner.method)
+    document: dict[str, Any] = {
+        "model": loaded.config.name,
+        "source": direction[0],
+        "target": direction[1],
+        "pairs": len(pairs),
+        "method": aligner.method.model_dump(),
+        **asdict(scores),
+    }
+    if not as_json:
+        direction_named = " → ".join(direction)
+        click.echo(f"{loaded.config.name}: {direction_named}, {len(pairs)} pairs")
+        click.echo(describe_method(aligner.method))
+        click.echo(describe_scores(scores))
+    if tune:
+        best, document["tuned"] = _tune(loaded, pairs, in_tables=not as_json)
+        if record:
+            record_alignment(folder, best)
+    if as_json:
+        click.echo(json.dumps(document, indent=2))
+
+
+def _read_pairs(files: tuple[Path, ...]) -> Iterator[tuple[str, str]]:
+    return read_pairs(files[0]) if len(files) == 1 else read_parallel(files[0], files[1])
+
+
+def _print_alignments(aligner: Aligner, files: tuple[Path, ...], as_json: bool) -> None:
+    for number, pair in enumerate(_read_pairs(files), start=1):
+        try:
+            found = aligner.align(pair)
+        except InputError as error:
+            raise InputError(f"{files[0]}:{number}: {error}") from None
+        if as_json:
+            spans = [aligner.split(side) for side in pair]
+            click.echo(json.dumps({"links": found, "words": spans}))
+        else:
+            click.echo(" ".join(f"{i}-{j}" for i, j in found))
+
+
+def _read_gold(
+    aligner: Aligner, gold: Path, files: tuple[Path, ...], *, every_way: bool
+) -> list[AlignedPair]:
+    """The pairs with their weights, and the gold links as source-target."""
+    texts = list(_read_pairs(files))
+    lines = list(read_lines(gold))
+    if len(texts) != len(lines):
+        raise DataError(f"{gold}: {len(lines)} lines for {len(texts)} pairs")
+    if not texts:
+        raise DataError(f"{gold}: no pairs")
+    both = (every_way and aligner.checkpoint.config.is_two_way) or aligner.method.both_directions
+    pairs = []
+    with counted_progress() as progress:
+        for number, (pair, line) in enumerate(
+            progress.track(list(zip(texts, lines, strict=True)), description="Aligning"), start=1
+        ):
+            place = f"{gold}:{number}"
+            wanted = _parse_gold(line, tuple(len(aligner.split(side)) for side in pair), place)
+            if aligner.column:
+                wanted = wanted.transposed()
+            try:
+                by_pass = aligner.weights(pair, both_directions=both)
+            except InputError as error:
+                raise InputError(f"{place}: {error}") from None
+            pairs.append(AlignedPair(pair, by_pass, wanted))
+    return pairs
+
+
+def _parse_gold(line: str, n_words: tuple[int, ...], place: str) -> GoldAlignment:
+    try:
+        wanted = GoldAlignment.parse(line)
+    except ValueError as error:
+        raise DataError(f"{place}: {error}") from None
+    for link in wanted.possible:
+        if any(word >= n for word, n in zip(link, n_words, strict=True)):
+            raise DataError(
+                f"{place}: links words {link[0]} and {link[1]}, "
+                f"but the pair has {n_words[0]} and {n_words[1]}, counted from 0"
+            )
+    return wanted
+
+
+def _tune(
+    loaded: Checkpoint, pairs: list[AlignedPair], *, in_tables: bool
+) -> tuple[AlignmentMethod, dict[str, Any]]:
+    """The best method, and all that was tried, which is printed if `in_tables`."""
+    can_reverse = loaded.config.is_two_way
+    heads = try_heads(pairs)
+    readings = try_readings(pairs, heads[0].method, can_reverse=can_reverse)
+    unseen = cross_validate(pairs, can_reverse=can_reverse)
+    best = readings[0]
+    if in_tables:
+        print_heads(heads)
+        print_readings(readings)
+        click.echo(f"best: {describe_scores(best.scores)}, found on these very pairs")
+        if unseen:
+            click.echo(f"each half by the best of the other half: {describe_scores(unseen)}")
+    return best.method, {
+        "method": best.method.model_dump(),
+        **asdict(best.scores),
+        "cross_validated": unseen and asdict(unseen),
+        "heads": [_as_record(trial) for trial in heads],
+        "readings": [_as_record(trial) for trial in readings],
+    }
+
+
+def _as_record(trial: Trial) -> dict[str, Any]:
+    return {**trial.method.model_dump(), **asdict(trial.scores)}

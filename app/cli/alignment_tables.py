@@ -1,0 +1,70 @@
+"""What `attend align --gold` prints of methods and how good they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from model.alignment import AlignmentMethod
+from model.alignment_search import Trial
+from model.gold_alignment import AlignmentScores
+
+SHOWN_HEADS = 10
+"""Of the heads that were tried, how many the table has."""
+
+
+def describe_method(method: AlignmentMethod) -> str:
+    """One line."""
+    return (
+        f"layer {_named(method.layer, 'last')}, head {_named(method.head, 'mean')}, "
+        f"{method.position} position, {'both' if method.both_directions else 'one'} "
+        f"direction{'s' if method.both_directions else ''}, {method.symmetrisation}, "
+        f"threshold {method.threshold:g}"
+    )
+
+
+def describe_scores(scores: AlignmentScores) -> str:
+    """One line."""
+    aer, precision, recall = _cells(scores)
+    return f"AER {aer}, precision {precision}, recall {recall}"
+
+
+def print_heads(trials: Sequence[Trial]) -> None:
+    """The best heads, of trials that begin with the best."""
+    title = f"Heads by argmax, one direction; the best {SHOWN_HEADS} of {len(trials)}"
+    table = _table(title, "Layer", "Head", "Position")
+    for trial in trials[:SHOWN_HEADS]:
+        method = trial.method
+        head = _named(method.head, "mean")
+        table.add_row(str(method.layer), head, method.position, *_cells(trial.scores))
+    Console().print(table)
+
+
+def print_readings(trials: Sequence[Trial]) -> None:
+    """Ways of reading one head."""
+    table = _table("The best head, each way of reading it", "Directions", "Links", "Threshold")
+    for trial in trials:
+        method = trial.method
+        directions = "both" if method.both_directions else "one"
+        threshold = f"{method.threshold:g}"
+        table.add_row(directions, method.symmetrisation, threshold, *_cells(trial.scores))
+    Console().print(table)
+
+
+def _table(title: str, *headings: str) -> Table:
+    table = Table(title=title)
+    for heading in headings:
+        table.add_column(heading)
+    for heading in ("AER", "Precision", "Recall"):
+        table.add_column(heading, justify="right")
+    return table
+
+
+def _cells(scores: AlignmentScores) -> list[str]:
+    return [f"{value:.3f}" for value in (scores.aer, scores.precision, scores.recall)]
+
+
+def _named(index: int | None, otherwise: str) -> str:
+    return otherwise if index is None else str(index)

@@ -1,0 +1,74 @@
+"""Alignments made by people, and how far others are from them: Och & Ney 2003, §5."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from model.alignment import Link
+
+_GOLD_LINK = re.compile(r"([0-9]+)([-p])([0-9]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class GoldAlignment:
+    """Links of a sentence pair: `sure` ones, and the `possible` ones, which include the sure."""
+
+    sure: frozenset[Link]
+    possible: frozenset[Link]
+
+    @classmethod
+    def parse(cls, line: str) -> GoldAlignment:
+        """`0-0 1p2`: `-` is sure, `p` possible; source word, target word, from 0.
+
+        Raises `ValueError` naming what is not a link.
+        """
+        sure, possible = set(), set()
+        for written in line.split():
+            match = _GOLD_LINK.fullmatch(written)
+            if match is None:
+                raise ValueError(f"{written!r} is not a link such as 0-0 or 1p2")
+            link = int(match[1]), int(match[3])
+            possible.add(link)
+            if match[2] == "-":
+                sure.add(link)
+        return cls(frozenset(sure), frozenset(possible))
+
+    def transposed(self) -> GoldAlignment:
+        """The same with source and target exchanged."""
+        sure, possible = (frozenset((j, i) for i, j in side) for side in (self.sure, self.possible))
+        return GoldAlignment(sure, possible)
+
+
+@dataclass(frozen=True, slots=True)
+class AlignmentScores:
+    """Of links A over all pairs, with the sure S and the possible P.
+
+    aer        alignment error rate, 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|)
+    precision  |A ∩ P| / |A|
+    recall     |A ∩ S| / |S|
+    """
+
+    aer: float
+    precision: float
+    recall: float
+
+
+def score_alignments(
+    alignments: Sequence[Iterable[Link]], gold: Sequence[GoldAlignment]
+) -> AlignmentScores:
+    """Scores over all pairs together; what would be 0 / 0 counts as without fault."""
+    n_links = n_sure = sure_hits = possible_hits = 0
+    for alignment, wanted in zip(alignments, gold, strict=True):
+        found = frozenset(alignment)
+        n_links += len(found)
+        n_sure += len(wanted.sure)
+        sure_hits += len(found & wanted.sure)
+        possible_hits += len(found & wanted.possible)
+    both = n_links + n_sure
+    return AlignmentScores(
+        aer=1 - (sure_hits + possible_hits) / both if both else 0.0,
+        precision=possible_hits / n_links if n_links else 1.0,
+        recall=sure_hits / n_sure if n_sure else 1.0,
+    )
