@@ -153,7 +153,7 @@ class TranslateRequest(BaseModel):
     ] = None
     format: Annotated[Literal["text"], _only("text")] = "text"
     split_sentences: Annotated[Literal[False], _only(False)] = False
-    alignment: Annotated[Literal[False], _only(False)] = False
+    alignment: bool = Field(False, description="Link the words of source and translation.")
     stream: Annotated[Literal[False], _only(False)] = False
 
     @classmethod
@@ -218,13 +218,16 @@ class AttentionWeights(BaseModel):
 
 
 class Segment(BaseModel):
-    """A stretch of the text that was translated on its own, with what the model saw."""
+    """A stretch translated on its own; words are code points, links pairs of words from 0."""
 
     source: tuple[int, int] = Field(description="code points of the text as sent")
     target: tuple[int, int] = Field(description="code points of the text as answered")
     source_tokens: list[SourceToken]
     target_tokens: list[TargetToken]
-    attention: AttentionWeights
+    source_words: list[tuple[int, int]] | None = None
+    target_words: list[tuple[int, int]] | None = None
+    alignment: list[tuple[int, int]] | None = None
+    attention: AttentionWeights | None = None
 
 
 class Translation(BaseModel):
@@ -240,7 +243,7 @@ class Translation(BaseModel):
     confidence: float = Field(description="geometric mean of the token probabilities")
     flags: list[Flag]
     alternatives: list[Alternative]
-    segments: list[Segment] | None = Field(None, description="only where attention is asked for")
+    segments: list[Segment] | None = Field(None, description="for alignment or attention")
 
 
 class Usage(BaseModel):

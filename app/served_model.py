@@ -14,9 +14,12 @@ from app.schemas import AttentionRequest, Segment, SourceToken, TargetToken, Tra
 from app.sentence import Completion
 from app.timings import Timings
 from app.waiting import Lane
+from app.word_aligner import WordAligner
+from model.alignment import Bitext
 from model.checkpoint import CheckpointConfig
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.text_codec import TextCodec, Token
+from model.words import words
 
 MAX_INTERACTIVE_SENTENCES = 16
 """Somebody may be looking at the answer to so many; a longer list goes into the bulk lane."""
@@ -47,6 +50,7 @@ class ServedModel:
     ) -> None:
         self._config = config
         self._tokenizer = tokenizer
+        self._aligner = WordAligner(config, tokenizer, scheduler)
         self.scheduler = scheduler
 
     @property
@@ -126,16 +130,22 @@ class ServedModel:
         return [self._tokenizer.decode(hypothesis.ids) for hypothesis in passage.hypotheses]
 
     async def explain(
-        self, passages: Sequence[Passage], view: AttentionView, max_weights: int
+        self,
+        passages: Sequence[Passage],
+        direction: Direction,
+        *,
+        view: AttentionView | None,
+        alignment: bool,
+        max_weights: int,
     ) -> list[list[Segment]]:
-        """What the model saw as it produced the best hypothesis of each.
+        """What the model saw as it produced the best hypothesis of each, and how words align.
 
         Raises `AttentionTooLargeError`, and as `Scheduler.explain`.
         """
         n_weights = sum(
             view.n_weights(len(passage.hypotheses[0].log_probs), len(passage.tokens))
             for passage in passages
-            if passage.hypotheses
+            if view and passage.hypotheses
         )
         if n_weights > max_weights:
             raise AttentionTooLargeError(
@@ -144,7 +154,7 @@ class ServedModel:
                 "ask for fewer layers or heads, or send fewer texts"
             )
         return [
-            [await self._explain(passage, passage.hypotheses[0], view)]
+            [await self._explain(passage, direction, view, alignment=alignment)]
             if passage.hypotheses
             else []
             for passage in passages
@@ -161,13 +171,12 @@ class ServedModel:
                 )
         return passages
 
-    async def _explain(self, passage: Passage, best: Hypothesis, view: AttentionView) -> Segment:
-        source_ids = [token.id for token in passage.tokens]
-        target_ids = self._produced(best)
-        weights = await self.scheduler.explain(source_ids, target_ids, view.kind)
-        shown = await asyncio.to_thread(view.show, weights)
-        answered, target_tokens = self._tokenizer.decode_target(target_ids)
-        return Segment(
+    async def _explain(
+        self, passage: Passage, direction: Direction, view: AttentionView | None, *, alignment: bool
+    ) -> Segment:
+        best = passage.hypotheses[0]
+        answered, produced = self._tokenizer.decode_target(self._produced(best))
+        segment = Segment(
             source=(0, len(passage.text)),
             target=(0, len(answered)),
             source_tokens=[
@@ -176,10 +185,28 @@ class ServedModel:
             ],
             target_tokens=[
                 TargetToken(piece=token.piece, start=token.start, end=token.end, log_prob=log_prob)
-                for token, log_prob in zip(target_tokens, best.log_probs, strict=True)
+                for token, log_prob in zip(produced, best.log_probs, strict=True)
             ],
-            attention=shown,
         )
+        if view:
+            source_ids = [token.id for token in passage.tokens]
+            target_ids = [token.id for token in produced]
+            weights = await self.scheduler.explain(source_ids, target_ids, view.kind)
+            segment.attention = await asyncio.to_thread(view.show, weights)
+        if alignment:
+            segment.source_words = words(passage.text)
+            segment.target_words = words(answered)
+            segment.alignment = await self._aligner.links(
+                Bitext(
+                    passage.text,
+                    answered,
+                    *direction,
+                    segment.source_words,
+                    segment.target_words,
+                    produced,
+                )
+            )
+        return segment
 
     def _produced(self, hypothesis: Hypothesis) -> list[int]:
         """A hypothesis's tokens with the end-of-sentence token, if it got that far."""

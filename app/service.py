@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from app.attention_view import AttentionView
 from app.errors import InvalidRequestError, TextTooLongError
 from app.languages import Languages
 from app.places import Places
@@ -58,7 +57,9 @@ class TranslationService:
         async with self._places.place(self._limits.timeout) as deadline:
             languages = self.languages.chain(request.source, request.target)
             steps = self._steps(request, languages)
-            view = _attention_view(request, languages, steps)
+            _check_explicable(request, languages)
+            wanted = request.attention
+            view = steps[-1].model.attention_view(wanted) if wanted else None
             self._check_lengths(request)
             timings = Timings()
             texts = request.text
@@ -73,10 +74,14 @@ class TranslationService:
                 texts = [best for best, *_ in answered]
                 passed.append(passages)
             segments: Sequence[list[Segment] | None] = [None] * len(texts)
-            if view:
+            if view or request.alignment:
                 with timings.measure("decode"):
                     segments = await steps[-1].model.explain(
-                        passed[-1], view, self._limits.max_attention_weights
+                        passed[-1],
+                        (languages[-2], languages[-1]),
+                        view=view,
+                        alignment=request.alignment,
+                        max_weights=self._limits.max_attention_weights,
                     )
         answer = TranslateAnswer(
             model="+".join(dict.fromkeys(step.model.name for step in steps)),
@@ -113,16 +118,14 @@ class TranslationService:
             )
 
 
-def _attention_view(
-    request: TranslateRequest, languages: tuple[str, ...], steps: Sequence[_Step]
-) -> AttentionView | None:
-    if request.attention is None:
-        return None
-    if len(steps) > 1:
-        pairs = " and ".join(f"{source} to {target}" for source, target in pairwise(languages))
-        detail = f"No model attends from one to the other; ask for {pairs}, one by one"
-        raise InvalidRequestError.at("/attention", detail)
-    return steps[0].model.attention_view(request.attention)
+def _check_explicable(request: TranslateRequest, languages: tuple[str, ...]) -> None:
+    if len(languages) == 2:
+        return
+    for field in ("attention", "alignment"):
+        if getattr(request, field):
+            pairs = " and ".join(f"{source} to {target}" for source, target in pairwise(languages))
+            detail = f"No model attends from one to the other; ask for {pairs}, one by one"
+            raise InvalidRequestError.at(f"/{field}", detail)
 
 
 def _translation(

@@ -148,17 +148,23 @@ def word_weights(run: Pass, weights: NDArray[np.float32]) -> WordWeights:
     return WordWeights(*found)
 
 
+def align(
+    runs: Sequence[Pass], weights: Sequence[NDArray[np.float32]], method: AlignmentMethod
+) -> list[Link]:
+    """The alignment that the weights [layers, heads, T, S] of a pair's passes make, in order."""
+    of_head = [_of_head(one, method)[None, None] for one in weights]
+    by_pass = [word_weights(run, one) for run, one in zip(runs, of_head, strict=True)]
+    return links(by_pass, method.model_copy(update={"layer": 0, "head": 0}))
+
+
 def links(by_pass: Sequence[WordWeights], method: AlignmentMethod) -> list[Link]:
     """The alignment that the word weights of a pair's passes make, in order of the source.
 
     Raises `IndexError` for a layer or head that the model does not have.
     """
     wanted = by_pass if method.both_directions else by_pass[:1]
-    return symmetrise(
-        np.mean([_select(weights, method) for weights in wanted], axis=0),
-        method.symmetrisation,
-        method.threshold,
-    )
+    chosen = [_of_head(getattr(weights, method.position), method) for weights in wanted]
+    return symmetrise(np.mean(chosen, axis=0), method.symmetrisation, method.threshold)
 
 
 def symmetrise(
@@ -200,9 +206,9 @@ def grow_diag(one: set[Link], other: set[Link]) -> set[Link]:
     return grown
 
 
-def _select(weights: WordWeights, method: AlignmentMethod) -> NDArray[np.float32]:
-    of_position: NDArray[np.float32] = getattr(weights, method.position)
-    layer = of_position[-1 if method.layer is None else method.layer]
+def _of_head(weights: NDArray[np.float32], method: AlignmentMethod) -> NDArray[np.float32]:
+    """[layers, heads, …] → […] of the method's head."""
+    layer = weights[-1 if method.layer is None else method.layer]
     chosen: NDArray[np.float32] = layer.mean(axis=0) if method.head is None else layer[method.head]
     return chosen
 

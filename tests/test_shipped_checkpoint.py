@@ -86,6 +86,15 @@ def test_shows_what_it_attended_to(client: httpx.Client) -> None:
     assert "".join(spans) == WEATHER
 
 
+def test_says_which_words_it_translated(client: httpx.Client) -> None:
+    (served,) = translate(client, text=WEATHER, target="fr", alignment=True)
+    (segment,) = served["segments"]
+    source = [WEATHER[start:end] for start, end in segment["source_words"]]
+    target = [served["text"][start:end] for start, end in segment["target_words"]]
+    linked = {(source[i], target[j]) for i, j in segment["alignment"]}
+    assert {("weather", "temps"), ("nice", "beau"), ("today", "hui"), (".", ".")} <= linked
+
+
 def test_aligns_words_that_change_places(tmp_path: Path) -> None:
     file = tmp_path / "pair.tsv"
     file.write_text(

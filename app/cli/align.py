@@ -28,15 +28,8 @@ from app.cli.options import (
     target_option,
 )
 from app.cli.progress import counted_progress
-from model.alignment import (
-    AlignmentMethod,
-    Bitext,
-    Link,
-    WordWeights,
-    links,
-    passes,
-    word_weights,
-)
+from model.alignment import AlignmentMethod, Bitext, Link, Pass, WordWeights, passes, word_weights
+from model.alignment import align as align_words
 from model.alignment_search import (
     AlignedPair,
     Trial,
@@ -76,18 +69,22 @@ class Aligner:
 
     def weights(self, pair: tuple[str, str], *, both_directions: bool) -> list[WordWeights]:
         """What the model looked at, by pass."""
+        runs = self._passes(pair, both_directions=both_directions)
+        return [word_weights(run, self.engine.explain(*run.ids, "cross")) for run in runs]
+
+    def _passes(self, pair: tuple[str, str], *, both_directions: bool) -> list[Pass]:
         source, target = pair[self.column], pair[1 - self.column]
         bitext = Bitext(source, target, *self.direction, self.split(source), self.split(target))
         max_length = self.checkpoint.config.transformer.max_length
-        runs = passes(
+        return passes(
             self.checkpoint.tokenizer, max_length, bitext, both_directions=both_directions
         )
-        return [word_weights(run, self.engine.explain(*run.ids, "cross")) for run in runs]
 
     def align(self, pair: tuple[str, str]) -> list[Link]:
         """Links in the order of the columns."""
-        by_pass = self.weights(pair, both_directions=self.method.both_directions)
-        found = links(by_pass, self.method)
+        runs = self._passes(pair, both_directions=self.method.both_directions)
+        weights = [self.engine.explain(*run.ids, "cross") for run in runs]
+        found = align_words(runs, weights, self.method)
         return sorted((j, i) for i, j in found) if self.column else found
 
 

@@ -114,16 +114,17 @@ async def test_a_length_cap_of_either_step_is_told(
     assert answer["translations"][0]["flags"] == ["length_capped"]
 
 
+@pytest.mark.parametrize("field", ["attention", "alignment"])
 @asynchronous
-async def test_attention_by_way_of_a_pivot_is_refused_with_the_way_out(
-    serve: Serve, row_of_checkpoints: Row
+async def test_explaining_by_way_of_a_pivot_is_refused_with_the_way_out(
+    serve: Serve, row_of_checkpoints: Row, field: str
 ) -> None:
-    body = {"text": "chat", "source": "fr", "target": "de", "attention": True}
+    body = {"text": "chat", "source": "fr", "target": "de", field: True}
     async with serve(FakeEngine(), FakeEngine(), checkpoint=row_of_checkpoints) as client:
         response = await client.post("/translate", json=body)
     assert response.status_code == 422
     [error] = response.json()["errors"]
-    assert error["pointer"] == "/attention"
+    assert error["pointer"] == f"/{field}"
     assert "fr to en and en to de" in error["detail"]
 
 

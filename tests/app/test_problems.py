@@ -81,7 +81,7 @@ def problem(response: httpx.Response, status: int, slug: str) -> dict[str, Any]:
         ({"format": "html"}, "/format"),
         ({"split_sentences": True}, "/split_sentences"),
         ({"split_sentences": 0}, "/split_sentences"),
-        ({"alignment": True}, "/alignment"),
+        ({"alignment": 1}, "/alignment"),
         ({"stream": True}, "/stream"),
         ({"beamsize": 4}, "/beamsize"),
         ({"a/b~c": 4}, "/a~1b~0c"),

@@ -150,6 +150,39 @@ async def test_attention_goes_with_its_tokens(serve: Serve) -> None:
 
 
 @asynchronous
+async def test_alignment_links_words_by_their_places(serve: Serve) -> None:
+    async with serve() as client:
+        text = "  l'oﬁsh 😀, the cat"
+        answer = await translated(client, text=[text, "..", " "], target="fr", alignment=True)
+    worded, _, nothing = answer["translations"]
+    assert nothing["segments"] == []
+    [segment] = worded["segments"]
+    assert "attention" not in segment
+    assert [text[start:end] for start, end in segment["source_words"]] == [
+        "l'", "oﬁsh", "😀", ",", "the", "cat",
+    ]  # fmt: skip
+    covered = "".join(worded["text"][start:end] for start, end in segment["target_words"])
+    assert covered == "".join(worded["text"].split())
+    # Without a recorded method every target word has the source word that it has most weight on.
+    assert segment["alignment"] == sorted(segment["alignment"])
+    assert sorted(j for _, j in segment["alignment"]) == list(range(len(segment["target_words"])))
+    assert all(i < 6 for i, _ in segment["alignment"])
+
+
+@asynchronous
+async def test_alignment_and_attention_go_together(serve: Serve) -> None:
+    async with serve() as client:
+        both, alone = [
+            await translated(client, text="The cat sees", target="fr", alignment=True, **more)
+            for more in ({"attention": True}, {})
+        ]
+    [segment] = both["translations"][0]["segments"]
+    shape = segment.pop("attention")["shape"]
+    assert shape == [1, 1, len(segment["target_tokens"]), len(segment["source_tokens"])]
+    assert alone["translations"][0]["segments"] == [segment]
+
+
+@asynchronous
 async def test_offsets_of_the_target_spell_the_answer(serve: Serve) -> None:
     async with serve() as client:
         answer = await translated(
@@ -242,5 +275,5 @@ async def test_fields_to_come_may_say_what_is_done_today(serve: Serve) -> None:
     async with serve() as client:
         await translated(
             client, text="cat", target="fr", attention=False, format="text",
-            split_sentences=False, alignment=False, stream=False,
+            split_sentences=False, stream=False,
         )  # fmt: skip

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from app.scheduler import Scheduler
+from app.word_aligner import WordAligner
+from model.alignment import AlignmentMethod, Bitext, Link
+from model.checkpoint import load_checkpoint
+from model.engine.protocol import AttentionKind
+from model.words import words
+from tests.app.asynchronous import asynchronous
+from tests.app.fake_engine import FakeEngine
+
+
+class Translating(FakeEngine):
+    """Head 2 of layer 1 knows that the n-th token comes of the n-th, and knows it when it reads."""
+
+    asked: list[tuple[list[int], list[int]]]
+
+    def explain(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
+    ) -> NDArray[np.float32]:
+        assert kind == "cross"
+        self.asked = [*getattr(self, "asked", []), (list(source_ids), list(target_ids))]
+        weights = np.full((2, 4, len(target_ids), len(source_ids)), 0.01, dtype=np.float32)
+        for token in range(len(target_ids) - 1):
+            weights[1, 2, token + 1, min(token + 1, len(source_ids) - 1)] = 1
+        return weights
+
+
+KNOWING = AlignmentMethod(layer=1, head=2, position="reading", threshold=0.1)
+BOTH = KNOWING.model_copy(update={"both_directions": True, "symmetrisation": "intersection"})
+
+
+@pytest.mark.parametrize("method", [KNOWING, BOTH])
+@asynchronous
+async def test_the_queue_is_asked_for_the_passes_that_the_method_needs(
+    tiny_checkpoint: Path, method: AlignmentMethod
+) -> None:
+    loaded = load_checkpoint(tiny_checkpoint)
+    engine = Translating()
+    scheduler = Scheduler([engine])
+    aligner = WordAligner(
+        loaded.config.model_copy(update={"alignment": method}), loaded.tokenizer, scheduler
+    )
+    codec, text = loaded.tokenizer, "the cat sees"
+    scheduler.start()
+    try:
+        found = await aligner.links(
+            Bitext(text, text, "en", "fr", words(text), words(text), codec.encode_target(text))
+        )
+    finally:
+        await scheduler.stop()
+    expected: list[Link] = [(0, 0), (1, 1), (2, 2)]
+    assert found == expected
+    target = [token.id for token in codec.encode_target(text)]
+    asked = [([token.id for token in codec.encode_source(text, "fr")], target)]
+    if method.both_directions:
+        asked.append(([token.id for token in codec.encode_source(text, "en")], target))
+    assert engine.asked == asked
