@@ -23,6 +23,7 @@ from app.cli.options import (
     choose_direction,
     columns_option,
     device_option,
+    precision_option,
     source_column,
     source_option,
     target_option,
@@ -40,7 +41,8 @@ from model.alignment_search import (
 )
 from model.checkpoint import Checkpoint, load_checkpoint, record_alignment
 from model.device import pick_device
-from model.engine.eager import EagerEngine
+from model.engine.build import build_engines
+from model.engine.protocol import Engine, PrecisionChoice
 from model.errors import DataError, InputError
 from model.gold_alignment import GoldAlignment
 from model.training.corpus import read_lines, read_pairs, read_parallel
@@ -57,7 +59,7 @@ class Aligner:
     """
 
     checkpoint: Checkpoint
-    engine: EagerEngine
+    engine: Engine
     direction: tuple[str, str]
     column: int
     split: Callable[[str], list[Span]]
@@ -112,6 +114,7 @@ class Aligner:
 @click.option("--record", is_flag=True, help="Write what --tune found into the checkpoint.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: an object a line, or of --gold.")
 @device_option
+@precision_option
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE [FILE]]")
 def align(
     *,
@@ -126,6 +129,7 @@ def align(
     record: bool,
     as_json: bool,
     device: str,
+    precision: PrecisionChoice,
     files: tuple[Path, ...],
 ) -> None:
     """Print which words of a pair translate each other, `0-0 1-2`, a line for each pair.
@@ -142,9 +146,10 @@ def align(
         raise click.UsageError("Give one tab-separated FILE or two files, a side each.")
     folder = checkpoint_folder(checkpoint, cache)
     loaded = load_checkpoint(folder, pick_device(device))
+    [engine] = build_engines(loaded, precision)
     direction = choose_direction(loaded.config, source, target)
     column = source_column(columns, direction)
-    aligner = Aligner(loaded, EagerEngine(loaded.model), direction, column, SPLITTERS[splitter])
+    aligner = Aligner(loaded, engine, direction, column, SPLITTERS[splitter])
     if gold is None:
         _print_alignments(aligner, files, as_json)
         return
