@@ -23,6 +23,7 @@ ABOVE = {
     "languages": {"app.service", "app.routes", "app.main", "app.runtime", "app.scheduler"},
     "schemas": {"app.service", "app.routes", "app.main", "app.runtime", "app.scheduler"},
     "timings": {"app", "model"},
+    "word_aligner": {"app.schemas", "app.served_model", "app.service", "app.routes", "app.main"},
     "served_model": {"app.service", "app.routes", "app.main", "app.runtime", "app.problems"},
     "service": {"app.routes", "app.main", "app.runtime", "app.problems"},
     "runtime": {"app.routes", "app.main"},
