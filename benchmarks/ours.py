@@ -76,9 +76,9 @@ class Attend:
         return True
 
     def answer(self, task: Task) -> Answer:
-        """The batch is shared out among the engines: there are never more sentences in flight."""
-        n_engines = min(len(self._engines), task.batch)
-        engines = [Seats(engine, task.batch // n_engines) for engine in self._engines[:n_engines]]
+        """As many sentences in each engine; with a batch of one, in one engine alone."""
+        n_engines = len(self._engines) if task.batch > 1 else 1
+        engines = [Seats(engine, task.batch) for engine in self._engines[:n_engines]]
         jobs = [Job(index, ids, task.options) for index, ids in enumerate(task.sources)]
         if task.batch > 1:
             jobs.sort(key=lambda job: len(job.source_ids), reverse=True)
