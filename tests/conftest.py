@@ -9,6 +9,7 @@ import torch
 
 from model.checkpoint import CheckpointConfig, save_checkpoint
 from model.config import PRESETS, vocabulary_fields
+from model.engine.compile import compile_kernels
 from model.tokenizer import Tokenizer
 from model.training.vocabulary import train_tokenizer
 from model.transformer import Transformer
@@ -48,6 +49,12 @@ def _write_checkpoint(folder: Path, directions: list[tuple[str, str]], seed: int
         training={},
     )
     return folder
+
+
+@pytest.fixture(scope="session")
+def kernels() -> None:
+    """The default engine's kernels are compiled, so that no server's start waits for that."""
+    compile_kernels("int8")
 
 
 @pytest.fixture(scope="session")

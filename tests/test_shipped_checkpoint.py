@@ -22,7 +22,7 @@ WEATHER = "The weather is nice today."
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[httpx.Client]:
+def client(kernels: None) -> Iterator[httpx.Client]:
     with serving(SHIPPED_CHECKPOINT, "--threads", "1") as (_, client):
         yield client
 
@@ -70,7 +70,8 @@ def test_translates_at_the_server_as_at_the_command_line(
     assert served["flags"] == []
     printed = translate_at_the_command_line(text, source, target)
     assert printed["text"] == served["text"]
-    assert printed["score"] == pytest.approx(served["score"], abs=1e-5)
+    # The command line searches in float32, the server in int8.
+    assert printed["score"] == pytest.approx(served["score"], abs=0.05)
 
 
 def test_shows_what_it_attended_to(client: httpx.Client) -> None:

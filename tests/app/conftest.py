@@ -19,7 +19,7 @@ Serve = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
 
 
 @pytest.fixture
-def serve(tiny_checkpoint: Path) -> Serve:
+def serve(tiny_checkpoint: Path, kernels: None) -> Serve:
     """A client of a started application; with `engines`, one of them stands in for each model."""
 
     @asynccontextmanager

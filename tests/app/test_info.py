@@ -21,7 +21,7 @@ async def test_info_is_of_the_checkpoint_that_is_served(
     assert info["config"] == checkpoint.config.transformer.model_dump()
     assert info["parameters"] == checkpoint.model.n_parameters()
     assert info["digest"] == checkpoint.digest
-    assert (info["device"], info["precision"]) == ("cpu", "float32")
+    assert (info["device"], info["precision"]) == ("cpu", "int8")
 
 
 @asynchronous

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 APP = Path(__file__).resolve().parents[2] / "app"
+PROTOCOL = "model.engine.protocol"
 HTTP = {"fastapi", "starlette", "uvicorn"}
 ABOVE = {
     "pace": {"app"},
@@ -55,10 +56,9 @@ def test_routes_know_neither_scheduler_nor_model(route: Path) -> None:
 
 
 def test_of_the_server_only_main_builds_an_engine() -> None:
-    builders = {
-        path.name for path in APP.glob("*.py") if "model.engine.eager.EagerEngine" in imports(path)
-    }
-    assert builders == {"main.py"}
+    engines = {path.name: within(imports(path), {"model.engine"}) for path in APP.glob("*.py")}
+    builders = [name for name, used in engines.items() if used - within(used, {PROTOCOL})]
+    assert builders == ["main.py"]
 
 
 def test_the_scheduler_needs_no_torch() -> None:

@@ -19,6 +19,8 @@ import pytest
 from app.cli.serve import listen
 from tests.app.server_process import ATTEND, ENVIRONMENT, serving
 
+pytestmark = pytest.mark.usefixtures("kernels")
+
 
 def failing(*flags: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -30,18 +32,21 @@ def failing(*flags: str | Path, **environment: str) -> subprocess.CompletedProce
 def test_translates_and_stops_on_sigterm_after_finishing_what_was_admitted(
     tiny_checkpoint: Path,
 ) -> None:
-    with serving(tiny_checkpoint) as (process, client), ThreadPoolExecutor() as pool:
+    with (
+        serving(tiny_checkpoint, "--threads", "1") as (process, client),
+        ThreadPoolExecutor() as pool,
+    ):
         answer = client.post("/translate", json={"text": "The house.", "target": "fr"})
         assert answer.json()["model"] == "tiny"
         slow = {
-            "text": ["the cat sees the old dog and the house " * 2] * 80,
+            "text": ["the cat sees the old dog and the house " * 2] * 200,
             "target": "fr", "beam_size": 8, "max_target_tokens": 100,
         }  # fmt: skip
         admitted = pool.submit(client.post, "/translate", json=slow)
         time.sleep(0.3)
         assert not admitted.done()
         process.send_signal(signal.SIGTERM)
-        assert len(admitted.result().json()["translations"]) == 80
+        assert len(admitted.result().json()["translations"]) == 200
         _, logged = process.communicate(timeout=30)
     assert process.returncode == 0
     lines = [json.loads(line) for line in logged.splitlines()]
@@ -73,8 +78,9 @@ def test_a_marian_folder_is_served_from_the_cache(
 
 
 def test_a_client_that_leaves_frees_its_place(tiny_checkpoint: Path) -> None:
-    with serving(tiny_checkpoint, "--max-concurrent-requests", "1") as (process, client):
-        slow = {"text": ["the cat sees the old dog " * 3] * 80, "target": "fr", "beam_size": 8}
+    flags = ("--max-concurrent-requests", "1", "--threads", "1")
+    with serving(tiny_checkpoint, *flags) as (process, client):
+        slow = {"text": ["the cat sees the old dog " * 3] * 200, "target": "fr", "beam_size": 8}
         with pytest.raises(httpx.ReadTimeout):
             client.post("/translate", json=slow, timeout=0.3)
         quick = {"text": "cat", "target": "fr", "beam_size": 1}
@@ -118,7 +124,7 @@ def test_two_checkpoints_of_one_direction_are_exit_1_and_one_line(tiny_checkpoin
 @pytest.mark.parametrize(
     ("flags", "environment", "named"),
     [
-        (["--precision", "int8"], {}, "'precision'"),
+        (["--precision", "int4"], {}, "'precision'"),
         (["--port", "http"], {}, "'port'"),
         (["--device", "abacus"], {}, "device 'abacus'"),
         ([], {"ATTEND_THREADS": "none"}, "'threads'"),

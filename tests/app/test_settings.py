@@ -44,7 +44,7 @@ def test_several_checkpoints_are_written_as_in_the_variable_path(
     ("setting", "value"),
     [
         ("checkpoint", ""), ("checkpoint", os.pathsep),
-        ("port", "http"), ("port", "65536"), ("precision", "int8"), ("threads", "0"),
+        ("port", "http"), ("port", "65536"), ("precision", "int4"), ("threads", "0"),
         ("request_timeout", "0"), ("request_timeout", "nan"), ("request_timeout", "inf"),
         ("max_batch_tokens", "-1"), ("log_level", "loud"),
     ],
