@@ -1,0 +1,188 @@
+"""Where a text has something to translate: its sentences, and everything between them left alone.
+
+Nothing is rebuilt: a segment is a span of the text, and a translation replaces the spans, so that
+paragraphs, bullets, indentation and blanks come back as they were.
+
+Sentences end where `sentencex` (Wikimedia, MIT) says so. It knows the abbreviations and full stops
+of some 300 languages and takes time linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
+
+import sentencex
+
+from app.spans import Span, replace, within
+
+Split = Literal["sentences", "nonewlines", "off"]
+"""Where segments end.
+
+sentences   at the end of a sentence and of a line
+nonewlines  at the end of a sentence and at a blank line: for text wrapped at some column
+off         nowhere
+"""
+
+
+_LINE_BREAK = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
+_BLANK_LINE = re.compile(r"(?:\r\n|\n|\r)[^\S\n\r]*(?:\r\n|\n|\r)\s*|[\f\u2029]\s*")
+_LABEL = re.compile(
+    r"(?:(?:[-*+•‣◦▪▫·–—>#]+|\(?(?:\d{1,3}|[a-z])\)|\d{1,3}\.|\[[ xX]\])[^\S\n\r]+)+"
+)
+"""What stands before the first word of a line: bullets, numbers, marks of quotations, headings."""
+
+_EMOJI_MODIFIERS = "\ufe0e\ufe0f\u20e3🏻🏼🏽🏾🏿"
+
+_CLAUSE_ENDS = (
+    re.compile(r"[.!?;:…](?=\s)|[。！？；：｡]"),
+    re.compile(r"[,،)\]»”](?=\s)|\s(?=[–—(\[«“])|[，、）」]"),
+    re.compile(r"\s(?=\S)"),
+)
+"""Where an over-long sentence may be cut (behind the match), the best first."""
+
+
+def segments(
+    text: str, language: str, split: Split = "sentences", protected: Sequence[Span] = ()
+) -> list[Span]:
+    """The spans with something to translate, in order; what has no letter is not among them.
+
+    `protected` spans, in order, hold nothing to translate, and no segment ends within one.
+    """
+    masked = _mask(text, protected)
+    silenced = replace(text, protected, ["0" * (end - start) for start, end in protected])
+    found = []
+    for block in _blocks(masked, split):
+        sentences = [block] if split == "off" else _sentences(masked, block, language)
+        found += [_trim(masked, sentence) for sentence in sentences]
+    return [span for span in found if any(map(str.isalpha, span.of(silenced)))]
+
+
+def split_to_fit(
+    text: str,
+    span: Span,
+    n_tokens: Callable[[Span], int],
+    limit: int,
+    protected: Sequence[Span] = (),
+) -> list[Span]:
+    """The span in pieces of `limit` tokens at most, each as long as halving makes them.
+
+    A piece is halved at the end of a clause if there is one in the middle half of it, else at a
+    space, else anywhere. One that cannot be halved, a single character or a protected span, stays
+    as it is. The pieces cover every character but the white space between them.
+    """
+    if n_tokens(span) <= limit:
+        return [span]
+    cut = _best_cut(_mask(text, protected), span, within(protected, span))
+    if cut is None:
+        return [span]
+    return [
+        piece
+        for half in (Span(span.start, cut), Span(cut, span.end))
+        if (trimmed := _strip(text, half)).start < trimmed.end
+        for piece in split_to_fit(text, trimmed, n_tokens, limit, protected)
+    ]
+
+
+def _mask(text: str, protected: Sequence[Span]) -> str:
+    """The text with a made-up word of the same length for each protected span."""
+    return replace(text, protected, ["X" + "x" * (end - start - 1) for start, end in protected])
+
+
+def _blocks(text: str, split: Split) -> Iterator[Span]:
+    """What line breaks, or blank lines, separate."""
+    if split == "off":
+        yield Span(0, len(text))
+        return
+    separator = _LINE_BREAK if split == "sentences" else _BLANK_LINE
+    start = 0
+    for match in separator.finditer(text):
+        yield Span(start, match.start())
+        start = match.end()
+    yield Span(start, len(text))
+
+
+def _sentences(text: str, block: Span, language: str) -> Iterator[Span]:
+    """Those of a block, with the white space behind each."""
+    start = end = block.start
+    for sentence in sentencex.segment(language, block.of(text)):
+        if end > start and not _goes_on(text[start:end].rstrip(), sentence):
+            yield Span(start, end)
+            start = end
+        end += len(sentence)
+    yield Span(start, end)
+
+
+def _goes_on(sentence: str, following: str) -> bool:
+    """Whether a full stop that was taken for an end is one of an abbreviation.
+
+    Two sentences taken for one do less harm than one cut in two.
+    """
+    if not sentence.endswith("."):
+        return False
+    last_word = re.split(r"[\s.'’(]", sentence[:-1])[-1]
+    if not last_word.isalpha():
+        return False
+    return len(last_word) == 1 or (
+        len(last_word) <= 4 and (following[0].islower() or following[0].isdigit())
+    )
+
+
+def _trim(text: str, span: Span) -> Span:
+    """Less the label of a line in front, and white space, emoji and invisibles at both ends."""
+    start, end = span
+    start = _skip_trimmings(text, start, end)
+    if _begins_line(text, start) and (label := _LABEL.match(text, start, end)):
+        start = _skip_trimmings(text, label.end(), end)
+    while start < end and _is_trimmings(text[end - 1]):
+        end -= 1
+    return Span(start, end)
+
+
+def _begins_line(text: str, at: int) -> bool:
+    while at and text[at - 1] in " \t":
+        at -= 1
+    return not at or _LINE_BREAK.match(text[at - 1]) is not None
+
+
+def _skip_trimmings(text: str, start: int, end: int) -> int:
+    while start < end and _is_trimmings(text[start]):
+        start += 1
+    return start
+
+
+def _is_trimmings(character: str) -> bool:
+    if character < "\x7f":
+        return character <= " "
+    # So symbols and emoji, Cf their joiners and other invisible characters, Cc controls.
+    return (
+        character.isspace()
+        or unicodedata.category(character) in ("So", "Cf", "Cc")
+        or character in _EMOJI_MODIFIERS
+    )
+
+
+def _strip(text: str, span: Span) -> Span:
+    covered = span.of(text)
+    start = span.start + len(covered) - len(covered.lstrip())
+    return Span(start, max(start, span.start + len(covered.rstrip())))
+
+
+def _best_cut(masked: str, span: Span, protected: Sequence[Span]) -> int | None:
+    """Where to halve: the best kind of place, and of that kind the nearest to the middle."""
+    middle, quarter = (span.start + span.end) // 2, (span.end - span.start) // 4
+    for kind in _CLAUSE_ENDS:
+        matches = kind.finditer(masked, middle - quarter, middle + quarter)
+        if cuts := [match.end() for match in matches if span.start < match.end() < span.end]:
+            return min(cuts, key=lambda cut: abs(cut - middle))
+    for distance in range(span.end - middle):
+        for cut in (middle - distance, middle + distance):
+            if (
+                span.start < cut < span.end
+                and not unicodedata.combining(masked[cut])
+                and not any(kept.start < cut < kept.end for kept in protected)
+            ):
+                return cut
+    return None

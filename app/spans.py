@@ -1,0 +1,78 @@
+"""Stretches of a text, and texts in which some of them are replaced."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Span(NamedTuple):
+    """Code points start … end of a text."""
+
+    start: int
+    end: int
+
+    def of(self, text: str) -> str:
+        """What it covers."""
+        return text[self.start : self.end]
+
+    def shifted(self, by: int) -> Span:
+        """The same stretch of a text that has `by` code points more in front."""
+        return Span(self.start + by, self.end + by)
+
+
+def within(spans: Sequence[Span], whole: Span) -> list[Span]:
+    """Those of the spans, which are in order and apart, that begin in `whole`."""
+    first = bisect_left(spans, whole.start, key=lambda span: span.start)
+    last = bisect_left(spans, whole.end, key=lambda span: span.start)
+    return list(spans[first:last])
+
+
+class Substitution:
+    """The text `before` with spans, in order and apart, replaced: `after`.
+
+    `places` are the spans of the replacements in `after`.
+    """
+
+    def __init__(self, before: str, spans: Sequence[Span], replacements: Sequence[str]) -> None:
+        self.before = before
+        self.spans = list(spans)
+        self.places: list[Span] = []
+        parts: list[str] = []
+        at = length = 0
+        for span, replacement in zip(spans, replacements, strict=True):
+            parts += [before[at : span.start], replacement]
+            start = length + span.start - at
+            length = start + len(replacement)
+            self.places.append(Span(start, length))
+            at = span.end
+        self.after = "".join([*parts, before[at:]])
+
+    def place_of(self, span: Span) -> Span:
+        """Where a span of `before` is in `after`; one that touches a replacement has it whole."""
+        return _mapped(span, self.spans, self.places)
+
+    def origin_of(self, span: Span) -> Span:
+        """Where a span of `after` was in `before`; one that touches a replacement had it whole."""
+        return _mapped(span, self.places, self.spans)
+
+
+def replace(text: str, spans: Sequence[Span], replacements: Sequence[str]) -> str:
+    """The text with spans, in order and apart, replaced."""
+    return Substitution(text, spans, replacements).after
+
+
+def _mapped(span: Span, there: Sequence[Span], here: Sequence[Span]) -> Span:
+    before = bisect_right(there, span.start, key=lambda one: one.start) - 1
+    start, end = span
+    if before >= 0:
+        inside = span.start < there[before].end
+        start = here[before].start if inside else span.start + here[before].end - there[before].end
+    if span.start == span.end:
+        return Span(start, start)
+    before = bisect_left(there, span.end, key=lambda one: one.start) - 1
+    if before >= 0:
+        inside = span.end <= there[before].end
+        end = here[before].end if inside else span.end + here[before].end - there[before].end
+    return Span(start, end)

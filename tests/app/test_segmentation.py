@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.segmentation import Split, segments, split_to_fit
+from app.spans import Span, replace
+
+PIECES = st.sampled_from(
+    [
+        "The cat",
+        " sees",
+        ". ",
+        "! ",
+        "? ",
+        "\n",
+        "\r\n",
+        "\n\n",
+        "\t",
+        "  ",
+        "- ",
+        "1. ",
+        "a) ",
+        "…",
+        "é",
+        "e\u0301",
+        "Mr. ",
+        "e.g. ",
+        "M. ",
+        "42",
+        "3.50 €",
+        "😀",
+        "👍🏽",
+        "🏳️‍🌈",
+        "\u200b",
+        "\x00",
+        "。",
+        "今日は",
+        "नु",
+        "(",
+        ") ",
+        "«\xa0",
+        "\x85",
+        "\u2028",
+    ]
+)
+TEXTS = st.lists(PIECES, max_size=25).map("".join) | st.text(max_size=40)
+SPLITS = st.sampled_from(["sentences", "nonewlines", "off"])
+
+
+def cut(text: str, language: str = "en", split: Split = "sentences") -> list[str]:
+    return [span.of(text) for span in segments(text, language, split)]
+
+
+@given(TEXTS, SPLITS, st.sampled_from(["en", "fr", "zh", "xx"]))
+def test_segments_lie_in_order_and_between_them_is_nothing_to_translate(
+    text: str, split: Split, language: str
+) -> None:
+    spans = segments(text, language, split)
+    edges = [edge for span in spans for edge in span]
+    assert edges == sorted(edges)
+    assert all(any(map(str.isalpha, span.of(text))) for span in spans)
+    left = replace(text, spans, [""] * len(spans))
+    assert not any(map(str.isalpha, left.replace("a) ", "")))
+    assert replace(text, spans, [span.of(text) for span in spans]) == text
+
+
+@given(TEXTS, SPLITS, st.data())
+def test_no_segment_ends_within_what_is_protected(
+    text: str, split: Split, data: st.DataObject
+) -> None:
+    edges = data.draw(st.lists(st.integers(0, len(text)), unique=True, max_size=6).map(sorted))
+    protected = [Span(*edges[at : at + 2]) for at in range(0, len(edges) - 1, 2)]
+    for segment in segments(text, "en", split, protected):
+        for kept in protected:
+            apart = segment.end <= kept.start or kept.end <= segment.start
+            assert apart or (segment.start <= kept.start and kept.end <= segment.end)
+        letters = replace(text, protected, ["0" * (end - start) for start, end in protected])
+        assert any(map(str.isalpha, segment.of(letters)))
+
+
+def test_the_layout_stays() -> None:
+    text = (
+        "# Title\n\n  * First item.\n  * Second: it is here. 😀\n"
+        "\t1. Third\n\n> Quote! \r\n- [ ] a\n---\n"
+    )
+    spans = segments(text, "en")
+    assert [span.of(text) for span in spans] == [
+        "Title", "First item.", "Second: it is here.", "Third", "Quote!", "a",
+    ]  # fmt: skip
+    assert replace(text, spans, ["A", "B", "C", "D", "E", "F"]) == (
+        "# A\n\n  * B\n  * C 😀\n\t1. D\n\n> E \r\n- [ ] F\n---\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "sentences"),
+    [
+        ("en", "Mr. Smith left. He paid $3.50, e.g. for tea! Yes?", 3),
+        ("en", "It is in vol. 3 of it. Look.", 2),
+        ("en", "Wait... What? No!", 3),
+        ("fr", "M. Dupont est arrivé le 1er janv. 2020. Il a dit : « Bonjour ! »", 2),
+        ("fr", "J'avais donné deux minutes à M. Bourlanges. Merci.", 2),
+        ("fr", "Et alors ? Rien ; non.", 2),
+        ("de", "Am 5. Januar kam Hr. Müller z.B. nach Berlin. Er ging.", 2),
+        ("zh", "你好。今天天气很好！", 2),
+        ("a language nobody knows", "One. Two.", 2),
+    ],
+)
+def test_sentences_end_where_they_end(language: str, text: str, sentences: int) -> None:
+    assert len(cut(text, language)) == sentences
+
+
+def test_what_a_line_break_means() -> None:
+    text = "A line is\nbroken. So\nit goes.\n \nNew paragraph"
+    assert cut(text) == ["A line is", "broken.", "So", "it goes.", "New paragraph"]
+    assert cut(text, split="nonewlines") == ["A line is\nbroken.", "So\nit goes.", "New paragraph"]
+    assert cut(f" {text}\n", split="off") == [text]
+
+
+@pytest.mark.parametrize(
+    "text", ["", " \n", "12,345.6 %", "?!", "🏳️‍🌈 👍🏽", "1. 2) - (3)", "\x00", "½ ²"]
+)
+def test_without_a_letter_there_is_nothing_to_translate(text: str) -> None:
+    assert cut(text) == []
+
+
+@given(TEXTS, st.integers(1, 12))
+def test_pieces_fit_and_lose_nothing(text: str, limit: int) -> None:
+    def n_tokens(span: Span) -> int:
+        return len(span.of(text).encode("utf-8", "surrogatepass"))
+
+    pieces = split_to_fit(text, Span(0, len(text)), n_tokens, limit)
+    for piece in pieces:
+        assert n_tokens(piece) <= limit or len(piece.of(text).strip("\u0301")) <= 8
+    if n_tokens(Span(0, len(text))) > limit:
+        covered = "".join(piece.of(text) for piece in pieces)
+        assert "".join(covered.split()) == "".join(text.split())
+
+
+def test_an_over_long_sentence_is_cut_where_it_hurts_least() -> None:
+    def words(text: str) -> list[str]:
+        whole = Span(0, len(text))
+        spans = split_to_fit(text, whole, lambda span: len(span.of(text).split()), 6)
+        return [span.of(text) for span in spans]
+
+    assert words("one two, three four; five six, seven eight") == [
+        "one two, three four;", "five six, seven eight",
+    ]  # fmt: skip
+    assert words("one two three, four five six seven") == ["one two three,", "four five six seven"]
+    assert words("one two three four five six seven eight") == [
+        "one two three four", "five six seven eight",
+    ]  # fmt: skip
+
+
+def test_a_word_without_end_is_cut_anywhere_but_not_what_is_protected() -> None:
+    text = "a" * 100
+    pieces = split_to_fit(text, Span(0, 100), lambda span: span.end - span.start, 9, [Span(40, 60)])
+    assert Span(40, 60) in pieces
+    assert max(piece.end - piece.start for piece in pieces if piece != (40, 60)) <= 9
+
+
+@pytest.mark.parametrize(
+    "unit", ["a", ".", ". ", "The cat. ", "A. ", '"', "1) ", "\n", "😀", "M. a ", "x\u0301", "- "]
+)
+def test_time_is_linear_in_the_length(unit: str) -> None:
+    text = unit * (200_000 // len(unit))
+    began = time.perf_counter()
+    spans = segments(text, "en")
+    for span in spans:
+        split_to_fit(text, span, lambda span: (span.end - span.start) // 2, 500)
+    assert time.perf_counter() - began < 5

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.spans import Span, Substitution, replace, within
+
+
+def test_a_replacement_moves_what_is_behind_it() -> None:
+    edited = Substitution("Hello NAME, you!", [Span(6, 10)], ["x"])
+    assert edited.after == "Hello x, you!"
+    assert edited.places == [Span(6, 7)]
+    assert edited.origin_of(Span(0, 5)) == (0, 5)
+    assert edited.origin_of(Span(6, 7)) == (6, 10)
+    assert edited.origin_of(Span(5, 8)) == (5, 11)  # " x," is " NAME,"
+    assert edited.origin_of(Span(13, 13)) == (16, 16)
+    assert edited.place_of(Span(8, 12)) == (6, 9)
+    assert edited.place_of(Span(12, 15)) == (9, 12)
+    assert edited.place_of(Span(0, 0)) == (0, 0)
+
+
+@given(st.text(max_size=12), st.data())
+def test_what_is_not_replaced_keeps_its_characters(text: str, data: st.DataObject) -> None:
+    edges = data.draw(st.lists(st.integers(0, len(text)), unique=True, max_size=6).map(sorted))
+    spans = [Span(*edges[at : at + 2]) for at in range(0, len(edges) - 1, 2)]
+    words = data.draw(st.lists(st.text(max_size=3), min_size=len(spans), max_size=len(spans)))
+    edited = Substitution(text, spans, words)
+    assert edited.after == replace(text, spans, words)
+    for span, place, word in zip(spans, edited.places, words, strict=True):
+        assert place.of(edited.after) == word
+        if word:
+            assert edited.place_of(span) == place
+            assert edited.origin_of(place) == span
+    for at, character in enumerate(text):
+        if not any(span.start <= at < span.end for span in spans):
+            place = edited.place_of(Span(at, at + 1))
+            assert place.of(edited.after) == character
+            assert edited.origin_of(place) == (at, at + 1)
+
+
+def test_spans_within_another() -> None:
+    spans = [Span(0, 2), Span(3, 5), Span(7, 9)]
+    assert within(spans, Span(2, 7)) == [Span(3, 5)]
+    assert within(spans, Span(0, 8)) == spans
+    assert within([], Span(0, 8)) == []
