@@ -1,0 +1,77 @@
+"""What a text holds that is no language: variables, tags, web and e-mail addresses.
+
+Found by the syntax of the usual template languages, not by asking the model: `{name}`, `{0:.2f}`,
+`{{ count }}`, `${x}`, `%{x}`, `#{x}`, `{% if x %}`, `%s`, `%1$s`, `%.2f`, `%(name)s`, `%@`, `%%`,
+`<x1/>`, `</b>`, ICU messages (`{n, plural, one {# file} other {# files}}`), URLs and addresses.
+"""
+
+from __future__ import annotations
+
+import re
+
+from app.spans import Span
+
+_START = re.compile(
+    r"""
+      (?P<doubled> \{{2,3}[^{}\n]*\}{2,3} | \{%[^\n]{0,300}?%\} | \{\#[^\n]{0,300}?\#\} )
+    | (?P<icu> \{\s*[\w.-]+\s*,\s*(?:plural|select|selectordinal)\s*, )
+    | (?P<braced> [$%#]?\{\s*(?:[\w.$-]+ (?:\[[^\[\]{}\s]*\])* )?\s*
+                  (?: [!:][^{}\s]* | ,\s*(?:number|date|time|spellout|ordinal|duration)\b[^{}\n]* )?\} )
+    | (?P<printf> %%(?!\w) | (?<!\d)%(?:\d+\$|\(\w+\))?[-+0\#]*(?:\d+|\*)?(?:\.(?:\d+|\*))?
+                  (?:hh?|ll?|[Lzjt])?[sdifuxXeEgGcpo@](?!\w) )
+    | (?P<tag> </?[A-Za-z][\w:.-]*(?:\s+[\w:.-]+(?:\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+))?)*\s*/?> )
+    | (?P<url> (?:\b(?:https?|ftp|file|wss?)://|\bwww\.(?=\w))(?:[^\s<>"'«»“”{}|\\^`]|\{[^{}\s]*\})+ )
+    | (?P<email> (?<![\w.+-])(?:mailto:)?[\w.+-]+@(?:[\w-]+\.)+[A-Za-z]{2,}\b )
+    """,  # noqa: E501
+    re.VERBOSE,
+)
+_URL_TAIL = re.compile(r"[.,;:!?…*_)\]’]+$")
+_JOINT = re.compile(r"[ \t]?|[:/@=+_.-]")
+
+
+def find_placeholders(text: str) -> list[Span]:
+    """Their spans, in order; those that touch, or have but a blank or a joint between them, as one.
+
+    A full stop or bracket that closes the sentence around an address is not part of it.
+    """
+    found: list[Span] = []
+    braces: dict[int, int] | None = None
+    at = 0
+    while match := _START.search(text, at):
+        span = Span(match.start(), match.end())
+        if match.lastgroup == "url":
+            span = Span(span.start, span.start + len(_without_tail(match[0])))
+        elif match.lastgroup == "icu":
+            if braces is None:
+                braces = _closing_braces(text)
+            if span.start not in braces:
+                at = span.end
+                continue
+            span = Span(span.start, braces[span.start])
+        at = span.end
+        if found and _JOINT.fullmatch(text, found[-1].end, span.start):
+            span = Span(found.pop().start, span.end)
+        found.append(span)
+    return found
+
+
+def _without_tail(url: str) -> str:
+    """Less the punctuation behind; a bracket that the address itself opened is part of it."""
+    while tail := _URL_TAIL.search(url):
+        head = url[: tail.start()]
+        if tail[0].startswith(")") and head.count("(") > head.count(")"):
+            return head + ")"
+        url = head
+    return url
+
+
+def _closing_braces(text: str) -> dict[int, int]:
+    """Where each brace that is closed opens → behind where it closes."""
+    ends: dict[int, int] = {}
+    opened: list[int] = []
+    for match in re.finditer("[{}]", text):
+        if match[0] == "{":
+            opened.append(match.start())
+        elif opened:
+            ends[opened.pop()] = match.end()
+    return ends

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.placeholders import find_placeholders
+
+PLACEHOLDERS = [
+    "{name}",
+    "{0}",
+    "{}",
+    "{user.name}",
+    "{user.names[0]}",
+    "{0:.2f}",
+    "{x!r:>10}",
+    "{d, date, short}",
+    "{{count}}",
+    "{{ user | upper }}",
+    "{{{raw}}}",
+    "{% if a and b %}",
+    "{# a remark #}",
+    "${x}",
+    "%{x}",
+    "#{x}",
+    "%s",
+    "%d",
+    "%1$s",
+    "%.2f",
+    "%-5s",
+    "%ld",
+    "%(name)s",
+    "%@",
+    "%%",
+    "<x1/>",
+    "<br>",
+    "</b>",
+    '<a href="https://x.org/?a=1&b=2">',
+    "<g id='1'/>",
+    "<input disabled>",
+    "{n, plural, one {# file} other {# files of {owner}}}",
+    "{who, select, she {her own} other {their own}}",
+    "https://www.example.com/a/b.html?q=1&r={r}#top",
+    "http://x.org",
+    "www.example.com",
+    "https://fr.wikipedia.org/wiki/Ares_(dieu)",
+    "ftp://a.b/c",
+    "jane.doe+tag@mail.example.co.uk",
+    "mailto:a@b.org",
+]
+
+
+def found(text: str) -> list[str]:
+    return [span.of(text) for span in find_placeholders(text)]
+
+
+@pytest.mark.parametrize("placeholder", PLACEHOLDERS)
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [("", ""), ("See ", " now."), ("(", ")."), ("« ", " »"), ("", ", ok"), ("'", "'!")],
+)
+def test_a_placeholder_is_found_whole(placeholder: str, before: str, behind: str) -> None:
+    assert found(before + placeholder + behind) == [placeholder]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Plain words.",
+        "{some words in braces}",
+        "50 % off",
+        "50% discount",
+        "100 %",
+        "a < b and c > d",
+        "1 < 2 > 1",
+        "It costs $5.",
+        "#1",
+        "A: b",
+        "http://",
+        "me@home",
+        "a, b {c",
+        "{n, plural, one {a file}",
+        "I <3 you",
+        "x = {a b}",
+    ],
+)
+def test_prose_holds_none(text: str) -> None:
+    assert found(text) == []
+
+
+def test_neighbours_are_one() -> None:
+    assert found("At {hours}:{minutes} {zone}, {name}.") == ["{hours}:{minutes} {zone}", "{name}"]
+    assert found("<b>{name}</b>and<br/>") == ["<b>{name}</b>", "<br/>"]
+
+
+@given(st.lists(st.sampled_from(PLACEHOLDERS) | st.sampled_from("{}<>%$ a.@/:(,"), max_size=12))
+def test_spans_are_in_order_and_apart(parts: list[str]) -> None:
+    spans = find_placeholders("".join(parts))
+    edges = [edge for span in spans for edge in span]
+    assert edges == sorted(set(edges))
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "{",
+        "}",
+        "{a, plural, ",
+        "<a ",
+        '<a b="',
+        "%",
+        "%(",
+        "https://a)",
+        "http://a(",
+        "a@",
+        "a.",
+        "{{",
+        "{%",
+        "a@b.",
+    ],
+)
+def test_time_is_linear_in_the_length(unit: str) -> None:
+    began = time.perf_counter()
+    find_placeholders(unit * (100_000 // len(unit)))
+    assert time.perf_counter() - began < 2

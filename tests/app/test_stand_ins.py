@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.placeholders import find_placeholders
+from app.spans import Span
+from app.stand_ins import FAMILIES, StandIns
+from tests.app.test_placeholders import PLACEHOLDERS
+
+
+def lifted(sentence: str, family: int = 0) -> StandIns:
+    return StandIns(sentence, find_placeholders(sentence), FAMILIES[family])
+
+
+def test_the_model_reads_stand_ins_and_the_client_gets_placeholders() -> None:
+    stand_ins = lifted("See https://x.org/a, {{user}}!")
+    assert stand_ins.text == "See {name}, {user}!"
+    put_back = stand_ins.put_back("{user}, voir {name} !")
+    assert put_back
+    assert put_back.after == "{{user}}, voir https://x.org/a !"
+    assert put_back.place_of(Span(13, 19)).of(put_back.after) == "https://x.org/a"
+
+
+def test_a_stand_in_that_the_sentence_has_is_not_taken() -> None:
+    stand_ins = lifted("In 4817 we were {{n}}.", family=1)
+    assert stand_ins.text == "In 4817 we were 5926."
+
+
+@pytest.mark.parametrize(
+    "translation",
+    [
+        "Bonjour !",
+        "Bonjour {name} {name} !",
+        "Bonjour {nom} !",
+        "Bonjour {name}s !",
+        "l{name} !",
+        "Bonjour {name}, {user} !",
+        "Bonjour {name} %s !",
+        "Bonjour {{name}} !",
+        "Bonjour {{name} !",
+    ],
+)
+def test_a_translation_without_each_exactly_once_is_refused(translation: str) -> None:
+    assert lifted("Hello https://x.org !").put_back(translation) is None
+
+
+def test_what_touched_a_letter_may_touch_one() -> None:
+    assert lifted("The {n}th day").put_back("Le {name}e jour")
+    assert lifted("The 5{n} day").put_back("Le 5{name} jour")
+
+
+def test_there_are_always_enough() -> None:
+    sentence = " and ".join(["{x}"] * 40)
+    for family in (0, 1):
+        stand_ins = lifted(sentence, family)
+        assert len(set(stand_ins.text.split(" and "))) == 40
+        put_back = stand_ins.put_back(stand_ins.text)
+        assert put_back
+        assert put_back.after == sentence
+
+
+@given(st.lists(st.sampled_from(PLACEHOLDERS), max_size=4), st.sampled_from([0, 1]), st.randoms())
+def test_in_any_order_each_comes_back_once(
+    placeholders: list[str], family: int, shuffled: random.Random
+) -> None:
+    words = [word for placeholder in placeholders for word in ("and", placeholder)]
+    stand_ins = lifted(" ".join([*words, "end"]), family)
+    read = stand_ins.text.split(" ")
+    shuffled.shuffle(read)
+    put_back = stand_ins.put_back(" and ".join(read))
+    assert put_back
+    text = put_back.after
+    for placeholder in placeholders:
+        text = text.replace(placeholder, "", 1)
+    assert set(text.split()) <= {"and", "end"}
