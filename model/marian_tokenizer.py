@@ -140,6 +140,10 @@ class MarianTokenizer:
             tokens.append(Token(token_id, piece, start, end))
         return text, tokens
 
+    def is_unknown(self, token_id: int) -> bool:
+        """Whether it is `<unk>`."""
+        return token_id == self._unk_id
+
     def piece(self, token_id: int) -> str:
         """The piece of an id that the decoder produced, `▁` marking a word's start."""
         return self.target_pieces[token_id]

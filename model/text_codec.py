@@ -71,5 +71,8 @@ class TextCodec(Protocol):
     def decode_target(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
         """The text of what the decoder produced, and its pieces with their places in that text."""
 
+    def is_unknown(self, token_id: int) -> bool:
+        """Whether a source id stands for a character that is no piece: `<unk>`, or a byte."""
+
     def piece(self, token_id: int) -> str:
         """The piece of an id that the decoder produced, `▁` marking a word's start."""

@@ -133,6 +133,10 @@ class Tokenizer:
         ]
         return text, tokens
 
+    def is_unknown(self, token_id: int) -> bool:
+        """Whether it is `<unk>` or a byte, of a character that is no piece."""
+        return token_id == self.unk_id or bool(self._processor.is_byte(token_id))
+
     def piece(self, token_id: int) -> str:
         """The piece of an id, `▁` marking a word's start."""
         piece: str = self._processor.id_to_piece(token_id)

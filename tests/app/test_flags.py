@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.flags import (
+    MAX_PERIOD,
+    is_copied,
+    is_repetition,
+    is_truncated,
+    lost_characters,
+    most_turns,
+)
+
+
+@pytest.mark.parametrize(
+    ("ids", "turns"),
+    [
+        ([], 1),
+        ([7], 1),
+        ([1, 2, 3, 1, 2], 1),
+        ([1, 1, 1], 3),
+        ([9, 1, 2, 1, 2, 1, 2, 1, 9], 3),  # 1 2 three times, and a half
+        ([1, 1, 2, 1, 1, 2], 2),
+        ([*range(MAX_PERIOD)] * 4, 4),
+        ([*range(MAX_PERIOD + 1)] * 4, 1),
+    ],
+)
+def test_the_turns_of_a_circle_are_counted(ids: list[int], turns: int) -> None:
+    assert most_turns(ids) == turns
+
+
+@given(
+    st.lists(st.integers(0, 3), max_size=20), st.lists(st.integers(0, 3), min_size=1, max_size=5)
+)
+def test_a_phrase_said_n_times_has_n_turns_or_more(before: list[int], phrase: list[int]) -> None:
+    assert most_turns([*before, *phrase * 4]) >= 4
+
+
+def test_repetition_is_judged_by_the_source() -> None:
+    no_four_times = [5, 6] * 4
+    assert is_repetition([1, 2, 3], no_four_times)
+    assert not is_repetition([1, 2, 3], [5, 6] * 3)
+    assert not is_repetition([8] * 4, no_four_times)
+    assert not is_repetition([8] * 4, [5, 6] * 6)
+    assert is_repetition([8] * 4, [5, 6] * 7)
+
+
+def test_a_translation_far_shorter_than_its_source_leaves_something_out() -> None:
+    assert is_truncated(20, 7)
+    assert not is_truncated(20, 8)
+    assert not is_truncated(15, 0)  # a rare word is many tokens, its translation may be one
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "copied"),
+    [
+        ("Hello.", "hello !", True),
+        ("Hello.", "Bonjour.", False),
+        ("Il fait beau aujourd'hui", "Il fait beau aujourd'hui.", True),
+        ("The cat sees the old dog", "The cat sees the old chien", True),
+        ("The cat sees the dog", "The cat sees le chien", False),
+        ("No, no, no", "No", False),
+        ("12 + 3", "12 + 3", False),
+        ("今日は", "今日は", True),
+    ],
+)
+def test_a_copy_has_the_words_of_its_source(source: str, target: str, copied: bool) -> None:
+    assert is_copied(source, target) == copied
+
+
+def test_a_character_is_lost_if_it_is_not_in_the_target() -> None:
+    assert not lost_characters("", "abc")
+    assert not lost_characters("é😀", "😀 é")
+    assert lost_characters("😀😀", "😀")
+
+
+def test_time_is_bounded_at_the_longest_targets() -> None:
+    began = time.perf_counter()
+    assert is_repetition([1], [1] * 2000)
+    assert time.perf_counter() - began < 0.5
