@@ -16,6 +16,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from app.errors import FieldError, InvalidRequestError
+from app.flags import Flag
+from app.segmentation import Split
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY
 from model.engine.protocol import AttentionKind
 
@@ -94,6 +96,12 @@ def _attention(value: Any) -> Any:
     return value
 
 
+def _split_sentences(value: Any) -> Any:
+    if value is True or value is False or value == "nonewlines":
+        return value
+    raise PydanticCustomError("split_sentences", "Input should be a boolean or 'nonewlines'")
+
+
 def _only(supported: object) -> BeforeValidator:
     """A field of the contract of which this server so far does one value."""
 
@@ -152,9 +160,23 @@ class TranslateRequest(BaseModel):
         ),
     ] = None
     format: Annotated[Literal["text"], _only("text")] = "text"
-    split_sentences: Annotated[Literal[False], _only(False)] = False
+    split_sentences: Annotated[
+        bool | Literal["nonewlines"],
+        BeforeValidator(_split_sentences),
+        Field(
+            description="true: each sentence and line on its own. nonewlines: a line break is but "
+            "a blank. false: a text as one, unless the model cannot read it at once."
+        ),
+    ] = True
     alignment: bool = Field(False, description="Link the words of source and translation.")
     stream: Annotated[Literal[False], _only(False)] = False
+
+    @property
+    def split(self) -> Split:
+        """Where a sentence to translate ends."""
+        if self.split_sentences == "nonewlines":
+            return "nonewlines"
+        return "sentences" if self.split_sentences else "off"
 
     @classmethod
     def parse(cls, values: object) -> TranslateRequest:
@@ -170,9 +192,6 @@ class TranslateRequest(BaseModel):
 
 def _pointer(loc: tuple[int | str, ...]) -> str:
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in loc)
-
-
-Flag = Literal["length_capped"]
 
 
 class Alternative(BaseModel):

@@ -4,42 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from app.attention_view import AttentionView
-from app.errors import AttentionTooLargeError, InvalidRequestError, TextTooLongError
+from app.errors import InvalidRequestError
+from app.explainer import Explainer
 from app.languages import Direction
+from app.passage import Passage, Stretch
 from app.scheduler import Scheduler
-from app.schemas import AttentionRequest, Segment, SourceToken, TargetToken, TranslateRequest
+from app.schemas import AttentionRequest, TranslateRequest
+from app.segmentation import Split
 from app.sentence import Completion
 from app.timings import Timings
 from app.waiting import Lane
-from app.word_aligner import WordAligner
-from model.alignment import Bitext
 from model.checkpoint import CheckpointConfig
-from model.decoding.hypothesis import Hypothesis, SearchOptions
-from model.text_codec import TextCodec, Token
-from model.words import words
+from model.decoding.hypothesis import SearchOptions
+from model.text_codec import TextCodec
 
 MAX_INTERACTIVE_SENTENCES = 16
 """Somebody may be looking at the answer to so many; a longer list goes into the bulk lane."""
 
 MAX_INLINE_CHARACTERS = 2000
 """Tokenising so many takes a millisecond; more would hold up the event loop."""
-
-
-@dataclass
-class Passage:
-    """One text on its way through a model; without a completion, there is nothing to translate."""
-
-    text: str
-    tokens: list[Token]
-    completion: Completion | None = None
-
-    @property
-    def hypotheses(self) -> list[Hypothesis]:
-        """Best first; none where there is nothing to translate."""
-        return self.completion.hypotheses if self.completion else []
 
 
 class ServedModel:
@@ -50,7 +36,7 @@ class ServedModel:
     ) -> None:
         self._config = config
         self._tokenizer = tokenizer
-        self._aligner = WordAligner(config, tokenizer, scheduler)
+        self.explainer = Explainer(config, tokenizer, scheduler)
         self.scheduler = scheduler
 
     @property
@@ -97,118 +83,75 @@ class ServedModel:
     async def translate(
         self,
         texts: Sequence[str],
-        target: str,
+        direction: Direction,
+        split: Split,
         options: SearchOptions,
+        *,
         deadline: float,
         timings: Timings,
     ) -> list[Passage]:
-        """Tokenise and search. Raises `TextTooLongError`, and as `Scheduler.translate`."""
+        """Cut into sentences, tokenise and search. Raises as `Scheduler.translate`."""
         with timings.measure("tokenize"):
             if sum(map(len, texts)) <= MAX_INLINE_CHARACTERS:
-                passages = self._tokenize(texts, target)
+                passages = self._cut(texts, direction, split)
             else:
-                passages = await asyncio.to_thread(self._tokenize, texts, target)
-        wordless = self._tokenizer.n_control_tokens
-        worded = [
-            passage
-            for passage in passages
-            if not passage.text.isspace() and len(passage.tokens) > wordless
-        ]
-        sources = [[token.id for token in passage.tokens] for passage in worded]
-        lane: Lane = "interactive" if len(sources) <= MAX_INTERACTIVE_SENTENCES else "bulk"
-        completions = await self.scheduler.translate(sources, options, lane=lane, deadline=deadline)
-        for passage, completion in zip(worded, completions, strict=True):
-            passage.completion = completion
-        timings.queue += max((done.queued for done in completions), default=0.0)
-        timings.decode += max((done.worked for done in completions), default=0.0)
+                passages = await asyncio.to_thread(self._cut, texts, direction, split)
+        n_sentences = sum(len(passage.stretches) for passage in passages)
+        lane: Lane = "interactive" if n_sentences <= MAX_INTERACTIVE_SENTENCES else "bulk"
+        # A stretch whose placeholders got lost is pending again, in another form.
+        while pending := [(one, stretch) for one in passages for stretch in one.pending]:
+            settled = await self._search(
+                [stretch for _, stretch in pending], options, lane, deadline, timings
+            )
+            with timings.measure("detokenize"):
+                if len(pending) <= MAX_INTERACTIVE_SENTENCES:
+                    _settle(pending, settled)
+                else:
+                    await asyncio.to_thread(_settle, pending, settled)
         return passages
 
-    def detokenize(self, passage: Passage) -> list[str]:
-        """The text of every hypothesis, best first; the text itself without any."""
-        if passage.completion is None:
-            return [passage.text]
-        return [self._tokenizer.decode(hypothesis.ids) for hypothesis in passage.hypotheses]
+    def _cut(self, texts: Sequence[str], direction: Direction, split: Split) -> list[Passage]:
+        max_tokens = self._config.transformer.max_length
+        return [Passage(text, direction, self._tokenizer, max_tokens, split) for text in texts]
 
-    async def explain(
+    async def _search(
         self,
-        passages: Sequence[Passage],
-        direction: Direction,
-        *,
-        view: AttentionView | None,
-        alignment: bool,
-        max_weights: int,
-    ) -> list[list[Segment]]:
-        """What the model saw as it produced the best hypothesis of each, and how words align.
+        stretches: Sequence[Stretch],
+        options: SearchOptions,
+        lane: Lane,
+        deadline: float,
+        timings: Timings,
+    ) -> list[Completion]:
+        """Those with placeholders get as many hypotheses as there are, to choose from."""
+        choice = replace(options, n_best=options.beam_size)
+        by_options: dict[SearchOptions, list[int]] = {}
+        for index, stretch in enumerate(stretches):
+            wanted = choice if stretch.holds_placeholders else options
+            by_options.setdefault(wanted, []).append(index)
+        try:
+            async with asyncio.TaskGroup() as group:
+                searches = [
+                    group.create_task(
+                        self.scheduler.translate(
+                            [[token.id for token in stretches[index].tokens] for index in indices],
+                            wanted,
+                            lane=lane,
+                            deadline=deadline,
+                        )
+                    )
+                    for wanted, indices in by_options.items()
+                ]
+        except ExceptionGroup as failures:
+            failure, *_ = failures.exceptions
+            raise failure from failure.__cause__
+        completions: dict[int, Completion] = {}
+        for indices, search in zip(by_options.values(), searches, strict=True):
+            completions |= zip(indices, search.result(), strict=True)
+        timings.queue += max(done.queued for done in completions.values())
+        timings.decode += max(done.worked for done in completions.values())
+        return [completions[index] for index in range(len(stretches))]
 
-        Raises `AttentionTooLargeError`, and as `Scheduler.explain`.
-        """
-        n_weights = sum(
-            view.n_weights(len(passage.hypotheses[0].log_probs), len(passage.tokens))
-            for passage in passages
-            if view and passage.hypotheses
-        )
-        if n_weights > max_weights:
-            raise AttentionTooLargeError(
-                f"the answer would hold {n_weights:,} attention weights, "
-                f"{max_weights:,} are allowed; "
-                "ask for fewer layers or heads, or send fewer texts"
-            )
-        return [
-            [await self._explain(passage, direction, view, alignment=alignment)]
-            if passage.hypotheses
-            else []
-            for passage in passages
-        ]
 
-    def _tokenize(self, texts: Sequence[str], target: str) -> list[Passage]:
-        longest = self._config.transformer.max_length
-        passages = [Passage(text, self._tokenizer.encode_source(text, target)) for text in texts]
-        for index, passage in enumerate(passages):
-            if len(passage.tokens) > longest:
-                raise TextTooLongError(
-                    f"text {index} has {len(passage.tokens):,} tokens, the model "
-                    f"'{self.name}' reads {longest:,} at once; send its sentences one by one"
-                )
-        return passages
-
-    async def _explain(
-        self, passage: Passage, direction: Direction, view: AttentionView | None, *, alignment: bool
-    ) -> Segment:
-        best = passage.hypotheses[0]
-        answered, produced = self._tokenizer.decode_target(self._produced(best))
-        segment = Segment(
-            source=(0, len(passage.text)),
-            target=(0, len(answered)),
-            source_tokens=[
-                SourceToken(piece=token.piece, start=token.start, end=token.end)
-                for token in passage.tokens
-            ],
-            target_tokens=[
-                TargetToken(piece=token.piece, start=token.start, end=token.end, log_prob=log_prob)
-                for token, log_prob in zip(produced, best.log_probs, strict=True)
-            ],
-        )
-        if view:
-            source_ids = [token.id for token in passage.tokens]
-            target_ids = [token.id for token in produced]
-            weights = await self.scheduler.explain(source_ids, target_ids, view.kind)
-            segment.attention = await asyncio.to_thread(view.show, weights)
-        if alignment:
-            segment.source_words = words(passage.text)
-            segment.target_words = words(answered)
-            segment.alignment = await self._aligner.links(
-                Bitext(
-                    passage.text,
-                    answered,
-                    *direction,
-                    segment.source_words,
-                    segment.target_words,
-                    produced,
-                )
-            )
-        return segment
-
-    def _produced(self, hypothesis: Hypothesis) -> list[int]:
-        """A hypothesis's tokens with the end-of-sentence token, if it got that far."""
-        end = [] if hypothesis.capped else [self._tokenizer.eos_id]
-        return [*hypothesis.ids, *end]
+def _settle(pending: Sequence[tuple[Passage, Stretch]], completions: Sequence[Completion]) -> None:
+    for (passage, stretch), completion in zip(pending, completions, strict=True):
+        passage.settle(stretch, completion.hypotheses)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 from app.errors import InvalidRequestError, TextTooLongError
-from app.languages import Languages
+from app.languages import Direction, Languages
+from app.passage import Passage
 from app.places import Places
 from app.schemas import (
     Alternative,
@@ -18,7 +21,7 @@ from app.schemas import (
     Translation,
     Usage,
 )
-from app.served_model import Passage, ServedModel
+from app.served_model import MAX_INLINE_CHARACTERS, ServedModel
 from app.timings import Timings
 from model.decoding.hypothesis import SearchOptions
 
@@ -38,7 +41,7 @@ class _Step:
     """A model's part in a request."""
 
     model: ServedModel
-    target: str
+    direction: Direction
     options: SearchOptions
 
 
@@ -64,31 +67,32 @@ class TranslationService:
             timings = Timings()
             texts = request.text
             passed: list[list[Passage]] = []
-            answered: list[list[str]] = []
             for step in steps:
                 passages = await step.model.translate(
-                    texts, step.target, step.options, deadline, timings
-                )
-                with timings.measure("detokenize"):
-                    answered = [step.model.detokenize(passage) for passage in passages]
-                texts = [best for best, *_ in answered]
+                    texts, step.direction, request.split, step.options,
+                    deadline=deadline, timings=timings,
+                )  # fmt: skip
+                texts = [passage.answer().after for passage in passages]
                 passed.append(passages)
             segments: Sequence[list[Segment] | None] = [None] * len(texts)
             if view or request.alignment:
                 with timings.measure("decode"):
-                    segments = await steps[-1].model.explain(
+                    segments = await steps[-1].model.explainer.explain(
                         passed[-1],
                         (languages[-2], languages[-1]),
                         view=view,
                         alignment=request.alignment,
                         max_weights=self._limits.max_attention_weights,
                     )
+            with timings.measure("detokenize"):
+                build = partial(_answer, request, languages, passed, segments)
+                if sum(map(len, texts)) <= MAX_INLINE_CHARACTERS:
+                    translations = build()
+                else:
+                    translations = await asyncio.to_thread(build)
         answer = TranslateAnswer(
             model="+".join(dict.fromkeys(step.model.name for step in steps)),
-            translations=[
-                _translation(languages, *parts)
-                for parts in zip(zip(*passed, strict=True), answered, segments, strict=True)
-            ],
+            translations=translations,
             usage=_usage(request.text, passed),
         )
         return answer, timings
@@ -105,7 +109,7 @@ class TranslationService:
         for source, target in pairwise(languages):
             model = self._by_direction[source, target]
             wanted = request if target == languages[-1] else before
-            steps.append(_Step(model, target, model.search_options(wanted)))
+            steps.append(_Step(model, (source, target), model.search_options(wanted)))
         return steps
 
     def _check_lengths(self, request: TranslateRequest) -> None:
@@ -128,37 +132,49 @@ def _check_explicable(request: TranslateRequest, languages: tuple[str, ...]) -> 
             raise InvalidRequestError.at(f"/{field}", detail)
 
 
+def _answer(
+    request: TranslateRequest,
+    languages: tuple[str, ...],
+    passed: Sequence[Sequence[Passage]],
+    segments: Sequence[list[Segment] | None],
+) -> list[Translation]:
+    return [
+        _translation(languages, passages, request.alternatives, shown)
+        for passages, shown in zip(zip(*passed, strict=True), segments, strict=True)
+    ]
+
+
 def _translation(
     languages: tuple[str, ...],
-    passed: Sequence[Passage],
-    answered: Sequence[str],
+    passages: Sequence[Passage],
+    n_alternatives: int,
     segments: list[Segment] | None,
 ) -> Translation:
     """One text's, from its passage through each model; scores add up, as log-probabilities do."""
-    best = [passage.hypotheses[0] for passage in passed if passage.hypotheses]
-    log_probs = [log_prob for hypothesis in best for log_prob in hypothesis.log_probs]
-    score = math.fsum(hypothesis.score for hypothesis in best)
+    last = passages[-1]
+    log_probs = [log_prob for passage in passages for log_prob in passage.log_probs]
+    before = math.fsum(passage.score() for passage in passages[:-1])
     source, *pivot, target = languages
     return Translation(
-        text=answered[0],
+        text=last.answer().after,
         source=source,
         target=target,
         pivot=pivot[0] if pivot else None,
-        score=score,
+        score=before + last.score(),
         confidence=math.exp(math.fsum(log_probs) / len(log_probs)) if log_probs else 1.0,
-        flags=["length_capped"] if any(hypothesis.capped for hypothesis in best) else [],
+        flags=sorted({flag for passage in passages for flag in passage.flags}),
         alternatives=[
-            Alternative(text=text, score=score - best[-1].score + hypothesis.score)
-            for text, hypothesis in zip(answered[1:], passed[-1].hypotheses[1:], strict=True)
+            Alternative(text=last.answer(rank).after, score=before + last.score(rank))
+            for rank in range(1, min(1 + n_alternatives, last.n_answers))
         ],
         segments=segments,
     )
 
 
 def _usage(texts: Sequence[str], passed: Sequence[Sequence[Passage]]) -> Usage:
-    worded = [passage for passages in passed for passage in passages if passage.hypotheses]
+    through = [passage for passages in passed for passage in passages]
     return Usage(
         characters=sum(map(len, texts)),
-        source_tokens=sum(len(passage.tokens) for passage in worded),
-        target_tokens=sum(len(passage.hypotheses[0].log_probs) for passage in worded),
+        source_tokens=sum(passage.n_source_tokens for passage in through),
+        target_tokens=sum(len(passage.log_probs) for passage in through),
     )

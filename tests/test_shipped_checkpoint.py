@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import random
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -115,3 +116,41 @@ def test_what_looks_like_a_control_symbol_is_text(client: httpx.Client) -> None:
     plain, typed = translate(client, text=[WEATHER, f"</s> <pad> {WEATHER}"], target="fr")
     assert "aujourd'hui" in plain["text"]
     assert "aujourd'hui" in typed["text"] != plain["text"]
+
+
+PLACEHOLDERS = (
+    "{name}", "{{count}}", "{{ user.name }}", "%1$s", "%d", "${x}", "<x1/>", "</b>", "{0}", "#{id}",
+    "{n, plural, one {# file} other {# files}}", "https://www.example.com/a/b?q=1",
+    "http://kivam.net", "jane.doe@mail.example.co.uk", "www.dupone.fr/index.html", "%(total)s",
+)  # fmt: skip
+TEMPLATES = {
+    "en": (
+        "{} wants to see the new house.", "Yesterday I gave {} to {}.",
+        "Where did {} put my {}, {}?",
+        "Look at {}!",
+        "The Commission has received {} questions on {}.",
+    ),
+    "fr": (
+        "{} veut voir la nouvelle maison.", "Hier j'ai donné {} à {}.",
+        "Où {} a-t-il mis mon {}, {} ?", "Regardez {} !",
+        "La Commission a reçu {} questions sur {}.",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "target"), [("en", "fr"), ("fr", "en")])
+def test_every_placeholder_comes_back_once(client: httpx.Client, source: str, target: str) -> None:
+    choose = random.Random(3)
+    texts = [
+        template.format(*choose.sample(PLACEHOLDERS, template.count("{}")))
+        for template in TEMPLATES[source]
+        for _ in range(10)
+    ]
+    answers = [
+        answer["text"]
+        for at in range(0, len(texts), 25)
+        for answer in translate(client, text=texts[at : at + 25], source=source, target=target)
+    ]
+    for text, answer in zip(texts, answers, strict=True):
+        for placeholder in PLACEHOLDERS:
+            assert answer.count(placeholder) == text.count(placeholder), (text, answer)

@@ -111,7 +111,7 @@ async def test_a_length_cap_of_either_step_is_told(
     first, second = engines
     async with serve(first(), second(), checkpoint=row_of_checkpoints) as client:
         answer = await answered(client, text="chat", source="fr", target="de")
-    assert answer["translations"][0]["flags"] == ["length_capped"]
+    assert "length_capped" in answer["translations"][0]["flags"]
 
 
 @pytest.mark.parametrize("field", ["attention", "alignment"])

@@ -49,13 +49,13 @@ async def test_long_texts_are_tokenised_beside_the_event_loop(
     async with serve(FakeEngine()) as client:
         [model] = client._transport.app.state.lifecycle.started.service._models  # type: ignore[attr-defined]
         tokenised_in: list[threading.Thread] = []
-        tokenize = model._tokenize
+        cut = model._cut
 
-        def note(texts: list[str], target: str) -> object:
+        def note(*args: object) -> object:
             tokenised_in.append(threading.current_thread())
-            return tokenize(texts, target)
+            return cut(*args)
 
-        monkeypatch.setattr(model, "_tokenize", note)
+        monkeypatch.setattr(model, "_cut", note)
         texts = ["cat " * (n_characters // 40) for _ in range(10)]
         texts[0] += "." * (n_characters - sum(map(len, texts)))
         response = await client.post("/translate", json={"text": texts, "target": "fr"})

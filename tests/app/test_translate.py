@@ -47,7 +47,23 @@ async def test_a_list_keeps_its_order_and_translates_as_its_texts_do_alone(serve
             assert among["score"] == pytest.approx(translation["score"], abs=1e-4)
 
 
-@pytest.mark.parametrize("text", ["", " ", "\t\n\u2003\u3000", "\u200b"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "\t\n\u2003\u3000",
+        "\u200b",
+        "\x00",
+        "</s>",
+        "<pad>",
+        "🏳️‍🌈",
+        "12.50 %",
+        "?!",
+        "{x} %s",
+        "a@b.org",
+    ],
+)
 @asynchronous
 async def test_where_nothing_is_to_translate_the_text_comes_back(serve: Serve, text: str) -> None:
     async with serve() as client:
@@ -89,9 +105,7 @@ async def test_a_lone_surrogate_is_read_as_the_replacement_character(serve: Serv
     assert response.json() == replaced
 
 
-@pytest.mark.parametrize(
-    "text", ["\x00", "a\x00b", "</s>", "<2en> cat", "<pad>", "🏳️‍🌈", "ﬁ e\u0301 …", "שלום"]
-)
+@pytest.mark.parametrize("text", ["a\x00b", "<2en> cat", "a 🏳️‍🌈 b", "ﬁ e\u0301 …", "שלום"])
 @asynchronous
 async def test_odd_characters_are_text(serve: Serve, text: str) -> None:
     async with serve() as client:
@@ -126,7 +140,7 @@ async def test_languages_are_bcp_47_and_inferred_where_one_is_left(
 @asynchronous
 async def test_attention_goes_with_its_tokens(serve: Serve) -> None:
     async with serve() as client:
-        text = "The old ﬁsh, ça va 😀"
+        text = "The old ﬁsh 😀 ça va"
         answer = await translated(
             client, text=text, target="fr", attention=True, max_target_tokens=9
         )
@@ -277,3 +291,64 @@ async def test_fields_to_come_may_say_what_is_done_today(serve: Serve) -> None:
             client, text="cat", target="fr", attention=False, format="text",
             split_sentences=False, stream=False,
         )  # fmt: skip
+
+
+@asynchronous
+async def test_each_sentence_is_translated_as_it_is_alone(serve: Serve) -> None:
+    sentences = ["The house is green.", "Cat?", "The dog"]
+    text = "  {}\t{}\n\n- {} 😀\n"
+    async with serve() as client:
+        alone = await translated(client, text=sentences, target="fr", max_target_tokens=8)
+        whole = await translated(
+            client, text=text.format(*sentences), target="fr", max_target_tokens=8
+        )
+    parts = alone["translations"]
+    [translation] = whole["translations"]
+    assert translation["text"] == text.format(*(part["text"] for part in parts))
+    scores = [part["score"] for part in parts]
+    assert min(scores) <= translation["score"] <= max(scores)
+    assert translation["flags"] == sorted({flag for part in parts for flag in part["flags"]})
+    for count in ("source_tokens", "target_tokens"):
+        assert whole["usage"][count] == alone["usage"][count]
+    assert whole["usage"]["characters"] == len(text.format(*sentences))
+
+
+@asynchronous
+async def test_where_sentences_end_can_be_chosen(serve: Serve) -> None:
+    async def segments(split: Any, text: str) -> list[str]:
+        answer = await translated(
+            client, text=text, target="fr", split_sentences=split, max_target_tokens=4,
+            attention=True,
+        )  # fmt: skip
+        [translation] = answer["translations"]
+        return [text[slice(*segment["source"])] for segment in translation["segments"]]
+
+    async with serve() as client:
+        text = "The old\ndog. The cat "
+        assert await segments(True, text) == ["The old", "dog.", "The cat"]
+        assert await segments("nonewlines", text) == ["The old\ndog.", "The cat"]
+        assert await segments(False, text) == ["The old\ndog. The cat"]
+        long = "the cat " * 100
+        pieces = await segments(False, long)
+    assert len(pieces) > 1
+    assert " ".join(pieces) == long.strip()
+
+
+@asynchronous
+async def test_placeholders_come_back_and_tokens_point_at_them(serve: Serve) -> None:
+    text = "The cat https://x.org/a {{n}} and %1$s. See <x1/> the dog"
+    async with serve() as client:
+        answer = await translated(
+            client, text=text, target="fr", max_target_tokens=12, attention=True, alternatives=1
+        )
+    [translation] = answer["translations"]
+    for given in ("https://x.org/a", "{{n}}", "%1$s", "<x1/>"):
+        for answered in (translation["text"], *(x["text"] for x in translation["alternatives"])):
+            assert answered.count(given) == 1
+    for segment in translation["segments"]:
+        start, end = segment["target"]
+        for token in segment["target_tokens"]:
+            assert start <= token["start"] <= token["end"] <= end
+        start, end = segment["source"]
+        assert segment["source_tokens"][0]["start"] == start
+        assert segment["source_tokens"][-1]["end"] == end

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.passage import Passage
+from app.placeholders import find_placeholders
+from app.segmentation import Split
+from app.spans import Span
+from model.decoding.hypothesis import Hypothesis
+from model.text_codec import TextCodec
+from model.tokenizer import Tokenizer
+from tests.app.test_placeholders import PLACEHOLDERS
+
+MAX_TOKENS = 24
+
+
+@pytest.fixture(scope="module")
+def codec(tiny_checkpoint: Path) -> TextCodec:
+    return Tokenizer.load(tiny_checkpoint / "sentencepiece.model")
+
+
+def passage(text: str, codec: TextCodec, split: Split = "sentences") -> Passage:
+    return Passage(text, ("en", "fr"), codec, MAX_TOKENS, split)
+
+
+def said(text: str, codec: TextCodec, score: float = -1.0, capped: bool = False) -> Hypothesis:
+    ids = [token.id for token in codec.tokenize(text)]
+    return Hypothesis(tuple(ids), (-0.5,) * (len(ids) + 1), score, capped)
+
+
+def settle(text: Passage, codec: TextCodec, translated: dict[str, str]) -> list[str]:
+    """Answer what is pending until nothing is; what was read. What is not known is copied."""
+    read: list[str] = []
+    while pending := text.pending:
+        for stretch in pending:
+            source = stretch.stand_ins.text
+            read.append(source)
+            text.settle(stretch, [said(translated.get(source, source), codec)])
+    return read
+
+
+def test_sentences_are_read_one_by_one_and_the_rest_stays(codec: TextCodec) -> None:
+    text = passage("- The dog. The cat.\n\n  😀 \tThe house", codec)
+    read = settle(text, codec, {"The dog.": "Le chien.", "The house": "La maison"})
+    assert read == ["The dog.", "The cat.", "The house"]
+    answer = text.answer()
+    assert answer.after == "- Le chien. The cat.\n\n  😀 \tLa maison"
+    assert [place.of(answer.after) for place in answer.places] == [
+        "Le chien.", "The cat.", "La maison",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text", ["", " \n", "42", "https://x.org {n} %s", "😀", "…", "a@b.org 1.5"]
+)
+def test_where_nothing_is_to_translate_nothing_is_read(codec: TextCodec, text: str) -> None:
+    nothing = passage(text, codec)
+    assert nothing.pending == []
+    assert nothing.answer().after == text
+    assert (nothing.score(), nothing.log_probs, nothing.flags) == (0, [], [])
+
+
+def test_a_lost_placeholder_is_tried_again_and_then_left_out(codec: TextCodec) -> None:
+    text = passage("The dog {{a}} sees https://x.org today.", codec)
+    losing = {
+        "The dog {name} sees {user} today.": "le {name} {name} chien",
+        "The dog 4817 sees 5926 today.": "le 4817 chien",
+        "The dog": "le chien",
+        "today.": "aujourd'hui.",
+    }
+    assert settle(text, codec, losing) == [*[*losing][:3], "sees", "today."]
+    assert text.answer().after == "le chien {{a}} sees https://x.org aujourd'hui."
+
+
+def test_of_several_hypotheses_those_that_kept_all_are_taken(codec: TextCodec) -> None:
+    text = passage("The {x}", codec)
+    [stretch] = text.pending
+    hypotheses = [said(t, codec) for t in ("le chien", "la {name}", "le {name} vert")]
+    text.settle(stretch, hypotheses)
+    assert [text.answer(rank).after for rank in range(text.n_answers)] == ["la {x}", "le {x} vert"]
+    assert stretch.best == hypotheses[1]
+
+
+def test_scores_of_sentences_are_weighed_by_their_tokens(codec: TextCodec) -> None:
+    text = passage("The dog. The cat.", codec)
+    first, second = text.pending
+    text.settle(first, [Hypothesis((5,) * 3, (-0.5,) * 4, -1.0, False)] * 2)
+    text.settle(
+        second,
+        [Hypothesis((5,), (-2.0,) * 2, -4.0, False), Hypothesis((5,), (-3.0,) * 2, -7.0, True)],
+    )
+    assert text.score() == pytest.approx((4 * -1 + 2 * -4) / 6)
+    assert text.score(1) == pytest.approx((4 * -1 + 2 * -7) / 6)
+    assert math.fsum(text.log_probs) == pytest.approx(4 * -0.5 + 2 * -2)
+    assert text.n_answers == 2
+
+
+def test_flags_are_those_of_any_sentence(codec: TextCodec) -> None:
+    text = passage("The dog. The cat. The house. The old cat. 中 the old house.", codec)
+    answers = [
+        said("le", codec, capped=True),
+        said("le chien " * 9, codec),
+        said("The house.", codec),
+        said("le vieux chat.", codec),
+        said("la vieille maison.", codec),
+    ]
+    for stretch, answer in zip(text.pending, answers, strict=True):
+        text.settle(stretch, [answer])
+    assert text.flags == ["copied_source", "length_capped", "repetition", "unknown_characters"]
+
+
+def test_a_long_source_with_a_short_answer_is_truncated(codec: TextCodec) -> None:
+    text = passage("the cat sees the dog and the cat and the dog sees the cat and the dog", codec)
+    [stretch] = text.pending
+    text.settle(stretch, [said("le", codec)])
+    assert text.flags == ["truncated"]
+
+
+def test_an_over_long_sentence_is_read_in_pieces(codec: TextCodec) -> None:
+    sentence = ", ".join(["the old cat sees the green house"] * 12)
+    text = passage(sentence, codec, "off")
+    read = settle(text, codec, {})
+    assert len(read) > 1
+    assert all(len(stretch.tokens) <= MAX_TOKENS for stretch in text.stretches)
+    assert text.answer().after == sentence
+
+
+def test_what_cannot_be_cut_small_enough_is_left_and_said(codec: TextCodec) -> None:
+    text = Passage("\ufdfa. Cat", ("en", "fr"), codec, 6, "sentences")  # NFKC: 18 letters
+    assert settle(text, codec, {}) == ["Cat"]
+    assert text.answer().after == "\ufdfa. Cat"
+    assert "truncated" in text.flags
+
+
+def test_tokens_are_placed_in_the_text_as_sent(codec: TextCodec) -> None:
+    source = "Cat! See https://x.org, dog."
+    text = passage(source, codec)
+    second = text.stretches[1]
+    spans = [second.origin(Span(token.start, token.end)) for token in second.tokens]
+    assert {"https://x.org", ","} <= {span.of(source) for span in spans}
+    assert spans[0] == (5, 5)
+    assert spans[-1] == (len(source), len(source))
+
+
+@given(
+    text=st.lists(
+        st.sampled_from(PLACEHOLDERS) | st.sampled_from(["The cat ", "sees. ", ", ", "\n", "dog "]),
+        max_size=12,
+    ).map(" ".join),
+    forgets=st.integers(0, 3),
+    split=st.sampled_from(["sentences", "nonewlines", "off"]),
+)  # fmt: skip
+def test_whatever_the_model_forgets_each_placeholder_comes_back_once(
+    codec: TextCodec, text: str, forgets: int, split: Split
+) -> None:
+    through = passage(text, codec, split)
+    n_read = 0
+    while pending := through.pending:
+        for stretch in pending:
+            answer = stretch.stand_ins.text
+            for lost in re.findall(r"\{\w+\}|\d{4,}", answer)[:forgets]:
+                answer = answer.replace(lost, "")
+            through.settle(stretch, [said(answer, codec)])
+            n_read += 1
+    assert n_read < 200
+    answer = through.answer().after
+    for span in find_placeholders(text):
+        assert answer.count(span.of(text)) == text.count(span.of(text))
