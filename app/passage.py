@@ -91,15 +91,18 @@ class Passage:
         """Stretches that have no answer yet."""
         return [stretch for stretch in self.stretches if not stretch.renderings]
 
-    def settle(self, stretch: Stretch, hypotheses: Sequence[Hypothesis]) -> None:
-        """Give a pending stretch its answers, or see to it that it is tried another way."""
+    def settle(self, stretch: Stretch, hypotheses: Sequence[Hypothesis]) -> list[Stretch]:
+        """Give a pending stretch its answers; if none will do, what is to be tried instead."""
         for hypothesis in hypotheses:
             translation = self._codec.decode(hypothesis.ids)
             if substitution := stretch.stand_ins.put_back(translation):
                 stretch.renderings.append(Rendering(hypothesis, substitution))
-        if not stretch.renderings:
-            at = self.stretches.index(stretch)
-            self.stretches[at : at + 1] = self._another_way(stretch)
+        if stretch.renderings:
+            return []
+        at = self.stretches.index(stretch)
+        others = self._another_way(stretch)
+        self.stretches[at : at + 1] = others
+        return others
 
     def answer(self, rank: int = 0) -> Substitution:
         """The text with every stretch's answer of a rank, or its last where it has fewer."""

@@ -100,7 +100,7 @@ class Translator:
     ) -> Iterator[tuple[int, Translation]]:
         """(index, translation) of every text, as they come."""
         blank: dict[int, str] = {}
-        items = _longest_first(self._items(texts, target, options, blank))
+        items = longest_first(self._items(texts, target, options, blank))
         for index, outcome in run_jobs(self._engines, items):
             if isinstance(outcome, Exception):
                 raise outcome
@@ -142,7 +142,7 @@ class Translator:
         )
 
 
-def _longest_first(items: Iterator[Item]) -> Iterator[Item]:
+def longest_first(items: Iterator[Item]) -> Iterator[Item]:
     """Sorted by length in chunks that end at a None, so that batches have little padding.
 
     An error of `items` comes after what came before it.

