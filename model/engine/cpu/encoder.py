@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from model.engine.cpu.attention import attend, record_weights
 from model.engine.cpu.elementary import RELU, activate, normalise
 from model.engine.cpu.jit import kernel
@@ -60,10 +58,11 @@ def embed(
     table: Floats, token: int, positions: Floats, position: int, shape: Shape, out: Floats, row: int
 ) -> None:
     """§3.4, §3.5: out[row] = the token's embedding, scaled, plus its position's sinusoid."""
-    # The padding row counts as zero, whatever the file says.
-    scale = np.float32(0) if token == shape.pad_id else shape.embedding_scale
     for i in range(shape.d_model):
-        out[row, i] = table[token, i] * scale + positions[position, i]
+        out[row, i] = table[token, i] * shape.embedding_scale + positions[position, i]
+    # Int8 reads on to a multiple of 4, where an earlier row that was NaN would have left NaN.
+    for i in range(shape.d_model, out.shape[1]):
+        out[row, i] = 0
 
 
 @kernel
@@ -73,7 +72,7 @@ def feed_forward(
     """§3.3: work.x += FFN(x)."""
     floor = RELU_FLOOR if shape.activation == RELU else NO_FLOOR
     project(x, n_rows, w_1, layer, floor, False, work.scratch, work.inner)
-    activate(work.inner, n_rows, work.inner.shape[1], shape.activation)
+    activate(work.inner, n_rows, w_1.bias.shape[1], shape.activation)
     project(work.inner, n_rows, w_2, layer, NO_FLOOR, True, work.scratch, work.x)
 
 
