@@ -15,6 +15,7 @@ from model.engine.cpu import decoder, search
 from model.engine.cpu.explanation import explain
 from model.engine.cpu.slots import (
     MAX_BEAM,
+    PAGE,
     make_pages,
     make_slots,
     occupy,
@@ -46,7 +47,7 @@ class CpuEngine:
         n_rows = max(MAX_ROWS, longest)
         self._work = make_workspace(weights, n_rows)
         self._slots = make_slots(MAX_SENTENCES, longest)
-        page_bytes = 2 * 16 * 4 * weights.decoder.n_layers * weights.shape.d_model
+        page_bytes = 2 * PAGE * 4 * weights.decoder.n_layers * weights.shape.d_model
         n_pages = max(CACHE_BYTES // page_bytes, pages_needed(longest, MAX_BEAM, longest))
         n_pages = min(n_pages, MAX_SENTENCES * pages_needed(longest, 4, longest))
         self._pages = make_pages(weights, n_pages)
@@ -73,12 +74,15 @@ class CpuEngine:
 
     def room(self, job: Job) -> bool:
         """Whether the job fits beside those that are here."""
-        if not self.busy:
-            return True
+        return not self.busy or self._fit([job])
+
+    def _fit(self, jobs: Sequence[Job]) -> bool:
+        n_rows = sum(job.options.beam_size for job in jobs)
+        n_pages = sum(self._pages_for(job) for job in jobs)
         return (
-            len(self._in_slot) + len(self._waiting) < MAX_SENTENCES
-            and self._reserved_rows + job.options.beam_size <= MAX_ROWS
-            and self._reserved_pages + self._pages_for(job) <= self._n_pages
+            len(self._in_slot) + len(self._waiting) + len(jobs) <= MAX_SENTENCES
+            and self._reserved_rows + n_rows <= MAX_ROWS
+            and self._reserved_pages + n_pages <= self._n_pages
         )
 
     def admit(self, jobs: Sequence[Job]) -> None:
@@ -89,6 +93,8 @@ class CpuEngine:
                 raise ValueError(f"beam_size {job.options.beam_size}: at most {MAX_BEAM}")
             if job.options.rule is not None:
                 raise ValueError("this engine searches by attend's own rule only")
+        if not self._fit(jobs):  # kernels write where they are told: no row or page is beyond
+            raise ValueError("there is no room for these jobs")
         for job in jobs:
             self._reserved_pages += self._pages_for(job)
             self._reserved_rows += job.options.beam_size
@@ -178,9 +184,9 @@ class CpuEngine:
     def _reset(self) -> None:
         for slot in list(self._in_slot):
             self._leave(slot)
-        for job in self._waiting:
-            self._release(job)
         self._waiting.clear()
+        # Those on their way from waiting to a slot are in neither.
+        self._reserved_pages = self._reserved_rows = 0
 
     def _limit(self, job: Job) -> int:
         return job.options.token_limit(len(job.source_ids), self._config.max_length)
