@@ -29,7 +29,7 @@ from model.engine.cpu.types import Floats
 
 _LARGEST = 127
 SMALLEST = np.float32(1e-30)
-"""Rows without any larger value count as zero, since the inverse might overflow."""
+"""Rows, and columns of weights, without any larger value count as zero: inverses may overflow."""
 _UNSIGNED = 128
 """Added to every weight, since the dot product multiplies signed by unsigned bytes."""
 
@@ -111,9 +111,9 @@ def _pack_int8(weight: Floats) -> tuple[NDArray[np.uint8], Floats]:
     n_outputs, n_inputs = weight.shape
     largest = np.abs(weight).max(axis=1)
     scale = np.zeros(padded(n_outputs, COLUMNS), np.float32)
-    scale[:n_outputs] = largest / _LARGEST
+    scale[:n_outputs] = np.where(largest <= SMALLEST, 0, largest / _LARGEST)
     whole = np.full((len(scale), padded(n_inputs, GROUP)), _UNSIGNED, np.uint8)
-    divisor = np.where(largest > 0, largest / _LARGEST, 1)[:, None]
+    divisor = np.where(largest <= SMALLEST, 1, largest / _LARGEST)[:, None]
     whole[:n_outputs, :n_inputs] = (np.rint(weight / divisor) + _UNSIGNED).astype(np.uint8)
     panels = whole.reshape(-1, COLUMNS, whole.shape[1] // GROUP, GROUP)
     return panels.transpose(0, 2, 1, 3).ravel(), scale
@@ -134,7 +134,8 @@ def project(
 ) -> None:  # fmt: skip
     """out[:n_rows] = max(floor, x W + b), or out += x W + b with `accumulate`.
 
-    x [R, ≥ K] and out [R, ≥ N] are C-contiguous; columns of `out` up to the padded N are written.
+    x [R, ≥ K] and out [R, ≥ N] are C-contiguous, K and N padded: in int8 so many columns of x are
+    read, those of the padding being zero, and so many of `out` are written.
     """
     prepare(x, n_rows, linear, scratch)
     project_prepared(x, n_rows, linear, layer, floor, accumulate, scratch, out)
@@ -191,22 +192,21 @@ def _leave(x: Floats, n_rows: int, linear: Linear, scratch: Scratch) -> None:
 def _quantise(x: Floats, n_rows: int, linear: Linear, scratch: Scratch) -> None:
     """Each row to whole numbers −127 … 127, its largest magnitude to ±127; NaN makes it NaN."""
     width = linear.inputs
-    columns = min(width, x.shape[1])
     for row in range(n_rows):
-        values = x[row, :columns]
+        values = x[row, :width]
         bits = values.view(np.int32)
         # Magnitudes compare as their bits do, which is vectorised, with NaN above infinity.
         largest_bits = np.int32(0)
-        for column in range(columns):
+        for column in range(width):
             magnitude = np.int32(bits[column] & np.int32(0x7FFFFFFF))
             largest_bits = max(magnitude, largest_bits)
         largest = np.int32(largest_bits).view(np.float32)
         inverse = np.float32(_LARGEST) / largest if largest > SMALLEST else np.float32(0)
         quantised = scratch.quantised[row * width : (row + 1) * width]
-        for column in range(columns):
+        for column in range(width):
             quantised[column] = np.int32(np.rint(values[column] * inverse))
         total = np.int32(0)
-        for column in range(columns):
+        for column in range(width):
             total = np.int32(total + quantised[column])
         scratch.row_scale[row] = largest / np.float32(_LARGEST)
         scratch.row_sum[row] = total * _UNSIGNED
