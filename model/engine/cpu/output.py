@@ -23,6 +23,8 @@ from model.engine.cpu.tile import COLUMNS
 from model.engine.cpu.types import Floats, Ints
 from model.engine.cpu.workspace import LOGIT_ROWS, Workspace
 
+_LOWEST = np.finfo(np.float32).min
+
 
 @kernel
 def predict(
@@ -62,7 +64,9 @@ def _summarise(logits: Floats, at: int, panel_max: Floats, panel_sum: Floats, pl
     """Of one panel, into panel_max and panel_sum at `place`."""
     highest = maximum(logits, at, COLUMNS)
     put(panel_max, place, highest)
-    put(panel_sum, place, sum_of_exponentials(logits, at, COLUMNS, highest))
+    # A panel without any probability sums to 0: −∞ less −∞ would be NaN.
+    shift = max(highest, _LOWEST)
+    put(panel_sum, place, sum_of_exponentials(logits, at, COLUMNS, shift))
 
 
 @kernel
