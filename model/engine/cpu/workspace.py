@@ -25,7 +25,7 @@ class Workspace(NamedTuple):
     no_record          what to pass where attention weights are not wanted
     row_slot, row_lane [R], whose hypothesis each row is
     row_numbers        [1, R], 0 … R − 1
-    logits             [16, V padded]
+    logits             [64, V padded], see `LOGIT_ROWS`
     panel_max, panel_sum  [R, V / 64 padded]: of each panel its largest logit m and Σ e^(logit − m)
     """
 
