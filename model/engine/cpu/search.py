@@ -138,7 +138,7 @@ def _advance(
 def _merge(slot: int, first_row: int, slots: Slots, candidates: Candidates) -> int:
     """The best 2K continuations over all living hypotheses, in order; returns how many.
 
-    A NaN is among them, and first, so that it cannot be overlooked.
+    If any is NaN, it is the only one, so that it cannot be overlooked.
     """
     wanted = candidates.wanted[first_row]
     n_found = 0
@@ -148,8 +148,12 @@ def _merge(slot: int, first_row: int, slots: Slots, candidates: Candidates) -> i
             score = slots.live[slot, lane] + candidates.log_probs[row, place]
             if score == -np.inf:
                 break
+            if np.isnan(score):
+                candidates.best_score[0] = score
+                candidates.best_row[0], candidates.best_place[0] = row, place
+                return 1
             at = n_found
-            while at > 0 and not score <= candidates.best_score[at - 1]:
+            while at > 0 and score > candidates.best_score[at - 1]:
                 at -= 1
             if at >= wanted:
                 break
