@@ -108,7 +108,7 @@ def _advance(
             return True
         if token == eos_id:
             if rank < beam:
-                _finish(slot, lane, token, log_prob, score / normalisation, False, slots, pages)
+                _finish(slot, lane, token, log_prob, score / normalisation, slots, pages)
         elif n_live < beam:
             for t in range(length):
                 candidates.new_path[n_live, t] = slots.path[slot * MAX_BEAM + lane, t]
@@ -126,7 +126,7 @@ def _advance(
     if length >= slots.limit[slot]:
         for lane in range(n_live):
             _finish(slot, lane, slots.latest[slot, lane], slots.latest_log_prob[slot, lane],
-                    _BEHIND_FINISHED * np.float32(lane + 1), True, slots, pages)  # fmt: skip
+                    _BEHIND_FINISHED * np.float32(lane + 1), slots, pages)  # fmt: skip
         return True
     if n_live == 0 or (beam == 1 and slots.score[slot, 0] > -np.inf):
         return True
@@ -170,8 +170,8 @@ def _merge(slot: int, first_row: int, slots: Slots, candidates: Candidates) -> i
 
 @kernel
 def _finish(
-    slot: int, lane: int, token: int, log_prob: np.float32, score: np.float32, capped: bool,
-    slots: Slots, pages: Pages,
+    slot: int, lane: int, token: int, log_prob: np.float32, score: np.float32, slots: Slots,
+    pages: Pages,
 ) -> None:  # fmt: skip
     """Put a hypothesis among the finished, if it is one of the K best: its path, then `token`."""
     beam, length = slots.beam[slot], slots.length[slot]
@@ -184,13 +184,11 @@ def _finish(
         n_tokens = slots.n_tokens[slot, moved - 1]
         slots.score[slot, moved] = slots.score[slot, moved - 1]
         slots.n_tokens[slot, moved] = n_tokens
-        slots.capped[slot, moved] = slots.capped[slot, moved - 1]
         for t in range(n_tokens):
             slots.tokens[slot, moved, t] = slots.tokens[slot, moved - 1, t]
             slots.log_probs[slot, moved, t] = slots.log_probs[slot, moved - 1, t]
     slots.score[slot, place] = score
     slots.n_tokens[slot, place] = length
-    slots.capped[slot, place] = capped
     # What was fed at position t was produced at step t: position 0 was fed the start symbol.
     for t in range(1, length):
         position = slots.path[slot * MAX_BEAM + lane, t]

@@ -52,7 +52,7 @@ class Slots(NamedTuple):
     latest, latest_log_prob [n, K]     the token that each is to be fed next
     page [n, K]                where each lane writes now; −1: nowhere yet
     owned, n_owned [n, …], [n] pages to give back
-    score, n_tokens, capped [n, K]     the best finished hypotheses, best first; −∞: none
+    score, n_tokens [n, K]     the best finished hypotheses, best first; −∞: none
     tokens, log_probs [n, K, T]        of the finished
     """
 
@@ -75,7 +75,6 @@ class Slots(NamedTuple):
     n_owned: Ints
     score: Floats
     n_tokens: Ints
-    capped: NDArray[np.bool_]
     tokens: Ints
     log_probs: Floats
 
@@ -129,7 +128,6 @@ def make_slots(n_slots: int, longest: int) -> Slots:
         n_owned=ints(),
         score=floats(MAX_BEAM),
         n_tokens=ints(MAX_BEAM),
-        capped=np.zeros((n_slots, MAX_BEAM), np.bool_),
         tokens=ints(MAX_BEAM, longest + 1),
         log_probs=floats(MAX_BEAM, longest + 1),
     )
