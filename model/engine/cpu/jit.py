@@ -26,21 +26,22 @@ def _cache_folder() -> Path | None:
     digest = hashlib.sha256(numba.__version__.encode())
     for source in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(source.read_bytes())
-    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(root) / "attend" / "kernels" / digest.hexdigest()[:16]
+    folder = None
     try:
+        root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        folder = Path(root) / "attend" / "kernels" / digest.hexdigest()[:16]
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=folder):
             return folder
-    except OSError:
+    except (OSError, RuntimeError):  # the second where a user has no home
         return _private_copy(folder)
 
 
-def _private_copy(folder: Path) -> Path | None:
+def _private_copy(folder: Path | None) -> Path | None:
     try:
         copy = Path(mkdtemp(prefix="attend-kernels-"))
         atexit.register(shutil.rmtree, copy, ignore_errors=True)
-        if folder.is_dir():
+        if folder and folder.is_dir():
             shutil.copytree(folder, copy, dirs_exist_ok=True)
     except OSError:
         return None
