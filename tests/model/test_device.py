@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 import torch
 
-from model.device import pick_device
+from model import device
+from model.device import pick_device, usable_cores
 from model.errors import ConfigError
 
 
@@ -47,3 +51,31 @@ def test_a_bad_device_is_refused_by_name(
         pick_device(name)
     assert str(caught.value).startswith(reason)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("quota", "cores"),
+    [
+        ("max 100000", 4), ("800000 100000", 4), ("400000 100000", 4), ("250000 100000", 2),
+        ("100000 100000", 1), ("50000 100000", 1), ("200000 50000", 4), ("", 4), ("nonsense", 4),
+    ],
+)  # fmt: skip
+def test_cores_are_those_bound_to_within_the_containers_quota(
+    quota: str, cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "cpu.max"
+    file.write_text(quota + "\n")
+    monkeypatch.setattr(device, "CPU_QUOTA_FILE", file)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {1, 2, 5, 7}, raising=False)
+    assert usable_cores() == cores
+
+
+def test_without_a_container_or_affinity_all_cores_are_usable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device, "CPU_QUOTA_FILE", tmp_path / "missing")
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 3)
+    assert usable_cores() == 3
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert usable_cores() == 1

@@ -1,0 +1,165 @@
+"""The scheduler over the engine that serves: whatever goes wrong, others do not notice."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from app.errors import EngineFailedError
+from app.scheduler import Scheduler
+from app.sentence import Completion
+from model.config import PRESETS
+from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.engine.build import pack_model
+from model.engine.cpu import search
+from model.engine.cpu.engine import MAX_SENTENCES, CpuEngine
+from model.engine.cpu.weights import Weights
+from model.engine.protocol import Job
+from model.errors import NumericalError
+from model.transformer import Transformer
+from tests.app.asynchronous import asynchronous
+from tests.app.scheduling import until
+
+POISON = 13
+OPTIONS = SearchOptions(beam_size=3, n_best=2, max_target_tokens=20)
+CONFIG = PRESETS["tiny"].model_copy(update={"share_embeddings": False, "tie_output": False})
+
+Sources = list[list[int]]
+
+
+@pytest.fixture
+def weights(kernels: None) -> Weights:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return pack_model(Transformer(CONFIG), "int8")
+
+
+def sources(n_sentences: int, seed: int) -> Sources:
+    choose = np.random.default_rng(seed)
+    lengths = choose.integers(1, 30, n_sentences)
+    return [[*choose.integers(14, 64, length).tolist(), CONFIG.eos_id] for length in lengths]
+
+
+def answers(engine: CpuEngine, texts: Sources) -> list[list[Hypothesis]]:
+    """Of each sentence alone."""
+    found = []
+    for index, source in enumerate(texts):
+        engine.admit([Job(index, tuple(source), OPTIONS)])
+        ((_, outcome),) = engine.step()
+        assert isinstance(outcome, list)
+        found.append(outcome)
+    return found
+
+
+def hypotheses(completions: Sequence[Completion]) -> list[list[Hypothesis]]:
+    return [completion.hypotheses for completion in completions]
+
+
+@asynccontextmanager
+async def running(*engines: CpuEngine) -> AsyncIterator[Scheduler]:
+    scheduler = Scheduler(engines)
+    scheduler.start()
+    try:
+        yield scheduler
+    finally:
+        await scheduler.stop()
+
+
+class Gate:
+    """Holds the kernels' first call until it is opened, and may have it raise."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, error: Exception | None = None) -> None:
+        self.entered, self.opened = threading.Event(), threading.Event()
+        self._error = error
+        self._run: Callable[..., int] = search.run
+        monkeypatch.setattr(search, "run", self._first)
+
+    def _first(self, *arguments: Any) -> int:
+        if not self.entered.is_set():
+            self.entered.set()
+            assert self.opened.wait(timeout=10)
+            if self._error:
+                raise self._error
+        return self._run(*arguments)
+
+
+@asynchronous
+async def test_answers_under_load_are_the_same_bits_as_alone(weights: Weights) -> None:
+    engines = [CpuEngine(CONFIG, weights) for _ in range(2)]
+    requests = [sources(1 + seed % 9, seed) for seed in range(40)]
+    expected = [answers(engines[0], texts) for texts in requests]
+    async with running(*engines) as scheduler:
+        found = await asyncio.gather(*(scheduler.translate(texts, OPTIONS) for texts in requests))
+    assert [hypotheses(completions) for completions in found] == expected
+    assert not any(engine.busy for engine in engines)
+
+
+@asynchronous
+async def test_a_sentence_that_is_not_finite_fails_its_request_alone(weights: Weights) -> None:
+    engine = CpuEngine(CONFIG, weights)
+    requests = [sources(5, seed) for seed in range(10)]
+    expected = [answers(engine, texts) for texts in requests]
+    requests[4][2][0] = POISON
+    weights.source_embedding[POISON] = np.nan
+    async with running(engine) as scheduler:
+        found = await asyncio.gather(
+            *(scheduler.translate(texts, OPTIONS) for texts in requests), return_exceptions=True
+        )
+        failure = found.pop(4)
+        assert isinstance(failure, EngineFailedError)
+        assert isinstance(failure.__cause__, NumericalError)
+        del expected[4]
+        for completions, own in zip(found, expected, strict=True):
+            assert isinstance(completions, list)
+            assert hypotheses(completions) == own
+        await until(lambda: scheduler.load.in_flight == 0)
+
+
+@asynchronous
+async def test_an_exception_in_a_step_fails_what_is_in_it_and_not_what_waits(
+    weights: Weights, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = CpuEngine(CONFIG, weights)
+    texts, others = sources(MAX_SENTENCES, 1), sources(10, 2)
+    expected, of_others = answers(engine, texts), answers(engine, others)
+    gate = Gate(monkeypatch, MemoryError())
+    async with running(engine) as scheduler:
+        failing = asyncio.create_task(scheduler.translate(texts, OPTIONS))
+        await until(gate.entered.is_set)
+        waiting = asyncio.create_task(scheduler.translate(others, OPTIONS))
+        await until(lambda: scheduler.load.waiting >= len(others))
+        gate.opened.set()
+        with pytest.raises(EngineFailedError) as failure:
+            await failing
+        assert isinstance(failure.value.__cause__, MemoryError)
+        assert hypotheses(await waiting) == of_others
+        assert hypotheses(await scheduler.translate(texts, OPTIONS)) == expected
+    assert not engine.busy
+
+
+@asynchronous
+async def test_a_client_that_leaves_does_not_change_the_others_answers(
+    weights: Weights, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = CpuEngine(CONFIG, weights)
+    texts = sources(10, 3)
+    expected = answers(engine, texts)
+    gate = Gate(monkeypatch)
+    endless = SearchOptions(beam_size=8, n_best=8, max_target_tokens=128)
+    async with running(engine) as scheduler:
+        leaving = asyncio.create_task(scheduler.translate(sources(20, 4), endless))
+        await until(gate.entered.is_set)
+        staying = asyncio.create_task(scheduler.translate(texts, OPTIONS))
+        await until(lambda: scheduler.load.waiting > 0)
+        gate.opened.set()
+        leaving.cancel()
+        assert hypotheses(await staying) == expected
+        await until(lambda: scheduler.load.in_flight == 0)
+    assert not engine.busy

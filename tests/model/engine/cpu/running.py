@@ -1,0 +1,123 @@
+"""What the tests of the CPU engine share: drawing sentences, building an engine, running it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+
+from model.decoding.beam import beam_search
+from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.engine.build import pack_model
+from model.engine.cpu.engine import CpuEngine
+from model.engine.cpu.weights import Precision
+from model.engine.protocol import Job
+from model.transformer import Transformer
+
+Outcome = list[Hypothesis] | Exception
+
+PENALTIES = (0.0, 0.6, 2.0)
+
+
+def cpu_engine(model: Transformer, precision: Precision) -> CpuEngine:
+    return CpuEngine(model.config, pack_model(model, precision))
+
+
+def draw_source(model: Transformer, choose: np.random.Generator, length: int) -> tuple[int, ...]:
+    """Of `length` tokens, of which the last ends the sentence; without padding."""
+    config = model.config
+    special = {config.pad_id, config.eos_id}
+    usable = [token for token in range(config.source_vocab_size) if token not in special]
+    return (*choose.choice(usable, length - 1).tolist(), config.eos_id)
+
+
+def draw_jobs(model: Transformer, n_jobs: int, seed: int) -> list[Job]:
+    """Of all lengths and of many options: beam sizes, answers wanted, penalties, limits."""
+    choose = np.random.default_rng(seed)
+    longest = model.config.max_length
+    limits = [1, 2, 7, longest, None, None]
+    jobs = []
+    for number in range(n_jobs):
+        beam = int(choose.integers(1, 9))
+        options = SearchOptions(
+            beam_size=beam,
+            n_best=int(choose.integers(1, beam + 1)),
+            length_penalty=float(choose.choice(PENALTIES)),
+            max_target_tokens=limits[choose.integers(len(limits))],
+        )
+        length = int(choose.integers(1, longest + 1))
+        jobs.append(Job(number, draw_source(model, choose, length), options))
+    return jobs
+
+
+def every_option(model: Transformer, seed: int) -> list[Job]:
+    """A sentence for each of a grid of options, all n best wanted; one as long as may be."""
+    choose = np.random.default_rng(seed)
+    longest = model.config.max_length
+    grid = product((1, 2, 4, 8), PENALTIES)
+    limits = (1, 2, None, longest, None)
+    return [
+        Job(
+            number,
+            draw_source(model, choose, int(choose.integers(1, 12)) if number else longest),
+            SearchOptions(beam, beam, penalty, limits[number % len(limits)]),
+        )
+        for number, (beam, penalty) in enumerate(grid)
+    ]
+
+
+def run(engine: CpuEngine, jobs: Iterable[Job]) -> dict[int, Outcome]:
+    """What becomes of jobs that join as there is room for them."""
+    waiting = deque(jobs)
+    outcomes: dict[int, Outcome] = {}
+    while waiting or engine.busy:
+        while waiting and engine.room(waiting[0]):
+            engine.admit([waiting.popleft()])
+        outcomes |= dict(engine.step())
+    return outcomes
+
+
+def alone(engine: CpuEngine, jobs: Sequence[Job]) -> dict[int, Outcome]:
+    """What becomes of jobs, one after the other."""
+    return {job.id: run(engine, [job])[job.id] for job in jobs}
+
+
+def reference(model: Transformer, job: Job) -> list[Hypothesis]:
+    (found,) = beam_search(model, torch.tensor([job.source_ids]), job.options)
+    return found
+
+
+def check_same(outcome: Outcome, expected: Sequence[Hypothesis]) -> None:
+    """The same tokens, and the same figures within the rounding of float32."""
+    assert isinstance(outcome, list)
+    assert [(one.ids, one.capped) for one in outcome] == [(one.ids, one.capped) for one in expected]
+    for one, other in zip(outcome, expected, strict=True):
+        assert one.log_probs == pytest.approx(other.log_probs, abs=1e-4)
+        assert one.score == pytest.approx(other.score, abs=1e-4)
+
+
+def check_empty(engine: CpuEngine) -> None:
+    """All pages, rows and slots are free, and each page once."""
+    pages, slots = engine._pages, engine._slots
+    assert not engine.busy
+    assert not slots.active.any()
+    assert (engine._reserved_pages, engine._reserved_rows) == (0, 0)
+    assert sorted(engine._free_slots) == list(range(len(slots.active)))
+    assert pages.n_free[0] == len(pages.free)
+    assert sorted(pages.free.tolist()) == list(range(len(pages.free)))
+
+
+def check_pages(engine: CpuEngine) -> None:
+    """No page belongs to two sentences, or to one and is free."""
+    pages, slots = engine._pages, engine._slots
+    owned = [
+        page
+        for slot in np.flatnonzero(slots.active)
+        for page in slots.owned[slot, : slots.n_owned[slot]].tolist()
+    ]
+    free = pages.free[: pages.n_free[0]].tolist()
+    assert sorted([*owned, *free]) == list(range(len(pages.free)))

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+COUNT = """
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+from numba.core.dispatcher import Dispatcher
+
+from model.checkpoint import load_checkpoint
+from model.config import TransformerConfig
+from model.decoding.hypothesis import SearchOptions
+from model.engine.build import build_engines, pack_model
+from model.engine.compile import compile_kernels
+from model.engine.cpu.engine import CpuEngine
+from model.engine.protocol import Job
+from model.transformer import Transformer
+
+
+def compiled() -> dict[str, int]:
+    return {
+        f"{name}.{kernel.__name__}": len(kernel.signatures)
+        for name, module in list(sys.modules.items())
+        if name.startswith("model.engine.cpu.")
+        for kernel in vars(module).values()
+        if isinstance(kernel, Dispatcher)
+    }
+
+
+def use(engine: object) -> None:
+    engine.admit([Job(0, (5, 6, 1), SearchOptions(4, 4)), Job(1, (5, 1), SearchOptions(1))])
+    while engine.busy:
+        engine.interrupt()
+        engine.step()
+    engine.cancel([0])
+    for kind in ("encoder", "decoder", "cross"):
+        engine.explain((3, 1), (4, 1), kind)
+
+
+for precision in ("int8", "float32"):
+    compile_kernels(precision)
+before = compiled()
+checkpoint = load_checkpoint(Path(sys.argv[1]))
+for choice in ("int8", "fp32"):
+    use(*build_engines(checkpoint, choice))
+unlike = TransformerConfig(
+    d_model=18, d_ff=30, n_heads=3, n_encoder_layers=1, n_decoder_layers=3, source_vocab_size=20,
+    target_vocab_size=30, max_length=20, activation="swish", norm_order="pre",
+    share_embeddings=False, tie_output=False, output_bias=True, decoder_d_ff=12,
+)
+for precision in ("int8", "float32"):
+    use(CpuEngine(unlike, pack_model(Transformer(unlike), precision)))
+assert len(before) > 10, before
+assert sum(before.values()) > 20, before
+assert compiled() == before, (before, compiled())
+"""
+
+
+def test_what_is_compiled_ahead_is_all_that_any_model_needs(tiny_checkpoint: Path) -> None:
+    """In a process of its own, where nothing else has been compiled."""
+    subprocess.run([sys.executable, "-c", COUNT, str(tiny_checkpoint)], check=True)
