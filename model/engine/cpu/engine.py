@@ -33,6 +33,12 @@ MAX_SENTENCES = 64
 MAX_ROWS = 256
 """Hypotheses in flight, and source tokens encoded at once unless one sentence has more."""
 
+ENOUGH_TOKENS = 64
+"""Of waiting sources, to be encoded at once: fewer read the encoder's weights for too little."""
+
+PATIENCE = 2
+"""Steps that fewer wait for company while others are in flight."""
+
 CACHE_BYTES = 2**30
 """Of address space for keys and values; what is not used takes no memory."""
 
@@ -59,6 +65,7 @@ class CpuEngine:
         self._waiting: deque[Job] = deque()
         self._reserved_pages = 0
         self._reserved_rows = 0
+        self._n_postponed = 0
         self._interrupted = np.zeros(1, np.int64)
 
     @property
@@ -86,7 +93,7 @@ class CpuEngine:
         )
 
     def admit(self, jobs: Sequence[Job]) -> None:
-        """Take jobs in; they join at the next step. Raises `ValueError` for what cannot be run."""
+        """Take jobs in; they join within `PATIENCE` steps. Raises `ValueError` if they cannot."""
         for job in jobs:
             self._check_ids("source", job.source_ids, self._config.source_vocab_size)
             if job.options.beam_size > MAX_BEAM:
@@ -116,7 +123,8 @@ class CpuEngine:
     def step(self) -> list[Finished]:
         """Let those that wait join, then advance every sentence until one ends."""
         try:
-            self._join()
+            if self._should_join():
+                self._join()
             if not self._in_slot:
                 return []
             n_done = search.run(
@@ -130,6 +138,16 @@ class CpuEngine:
         finally:
             # Who interrupts from now on is heard by the next step.
             self._interrupted[0] = 0
+
+    def _should_join(self) -> bool:
+        if self._in_slot and self._n_postponed < PATIENCE:
+            n_tokens = sum(len(job.source_ids) for job in self._waiting)
+            if 0 < n_tokens < ENOUGH_TOKENS:
+                self._n_postponed += 1
+                self.interrupt()
+                return False
+        self._n_postponed = 0
+        return True
 
     def _join(self) -> None:
         """Encode what waits, as many at once as the workspace has rows."""
