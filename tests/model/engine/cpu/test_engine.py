@@ -61,6 +61,11 @@ FAMILY: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_module, "PATIENCE", 0)
+
+
 @pytest.fixture
 def model(make_speaker: MakeModel) -> Transformer:
     """Says more than a page of some sentences, and has a matrix of no round size."""
@@ -210,6 +215,20 @@ def test_an_engine_without_jobs_steps_to_nothing(model: Transformer) -> None:
     engine.admit([])
     engine.cancel([3])
     assert not engine.busy
+
+
+def test_few_newcomers_wait_a_little_for_company_and_no_longer(
+    endless: Transformer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_module, "PATIENCE", 2)
+    engine = cpu_engine(endless, "int8")
+    engine.admit([limited(0, 9)])
+    assert advance(engine) == []
+    engine.admit([limited(1, 1)])
+    assert [[job_id for job_id, _ in engine.step()] for _ in range(3)] == [[], [], [1]]
+    monkeypatch.setattr(engine_module, "ENOUGH_TOKENS", 1)
+    engine.admit([limited(2, 1)])
+    assert [job_id for job_id, _ in engine.step()] == [2]
 
 
 def test_an_interrupted_step_is_a_token_and_joining_takes_none(endless: Transformer) -> None:
