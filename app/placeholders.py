@@ -11,8 +11,12 @@ import re
 
 from app.spans import Span
 
+ATOM = re.compile("\ue000\\d+\ue001")
+"""What stands in a text for a piece of markup that is not to be translated; see `app.markup`."""
+
 _START = re.compile(
     r"""
+      \ue000\d+\ue001 |
       (?P<doubled> \{{2,3}[^{}\n]*\}{2,3} | \{%[^\n]{0,300}?%\} | \{\#[^\n]{0,300}?\#\} )
     | (?P<icu> \{\s*[\w.-]+\s*,\s*(?:plural|select|selectordinal)\s*, )
     | (?P<braced> [$%#]?\{\s*(?:[\w.$-]+ (?:\[[^\[\]{}\s]*\])* )?\s*

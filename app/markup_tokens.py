@@ -1,0 +1,190 @@
+"""HTML and XML as a row of tokens that, joined, are the document again, to the last character.
+
+Trees are not built: neither lxml nor html5lib nor selectolax can say where in the text a node
+stood, and what they write out again is equal in meaning but not in its attributes' quotes, its
+entities and its blanks. Python's own `html.parser` and expat say where each token starts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from itertools import pairwise
+from typing import Literal, TypeAlias
+from xml.parsers import expat
+
+Format = Literal["html", "xml"]
+
+Kind = Literal["text", "open", "close", "void", "comment", "opaque"]
+"""opaque: not to be read: scripts, declarations, instructions, CDATA, what is not translated."""
+
+VOID = frozenset(
+    "area base br col embed hr img input link meta param source track wbr".split()  # noqa: SIM905
+)
+UNREAD = frozenset("script style textarea template svg math iframe noembed xmp".split())  # noqa: SIM905
+
+Attributes: TypeAlias = dict[str, str | None]
+
+
+class MarkupError(ValueError):
+    """What should be XML is not well-formed; says where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A stretch of the document as it is written; `name` of a tag, lower case in HTML."""
+
+    kind: Kind
+    raw: str
+    name: str = ""
+    translate: bool = True
+
+
+def tokens(document: str, markup: Format) -> list[Token]:
+    """The document's tokens. What is not to be read is one token. Raises `MarkupError`."""
+    found = _html_tokens(document) if markup == "html" else _xml_tokens(document)
+    return list(_joined_texts(found))
+
+
+class _Lexer(HTMLParser):
+    def __init__(self, document: str) -> None:
+        super().__init__(convert_charrefs=False)
+        self._lines = [0, *(match.end() for match in re.finditer("\n", document))]
+        self.starts: list[tuple[int, Kind, str, bool]] = []
+        self.feed(document)
+        self.close()
+
+    def _add(self, kind: Kind, name: str = "", translate: bool = True) -> None:
+        line, column = self.getpos()
+        self.starts.append((self._lines[line - 1] + column, kind, name, translate))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._add("void" if tag in VOID else "open", tag, _is_translated(dict(attrs)))
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)  # the slash means nothing in HTML
+
+    def handle_endtag(self, tag: str) -> None:
+        self._add("close", tag)
+
+    def handle_data(self, _: str) -> None:
+        self._add("text")
+
+    def handle_entityref(self, _: str) -> None:
+        self._add("text")
+
+    def handle_charref(self, _: str) -> None:
+        self._add("text")
+
+    def handle_comment(self, _: str) -> None:
+        self._add("comment")
+
+    def handle_decl(self, _: str) -> None:
+        self._add("opaque")
+
+    def handle_pi(self, _: str) -> None:
+        self._add("opaque")
+
+    def unknown_decl(self, _: str) -> None:
+        self._add("opaque")
+
+
+def _is_translated(attributes: Attributes) -> bool:
+    said = (attributes.get("translate") or "").strip().lower() == "no"
+    return not said and "notranslate" not in (attributes.get("class") or "").split()
+
+
+def _html_tokens(document: str) -> Iterator[Token]:
+    starts = _Lexer(document).starts
+    starts.append((len(document), "opaque", "", True))
+    for (start, kind, name, translate), (end, *_) in pairwise(starts):
+        raw = document[start:end]
+        # A bogus comment stays where it is, since browsers may see its end elsewhere.
+        bogus = kind == "comment" and not (raw.startswith("<!--") and raw.endswith("-->"))
+        if raw:
+            yield Token("opaque" if bogus else kind, raw, name, translate and name not in UNREAD)
+
+
+_XML_TAG = re.compile(r"<(/?)([^\s/>!?][^\s/>]*)")
+_XML_ATTRIBUTE = re.compile(r"""([^\s=]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_ROOT = "attend-root"
+
+
+def _xml_tokens(document: str) -> Iterator[Token]:
+    """Of a document, or of a fragment without a root or with several."""
+    is_fragment = False
+    try:
+        raws = _xml_raws(document)
+    except expat.ExpatError as error:
+        root = f"<{_ROOT}>"
+        try:
+            raws = _xml_raws(f"{root}{document}</{_ROOT}>")[1:-1]
+        except expat.ExpatError as of_fragment:
+            if document.lstrip().startswith(("<?", "<!DOCTYPE")):
+                raise _not_well_formed(error, 0) from None
+            raise _not_well_formed(of_fragment, len(root)) from None
+        is_fragment = True
+    read = is_fragment  # what stands before the root is a document type, or blank
+    in_cdata = False
+    for raw in raws:
+        tag = _XML_TAG.match(raw)
+        in_cdata = in_cdata or raw == "<![CDATA["
+        read = read or tag is not None
+        if in_cdata or not read or raw.startswith(("<?", "<!")):
+            yield Token("comment" if raw.startswith("<!--") and not in_cdata else "opaque", raw)
+            in_cdata = in_cdata and raw != "]]>"
+        elif tag:
+            attributes: Attributes = {
+                name: one or other for name, one, other in _XML_ATTRIBUTE.findall(raw)
+            }
+            kind: Kind = "close" if tag[1] else "void" if raw.endswith("/>") else "open"
+            yield Token(kind, raw, tag[2], _is_translated(attributes))
+        else:
+            yield Token("text", raw)
+
+
+def _not_well_formed(error: expat.ExpatError, shift: int) -> MarkupError:
+    column = error.offset + 1 - (shift if error.lineno == 1 else 0)
+    reason = expat.errors.messages[error.code]
+    return MarkupError(f"not well-formed XML: {reason}, line {error.lineno}, column {column}")
+
+
+def _xml_raws(document: str) -> list[str]:
+    """Expat hands every token to the default handler, entities unexpanded, and says its place."""
+    encoded = document.encode("utf-8")
+    parser = expat.ParserCreate("utf-8")
+    starts: list[int] = []
+    parser.DefaultHandler = lambda _: starts.append(parser.CurrentByteIndex)
+    parser.Parse(encoded, True)
+    ends = [*starts[1:], len(encoded)]
+    spans = zip(starts, ends, strict=True)
+    return [encoded[start:end].decode("utf-8") for start, end in spans if start < end]
+
+
+def _joined_texts(found: Iterator[Token]) -> Iterator[Token]:
+    pending = ""
+    for token in found:
+        if token.kind == "text":
+            pending += token.raw
+            continue
+        if pending:
+            yield Token("text", pending)
+            pending = ""
+        yield token
+    if pending:
+        yield Token("text", pending)
+
+
+def end_of_element(row: Sequence[Token], start: int) -> int:
+    """Behind the element whose start tag is at `start`; the end of the row if it is not closed."""
+    if row[start].kind != "open":
+        return start + 1
+    depth = 0
+    for at in range(start, len(row)):
+        if row[at].name == row[start].name:
+            depth += (row[at].kind == "open") - (row[at].kind == "close")
+        if not depth:
+            return at + 1
+    return len(row)

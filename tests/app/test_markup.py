@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+import random
+from collections import Counter
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.inline_tags import WordLink
+from app.markup import Answer, MarkupDocument, MarkupOptions
+from app.markup_tokens import Format, MarkupError, tokens
+from app.placeholders import ATOM
+from app.spans import Span
+from model.words import words
+
+WORDS = st.sampled_from(
+    ["cat", "The", "l'été", "&amp;", "&lt;b&gt;", "&#233;x", "42", "x&lt;/p&gt;y", "{n}",
+     "a&#x27;b", "😀", "漢字", "\ue0000\ue001"]
+)  # fmt: skip
+TEXT = st.lists(WORDS, min_size=1, max_size=4).map(" ".join)
+GAP = st.sampled_from(["", " ", "\n  "])
+
+
+def element(names: list[str], inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    attributes = st.sampled_from(["", ' id="1"', " class='a &amp; b'", ' title="x &lt; y"'])
+    return st.builds(
+        lambda name, said, content: f"<{name}{said}>{content}</{name}>",
+        st.sampled_from(names), attributes, inner,
+    )  # fmt: skip
+
+
+EXTRAS = st.sampled_from(
+    [
+        "<!-- a <b> & c -->",
+        '<img src="a.png"/>',
+        "<br/>",
+        "<i></i>",
+        "<x1/>",
+        "<code translate='no'>keep <b>this</b> &amp; that</code>",
+        "<span class='notranslate'>ACME</span>",
+    ]
+)
+PHRASE = st.lists(st.tuples(TEXT | EXTRAS, GAP).map("".join), max_size=4).map("".join)
+INLINE = st.recursive(
+    PHRASE,
+    lambda inner: st.lists(inner | element(["b", "i", "a", "em", "span"], inner), max_size=3).map(
+        "".join
+    ),
+    max_leaves=8,
+)
+DOCUMENTS = st.recursive(
+    INLINE,
+    lambda inner: st.lists(
+        inner | element(["p", "div", "li", "td"], inner) | st.just("<script>a &lt; x()</script>"),
+        max_size=4,
+    ).map("".join),
+    max_leaves=12,
+).map("<div>{}</div>".format)
+
+
+def scrambled(text: str, chooser: random.Random) -> Answer:
+    """The words in another order, some twice, in capitals; atoms once each; any links at all."""
+    atoms = ATOM.findall(text)
+    rest = [word.upper() for word in ATOM.sub(" ", text).split()]
+    rest += chooser.choices(rest, k=chooser.randint(0, 2)) if rest else []
+    mixed = atoms + rest
+    chooser.shuffle(mixed)
+    answer = " ".join(mixed)
+    links: list[WordLink] = []
+    if found := [spans_of(text), spans_of(answer)]:
+        links = [tuple(map(chooser.choice, found)) for _ in range(8) if all(found)]  # type: ignore[misc]
+    return Answer(answer, chooser.choice([links, None]))
+
+
+def spans_of(text: str) -> list[Span]:
+    masked = ATOM.sub(lambda atom: "x" * len(atom[0]), text)
+    return [Span(*word) for word in words(masked)]
+
+
+def tags(document: str, markup: Format) -> Counter[str]:
+    return Counter(token.raw for token in tokens(document, markup) if token.kind != "text")
+
+
+@settings(max_examples=1000, deadline=None)
+@given(DOCUMENTS, st.sampled_from(["html", "xml"]), st.randoms())
+def test_whatever_the_translation_the_markup_is_the_same(
+    document: str, markup: Format, chooser: random.Random
+) -> None:
+    opened = MarkupDocument(document, markup)
+    answers = [scrambled(text, chooser) for text in opened.texts]
+    translated = opened.with_translations(answers)
+    ElementTree.fromstring(translated)  # well-formed
+    assert tags(translated, markup) == tags(document, markup)
+    written = MarkupDocument(translated, markup).texts
+    assert letters(written) == letters([answer.text for answer in answers])
+
+
+def letters(texts: list[str]) -> str:
+    # Where one text ends and the next begins is left out, since in XML that depends on what has
+    # text beside it.
+    read = ATOM.sub("@", "".join(texts))
+    return "".join(one for one in read if one.isalpha() or one == "@")
+
+
+@given(DOCUMENTS | st.text(max_size=60) | st.text("<>&/!-ab\"'= ;p\n#", max_size=40))
+def test_a_document_is_its_tokens_joined(document: str) -> None:
+    assert "".join(token.raw for token in tokens(document, "html")) == document
+    opened = MarkupDocument(document, "html")
+    assert opened.with_translations([Answer(text) for text in opened.texts]) == document
+
+
+@given(st.text("<>&/!-ab\"'= ;p\n#", max_size=40), st.randoms())
+def test_no_soup_gets_more_tags(document: str, chooser: random.Random) -> None:
+    opened = MarkupDocument(document, "html")
+    translated = opened.with_translations([scrambled(text, chooser) for text in opened.texts])
+    assert sum(tags(translated, "html").values()) <= sum(tags(document, "html").values())
+
+
+def linked(text: str, answer: str, pairs: dict[str, str]) -> Answer:
+    def place(of: str, word: str) -> Span:
+        start = of.index(word)
+        return Span(start, start + len(word))
+
+    return Answer(
+        answer, [(place(text, one), place(answer, other)) for one, other in pairs.items()]
+    )
+
+
+@pytest.mark.parametrize(
+    ("document", "answer", "pairs", "translated"),
+    [
+        (
+            "The <b>red</b> car", "La voiture rouge",
+            {"The": "La", "red": "rouge", "car": "voiture"}, "La voiture <b>rouge</b>",
+        ),
+        (
+            "The <b>old <i>red</i></b> car", "La vieille voiture rouge",
+            {"The": "La", "old": "vieille", "red": "rouge", "car": "voiture"},
+            "La <b>vieille voiture <i>rouge</i></b>",
+        ),
+        (
+            "The <b>very <i>red</i></b> car", "La voiture très rouge",
+            {"The": "La", "very": "très", "red": "rouge", "car": "voiture"},
+            "La voiture <b>très <i>rouge</i></b>",
+        ),
+        (
+            "<i>One</i><b>two</b> <u>three</u>", "trois deux un",
+            {"One": "un", "two": "deux", "three": "trois"}, "<u>trois</u> <b>deux</b> <i>un</i>",
+        ),
+        ("<b>All of it</b>", "Tout cela", {}, "<b>Tout cela</b>"),
+        ("a<br>b", None, {}, "a<br>b"),
+        (
+            "red <img src=x> car <!-- ! -->", "voiture rouge",
+            {"red": "rouge", "car": "voiture"}, "voiture<!-- ! --> rouge<img src=x>",
+        ),
+        ("a &lt;b&gt; &amp; c", "c & <b> a", {}, "c &amp; &lt;b&gt; a"),
+        ("caf&eacute; &nbsp; x &#169;", "CAFé \xa0 X ©", {}, "CAF&eacute; &nbsp; X &#169;"),
+    ],
+)  # fmt: skip
+def test_tags_go_with_their_words(
+    document: str, answer: str | None, pairs: dict[str, str], translated: str
+) -> None:
+    opened = MarkupDocument(document, "html")
+    if answer is None:
+        answers = [Answer(text) for text in opened.texts]
+    else:
+        [text] = opened.texts
+        answers = [linked(text, answer, pairs)]
+    assert opened.with_translations(answers) == translated
+
+
+@pytest.mark.parametrize(
+    ("document", "read"),
+    [
+        ("<p>One</p> <p>two <b>three</b></p>", ["One", "two three"]),
+        ("<ul><li>One<li>two</ul>", ["One", "two"]),
+        ("one<br>two", ["one", "two"]),
+        ("<script>var a = 'x'</script><style>p {}</style><!-- c --> a", [" a"]),
+        ("<p translate=no>One</p>two", ["two"]),
+        ("See <code translate=no>x()</code> now", ["See \ue0000\ue001 now"]),
+        ("<b>one<p>two</b></p>", ["one", "two"]),
+        ("<pre>one\n  two</pre>", ["one", "  two"]),
+        ("<p>42 &amp; <b>!</b></p>", []),
+    ],
+)
+def test_what_is_a_text_in_html(document: str, read: list[str]) -> None:
+    assert MarkupDocument(document, "html").texts == read
+
+
+@pytest.mark.parametrize(
+    ("document", "options", "read"),
+    [
+        ("<r><t>One</t><t>two <x/> <y>three</y></t></r>", {}, ["One", "two  three"]),
+        ("One <t>two</t>", {}, ["One two"]),
+        ("One <t>two</t>", {"splitting": ["t"]}, ["One ", "two"]),
+        ("<r><t>One</t> <t>two</t></r>", {"non_splitting": ["t"]}, ["One two"]),
+        ("<r><t>One</t><k>two</k></r>", {"ignored": ["k"]}, ["One"]),
+        ("One <k>two</k>", {"ignored": ["k"]}, ["One \ue0000\ue001"]),
+        ("<!DOCTYPE r [<!ENTITY e 'x'>]><r>One &e; &#50;</r>", {}, ["One \ue0000\ue001 2"]),
+        ("<r>One <![CDATA[a < b]]> two</r>", {}, ["One ", " two"]),
+    ],
+)
+def test_what_is_a_text_in_xml(
+    document: str, options: dict[str, list[str]], read: list[str]
+) -> None:
+    wanted = MarkupOptions(**{name: frozenset(names) for name, names in options.items()})
+    opened = MarkupDocument(document, "xml", wanted)
+    assert opened.texts == read
+    assert opened.with_translations([Answer(text) for text in read]) == document
+
+
+@pytest.mark.parametrize(
+    ("document", "place"),
+    [
+        ("a < b", "line 1, column 4"),
+        ("<a>\n<b></a></b>", "line 2, column 6"),
+        ("&nbsp;", "line 1, column 1"),
+        ('<?xml version="1.0"?><r>', "line 1, column 25"),
+    ],
+)
+def test_xml_that_is_none_is_refused_with_its_place(document: str, place: str) -> None:
+    with pytest.raises(MarkupError, match=place):
+        MarkupDocument(document, "xml")
+
+
+def test_entities_of_a_document_type_are_neither_expanded_nor_fetched() -> None:
+    bomb = '<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">' + (
+        '<!ENTITY f SYSTEM "file:///etc/passwd">]><r>Look: &b; &f;</r>'
+    )
+    opened = MarkupDocument(bomb, "xml")
+    assert len(opened.texts[0]) < 30
+    assert opened.with_translations([Answer(opened.texts[0].upper())]).endswith(
+        "<r>LOOK: &b; &f;</r>"
+    )
