@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from app.attention_view import AttentionView
 from app.errors import AttentionTooLargeError
+from app.inline_tags import WordLink
 from app.languages import Direction
 from app.passage import Passage, Stretch
 from app.scheduler import Scheduler
@@ -65,6 +67,28 @@ class Explainer:
             ]
             explained.append(segments)
         return explained
+
+    async def word_links(self, passage: Passage, direction: Direction) -> list[WordLink]:
+        """The words of the whole text and of the best answer that belong together.
+
+        What was not translated belongs to itself. Raises as `Scheduler.explain`.
+        """
+        [segments] = await self.explain(
+            [passage], direction, view=None, alignment=True, max_weights=0
+        )
+        links: list[WordLink] = []
+        for segment in segments:
+            read, written = segment.source_words or [], segment.target_words or []
+            links += [
+                (Span(*read[source]), Span(*written[target]))
+                for source, target in segment.alignment or []
+            ]
+        answer = passage.answer()
+        for word in _words(passage.text, []):
+            at = bisect_right(answer.spans, word.start, key=lambda span: span.end)
+            if at == len(answer.spans) or word.end <= answer.spans[at].start:
+                links.append((word, answer.place_of(word)))
+        return links
 
     async def _segment(
         self,

@@ -6,9 +6,9 @@ whatever the links say the result is well-formed.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import TypeAlias
 
 from app.placeholders import ATOM
@@ -73,28 +73,25 @@ class _Placing:
 
     def place(self, parent: Element, first: int, last: int) -> None:
         """Place what is in `parent`, which has the words first … last."""
-        owners: list[Element | None] = [None] * len(self.words)
         holding = [child for child in parent.children if child.span.of(self._text).strip()]
-        for index in range(first, last):
-            owners[index] = self._owner(index, holding)
-        alone = len(holding) == 1 and (
-            holding[0].span.of(self._text).strip() == parent.span.of(self._text).strip()
+        ranges = self._ranges(parent, holding, first, last)
+        for child, (start, end) in ranges.items():
+            self.places[child] = Span(self.words[start].start, self.words[end - 1].end)
+            self.place(child, start, end)
+        taken = sorted(ranges.values())
+        behind = sorted(
+            (source.end, index + 1)
+            for index in range(first, last)
+            for source in self._sources[index]
         )
-        ranges: dict[Element, tuple[int, int]] = {}
-        for child in holding:
-            if alone:
-                ranges[child] = (first, last)
-            elif run := self._longest_run(owners, child, first, last):
-                ranges[child] = run
-        for child in parent.children:
-            if child in ranges and ranges[child][0] < ranges[child][1]:
-                start, end = ranges[child]
-                self.places[child] = Span(self.words[start].start, self.words[end - 1].end)
-                self.place(child, start, end)
-        taken = list(ranges.values())
         for child in parent.children:
             if child not in self.places:
-                point = self._point(child, first, last, taken)
+                # Behind what is linked to the nearest word before, but in no sibling's midst.
+                n_before = bisect_right(behind, child.span.start, key=lambda pair: pair[0])
+                point = behind[n_before - 1][1] if n_before else first
+                around = bisect_left(taken, point, key=lambda pair: pair[0]) - 1
+                if around >= 0:
+                    point = max(point, taken[around][1])
                 start = self.words[first].start if first < last else 0
                 at = start if point == first else self.words[point - 1].end
                 for element in _all_of(child):
@@ -112,44 +109,39 @@ class _Placing:
         yield escape(self._translation[at : place.end])
         yield element.closing
 
+    def _ranges(
+        self, parent: Element, holding: Sequence[Element], first: int, last: int
+    ) -> dict[Element, tuple[int, int]]:
+        """From the first to the last word of each; of several such rows, since another element's
+        words are in between, the longest. Whatever holds all of its parent's text keeps all."""
+        if first < last and len(holding) == 1:
+            [child] = holding
+            if child.span.of(self._text).strip() == parent.span.of(self._text).strip():
+                return {child: (first, last)}
+        best: dict[Element, tuple[int, int]] = {}
+        current: Element | None = None
+        start = 0
+        for index in range(first, last):
+            owner = self._owner(index, holding)
+            if owner is None:
+                continue
+            if owner is not current:
+                current, start = owner, index
+            longest = best.get(owner, (0, 0))
+            if index + 1 - start > longest[1] - longest[0]:
+                best[owner] = (start, index + 1)
+        return best
+
     def _owner(self, index: int, elements: Sequence[Element]) -> Element | None:
-        """Of the elements that hold a word linked to this one, that which holds the most."""
-        shares = [
-            (sum(_overlap(source, element.span) for source in self._sources[index]), element)
-            for element in elements
-        ]
-        share, owner = max(shares, key=lambda pair: pair[0], default=(0, None))
-        return owner if share else None
-
-    def _longest_run(
-        self, owners: Sequence[Element | None], child: Element, first: int, last: int
-    ) -> tuple[int, int] | None:
-        """From the first to the last word that is the child's; of several such rows, since another
-        element's words are in between, the longest."""
-        runs: list[tuple[int, int]] = []
-        for other, group in groupby(
-            range(first, last), key=lambda at: owners[at] not in (child, None)
-        ):
-            mine = [at for at in group if owners[at] is child]
-            if not other and mine:
-                runs.append((mine[0], mine[-1] + 1))
-        return max(runs, key=lambda run: run[1] - run[0], default=None)
-
-    def _point(
-        self, child: Element, first: int, last: int, taken: Sequence[tuple[int, int]]
-    ) -> int:
-        """Between which words: behind what is linked to the nearest word before, else in front."""
-        before = [
-            (source.end, index + 1)
-            for index in range(first, last)
-            for source in self._sources[index]
-            if source.end <= child.span.start
-        ]
-        point = max(before)[1] if before else first
-        for start, end in taken:
-            if start < point < end:
-                point = end
-        return point
+        """Of elements, in order and apart, that which holds most of what is linked to a word."""
+        shares: dict[Element, int] = {}
+        for source in self._sources[index]:
+            at = bisect_right(elements, source.start, key=lambda element: element.span.end)
+            while at < len(elements) and elements[at].span.start < source.end:
+                shared = _overlap(source, elements[at].span)
+                shares[elements[at]] = shares.get(elements[at], 0) + shared
+                at += 1
+        return max(shares, key=shares.__getitem__, default=None)
 
 
 def _all_of(element: Element) -> Iterator[Element]:

@@ -17,6 +17,9 @@ from app.markup_tokens import UNREAD, Format, Token, end_of_element, tokens
 from app.placeholders import ATOM
 from app.spans import Span
 
+MAX_DEPTH = 100
+"""Inline elements within each other; those further in stay where they are."""
+
 _BLOCKS = frozenset(
     """address article aside base blockquote body br button canvas caption center col colgroup dd
     details dialog dir div dl dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4
@@ -26,6 +29,11 @@ _BLOCKS = frozenset(
 )
 _XML_ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _ENTITY = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[\w.:-]+);")
+# No XML can hold the characters that are left out, and a model may produce any.
+_ILLEGAL = [*range(9), 11, 12, *range(14, 32), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF]
+_ESCAPES = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;"} | dict.fromkeys(map(chr, _ILLEGAL), "")
+)
 _ATOM_MARKS = re.compile("[\ue000\ue001]")
 
 
@@ -58,7 +66,7 @@ class _Block:
         self.raw = "".join(token.raw for token in row)
         self._markup = markup
         self._atoms: list[str] = []
-        self._escapes = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+        self._escapes = _ESCAPES.copy()
         parts: list[str] = []
         length = 0
         root = Element("", "", Span(0, 0))
@@ -80,6 +88,11 @@ class _Block:
         self.text = "".join(parts)
         root.span = Span(0, length)
         self._root = root
+
+    @property
+    def is_tagged(self) -> bool:
+        """Whether there are inline elements in it."""
+        return bool(self._root.children)
 
     def with_translation(self, answer: Answer) -> str:
         """The translation, with the tags; the block as it was where nothing was translated."""
@@ -110,7 +123,7 @@ class _Block:
 
     def _remember(self, character: str, entity: str) -> None:
         if len(character) == 1:
-            self._escapes[character] = entity
+            self._escapes[ord(character)] = entity
 
     def _atom(self, raw: str) -> str:
         self._atoms.append(raw)
@@ -118,7 +131,7 @@ class _Block:
 
     def _escaped(self, text: str) -> str:
         """A character that the block has as an entity is written as that."""
-        escaped = text.translate({ord(one): entity for one, entity in self._escapes.items()})
+        escaped = text.translate(self._escapes)
         return ATOM.sub(lambda atom: self._atoms[int(atom[0][1:-1])], escaped)
 
 
@@ -136,6 +149,11 @@ class MarkupDocument:
     def texts(self) -> list[str]:
         """What is to be translated, without tags and entities."""
         return [part.text for part in self._parts if isinstance(part, _Block)]
+
+    @property
+    def tagged(self) -> list[bool]:
+        """Of every text, whether there are inline elements in it."""
+        return [part.is_tagged for part in self._parts if isinstance(part, _Block)]
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
         """The document with the texts' translations."""
@@ -245,9 +263,10 @@ def _unmatched(run: Sequence[Token]) -> set[int]:
     for at, token in enumerate(run):
         if token.kind == "open":
             opened.append(at)
+            if len(opened) > MAX_DEPTH:
+                unmatched.add(at)
         elif token.kind == "close":
-            if opened and run[opened[-1]].name == token.name:
-                opened.pop()
-            else:
+            matches = opened and run[opened[-1]].name == token.name
+            if not matches or opened.pop() in unmatched:
                 unmatched.add(at)
     return unmatched | set(opened)

@@ -97,8 +97,10 @@ def _is_translated(attributes: Attributes) -> bool:
 
 
 def _html_tokens(document: str) -> Iterator[Token]:
-    starts = _Lexer(document).starts
-    starts.append((len(document), "opaque", "", True))
+    # Behind the last > no tag is complete; html.parser would look for its end again and again.
+    end_of_tags = document.rfind(">") + 1
+    starts = _Lexer(document[:end_of_tags]).starts
+    starts += [(end_of_tags, "text", "", True), (len(document), "text", "", True)]
     for (start, kind, name, translate), (end, *_) in pairwise(starts):
         raw = document[start:end]
         # A bogus comment stays where it is, since browsers may see its end elsewhere.

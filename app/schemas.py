@@ -96,6 +96,13 @@ def _attention(value: Any) -> Any:
     return value
 
 
+Tags = Annotated[
+    tuple[Annotated[str, Field(min_length=1, max_length=100)], ...],
+    Field(max_length=1000, strict=False),
+]
+"""Names of elements."""
+
+
 def _split_sentences(value: Any) -> Any:
     if value is True or value is False or value == "nonewlines":
         return value
@@ -159,7 +166,14 @@ class TranslateRequest(BaseModel):
             }
         ),
     ] = None
-    format: Annotated[Literal["text"], _only("text")] = "text"
+    format: Literal["text", "html", "xml"] = Field(
+        "text", description="Of markup the tags are kept, on the words that they belong to."
+    )
+    ignore_tags: Tags = Field((), description="Elements of markup that are not translated.")
+    splitting_tags: Tags = Field((), description="Elements of markup at which a text ends.")
+    non_splitting_tags: Tags = Field(
+        (), description="Elements of markup whose tags are part of the text around them."
+    )
     split_sentences: Annotated[
         bool | Literal["nonewlines"],
         BeforeValidator(_split_sentences),
@@ -173,8 +187,8 @@ class TranslateRequest(BaseModel):
 
     @property
     def split(self) -> Split:
-        """Where a sentence to translate ends."""
-        if self.split_sentences == "nonewlines":
+        """Where a sentence to translate ends; in markup a line break is but a blank."""
+        if self.split_sentences == "nonewlines" or (self.split_sentences and self.format != "text"):
             return "nonewlines"
         return "sentences" if self.split_sentences else "off"
 

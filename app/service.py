@@ -7,12 +7,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from app.errors import InvalidRequestError, TextTooLongError
 from app.languages import Direction, Languages
-from app.passage import Passage
+from app.markup import MarkupOptions
 from app.places import Places
+from app.rendition import Document, Rendition, open_document
 from app.schemas import (
     Alternative,
     Segment,
@@ -66,20 +67,17 @@ class TranslationService:
             self._check_lengths(request)
             timings = Timings()
             texts = request.text
-            passed: list[list[Passage]] = []
+            passed: list[list[Rendition]] = []
             for step in steps:
-                passages = await step.model.translate(
-                    texts, step.direction, request.split, step.options,
-                    deadline=deadline, timings=timings,
-                )  # fmt: skip
-                texts = [passage.answer().after for passage in passages]
-                passed.append(passages)
+                renditions = await self._render(texts, request, step, deadline, timings)
+                texts = [rendition.text() for rendition in renditions]
+                passed.append(renditions)
             segments: Sequence[list[Segment] | None] = [None] * len(texts)
             if view or request.alignment:
                 with timings.measure("decode"):
                     segments = await steps[-1].model.explainer.explain(
-                        passed[-1],
-                        (languages[-2], languages[-1]),
+                        [passage for rendition in passed[-1] for passage in rendition.passages],
+                        steps[-1].direction,
                         view=view,
                         alignment=request.alignment,
                         max_weights=self._limits.max_attention_weights,
@@ -96,6 +94,41 @@ class TranslationService:
             usage=_usage(request.text, passed),
         )
         return answer, timings
+
+    async def _render(
+        self,
+        texts: Sequence[str],
+        request: TranslateRequest,
+        step: _Step,
+        deadline: float,
+        timings: Timings,
+    ) -> list[Rendition]:
+        """The texts through one model; their markup, if any, is put on the words it belongs to."""
+        with timings.measure("tokenize"):
+            read = partial(_documents, texts, request)
+            is_short = sum(map(len, texts)) <= MAX_INLINE_CHARACTERS
+            documents = read() if is_short else await asyncio.to_thread(read)
+        found = await step.model.translate(
+            [text for document in documents for text in document.texts],
+            step.direction,
+            request.split,
+            step.options,
+            deadline=deadline,
+            timings=timings,
+        )
+        passages = iter(found)
+        renditions = [
+            Rendition(document, list(islice(passages, len(document.texts))))
+            for document in documents
+        ]
+        with timings.measure("decode"):
+            for rendition in renditions:
+                for index, tagged in enumerate(rendition.document.tagged):
+                    if tagged:
+                        rendition.links[index] = await step.model.explainer.word_links(
+                            rendition.passages[index], step.direction
+                        )
+        return renditions
 
     async def warm_up(self) -> None:
         """Translate one text with each model."""
@@ -122,11 +155,22 @@ class TranslationService:
             )
 
 
+def _documents(texts: Sequence[str], request: TranslateRequest) -> list[Document]:
+    options = MarkupOptions(
+        frozenset(request.ignore_tags),
+        frozenset(request.splitting_tags),
+        frozenset(request.non_splitting_tags),
+    )
+    return [open_document(text, request.format, options, index) for index, text in enumerate(texts)]
+
+
 def _check_explicable(request: TranslateRequest, languages: tuple[str, ...]) -> None:
-    if len(languages) == 2:
-        return
     for field in ("attention", "alignment"):
-        if getattr(request, field):
+        if not getattr(request, field):
+            continue
+        if request.format != "text":
+            raise InvalidRequestError.at(f"/{field}", "Of text alone, not of markup")
+        if len(languages) > 2:
             pairs = " and ".join(f"{source} to {target}" for source, target in pairwise(languages))
             detail = f"No model attends from one to the other; ask for {pairs}, one by one"
             raise InvalidRequestError.at(f"/{field}", detail)
@@ -135,46 +179,46 @@ def _check_explicable(request: TranslateRequest, languages: tuple[str, ...]) -> 
 def _answer(
     request: TranslateRequest,
     languages: tuple[str, ...],
-    passed: Sequence[Sequence[Passage]],
+    passed: Sequence[Sequence[Rendition]],
     segments: Sequence[list[Segment] | None],
 ) -> list[Translation]:
     return [
-        _translation(languages, passages, request.alternatives, shown)
-        for passages, shown in zip(zip(*passed, strict=True), segments, strict=True)
+        _translation(languages, renditions, request.alternatives, shown)
+        for renditions, shown in zip(zip(*passed, strict=True), segments, strict=True)
     ]
 
 
 def _translation(
     languages: tuple[str, ...],
-    passages: Sequence[Passage],
+    renditions: Sequence[Rendition],
     n_alternatives: int,
     segments: list[Segment] | None,
 ) -> Translation:
-    """One text's, from its passage through each model; scores add up, as log-probabilities do."""
-    last = passages[-1]
-    log_probs = [log_prob for passage in passages for log_prob in passage.log_probs]
-    before = math.fsum(passage.score() for passage in passages[:-1])
+    """One text's, from its rendition by each model; scores add up, as log-probabilities do."""
+    last = renditions[-1]
+    log_probs = [log_prob for one in renditions for log_prob in one.log_probs]
+    before = math.fsum(rendition.score() for rendition in renditions[:-1])
     source, *pivot, target = languages
     return Translation(
-        text=last.answer().after,
+        text=last.text(),
         source=source,
         target=target,
         pivot=pivot[0] if pivot else None,
         score=before + last.score(),
         confidence=math.exp(math.fsum(log_probs) / len(log_probs)) if log_probs else 1.0,
-        flags=sorted({flag for passage in passages for flag in passage.flags}),
+        flags=sorted({flag for rendition in renditions for flag in rendition.flags}),
         alternatives=[
-            Alternative(text=last.answer(rank).after, score=before + last.score(rank))
+            Alternative(text=last.text(rank), score=before + last.score(rank))
             for rank in range(1, min(1 + n_alternatives, last.n_answers))
         ],
         segments=segments,
     )
 
 
-def _usage(texts: Sequence[str], passed: Sequence[Sequence[Passage]]) -> Usage:
-    through = [passage for passages in passed for passage in passages]
+def _usage(texts: Sequence[str], passed: Sequence[Sequence[Rendition]]) -> Usage:
+    through = [rendition for renditions in passed for rendition in renditions]
     return Usage(
         characters=sum(map(len, texts)),
-        source_tokens=sum(passage.n_source_tokens for passage in through),
-        target_tokens=sum(len(passage.log_probs) for passage in through),
+        source_tokens=sum(rendition.n_source_tokens for rendition in through),
+        target_tokens=sum(len(rendition.log_probs) for rendition in through),
     )

@@ -127,8 +127,11 @@ MODEL_ROWS = (
 APP_ROWS = (
     ("app.spans",),
     ("app.placeholders", "app.segmentation", "app.flags"),
-    ("app.stand_ins",),
+    ("app.stand_ins", "app.markup_tokens"),
+    ("app.inline_tags",),
+    ("app.markup",),
     ("app.passage",),
+    ("app.rendition",),
     ("app.waiting",),
     ("app.sentence",),
     ("app.exchange",),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
 from xml.etree import ElementTree
 
@@ -99,9 +100,8 @@ def test_whatever_the_translation_the_markup_is_the_same(
 
 def letters(texts: list[str]) -> str:
     # Where one text ends and the next begins is left out, since in XML that depends on what has
-    # text beside it.
-    read = ATOM.sub("@", "".join(texts))
-    return "".join(one for one in read if one.isalpha() or one == "@")
+    # text beside it; atoms are among the tags.
+    return "".join(filter(str.isalpha, ATOM.sub("", "".join(texts))))
 
 
 @given(DOCUMENTS | st.text(max_size=60) | st.text("<>&/!-ab\"'= ;p\n#", max_size=40))
@@ -156,6 +156,7 @@ def linked(text: str, answer: str, pairs: dict[str, str]) -> Answer:
             {"red": "rouge", "car": "voiture"}, "voiture<!-- ! --> rouge<img src=x>",
         ),
         ("a &lt;b&gt; &amp; c", "c & <b> a", {}, "c &amp; &lt;b&gt; a"),
+        ("control", "CON\x00TR\x1bOL\ufffe", {}, "CONTROL"),
         ("caf&eacute; &nbsp; x &#169;", "CAFé \xa0 X ©", {}, "CAF&eacute; &nbsp; X &#169;"),
     ],
 )  # fmt: skip
@@ -234,3 +235,25 @@ def test_entities_of_a_document_type_are_neither_expanded_nor_fetched() -> None:
     assert opened.with_translations([Answer(opened.texts[0].upper())]).endswith(
         "<r>LOOK: &b; &f;</r>"
     )
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "<b>" * 5000 + "cat" + "</b>" * 5000,
+        "<b>" * 10_000 + "cat",
+        "<b>cat</b> dog " * 3000,
+        "cat<wbr> " * 5000,
+        "<b><i>cat</b></i> " * 3000,
+        "<p translate=no>cat" * 3000,
+        "&eacute;cat " * 4000,
+        "<a " * 5000,
+        "<!--" * 5000,
+        "</p" * 5000,
+    ],
+)
+def test_time_and_depth_are_bounded(document: str) -> None:
+    began = time.perf_counter()
+    opened = MarkupDocument(document, "html")
+    opened.with_translations([Answer(text.upper()) for text in opened.texts])
+    assert time.perf_counter() - began < 3

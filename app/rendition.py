@@ -1,0 +1,112 @@
+"""One text of a request and what a model made of it, whatever its format."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeAlias
+
+from app.errors import InvalidRequestError
+from app.flags import Flag
+from app.inline_tags import WordLink
+from app.markup import Answer, MarkupDocument, MarkupOptions
+from app.markup_tokens import MarkupError
+from app.passage import Passage
+
+TextFormat: TypeAlias = Literal["text", "html", "xml"]
+
+
+class Document(Protocol):
+    """What a text holds to be translated, and how its translation is put together."""
+
+    @property
+    def texts(self) -> list[str]:
+        """Each is translated on its own."""
+
+    @property
+    def tagged(self) -> list[bool]:
+        """Of every text, whether it takes links between words to put its translation together."""
+
+    def with_translations(self, answers: Sequence[Answer]) -> str:
+        """The whole, with a translation for each of the texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlainText:
+    """A document that is one text and nothing else."""
+
+    text: str
+
+    @property
+    def texts(self) -> list[str]:
+        """The text."""
+        return [self.text]
+
+    @property
+    def tagged(self) -> list[bool]:
+        """It is not."""
+        return [False]
+
+    def with_translations(self, answers: Sequence[Answer]) -> str:
+        """The translation."""
+        [answer] = answers
+        return answer.text
+
+
+def open_document(text: str, form: TextFormat, options: MarkupOptions, index: int) -> Document:
+    """The text at `index` of a request. Raises `InvalidRequestError` for XML that is none."""
+    if form == "text":
+        return PlainText(text)
+    try:
+        return MarkupDocument(text, form, options)
+    except MarkupError as error:
+        raise InvalidRequestError.at("/text", f"Text {index} is {error}") from None
+
+
+@dataclass
+class Rendition:
+    """A document and the passage of each of its texts through a model.
+
+    links  between the words of text and best answer, for texts by their index
+    """
+
+    document: Document
+    passages: list[Passage]
+    links: dict[int, list[WordLink]] = field(default_factory=dict)
+
+    def text(self, rank: int = 0) -> str:
+        """The answer of a rank, 0 being the best."""
+        return self.document.with_translations(
+            [
+                Answer(passage.answer(rank).after, None if rank else self.links.get(index))
+                for index, passage in enumerate(self.passages)
+            ]
+        )
+
+    @property
+    def n_answers(self) -> int:
+        """How many ranks there are."""
+        return max((passage.n_answers for passage in self.passages), default=1)
+
+    def score(self, rank: int = 0) -> float:
+        """Mean of the passages' scores, weighted by their target tokens; 0 without any."""
+        if len(self.passages) == 1:
+            return self.passages[0].score(rank)
+        weighted = [passage.score(rank) * len(passage.log_probs) for passage in self.passages]
+        return math.fsum(weighted) / max(1, len(self.log_probs))
+
+    @property
+    def log_probs(self) -> list[float]:
+        """Of all tokens of the best answer."""
+        return [one for passage in self.passages for one in passage.log_probs]
+
+    @property
+    def n_source_tokens(self) -> int:
+        """That were read for the answer, control symbols counted."""
+        return sum(passage.n_source_tokens for passage in self.passages)
+
+    @property
+    def flags(self) -> set[Flag]:
+        """Those of any passage."""
+        return {flag for passage in self.passages for flag in passage.flags}

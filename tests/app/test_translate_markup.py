@@ -1,0 +1,67 @@
+"""POST /translate of HTML and XML."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+from xml.etree import ElementTree
+
+import httpx
+import pytest
+
+from app.markup_tokens import Format, tokens
+from tests.app.asynchronous import asynchronous
+from tests.app.conftest import Serve
+from tests.app.fake_engine import FakeEngine
+
+DOCUMENT = (
+    '<div class="a"><p>The <b>old <i>cat</i></b> sees &lt;b&gt; the dog. '
+    '<code translate="no">x &amp; y</code> is nice!</p>'
+    "<script>if (a &lt; b) f()</script><p>42</p><ul><li>house</li></ul></div>"
+)
+
+
+async def translated(client: httpx.AsyncClient, **body: Any) -> list[dict[str, Any]]:
+    response = await client.post("/translate", json={"source": "en", "target": "fr"} | body)
+    assert response.status_code == httpx.codes.OK, response.text
+    translations: list[dict[str, Any]] = response.json()["translations"]
+    return translations
+
+
+def tags(document: str, markup: Format) -> Counter[str]:
+    return Counter(token.raw for token in tokens(document, markup) if token.kind != "text")
+
+
+@pytest.mark.parametrize("markup", ["html", "xml"])
+@asynchronous
+async def test_every_tag_comes_back_once(serve: Serve, markup: Format) -> None:
+    async with serve() as client:
+        answers = await translated(
+            client,
+            text=[DOCUMENT, "The house"],
+            format=markup,
+            alternatives=1,
+            max_target_tokens=20,
+        )
+        plain = await translated(client, text=["The house"], max_target_tokens=20)
+    for answer in (answers[0], *answers[0]["alternatives"]):
+        ElementTree.fromstring(answer["text"])
+        assert tags(answer["text"], markup) == tags(DOCUMENT, markup)
+        assert "<p>42</p>" in answer["text"]
+    assert answers[0]["score"] < 0
+    assert 0 < answers[0]["confidence"] < 1
+    assert answers[1]["score"] == pytest.approx(plain[0]["score"])
+
+
+@asynchronous
+async def test_elements_by_their_names(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        text = "<r><k>cat dog</k> <t>cat dog</t></r>"
+        [plain] = await translated(client, text=text, format="xml")
+        [kept] = await translated(client, text=text, format="xml", ignore_tags=["k"])
+        [nothing] = await translated(client, text="<p>1</p>", format="html")
+    assert "<k>cat dog</k>" not in plain["text"]
+    assert kept["text"].startswith("<r><k>cat dog</k> <t>")
+    assert "<t>cat dog</t>" not in kept["text"]
+    assert (nothing["text"], nothing["score"], nothing["confidence"]) == ("<p>1</p>", 0, 1)
+    assert nothing["alternatives"] == []
