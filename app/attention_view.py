@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import InvalidRequestError
-from app.schemas import AttentionRequest, AttentionWeights
+from app.schemas import AttentionWeights
+from app.translate_request import AttentionRequest
 from model.config import TransformerConfig
 
 DECIMALS = 4

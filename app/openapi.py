@@ -10,7 +10,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
 from app.problems import MEDIA_TYPE, Problem
-from app.schemas import AttentionRequest, TranslateRequest
+from app.translate_request import AttentionRequest, TranslateRequest
 
 _REF = "#/components/schemas/{model}"
 

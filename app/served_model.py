@@ -12,10 +12,10 @@ from app.explainer import Explainer
 from app.languages import Direction
 from app.passage import Passage, Stretch
 from app.scheduler import Scheduler
-from app.schemas import AttentionRequest, TranslateRequest
 from app.segmentation import Split
 from app.sentence import Completion
 from app.timings import Timings
+from app.translate_request import AttentionRequest, TranslateRequest
 from app.waiting import Lane
 from model.checkpoint import CheckpointConfig
 from model.decoding.hypothesis import SearchOptions

@@ -14,16 +14,10 @@ from app.languages import Direction, Languages
 from app.markup import MarkupOptions
 from app.places import Places
 from app.rendition import Document, Rendition, open_document
-from app.schemas import (
-    Alternative,
-    Segment,
-    TranslateAnswer,
-    TranslateRequest,
-    Translation,
-    Usage,
-)
+from app.schemas import Alternative, Segment, TranslateAnswer, Translation, Usage
 from app.served_model import MAX_INLINE_CHARACTERS, ServedModel
 from app.timings import Timings
+from app.translate_request import TranslateRequest
 from model.decoding.hypothesis import SearchOptions
 
 

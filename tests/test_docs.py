@@ -10,8 +10,9 @@ import pytest
 from app.cli.main import VERBS
 from app.main import create_app
 from app.problems import HTTP_KINDS, KINDS
-from app.schemas import AttentionRequest, TranslateRequest, Translation
+from app.schemas import Translation
 from app.settings import Settings, env_name
+from app.translate_request import AttentionRequest, TranslateRequest
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

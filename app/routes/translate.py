@@ -11,9 +11,10 @@ from app.routes.body import read_json
 from app.routes.disconnect import while_connected
 from app.routes.state import current_settings, ready_runtime
 from app.runtime import Runtime
-from app.schemas import TranslateAnswer, TranslateRequest
+from app.schemas import TranslateAnswer
 from app.settings import Settings
 from app.timings import Timings
+from app.translate_request import TranslateRequest
 
 router = APIRouter(tags=["translation"])
 

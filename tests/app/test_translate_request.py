@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from app.errors import InvalidRequestError
 from app.problems import problem_response
-from app.schemas import AttentionRequest, TranslateRequest
+from app.translate_request import AttentionRequest, TranslateRequest
 
 FIELDS = [*TranslateRequest.model_fields, *AttentionRequest.model_fields]
 # Everything that json.loads can return, lone surrogates and infinity included.

@@ -1,0 +1,207 @@
+"""The native dialect's request, as it is on the wire."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+)
+from pydantic_core import PydanticCustomError
+
+from app.errors import FieldError, InvalidRequestError
+from app.segmentation import Split
+from model.decoding.hypothesis import MAX_LENGTH_PENALTY
+from model.engine.protocol import AttentionKind
+
+MAX_BEAM_SIZE = 8
+MAX_LANGUAGE_CODE = 35
+"""Characters that RFC 5646 §4.4.1 advises to allow for."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _texts(value: Any) -> list[str]:
+    """One string or many; a lone surrogate, which no answer could hold, is read as U+FFFD."""
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise PydanticCustomError("texts", "Input should be a string or a list of strings")
+    if not texts:
+        raise PydanticCustomError("texts", "The list should have at least one string")
+    return [_SURROGATE.sub("\ufffd", text) for text in texts]
+
+
+Texts = Annotated[
+    list[str],
+    BeforeValidator(_texts),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string"},
+                {"type": "array", "items": {"type": "string"}, "minItems": 1},
+            ],
+            "description": "What to translate; the order is kept.",
+        }
+    ),
+]
+
+
+def _choice(*words: str) -> BeforeValidator:
+    """One of the words, or a list of indices counted from 0."""
+
+    def check(value: Any) -> Any:
+        if value in words if isinstance(value, str) else _are_indices(value):
+            return value
+        names = " or ".join(f"'{word}'" for word in words)
+        raise PydanticCustomError("choice", f"Input should be {names} or a list of indices ≥ 0")
+
+    return BeforeValidator(check)
+
+
+def _are_indices(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) > 0
+        and all(type(index) is int and index >= 0 for index in value)
+        and len(set(value)) == len(value)
+    )
+
+
+class AttentionRequest(BaseModel):
+    """Which attention weights to answer with."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    kind: AttentionKind = "cross"
+    layers: Annotated[Literal["last", "all"] | list[int], _choice("last", "all")] = "last"
+    heads: Annotated[Literal["mean", "all"] | list[int], _choice("mean", "all")] = "mean"
+    encoding: Literal["json", "base64"] = "json"
+
+
+def _attention(value: Any) -> Any:
+    """`true` is the default selection, `false` none."""
+    if value is False:
+        return None
+    if value is True:
+        return {}
+    if value is None or not isinstance(value, dict | AttentionRequest):
+        raise PydanticCustomError("attention", "Input should be a boolean or an object")
+    return value
+
+
+Tags = Annotated[
+    tuple[Annotated[str, Field(min_length=1, max_length=100)], ...],
+    Field(max_length=1000, strict=False),
+]
+"""Names of elements."""
+
+
+def _split_sentences(value: Any) -> Any:
+    if value is True or value is False or value == "nonewlines":
+        return value
+    raise PydanticCustomError("split_sentences", "Input should be a boolean or 'nonewlines'")
+
+
+def _only(supported: object) -> BeforeValidator:
+    """A field of the contract of which this server so far does one value."""
+
+    def check(value: Any) -> Any:
+        if type(value) is not type(supported) or value != supported:
+            shown = str(supported).lower()
+            raise PydanticCustomError(
+                "not_supported_yet",
+                "Not supported yet; the only value is {shown}",
+                {"shown": shown},
+            )
+        return value
+
+    return BeforeValidator(check)
+
+
+class TranslateRequest(BaseModel):
+    """The body of POST /translate."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    text: Texts
+    source: str | None = Field(
+        None,
+        max_length=MAX_LANGUAGE_CODE,
+        description="BCP-47 code; may be left out where the target leaves one choice.",
+    )
+    target: str | None = Field(
+        None,
+        max_length=MAX_LANGUAGE_CODE,
+        description="BCP-47 code; may be left out where the source leaves one choice.",
+    )
+    beam_size: int | None = Field(
+        None, ge=1, le=MAX_BEAM_SIZE, description="1 is greedy; the default is the checkpoint's."
+    )
+    alternatives: int = Field(
+        0, ge=0, lt=MAX_BEAM_SIZE, description="Further hypotheses; less than beam_size."
+    )
+    length_penalty: float | None = Field(
+        None, ge=0, le=MAX_LENGTH_PENALTY, allow_inf_nan=False,
+        description="α of Wu et al. 2016; 0 favours short translations. Default: the checkpoint's.",
+    )  # fmt: skip
+    max_target_tokens: int | None = Field(
+        None, ge=1,
+        description="Most target tokens, the end of sentence counted. Default: source tokens + 50.",
+    )  # fmt: skip
+    attention: Annotated[
+        AttentionRequest | None,
+        BeforeValidator(_attention),
+        WithJsonSchema(
+            {
+                "anyOf": [{"type": "boolean"}, {"$ref": "#/components/schemas/AttentionRequest"}],
+                "default": False,
+                "description": "true: cross-attention of the last layer, mean over its heads.",
+            }
+        ),
+    ] = None
+    format: Literal["text", "html", "xml"] = Field(
+        "text", description="Of markup the tags are kept, on the words that they belong to."
+    )
+    ignore_tags: Tags = Field((), description="Elements of markup that are not translated.")
+    splitting_tags: Tags = Field((), description="Elements of markup at which a text ends.")
+    non_splitting_tags: Tags = Field(
+        (), description="Elements of markup whose tags are part of the text around them."
+    )
+    split_sentences: Annotated[
+        bool | Literal["nonewlines"],
+        BeforeValidator(_split_sentences),
+        Field(
+            description="true: each sentence and line on its own. nonewlines: a line break is but "
+            "a blank. false: a text as one, unless the model cannot read it at once."
+        ),
+    ] = True
+    alignment: bool = Field(False, description="Link the words of source and translation.")
+    stream: Annotated[Literal[False], _only(False)] = False
+
+    @property
+    def split(self) -> Split:
+        """Where a sentence to translate ends; in markup a line break is but a blank."""
+        if self.split_sentences == "nonewlines" or (self.split_sentences and self.format != "text"):
+            return "nonewlines"
+        return "sentences" if self.split_sentences else "off"
+
+    @classmethod
+    def parse(cls, values: object) -> TranslateRequest:
+        """From untrusted data. Raises `InvalidRequestError` with the place of each fault."""
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            faults = error.errors(include_url=False, include_context=False, include_input=False)
+        raise InvalidRequestError(
+            [FieldError(_pointer(fault["loc"]), fault["msg"]) for fault in faults]
+        )
+
+
+def _pointer(loc: tuple[int | str, ...]) -> str:
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in loc)
