@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
+from model.engine.cpu import engine as engine_module
 from model.transformer import Transformer
 
 MakeModel = Callable[..., Transformer]
@@ -34,3 +35,24 @@ def make_speaker(make_model: MakeModel) -> MakeModel:
         return model
 
     return make
+
+
+@pytest.fixture
+def model(make_speaker: MakeModel) -> Transformer:
+    """Says more than a page of some sentences, and has a matrix of no round size."""
+    return make_speaker(
+        d_model=20, d_ff=50, source_vocab_size=150, target_vocab_size=150, max_length=40,
+        norm_order="pre", activation="gelu", eos_bias=2.5,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def endless(make_speaker: MakeModel) -> Transformer:
+    """Never ends a sentence."""
+    return make_speaker(eos_bias=-100, max_length=40)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Newcomers do not wait for company, so that tests can count steps."""
+    monkeypatch.setattr(engine_module, "PATIENCE", 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import product
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -15,12 +16,45 @@ from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.build import pack_model
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.weights import Precision
-from model.engine.protocol import Job
+from model.engine.protocol import AttentionKind, Finished, Job
 from model.transformer import Transformer
 
 Outcome = list[Hypothesis] | Exception
 
 PENALTIES = (0.0, 0.6, 2.0)
+
+PRECISIONS = pytest.mark.parametrize("precision", get_args(Precision))
+KINDS = pytest.mark.parametrize("kind", get_args(AttentionKind))
+
+APART: dict[str, Any] = {"share_embeddings": False, "tie_output": False}
+
+FAMILY: dict[str, dict[str, Any]] = {
+    "post-norm, ReLU": {"norm_order": "post"},
+    "pre-norm, ReLU": {"norm_order": "pre"},
+    "post-norm, GELU": {"norm_order": "post", "activation": "gelu"},
+    "pre-norm, GELU": {"norm_order": "pre", "activation": "gelu"},
+    "swish, halves": {"activation": "swish", "position_layout": "halves"},
+    "quick GELU, marian": {"activation": "quick_gelu", "position_layout": "marian"},
+    "separate vocabularies": {"source_vocab_size": 30, "target_vocab_size": 150, **APART},
+    "one vocabulary, untied": {"tie_output": False},
+    "a large vocabulary": {"source_vocab_size": 700, "target_vocab_size": 700},
+    "no bias": {"output_bias": False},
+    "a tiny vocabulary": {"source_vocab_size": 4, "target_vocab_size": 4},
+    "other heads and width in the decoder": {"decoder_n_heads": 2, "decoder_d_ff": 70},
+    "a narrower decoder": {"d_ff": 200, "decoder_d_ff": 6, "activation": "gelu"},
+    "heads of 36": {"d_model": 72, "n_heads": 2, "d_ff": 100, "norm_order": "pre", "spread": 0.1},
+    "heads of 80": {"d_model": 160, "n_heads": 2, "d_ff": 64, "spread": 0.06},
+    "two short of a group of four": {"d_model": 18, "n_heads": 3, "d_ff": 30},
+    "unscaled": {"scale_embedding": False},
+    "ids elsewhere": {"pad_id": 11, "eos_id": 0, "start_id": 11},
+    "started with a word": {"start_id": 7},
+    "one layer, then three": {"n_encoder_layers": 1, "n_decoder_layers": 3},
+}
+
+
+def hypotheses(outcome: Outcome) -> list[Hypothesis]:
+    assert isinstance(outcome, list)
+    return outcome
 
 
 def cpu_engine(model: Transformer, precision: Precision) -> CpuEngine:
@@ -121,3 +155,13 @@ def check_pages(engine: CpuEngine) -> None:
     ]
     free = pages.free[: pages.n_free[0]].tolist()
     assert sorted([*owned, *free]) == list(range(len(pages.free)))
+
+
+def advance(engine: CpuEngine) -> list[Finished]:
+    """By one token."""
+    engine.interrupt()
+    return engine.step()
+
+
+def limited(job_id: int, limit: int, beam: int = 1, source: tuple[int, ...] = (5, 6, 1)) -> Job:
+    return Job(job_id, source, SearchOptions(beam, max_target_tokens=limit))

@@ -1,0 +1,137 @@
+"""The engine answers as the reference, and with the same bits in any company."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from model.decoding.hypothesis import SearchOptions
+from model.engine.cpu.engine import MAX_ROWS, MAX_SENTENCES, CpuEngine
+from model.engine.cpu.weights import Precision
+from model.engine.protocol import Job
+from model.transformer import Transformer
+from tests.model.engine.cpu.running import (
+    FAMILY,
+    PRECISIONS,
+    Outcome,
+    alone,
+    check_empty,
+    check_pages,
+    check_same,
+    cpu_engine,
+    draw_jobs,
+    every_option,
+    hypotheses,
+    reference,
+    run,
+)
+
+MakeModel = Callable[..., Transformer]
+
+pytestmark = pytest.mark.usefixtures("impatient")
+GREEDY = SearchOptions(beam_size=1)
+
+
+@pytest.mark.parametrize("name", FAMILY)
+@pytest.mark.parametrize("eos_bias", [2.5, 0.5], ids=["short", "long"])
+def test_float32_answers_as_the_reference(
+    make_speaker: MakeModel, name: str, eos_bias: float
+) -> None:
+    model = make_speaker(**FAMILY[name], eos_bias=eos_bias)
+    engine = cpu_engine(model, "float32")
+    jobs = every_option(model, seed=len(name))
+    outcomes = run(engine, jobs)
+    for job in jobs:
+        check_same(outcomes[job.id], reference(model, job))
+    check_empty(engine)
+
+
+def test_the_family_gives_many_answers_long_and_short(make_speaker: MakeModel) -> None:
+    lengths = []
+    for eos_bias in (2.5, 0.5):
+        model = make_speaker(**FAMILY["pre-norm, GELU"], eos_bias=eos_bias)
+        outcomes = run(cpu_engine(model, "float32"), every_option(model, seed=1))
+        found = [one for outcome in outcomes.values() for one in hypotheses(outcome)]
+        assert len({one.ids for one in found}) > len(found) / 2
+        assert {one.capped for one in found} == {True, False}
+        lengths.append(np.mean([len(one.ids) for one in found]))
+    assert lengths[0] < 8
+    assert lengths[1] > 16  # more than a page
+
+
+def test_int8_is_near_the_reference(make_speaker: MakeModel) -> None:
+    model = make_speaker(**FAMILY["heads of 36"], eos_bias=2.5)
+    jobs = [Job(n, job.source_ids, GREEDY) for n, job in enumerate(draw_jobs(model, 40, seed=1))]
+    outcomes = run(cpu_engine(model, "int8"), jobs)
+    same = [reference(model, job)[0].ids == hypotheses(outcomes[job.id])[0].ids for job in jobs]
+    assert np.mean(same) > 0.8
+
+
+# The same bits in any company
+
+
+@PRECISIONS
+@pytest.mark.parametrize("seed", range(4))
+def test_answers_are_the_same_bits_in_any_company(
+    model: Transformer, precision: Precision, seed: int
+) -> None:
+    choose = np.random.default_rng(seed)
+    engine = cpu_engine(model, precision)
+    jobs = draw_jobs(model, 60, seed=10 + seed)
+    expected = alone(engine, jobs)
+    waiting = [jobs[index] for index in choose.permutation(len(jobs))]
+    in_flight: set[int] = set()
+    outcomes: dict[int, Outcome] = {}
+    cancelled: set[int] = set()
+    most = 0
+    while waiting or engine.busy:
+        for _ in range(choose.integers(0, 12)):
+            if waiting and engine.room(waiting[0]):
+                in_flight.add(waiting[0].id)
+                engine.admit([waiting.pop(0)])
+        if in_flight and choose.random() < 0.3:
+            dropped = int(choose.choice(sorted(in_flight)))
+            engine.cancel([dropped])
+            in_flight.remove(dropped)
+            cancelled.add(dropped)
+        if choose.random() < 0.7:
+            engine.interrupt()
+        most = max(most, len(in_flight))
+        done = dict(engine.step())
+        outcomes |= done
+        in_flight -= done.keys()
+        check_pages(engine)
+    assert most > 10
+    assert cancelled
+    assert outcomes.keys() == {job.id for job in jobs} - cancelled
+    assert outcomes == {job_id: expected[job_id] for job_id in outcomes}
+    check_empty(engine)
+
+
+@PRECISIONS
+def test_answers_are_the_same_bits_all_at_once(model: Transformer, precision: Precision) -> None:
+    engine = cpu_engine(model, precision)
+    jobs = draw_jobs(model, 150, seed=2)
+    assert run(engine, jobs) == alone(engine, jobs)
+    assert sum(len(job.source_ids) for job in jobs[:MAX_SENTENCES]) > 2 * MAX_ROWS
+
+
+@PRECISIONS
+def test_two_engines_share_weights_and_nothing_else(
+    model: Transformer, precision: Precision
+) -> None:
+    first = cpu_engine(model, precision)
+    second = CpuEngine(model.config, first._weights)
+    jobs = draw_jobs(model, 20, seed=3)
+    expected = alone(first, jobs)
+    threads = []
+    found: list[dict[int, Outcome]] = []
+    for engine in (first, second):
+        threads.append(threading.Thread(target=lambda e=engine: found.append(run(e, jobs))))
+        threads[-1].start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected, expected]
