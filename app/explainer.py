@@ -16,7 +16,7 @@ from app.schemas import Segment, SourceToken, TargetToken
 from app.spans import Span, replace
 from app.word_aligner import WordAligner
 from model.alignment import Bitext
-from model.checkpoint import CheckpointConfig
+from model.checkpoint_config import CheckpointConfig
 from model.decoding.hypothesis import Hypothesis
 from model.text_codec import TextCodec
 from model.words import words

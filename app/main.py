@@ -10,7 +10,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 import structlog
-import torch
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 
@@ -26,7 +25,8 @@ from app.schemas import Info, ModelInfo
 from app.served_model import ServedModel
 from app.service import Limits, TranslationService
 from app.settings import Settings
-from model.checkpoint import Checkpoint, CheckpointConfig, load_checkpoint, read_config
+from model.checkpoint import Checkpoint, load_checkpoint
+from model.checkpoint_config import CheckpointConfig, read_config
 from model.device import pick_device, usable_cores
 from model.engine.build import build_engines
 from model.engine.protocol import Engine
@@ -87,12 +87,11 @@ def load_runtime(settings: Settings) -> Runtime:
     Raises `ModelError`, and `SettingsError` where two checkpoints claim a direction.
     """
     n_threads = settings.threads or usable_cores()
-    torch.set_num_threads(n_threads)
     check_directions([(folder, read_config(folder)) for folder in settings.checkpoint])
     device = pick_device(settings.device)
-    checkpoints = [load_checkpoint(folder, device) for folder in settings.checkpoint]
+    checkpoints = [load_checkpoint(folder) for folder in settings.checkpoint]
     engines = [
-        build_engines(checkpoint, settings.precision, n_threads, settings.max_batch_tokens)
+        build_engines(checkpoint, settings.precision, n_threads, settings.max_batch_tokens, device)
         for checkpoint in checkpoints
     ]
     return build_runtime(checkpoints, engines, settings)
@@ -147,7 +146,7 @@ def _model_info(checkpoint: Checkpoint, engines: Sequence[Engine]) -> ModelInfo:
         model=checkpoint.config.name,
         directions=checkpoint.config.directions,
         config=checkpoint.config.transformer.model_dump(mode="json"),
-        parameters=checkpoint.model.n_parameters(),
+        parameters=checkpoint.n_parameters,
         digest=checkpoint.digest,
         device=engines[0].info.device,
         precision=engines[0].info.precision,

@@ -17,7 +17,7 @@ from app.sentence import Completion
 from app.timings import Timings
 from app.translate_request import AttentionRequest, TranslateRequest
 from app.waiting import Lane
-from model.checkpoint import CheckpointConfig
+from model.checkpoint_config import CheckpointConfig
 from model.decoding.hypothesis import SearchOptions
 from model.text_codec import TextCodec
 

@@ -6,7 +6,7 @@ import asyncio
 
 from app.scheduler import Scheduler
 from model.alignment import AlignmentMethod, Bitext, Link, align, passes
-from model.checkpoint import CheckpointConfig
+from model.checkpoint_config import CheckpointConfig
 from model.text_codec import TextCodec
 
 

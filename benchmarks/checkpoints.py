@@ -11,7 +11,8 @@ from pathlib import Path
 
 import torch
 
-from model.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from model.checkpoint import Checkpoint, load_checkpoint
+from model.checkpoint_writer import save_checkpoint
 from model.interop.huggingface_export import MARIAN, PEGASUS, export_huggingface
 from model.training.random_checkpoint import write_random_checkpoint
 
@@ -37,7 +38,7 @@ def endless_checkpoint(folder: Path, work: Path) -> Path:
     """
     loaded = load_checkpoint(folder)
     config, shape = loaded.config, loaded.config.transformer
-    weights = {name: tensor.detach() for name, tensor in loaded.model.named_parameters()}
+    weights = {name: torch.from_numpy(array) for name, array in loaded.weights.items()}
     bias = weights.get("output.bias", torch.zeros(shape.target_vocab_size)).clone()
     bias[shape.eos_id] = NEVER
     weights["output.bias"] = bias

@@ -34,6 +34,7 @@ from model.engine.build import build_engines
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Engine, Finished, Job, PrecisionChoice
 from model.engine.run import run_jobs
+from model.pretrained import load_model
 
 TOLERANCE = 1e-4
 """By which a score may differ from the reference's."""
@@ -160,7 +161,7 @@ def main(
     }
     exact = all(run.tokens == run.scores == 0 for run in runs.values())
     if engines[0].info.precision == "float32":
-        reference = Difference.between(wanted, batched([EagerEngine(loaded.model)], jobs))
+        reference = Difference.between(wanted, batched([EagerEngine(load_model(loaded))], jobs))
         exact &= reference.tokens == 0 and reference.largest <= TOLERANCE
         runs["the reference engine"] = reference
     name = f"{loaded.config.name}, {engines[0].info.precision}, beam {beam}"

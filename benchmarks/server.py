@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.checkpoints import ctranslate2_folder
-from model.checkpoint import load_checkpoint, read_config
+from model.checkpoint import load_checkpoint
+from model.checkpoint_config import read_config
 
 HOST = "127.0.0.1"
 START_LIMIT = 120.0

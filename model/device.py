@@ -2,30 +2,51 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import re
 from pathlib import Path
-
-import torch
 
 from model.errors import ConfigError
 
+_NAME = re.compile(r"auto|cpu|cuda(?::(?P<index>\d+))?")
+_DRIVERS = ("libcuda.so.1", "nvcuda.dll")
+AMD_DEVICE = Path("/dev/kfd")
 
-def pick_device(name: str) -> torch.device:
+
+def pick_device(name: str) -> str:
     """`auto` is the first GPU if there is one, else the CPU. Raises `ConfigError`."""
+    if not (match := _NAME.fullmatch(name)):
+        raise ConfigError(f"device '{name}' is not known; use auto, cpu or cuda")
+    if name == "cpu":
+        return name
+    n_gpus = _count_gpus() if _has_driver() else 0
     if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-    except RuntimeError:
-        raise ConfigError(f"device '{name}' is not known; use auto, cpu or cuda") from None
-    if device.type not in ("cpu", "cuda"):
-        raise ConfigError(f"device '{name}' is not supported; use auto, cpu or cuda")
-    if device.type == "cuda" and not torch.cuda.is_available():
+        return "cuda" if n_gpus else "cpu"
+    if not n_gpus:
         raise ConfigError(f"device '{name}': no usable GPU; use auto or cpu")
-    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        n_gpus = torch.cuda.device_count()
+    if int(match["index"] or 0) >= n_gpus:
         raise ConfigError(f"device '{name}': there are {n_gpus} GPUs, counted from 0")
-    return device
+    return name
+
+
+def _has_driver() -> bool:
+    """Whether there may be a GPU at all, which spares importing torch where there cannot be."""
+    return AMD_DEVICE.exists() or any(map(_can_be_loaded, _DRIVERS))
+
+
+def _can_be_loaded(library: str) -> bool:
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
+
+
+def _count_gpus() -> int:
+    import torch
+
+    return torch.cuda.device_count() if torch.cuda.is_available() else 0
 
 
 CPU_QUOTA_FILE = Path("/sys/fs/cgroup/cpu.max")

@@ -9,24 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from model.config import PositionLayout
-
-
-def sinusoidal_positions(length: int, d_model: int, layout: PositionLayout) -> Tensor:
-    """[length, D] of §3.5: PE(pos, 2i) = sin(pos / 10000^(2i/D)), PE(pos, 2i+1) = cos of the same.
-
-    `halves` holds the same numbers with all sines first. `marian` lays them out so too, but its
-    wavelengths end at 2π · 10000, as the authors' tensor2tensor has them: D − 2 stands for D in the
-    exponent. Computed in float64, so that late positions are right to the last bit of float32.
-    """
-    positions = torch.arange(length, dtype=torch.float64)[:, None]
-    even_dimensions = torch.arange(0, d_model, 2, dtype=torch.float64)
-    divisor = max(d_model - 2, 1) if layout == "marian" else d_model
-    angles = positions / 10_000 ** (even_dimensions / divisor)
-    if layout == "interleaved":
-        table = torch.stack((angles.sin(), angles.cos()), dim=2).flatten(1)
-    else:
-        table = torch.cat((angles.sin(), angles.cos()), dim=1)
-    return table.float()
+from model.positions import sinusoidal_positions
 
 
 class TokenEmbedding(nn.Module):
@@ -76,8 +59,7 @@ class PositionalEncoding(nn.Module):
 
     def rebuild(self, device: torch.device) -> None:
         """Compute the table, which was made without storage, or on another device."""
-        with torch.device("cpu"):
-            self.table = sinusoidal_positions(*self._shape).to(device)
+        self.table = torch.from_numpy(sinusoidal_positions(*self._shape)).to(device)
 
 
 class OutputProjection(nn.Module):

@@ -3,54 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from safetensors import SafetensorError, safe_open
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 from model.errors import CheckpointError
+from model.safetensors_file import open_safetensors
+
+_NUMPY_TYPES = ("F16", "F32", "F64")
+_FLOATING_TYPES = (*_NUMPY_TYPES, "BF16")
 
 
-class TensorFile(Mapping[str, Tensor]):
-    """Name → tensor, on the CPU; each is read anew whenever it is asked for.
+class TensorFile(Mapping[str, NDArray[np.float32]]):
+    """Name → array in float32; each is read anew whenever it is asked for.
 
-    Raises `CheckpointError` at once for a file that is missing, truncated or something else.
+    Raises `CheckpointError` at once for a file that is missing, truncated or something else, and
+    for a tensor that holds no floating-point numbers when it is asked for.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        try:
-            path.open("rb").close()  # safetensors reports whatever is amiss as a missing file
-        except OSError as error:
-            raise CheckpointError(f"{path}: {error.strerror}") from None
-        with self._open() as file:
-            self._names = dict.fromkeys(file.keys())
+        with open_safetensors(path, "numpy") as file:
+            self._types = {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118
 
-    def __getitem__(self, name: str) -> Tensor:
-        if name not in self._names:
-            raise KeyError(name)
-        with self._open() as file:
-            tensor: Tensor = file.get_tensor(name)
-            return tensor
+    def __getitem__(self, name: str) -> NDArray[np.float32]:
+        kind = self._types[name]
+        if kind not in _FLOATING_TYPES:
+            raise CheckpointError(
+                f"{self._path}: tensor '{name}' has type {kind}, not floating-point"
+            )
+        # NumPy has no bfloat16; torch, which has, is imported only where a file asks for it.
+        with open_safetensors(self._path, "numpy" if kind in _NUMPY_TYPES else "pt") as file:
+            tensor = file.get_tensor(name)
+        array: NDArray[np.float32] = (
+            tensor.astype(np.float32) if kind in _NUMPY_TYPES else tensor.float().numpy()
+        )
+        return array
 
     def __contains__(self, name: object) -> bool:
-        return name in self._names
+        return name in self._types
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return iter(self._types)
 
     def __len__(self) -> int:
-        return len(self._names)
-
-    @contextmanager
-    def _open(self) -> Iterator[Any]:
-        try:
-            with safe_open(self._path, framework="pt") as file:
-                yield file
-        except (SafetensorError, OSError) as error:
-            reason = " ".join(str(error).split())
-            raise CheckpointError(
-                f"{self._path}: damaged or not a safetensors file: {reason}"
-            ) from None
+        return len(self._types)

@@ -71,10 +71,13 @@ class Translator:
         checkpoint: Checkpoint,
         precision: PrecisionChoice = "auto",
         n_threads: int | None = None,
+        device: str = "cpu",
     ) -> Self:
         """Over the engines that serve it too, on all cores unless `n_threads` says otherwise."""
         max_length = checkpoint.config.transformer.max_length
-        engines = build_engines(checkpoint, precision, n_threads or usable_cores(), BATCH_TOKENS)
+        engines = build_engines(
+            checkpoint, precision, n_threads or usable_cores(), BATCH_TOKENS, device
+        )
         return cls(checkpoint.tokenizer, max_length, engines)
 
     def translate(

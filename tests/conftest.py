@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.checkpoint import CheckpointConfig, save_checkpoint
+from model.checkpoint_config import CheckpointConfig
+from model.checkpoint_writer import save_checkpoint
 from model.config import PRESETS, vocabulary_fields
 from model.engine.compile import compile_kernels
 from model.tokenizer import Tokenizer

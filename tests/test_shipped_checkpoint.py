@@ -16,6 +16,7 @@ import pytest
 
 from app.settings import SHIPPED_CHECKPOINT
 from model.checkpoint import load_checkpoint
+from model.pretrained import load_model
 from tests.app.server_process import ATTEND, ENVIRONMENT, serving
 
 SIZE_LIMIT = 60_000_000
@@ -49,7 +50,7 @@ def test_is_small_enough_for_a_repository() -> None:
 
 
 def test_starts_decoding_with_a_padding_row_that_is_zero() -> None:
-    model = load_checkpoint(SHIPPED_CHECKPOINT).model
+    model = load_model(load_checkpoint(SHIPPED_CHECKPOINT))
     assert model.config.start_id == model.config.pad_id
     assert model.target_embedding.weight[model.config.pad_id].count_nonzero() == 0
 

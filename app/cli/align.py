@@ -39,7 +39,8 @@ from model.alignment_search import (
     try_heads,
     try_readings,
 )
-from model.checkpoint import Checkpoint, load_checkpoint, record_alignment
+from model.checkpoint import Checkpoint, load_checkpoint
+from model.checkpoint_writer import record_alignment
 from model.device import pick_device
 from model.engine.build import build_engines
 from model.engine.protocol import Engine, PrecisionChoice
@@ -145,8 +146,8 @@ def align(
     if len(files) > 2 or (not files and gold is None):
         raise click.UsageError("Give one tab-separated FILE or two files, a side each.")
     folder = checkpoint_folder(checkpoint, cache)
-    loaded = load_checkpoint(folder, pick_device(device))
-    [engine] = build_engines(loaded, precision)
+    loaded = load_checkpoint(folder)
+    [engine] = build_engines(loaded, precision, device=pick_device(device))
     direction = choose_direction(loaded.config, source, target)
     column = source_column(columns, direction)
     aligner = Aligner(loaded, engine, direction, column, SPLITTERS[splitter])

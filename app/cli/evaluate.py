@@ -89,11 +89,11 @@ def evaluate(
 
     Files are tab-separated, a pair a line, UTF-8 (.xz and .gz are read as they are).
     """
-    loaded = load_checkpoint(checkpoint_folder(checkpoint, cache), pick_device(device))
+    loaded = load_checkpoint(checkpoint_folder(checkpoint, cache))
     direction = choose_direction(loaded.config, source, target)
     column = source_column(columns, direction)
     options = search_options(loaded.config, beam_size, length_penalty)
-    translator = Translator.from_checkpoint(loaded, precision, threads)
+    translator = Translator.from_checkpoint(loaded, precision, threads, pick_device(device))
     corpora = {file: _read(file) for file in files}
     results = [
         _evaluate_file(

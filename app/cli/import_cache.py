@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from model.errors import CheckpointError
-from model.interop.marian_import import import_marian, is_marian
+from model.interop.marian_folder import is_marian
 
 _READ = {".json", ".safetensors", ".bin", ".spm", ".npz", ".yml"}
 """Endings of what an import may read."""
@@ -47,6 +47,9 @@ def checkpoint_folder(folder: Path, cache: Path | None) -> Path:
             f"{folder}: a Marian model, whose import cannot be kept in {kept.parent} "
             f"({error.strerror}); --cache names another folder"
         ) from None
+    # It takes torch, which serving a checkpoint does without.
+    from model.interop.marian_import import import_marian
+
     try:
         import_marian(folder, scratch / "checkpoint", name)
         try:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from model.checkpoint import check_new_folder
+from model.checkpoint_writer import check_new_folder
 from model.config import PRESETS
 from model.errors import DataError
 from model.training.random_checkpoint import write_random_checkpoint

@@ -41,7 +41,7 @@ def inspect(folder: Path | None, preset: str | None, cache: Path | None, as_json
         loaded = load_checkpoint(checkpoint_folder(folder, cache))
         directions = [" → ".join(direction) for direction in loaded.config.directions]
         facts = {"name": loaded.config.name, "directions": directions, "sha256": loaded.digest}
-        model, paper = loaded.model, None
+        model, paper = transformer_without_weights(loaded.config.transformer), None
     else:
         raise click.UsageError("Give either DIR or --preset.")
     if as_json:

@@ -9,7 +9,7 @@ from itertools import count
 
 from app.languages import Direction
 from app.passage import Passage, Stretch
-from model.checkpoint import CheckpointConfig
+from model.checkpoint_config import CheckpointConfig
 from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Engine, Finished, Job
 from model.engine.run import Item, run_jobs

@@ -11,7 +11,7 @@ from app.errors import InvalidRequestError, UnknownLanguagesError
 from app.languages import Languages
 from app.settings import SHIPPED_CHECKPOINT, env_name
 from app.translate_request import MAX_BEAM_SIZE
-from model.checkpoint import CheckpointConfig
+from model.checkpoint_config import CheckpointConfig
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY, SearchOptions
 from model.engine.protocol import PrecisionChoice
 from model.errors import LanguageError

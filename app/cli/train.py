@@ -127,7 +127,13 @@ def train(
         click.echo(f"reading {corpora}", err=True)
         with TrainingDisplay(run / LOG_FILE, config.schedule.steps) as display:
             trainer = open_run(
-                config, run, corpora, display, pick_device(device), resume=resume, workers=workers
+                config,
+                run,
+                corpora,
+                display,
+                torch.device(pick_device(device)),
+                resume=resume,
+                workers=workers,
             )
             display.begin(trainer.counters, trainer.model.n_parameters())
             _save_on_interrupt(trainer)

@@ -107,12 +107,14 @@ def _local(
     from model.engine.build import build_engines
     from model.translator import BATCH_TOKENS
 
-    loaded = load_checkpoint(checkpoint, pick_device(device))
+    loaded = load_checkpoint(checkpoint)
     precision, n_threads = engines
     translator = LineTranslator(
         loaded.config,
         loaded.tokenizer,
-        build_engines(loaded, precision, n_threads or usable_cores(), BATCH_TOKENS),
+        build_engines(
+            loaded, precision, n_threads or usable_cores(), BATCH_TOKENS, pick_device(device)
+        ),
         choose_direction(loaded.config, *direction),
         search_options(loaded.config, *search),
     )

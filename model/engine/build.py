@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from model.checkpoint import Checkpoint
 from model.engine.cpu.engine import CpuEngine
-from model.engine.cpu.weights import Precision, Weights, pack
-from model.engine.eager import EagerEngine
+from model.engine.cpu.weights import pack
 from model.engine.protocol import Engine, PrecisionChoice
-from model.transformer import Transformer
 
 DEFAULT_BATCH_TOKENS = 16_384
 """Of the eager engine: sentences × the longest of them, in source tokens."""
@@ -18,20 +16,30 @@ def build_engines(
     precision: PrecisionChoice = "auto",
     n_threads: int = 1,
     max_batch_tokens: int = DEFAULT_BATCH_TOKENS,
+    device: str = "cpu",
 ) -> list[Engine]:
     """One engine for each thread on a CPU, else one for the device.
 
     `auto` is int8 on a CPU. The eager engine, in float32, runs what the CPU engine does not: other
     devices, and checkpoints that are searched by another project's rule.
     """
-    model, config = checkpoint.model, checkpoint.config
-    if model.device.type != "cpu" or config.search_rule:
-        return [EagerEngine(model, max_batch_tokens)]
-    weights = pack_model(model, "float32" if precision == "fp32" else "int8")
+    config = checkpoint.config
+    if device != "cpu" or config.search_rule:
+        return [_eager_engine(checkpoint, n_threads, max_batch_tokens, device)]
+    weights = pack(
+        config.transformer, checkpoint.weights, "float32" if precision == "fp32" else "int8"
+    )
     return [CpuEngine(config.transformer, weights) for _ in range(n_threads)]
 
 
-def pack_model(model: Transformer, precision: Precision) -> Weights:
-    """A model's parameters for `CpuEngine`; the model itself is not needed any more."""
-    parameters = {name: tensor.detach().numpy() for name, tensor in model.named_parameters()}
-    return pack(model.config, parameters, model.positions.table.numpy(), precision)
+def _eager_engine(
+    checkpoint: Checkpoint, n_threads: int, max_batch_tokens: int, device: str
+) -> Engine:
+    # Torch is imported where it computes; the CPU engine spares its 180 MB and its second.
+    import torch
+
+    from model.engine.eager import EagerEngine
+    from model.pretrained import load_model
+
+    torch.set_num_threads(n_threads)
+    return EagerEngine(load_model(checkpoint, device), max_batch_tokens)

@@ -8,19 +8,21 @@ from __future__ import annotations
 import time
 from typing import get_args
 
+import numpy as np
+
 from model.config import PRESETS
 from model.decoding.hypothesis import SearchOptions
-from model.engine.build import pack_model
 from model.engine.cpu.engine import CpuEngine
-from model.engine.cpu.weights import Precision
+from model.engine.cpu.weights import Precision, pack
 from model.engine.protocol import AttentionKind, Job
-from model.transformer import Transformer
+from model.parameters import parameter_shapes
 
 
 def compile_kernels(precision: Precision) -> None:
     """Go once down every way through the engine: kernels are compiled for the types they meet."""
     config = PRESETS["tiny"]
-    engine = CpuEngine(config, pack_model(Transformer(config), precision))
+    zeros = {name: np.zeros(s, np.float32) for name, s in parameter_shapes(config).items()}
+    engine = CpuEngine(config, pack(config, zeros, precision))
     engine.admit([Job(0, (3, 4, config.eos_id), SearchOptions(max_target_tokens=2))])
     while engine.busy:
         engine.step()

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from model.errors import CheckpointError
-from model.interop.huggingface_export import KEPT_FOLDER
 from model.interop.marian_config import CONFIG_FILE, GENERATION_FILE, TOKENIZER_FILE
+from model.interop.marian_folder import KEPT_FOLDER
 from model.interop.marian_weights import PICKLE_FILE, SAFE_FILE
 from model.marian_tokenizer import (
     SOURCE_PIECES_FILE,

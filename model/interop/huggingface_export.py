@@ -13,27 +13,29 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from model.checkpoint import (
+from model.checkpoint import read_tokenizer
+from model.checkpoint_config import (
     CARD_FILE,
     CONFIG_FILE,
     TRAINING_FILE,
     WEIGHTS_FILE,
     CheckpointConfig,
-    check_new_folder,
-    check_weights,
     read_config,
-    read_tokenizer,
 )
+from model.checkpoint_writer import check_new_folder
 from model.config import NormOrder, TransformerConfig
-from model.embedding import sinusoidal_positions
 from model.errors import CheckpointError
 from model.interop import key_map
 from model.interop.marian_config import GENERATION_FILE
 from model.interop.marian_config import TOKENIZER_FILE as TOKENIZER_CONFIG_FILE
+from model.interop.marian_folder import KEPT_FOLDER
+from model.interop.marian_weights import read_safetensors
 from model.interop.position_layout import to_halves
+from model.interop.tensor_check import check_tensors
 from model.marian_tokenizer import (
     EOS,
     PAD,
@@ -43,13 +45,9 @@ from model.marian_tokenizer import (
     UNK,
     VOCABULARY_FILE,
 )
-from model.tensor_file import TensorFile
+from model.positions import sinusoidal_positions
 from model.text_codec import TextCodec
 from model.tokenizer import TOKENIZER_FILE, language_token
-from model.transformer import transformer_without_weights
-
-KEPT_FOLDER = "attend"
-"""What their form has no place for, so that an import gives back what was exported."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +81,8 @@ def export_huggingface(folder: Path, destination: Path, form: Form) -> list[str]
         raise CheckpointError(f"{folder}: {form.architecture} cannot be {'; '.join(faults)}")
     check_new_folder(destination)
     tokenizer = read_tokenizer(folder, config)
-    weights: Mapping[str, Tensor] = dict(TensorFile(folder / WEIGHTS_FILE))
-    check_weights(folder / WEIGHTS_FILE, transformer_without_weights(shape), weights)
+    weights: Mapping[str, Tensor] = read_safetensors(folder / WEIGHTS_FILE)
+    check_tensors(folder / WEIGHTS_FILE, shape, weights)
     if shape.position_layout == "interleaved":
         weights = to_halves(weights, shape.d_model)
     destination = destination.resolve()
@@ -168,7 +166,9 @@ def _renamed(
     if form is PEGASUS:
         # It computes them as Marian does, but reports them as missing where they are not stored.
         for name in key_map.POSITIONS:
-            theirs[name] = sinusoidal_positions(shape.max_length, shape.d_model, "halves")
+            theirs[name] = torch.from_numpy(
+                sinusoidal_positions(shape.max_length, shape.d_model, "halves")
+            )
     return theirs | {key_map.OUTPUT_BIAS: bias[None].contiguous()}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from model.checkpoint import CONFIG_FILE, check_weights
+from model.checkpoint_config import CONFIG_FILE
 from model.config import TransformerConfig
 from model.errors import CheckpointError, TokenizerError
 from model.interop.foreign_model import ForeignModel
@@ -18,8 +18,8 @@ from model.interop.marian_weights import (
     renamed,
     weights_file,
 )
+from model.interop.tensor_check import check_tensors
 from model.marian_tokenizer import MarianTokenizer, symbols
-from model.transformer import transformer_without_weights
 
 
 def read_huggingface(folder: Path, languages: Languages) -> ForeignModel:
@@ -36,7 +36,7 @@ def read_huggingface(folder: Path, languages: Languages) -> ForeignModel:
     )
     shape = _shape(folder, settings, found)
     weights = renamed(path, tensors, shape, found)
-    check_weights(path, transformer_without_weights(shape), weights)
+    check_tensors(path, shape, weights)
     return ForeignModel(
         origin="Hugging Face form",
         directions=pairs,

@@ -4,47 +4,33 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from model.checkpoint import (
+from model.checkpoint import read_tokenizer
+from model.checkpoint_config import (
     CARD_FILE,
     CONFIG_FILE,
     TRAINING_FILE,
     CheckpointConfig,
     MarianVocabulary,
-    check_new_folder,
-    check_weights,
     read_config,
     read_file,
-    read_tokenizer,
-    save_checkpoint,
 )
+from model.checkpoint_writer import check_new_folder, save_checkpoint
 from model.errors import CheckpointError
 from model.interop import key_map
-from model.interop.huggingface_export import KEPT_FOLDER
 from model.interop.huggingface_reader import read_huggingface
 from model.interop.languages_said import NOT_SAID, Languages
 from model.interop.marian_config import read_object
+from model.interop.marian_folder import KEPT_FOLDER, holds_npz
 from model.interop.marian_weights import embeddings, read_tensors, renamed, weights_file
-from model.interop.npz_reader import holds_npz, read_npz_folder
+from model.interop.npz_reader import read_npz_folder
 from model.interop.position_layout import to_interleaved
-from model.transformer import transformer_without_weights
+from model.interop.tensor_check import check_tensors
 
 _CARD = """# {name}
 
 A Marian model, imported by attend from {origin}. Its licence, its training data and whom to credit
 are what its publisher says of it.
 """
-
-
-def is_marian(folder: Path) -> bool:
-    """Whether the folder is one for `import_marian`, as far as a glance tells."""
-    if (folder / KEPT_FOLDER / CONFIG_FILE).exists():
-        return True
-    if not (folder / CONFIG_FILE).exists():
-        return holds_npz(folder)
-    try:
-        return read_object(folder / CONFIG_FILE).get("model_type") == "marian"
-    except CheckpointError:
-        return False
 
 
 def import_marian(
@@ -99,7 +85,7 @@ def _restore(folder: Path, destination: Path, name: str | None) -> CheckpointCon
     weights = renamed(path, tensors, shape, found)
     if shape.output_bias and key_map.OUTPUT_BIAS in tensors:  # even if it is zero
         weights["output.bias"] = tensors[key_map.OUTPUT_BIAS].flatten()
-    check_weights(path, transformer_without_weights(shape), weights)
+    check_tensors(path, shape, weights)
     if shape.position_layout == "interleaved":
         weights = to_interleaved(weights, shape.d_model)
     tokenizer = read_tokenizer(folder if config.marian_vocabulary else kept, config)

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from model.config import TransformerConfig
-from model.embedding import sinusoidal_positions
 from model.errors import CheckpointError
 from model.interop import key_map
-from model.tensor_file import TensorFile
+from model.positions import sinusoidal_positions
+from model.safetensors_file import open_safetensors
 
 SAFE_FILE = "model.safetensors"
 PICKLE_FILE = "pytorch_model.bin"
@@ -55,10 +55,16 @@ def weights_file(folder: Path) -> Path:
     raise CheckpointError(f"{folder}: neither {SAFE_FILE} nor {PICKLE_FILE}")
 
 
+def read_safetensors(path: Path) -> dict[str, Tensor]:
+    """Every tensor by name. Raises `CheckpointError`."""
+    with open_safetensors(path, "pt") as file:
+        return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+
+
 def read_tensors(path: Path) -> dict[str, Tensor]:
     """Every tensor by name. Raises `CheckpointError`."""
     if path.name == SAFE_FILE:
-        return dict(TensorFile(path))
+        return read_safetensors(path)
     try:
         tensors = torch.load(
             path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path)
@@ -138,7 +144,7 @@ def _check_positions(path: Path, tensors: Mapping[str, Tensor], config: Transfor
             continue
         table = tensors[name].float()
         n_positions = table.shape[0] if table.dim() else 0
-        wanted = sinusoidal_positions(n_positions, config.d_model, "halves")
+        wanted = torch.from_numpy(sinusoidal_positions(n_positions, config.d_model, "halves"))
         if table.shape != wanted.shape or not torch.allclose(
             table, wanted, rtol=0, atol=_HALF_PRECISION
         ):

@@ -12,7 +12,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.checkpoint import check_weights
 from model.config import TransformerConfig
 from model.decoding.hypothesis import HuggingFaceRule
 from model.errors import CheckpointError, TokenizerError
@@ -28,8 +27,8 @@ from model.interop.npz_options import (
     read_yaml,
 )
 from model.interop.npz_vocabulary import read_vocabularies, vocabulary_files
+from model.interop.tensor_check import check_tensors
 from model.marian_tokenizer import MarianTokenizer
-from model.transformer import transformer_without_weights
 
 _OPTIONS = "special:model.yml"
 _MAX_LENGTH = 512
@@ -40,11 +39,6 @@ _ABSENT = -10_000.0
 
 # Marian drops each finished hypothesis from the beam and goes on until none is left.
 _RULE = HuggingFaceRule(early_stopping="never")
-
-
-def holds_npz(folder: Path) -> bool:
-    """Whether it looks like Marian's own format."""
-    return any(folder.glob("*.npz"))
 
 
 def read_npz_folder(folder: Path, languages: Languages) -> ForeignModel:
@@ -63,7 +57,7 @@ def read_npz_folder(folder: Path, languages: Languages) -> ForeignModel:
         raise CheckpointError(str(error)) from None
     shape = _shape(path, options, tokenizer, pad_id)
     weights = _weights(path, arrays, shape)
-    check_weights(path, transformer_without_weights(shape), weights)
+    check_tensors(path, shape, weights)
     return ForeignModel(
         origin="Marian's own format",
         directions=pairs,

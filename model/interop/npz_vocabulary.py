@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from model.checkpoint import read_file
+from model.checkpoint_config import read_file
 from model.errors import CheckpointError, TokenizerError
 from model.interop.npz_options import DECODER_FILE
 from model.marian_tokenizer import (

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from torch import Tensor
 
-from model.checkpoint import CheckpointConfig, save_checkpoint
+from model.checkpoint_config import CheckpointConfig
+from model.checkpoint_writer import save_checkpoint
 from model.errors import TrainingError
 from model.tokenizer import Tokenizer
 from model.training.card import model_card

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import torch
 
-from model.checkpoint import CheckpointConfig, save_checkpoint
+from model.checkpoint_config import CheckpointConfig
+from model.checkpoint_writer import save_checkpoint
 from model.config import PRESETS, TransformerConfig, vocabulary_fields
 from model.tokenizer import Tokenizer
 from model.training.vocabulary import train_tokenizer

@@ -17,7 +17,6 @@ from app.scheduler import Scheduler
 from app.sentence import Completion
 from model.config import PRESETS
 from model.decoding.hypothesis import Hypothesis, SearchOptions
-from model.engine.build import pack_model
 from model.engine.cpu import search
 from model.engine.cpu.engine import MAX_SENTENCES, CpuEngine
 from model.engine.cpu.weights import Weights
@@ -26,6 +25,7 @@ from model.errors import NumericalError
 from model.transformer import Transformer
 from tests.app.asynchronous import asynchronous
 from tests.app.scheduling import until
+from tests.model.engine.cpu.running import pack_model
 
 POISON = 13
 OPTIONS = SearchOptions(beam_size=3, n_best=2, max_target_tokens=20)

@@ -19,7 +19,7 @@ async def test_info_is_of_the_checkpoint_that_is_served(
     assert info["model"] == "tiny"
     assert info["directions"] == [["en", "fr"], ["fr", "en"]]
     assert info["config"] == checkpoint.config.transformer.model_dump()
-    assert info["parameters"] == checkpoint.model.n_parameters()
+    assert info["parameters"] == checkpoint.n_parameters
     assert info["digest"] == checkpoint.digest
     assert (info["device"], info["precision"]) == ("cpu", "int8")
 

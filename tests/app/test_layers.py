@@ -72,3 +72,14 @@ def test_of_the_server_only_main_builds_an_engine() -> None:
 def test_the_scheduler_needs_no_torch() -> None:
     check = "import sys, app.scheduler; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
+
+
+def test_serving_on_a_cpu_takes_no_torch(tiny_checkpoint: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; import app.cli.serve; "
+        "from app.main import load_runtime; from app.settings import Settings; "
+        "load_runtime(Settings(checkpoint=(Path(sys.argv[1]),), device='cpu')); "
+        "print('torch' in sys.modules)"
+    )
+    command = [sys.executable, "-c", code, str(tiny_checkpoint)]
+    assert subprocess.check_output(command, text=True).strip() == "False"

@@ -17,6 +17,7 @@ from model.decoding.hypothesis import SearchOptions
 from model.engine.build import build_engines
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Job
+from model.pretrained import load_model
 
 GREEDY = SearchOptions(beam_size=1)
 TASK = Task([(2, 5, 0)] * 10, GREEDY, batch=4)
@@ -96,8 +97,8 @@ def test_an_endless_checkpoint_fills_every_limit_and_changes_nothing_else(
         assert {len(target) for target in answer.targets} == {7}
         assert not any(answer.ended)
         assert answer.n_tokens == 63
-    ours = load_checkpoint(tiny_checkpoint).model.state_dict()
-    theirs = endless.model.state_dict()
+    ours = load_model(load_checkpoint(tiny_checkpoint)).state_dict()
+    theirs = load_model(endless).state_dict()
     assert theirs.keys() - ours.keys() == {"output.bias"}
     assert all(bool((ours[name] == theirs[name]).all()) for name in ours)
     made = {path.name for path in tmp_path.iterdir()}
@@ -106,7 +107,7 @@ def test_an_endless_checkpoint_fills_every_limit_and_changes_nothing_else(
 
 
 def test_seats_bound_the_sentences_inside(tiny_checkpoint: Path) -> None:
-    seats = Seats(EagerEngine(load_checkpoint(tiny_checkpoint).model), 2)
+    seats = Seats(EagerEngine(load_model(load_checkpoint(tiny_checkpoint))), 2)
     one, two, three = (Job(index, (5, 6, 1), GREEDY) for index in range(3))
     assert seats.room(one)
     seats.admit([one, two])

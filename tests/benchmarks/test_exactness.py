@@ -13,6 +13,7 @@ from model.checkpoint import load_checkpoint
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Finished, Job
+from model.pretrained import load_model
 
 ONE = Hypothesis((5, 6), (-0.1, -0.2, -0.3), score=-0.6, capped=False)
 OPTIONS = SearchOptions(beam_size=2, max_target_tokens=6)
@@ -40,7 +41,7 @@ def test_a_sentence_that_is_missing_is_noticed() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_every_run_answers_every_sentence_and_no_stranger(tiny_checkpoint: Path, seed: int) -> None:
-    engine = EagerEngine(load_checkpoint(tiny_checkpoint).model)
+    engine = EagerEngine(load_model(load_checkpoint(tiny_checkpoint)))
     wanted = alone([engine], JOBS)
     for found in (batched([engine], JOBS), arriving(engine, JOBS, seed)):
         difference = Difference.between(wanted, found)
@@ -80,7 +81,7 @@ def test_the_program_finds_no_difference(
 def test_the_program_fails_where_there_is_one(
     tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exactness, "build_engines", lambda loaded, *_: [Swayed(loaded.model)])
+    monkeypatch.setattr(exactness, "build_engines", lambda loaded, *_: [Swayed(load_model(loaded))])
     arguments = ["--checkpoint", str(tiny_checkpoint), "--count", "12", "--beam", "1"]
     assert CliRunner().invoke(main, arguments).exit_code == 1
 

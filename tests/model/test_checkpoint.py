@@ -12,18 +12,15 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from model import checkpoint
+from model import checkpoint_writer
 from model.alignment import AlignmentMethod
-from model.checkpoint import (
-    CheckpointConfig,
-    load_checkpoint,
-    read_config,
-    record_alignment,
-    save_checkpoint,
-)
+from model.checkpoint import load_checkpoint
+from model.checkpoint_config import CheckpointConfig, read_config
+from model.checkpoint_writer import record_alignment, save_checkpoint
 from model.config import PRESETS
 from model.decoding.hypothesis import HuggingFaceRule
 from model.errors import CheckpointError
+from model.pretrained import load_model
 from model.tokenizer import Tokenizer
 from model.transformer import Transformer
 
@@ -93,12 +90,12 @@ def test_round_trip_is_exact(
     loaded = load_checkpoint(tmp_path / "x")
     assert loaded.config == config
     assert loaded.tokenizer.files == tokenizer.files
-    assert not loaded.model.training
+    assert not load_model(loaded).training
     for name, tensor in parameters(model).items():
-        assert torch.equal(tensor, parameters(loaded.model)[name]), name
+        assert torch.equal(tensor, parameters(load_model(loaded))[name]), name
     with torch.no_grad():
-        assert torch.equal(loaded.model(SOURCE, TARGET), model(SOURCE, TARGET))
-    assert loaded.model.n_parameters() == model.n_parameters()
+        assert torch.equal(load_model(loaded)(SOURCE, TARGET), model(SOURCE, TARGET))
+    assert loaded.n_parameters == model.n_parameters()
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
@@ -108,7 +105,7 @@ def test_half_precision_weights_are_read_as_the_float32_of_the_same_value(
     config = configuration(tokenizer)
     halves = {n: p.to(dtype) for n, p in parameters(Transformer(config.transformer)).items()}
     save_checkpoint(tmp_path / "x", config, halves, tokenizer, "card", {})
-    for name, tensor in parameters(load_checkpoint(tmp_path / "x").model).items():
+    for name, tensor in parameters(load_model(load_checkpoint(tmp_path / "x"))).items():
         assert tensor.dtype == torch.float32
         assert torch.equal(tensor, halves[name].float())
 
@@ -224,7 +221,7 @@ W_1 = "encoder.layers.0.feed_forward.w_1.weight"
         (lambda w: w.update({W_1: torch.zeros(32, 64)}),
          f"tensor '{W_1}' has shape [32, 64], config.json asks for [64, 32]"),
         (lambda w: w.update({W_1: torch.zeros(64, 32, dtype=torch.int8)}),
-         f"tensor '{W_1}' has type torch.int8, not floating"),
+         f"tensor '{W_1}' has type I8, not floating-point"),
         (lambda w: w[W_1].__setitem__((3, 4), float("nan")),
          f"tensor '{W_1}' holds NaN or infinity"),
         (lambda w: w[W_1].__setitem__((3, 4), float("-inf")),
@@ -360,7 +357,7 @@ def test_a_save_that_fails_leaves_the_old_folder(
     before = contents(saved)
     config = configuration(tokenizer)
     weights = parameters(Transformer(config.transformer))
-    monkeypatch.setattr(checkpoint, failing, disk_full)
+    monkeypatch.setattr(checkpoint_writer, failing, disk_full)
     with pytest.raises(OSError, match="No space left"):
         save_checkpoint(saved, config, weights, tokenizer, "new", {})
     assert contents(saved) == before

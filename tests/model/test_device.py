@@ -12,6 +12,7 @@ from model.errors import ConfigError
 
 
 def with_gpus(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    monkeypatch.setattr(device, "_has_driver", lambda: True)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: count > 0)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
 
@@ -21,13 +22,13 @@ def test_auto_takes_a_gpu_if_there_is_one(
     monkeypatch: pytest.MonkeyPatch, gpus: int, picked: str
 ) -> None:
     with_gpus(monkeypatch, gpus)
-    assert pick_device("auto") == torch.device(picked)
+    assert pick_device("auto") == picked
 
 
 @pytest.mark.parametrize("name", ["cpu", "cuda", "cuda:1"])
 def test_a_named_device_is_taken(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     with_gpus(monkeypatch, 2)
-    assert pick_device(name) == torch.device(name)
+    assert pick_device(name) == name
 
 
 @pytest.mark.parametrize(
@@ -39,8 +40,9 @@ def test_a_named_device_is_taken(monkeypatch: pytest.MonkeyPatch, name: str) -> 
         ("", 1, "device '' is not known"),
         ("cuda:x", 1, "device 'cuda:x' is not known"),
         ("CPU", 1, "device 'CPU' is not known"),
-        ("meta", 1, "device 'meta' is not supported; use auto, cpu or cuda"),
-        ("mps", 1, "device 'mps' is not supported; use auto, cpu or cuda"),
+        ("meta", 1, "device 'meta' is not known"),
+        ("cpu:0", 1, "device 'cpu:0' is not known"),
+        ("mps", 1, "device 'mps' is not known; use auto, cpu or cuda"),
     ],
 )
 def test_a_bad_device_is_refused_by_name(
@@ -51,6 +53,30 @@ def test_a_bad_device_is_refused_by_name(
         pick_device(name)
     assert str(caught.value).startswith(reason)
     assert "\n" not in str(caught.value)
+
+
+def test_without_a_driver_torch_is_not_asked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", pytest.fail)
+    monkeypatch.setattr(device, "_DRIVERS", ("libnone.so",))
+    monkeypatch.setattr(device, "AMD_DEVICE", tmp_path / "missing")
+    assert pick_device("auto") == "cpu"
+    with pytest.raises(ConfigError, match="no usable GPU"):
+        pick_device("cuda")
+
+
+@pytest.mark.parametrize("amd", [True, False])
+def test_with_a_driver_torch_says_how_many_there_are(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, amd: bool
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(device, "AMD_DEVICE", tmp_path / "kfd")
+    monkeypatch.setattr(device, "_DRIVERS", ("libnone.so",) if amd else ("libm.so.6",))
+    if amd:
+        (tmp_path / "kfd").touch()
+    assert pick_device("auto") == "cuda"
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from model.engine.eager import EagerEngine
 from model.engine.protocol import Finished, Job
 from model.engine.run import WINDOW
 from model.errors import LanguageError
+from model.pretrained import load_model
 from model.translator import BATCH_TOKENS, CHUNK, SentenceTooLongError, Translation, Translator
 
 GREEDY = SearchOptions(beam_size=1, max_target_tokens=5)
@@ -26,7 +27,7 @@ class Watched(EagerEngine):
     """Keeps the batches that it worked on; may fail one job."""
 
     def __init__(self, checkpoint: Checkpoint, failing: int | None = None) -> None:
-        super().__init__(checkpoint.model, BATCH_TOKENS)
+        super().__init__(load_model(checkpoint), BATCH_TOKENS)
         self.batches: list[list[Job]] = [[]]
         self._failing = failing
 
@@ -123,7 +124,7 @@ def test_the_longest_sentence_fits_and_one_token_more_is_refused_by_its_index(
 
 
 def test_what_comes_before_a_text_that_cannot_be_is_not_lost(checkpoint: Checkpoint) -> None:
-    translator = Translator(checkpoint.tokenizer, 20, [EagerEngine(checkpoint.model)])
+    translator = Translator(checkpoint.tokenizer, 20, [EagerEngine(load_model(checkpoint))])
     stream = translator.translate_stream(["dog", "", "cat dog", "dog " * 20], "fr", GREEDY)
     assert len(list(islice(stream, 3))) == 3
     with pytest.raises(SentenceTooLongError):

@@ -12,6 +12,7 @@ from model.config import Activation, TransformerConfig
 from model.engine.cpu.elementary import GELU, QUICK_GELU, RELU, SWISH, Norm
 from model.engine.cpu.linear import Linear, pack_float32, pack_int8
 from model.engine.cpu.types import Floats
+from model.positions import sinusoidal_positions
 
 Precision = Literal["int8", "float32"]
 Tensors = Mapping[str, Floats]
@@ -80,9 +81,7 @@ class Weights(NamedTuple):
     output: Linear
 
 
-def pack(
-    config: TransformerConfig, tensors: Tensors, positions: Floats, precision: Precision
-) -> Weights:
+def pack(config: TransformerConfig, tensors: Tensors, precision: Precision) -> Weights:
     """Pack a `Transformer`'s parameters by name, in float32; shared ones may be there once."""
     packer = _Packer(tensors, pack_int8 if precision == "int8" else pack_float32)
     source = packer.embedding("source_embedding.weight")
@@ -101,7 +100,7 @@ def pack(
         ),
         source_embedding=source,
         target_embedding=target,
-        positions=np.ascontiguousarray(positions, np.float32),
+        positions=sinusoidal_positions(config.max_length, config.d_model, config.position_layout),
         encoder=_encoder(packer, config),
         decoder=_decoder(packer, config),
         # What pads the vocabulary gets no probability.

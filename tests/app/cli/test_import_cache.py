@@ -32,7 +32,7 @@ def test_a_marian_folder_is_imported_once_for_its_content(
     copy = tmp_path / "elsewhere" / "opus-mt"
     shutil.copytree(folder, copy)
     with monkeypatch.context() as patch:
-        patch.setattr("app.cli.import_cache.import_marian", _never)
+        patch.setattr("model.interop.marian_import.import_marian", _never)
         assert checkpoint_folder(folder, cache) == first
         assert checkpoint_folder(copy, cache) == first
     change_json(copy / "generation_config.json", num_beams=2)
@@ -61,11 +61,11 @@ def test_of_two_that_import_at_once_one_is_kept(
     folder = make_folder()
 
     def overtaken(source: Path, destination: Path, name: str) -> None:
-        monkeypatch.setattr("app.cli.import_cache.import_marian", import_marian)
+        monkeypatch.setattr("model.interop.marian_import.import_marian", import_marian)
         checkpoint_folder(folder, tmp_path)
         import_marian(source, destination, name)
 
-    monkeypatch.setattr("app.cli.import_cache.import_marian", overtaken)
+    monkeypatch.setattr("model.interop.marian_import.import_marian", overtaken)
     kept = checkpoint_folder(folder, tmp_path)
     assert load_checkpoint(kept).config.name == "opus-mt"
     assert list(kept.parent.iterdir()) == [kept]

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from model.checkpoint import WEIGHTS_FILE, load_checkpoint
+from model.checkpoint import load_checkpoint
+from model.checkpoint_config import WEIGHTS_FILE
 from tests.app.cli.conftest import Attend
 
 
@@ -15,7 +16,7 @@ def test_a_checkpoint_that_loads_and_translates(attend: Attend, tmp_path: Path) 
     assert result.exit_code == 0, result.stderr
     loaded = load_checkpoint(folder)
     assert loaded.config.directions == [("de", "pt-BR"), ("pt-BR", "de")]
-    assert f"{loaded.model.n_parameters():,} parameters" in result.stdout
+    assert f"{loaded.n_parameters:,} parameters" in result.stdout
     assert attend("translate", "--checkpoint", folder, stdin="abc\n").exit_code == 0
 
 

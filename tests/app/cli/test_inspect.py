@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from model.checkpoint import WEIGHTS_FILE, load_checkpoint, save_checkpoint
+from model.checkpoint import load_checkpoint
+from model.checkpoint_config import WEIGHTS_FILE
+from model.checkpoint_writer import save_checkpoint
+from model.pretrained import load_model
 from tests.app.cli.conftest import Attend
 
 
@@ -45,7 +48,7 @@ def test_a_damaged_checkpoint_is_found_out(
 ) -> None:
     loaded = load_checkpoint(tiny_checkpoint)
     folder = tmp_path / "damaged"
-    weights = dict(loaded.model.named_parameters())
+    weights = dict(load_model(loaded).named_parameters())
     save_checkpoint(folder, loaded.config, weights, loaded.tokenizer, "", {})
     content = (folder / WEIGHTS_FILE).read_bytes()
     (folder / WEIGHTS_FILE).write_bytes(content[:-1])

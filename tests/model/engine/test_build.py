@@ -54,7 +54,6 @@ def test_a_rule_of_search_of_its_own_takes_the_reference(
 
 
 def test_another_device_takes_the_reference(checkpoint: Checkpoint) -> None:
-    elsewhere = replace(checkpoint, model=checkpoint.model.to("meta"))
-    engines = build_engines(elsewhere, "auto", n_threads=3)
+    engines = build_engines(checkpoint, "auto", n_threads=3, device="meta")
     assert kinds(engines) == {EagerEngine}
     assert len(engines) == 1

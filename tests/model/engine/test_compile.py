@@ -15,7 +15,8 @@ from numba.core.dispatcher import Dispatcher
 from model.checkpoint import load_checkpoint
 from model.config import TransformerConfig
 from model.decoding.hypothesis import SearchOptions
-from model.engine.build import build_engines, pack_model
+from model.engine.build import build_engines
+from tests.model.engine.cpu.running import pack_model
 from model.engine.compile import compile_kernels
 from model.engine.cpu.engine import CpuEngine
 from model.engine.protocol import Job

@@ -14,7 +14,9 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer
 
 from model.alignment import AlignmentMethod
-from model.checkpoint import Checkpoint, CheckpointConfig, load_checkpoint, save_checkpoint
+from model.checkpoint import Checkpoint, load_checkpoint
+from model.checkpoint_config import CheckpointConfig
+from model.checkpoint_writer import save_checkpoint
 from model.config import TransformerConfig
 from model.decoding.beam import beam_search
 from model.decoding.hypothesis import HuggingFaceRule, SearchOptions
@@ -22,6 +24,7 @@ from model.errors import CheckpointError
 from model.interop.huggingface_export import MARIAN, PEGASUS, Form, export_huggingface
 from model.interop.languages_said import Languages
 from model.interop.marian_import import import_marian
+from model.pretrained import load_model
 from model.tensors import padded_ids
 from model.tokenizer import Tokenizer
 from model.transformer import Transformer
@@ -93,7 +96,7 @@ def strip(rows: list[list[int]], eos_id: int) -> list[list[int]]:
 def test_transformers_gives_the_same_logits(exported: tuple[Checkpoint, Path]) -> None:
     ours, folder = exported
     # In float64: the order of dimensions, and so of every sum over them, is another one.
-    model, theirs = copy.deepcopy(ours.model).double(), load_theirs(folder).double()
+    model, theirs = copy.deepcopy(load_model(ours)).double(), load_theirs(folder).double()
     source = sources(ours, 20)
     mask = source != ours.config.transformer.pad_id
     target = torch.randint(2, 300, (20, 8))
@@ -114,7 +117,7 @@ def test_transformers_gives_the_same_tokens(
         source, attention_mask=source != pad_id, num_beams=beam_size, max_length=31
     )
     options = SearchOptions(beam_size=beam_size, length_penalty=0.6, rule=RULE)
-    found = [list(best.ids) for best, *_ in beam_search(ours.model, source, options)]
+    found = [list(best.ids) for best, *_ in beam_search(load_model(ours), source, options)]
     trimmed = [[token for token in row if token != pad_id] for row in wanted[:, 1:].tolist()]
     assert found == strip([[pad_id, *row] for row in trimmed], 0)
 
@@ -177,7 +180,7 @@ def test_ctranslate2_gives_the_same_tokens(name: str, tokenizer: Tokenizer, tmp_
     rows = [[piece_of[i] for i in row if i != pad_id] for row in source.tolist()]
     wanted = translator.translate_batch(rows, beam_size=1, max_decoding_length=20)
     options = SearchOptions(beam_size=1, max_target_tokens=20)
-    found = [best.ids for best, *_ in beam_search(ours.model, source, options)]
+    found = [best.ids for best, *_ in beam_search(load_model(ours), source, options)]
     assert [[piece_of[i] for i in ids] for ids in found] == [one.hypotheses[0] for one in wanted]
 
 
@@ -293,5 +296,5 @@ def test_an_export_that_lost_what_was_kept_is_imported_as_any_marian_model(
     assert [token.id for token in back.tokenizer.encode_source(text, "fr")] == ids
     source, target = torch.tensor([ids]), torch.tensor([[369, 5, 9]])
     with torch.inference_mode():
-        wanted = ours.model.double()(source, target)
-        assert (back.model.double()(source, target) - wanted).abs().max() <= 1e-11
+        wanted = load_model(ours).double()(source, target)
+        assert (load_model(back).double()(source, target) - wanted).abs().max() <= 1e-11

@@ -19,7 +19,9 @@ from model.decoding.beam import beam_search
 from model.decoding.hypothesis import SearchOptions
 from model.errors import CheckpointError
 from model.interop.languages_said import Languages
-from model.interop.marian_import import import_marian, is_marian
+from model.interop.marian_folder import is_marian
+from model.interop.marian_import import import_marian
+from model.pretrained import load_model
 from model.tensors import padded_ids
 from tests.marian_npz import embedded, marian_positions, write_npz_folder
 
@@ -92,7 +94,7 @@ def test_logits_equal_those_of_transformers(both: tuple[Any, Checkpoint]) -> Non
         wanted = theirs(
             input_ids=source, attention_mask=source != pad, decoder_input_ids=target
         ).logits
-        found = ours.model(source, target)
+        found = load_model(ours)(source, target)
     real = target != pad
     real[:, 0] = True
     torch.testing.assert_close(found[real], wanted[real], atol=1e-5, rtol=1e-5)
@@ -120,7 +122,7 @@ def test_the_search_is_that_of_transformers_which_never_stops_early(
     options = SearchOptions(
         ours.config.beam_size, 1, ours.config.length_penalty, 15, ours.config.search_rule
     )
-    found = [best for best, *_ in beam_search(ours.model, source, options)]
+    found = [best for best, *_ in beam_search(load_model(ours), source, options)]
     specials = (shape.pad_id, shape.eos_id)
     assert [list(one.ids) for one in found] == [
         [token for token in row if token not in specials] for row in wanted.sequences.tolist()
@@ -176,7 +178,7 @@ def assert_same_scores(
     targets = [[tokenizer.target_pieces[i] for i in r if i != pad] for r in target.tolist()]
     scored = translator.score_batch(sources, targets)
     with torch.inference_mode():
-        log_probs = ours.model(source, target).log_softmax(-1)
+        log_probs = load_model(ours)(source, target).log_softmax(-1)
     for row, (ids, wanted) in enumerate(zip(target.tolist(), scored, strict=True)):
         produced = [*(i for i in ids if i != pad), eos]
         found = [log_probs[row, t, token].item() for t, token in enumerate(produced)]
@@ -191,7 +193,7 @@ def assert_same_greedy(ours: Checkpoint, translator: Any, source: torch.Tensor) 
         rows, beam_size=1, min_decoding_length=0, max_decoding_length=20
     )
     options = SearchOptions(beam_size=1, max_target_tokens=20)
-    found = [best.ids for best, *_ in beam_search(ours.model, source, options)]
+    found = [best.ids for best, *_ in beam_search(load_model(ours), source, options)]
     assert [[tokenizer.piece(i) for i in ids] for ids in found] == [
         one.hypotheses[0] for one in wanted
     ]
@@ -227,7 +229,7 @@ def test_pad_has_no_probability_so_that_the_others_have_marians_own(tmp_path: Pa
     ours = imported(tmp_path / "theirs", tmp_path / "ours")
     source, target = batch(ours, 3)
     with torch.inference_mode():
-        probabilities = ours.model(source, target).softmax(-1)
+        probabilities = load_model(ours)(source, target).softmax(-1)
     assert not probabilities[..., ours.config.transformer.pad_id].any()
 
 

@@ -12,6 +12,7 @@ from model.checkpoint import load_checkpoint
 from model.decoding.greedy import greedy_search
 from model.decoding.hypothesis import SearchOptions
 from model.errors import DataError, ModelError, TrainingError
+from model.pretrained import load_model
 from model.tensors import padded_ids
 from model.training.finish import write_checkpoint
 from model.training.run import check_recipe
@@ -49,7 +50,7 @@ def test_a_tiny_model_learns_to_reverse(workshop: Workshop) -> None:
         tokenizer.pad_id,
         torch.device("cpu"),
     )
-    found = greedy_search(checkpoint.model, sources, SearchOptions(beam_size=1))
+    found = greedy_search(load_model(checkpoint), sources, SearchOptions(beam_size=1))
     outputs = [tokenizer.decode(best.ids) for best, *_ in found]
     exact = sum(output == reverse(text) for output, text in zip(outputs, unseen, strict=True))
     letters = [
@@ -183,7 +184,7 @@ def test_finish_writes_what_a_stopped_run_has(workshop: Workshop) -> None:
     write_checkpoint(trainer.run, trainer.config, "half", folder)
     weights = average_saves(trainer.run, 5)
     checkpoint = load_checkpoint(folder)
-    for name, parameter in checkpoint.model.named_parameters():
+    for name, parameter in load_model(checkpoint).named_parameters():
         assert torch.equal(parameter, weights[name])
     training = json.loads((folder / "training.json").read_text())
     assert training["step"] == 6
@@ -208,7 +209,7 @@ def test_weights_stored_in_half_precision_are_the_rounded_ones(workshop: Worksho
     folder = workshop.folder / "checkpoint"
     write_checkpoint(trainer.run, trainer.config, "half", folder)
     weights = average_saves(trainer.run, 5)
-    for name, parameter in load_checkpoint(folder).model.named_parameters():
+    for name, parameter in load_model(load_checkpoint(folder)).named_parameters():
         assert parameter.dtype == torch.float32
         assert torch.equal(parameter, weights[name].half().float())
 

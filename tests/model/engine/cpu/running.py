@@ -13,9 +13,8 @@ import torch
 
 from model.decoding.beam import beam_search
 from model.decoding.hypothesis import Hypothesis, SearchOptions
-from model.engine.build import pack_model
 from model.engine.cpu.engine import CpuEngine
-from model.engine.cpu.weights import Precision
+from model.engine.cpu.weights import Precision, Weights, pack
 from model.engine.protocol import AttentionKind, Finished, Job
 from model.transformer import Transformer
 
@@ -55,6 +54,11 @@ FAMILY: dict[str, dict[str, Any]] = {
 def hypotheses(outcome: Outcome) -> list[Hypothesis]:
     assert isinstance(outcome, list)
     return outcome
+
+
+def pack_model(model: Transformer, precision: Precision) -> Weights:
+    parameters = {name: tensor.detach().numpy() for name, tensor in model.named_parameters()}
+    return pack(model.config, parameters, precision)
 
 
 def cpu_engine(model: Transformer, precision: Precision) -> CpuEngine:

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from model.engine.build import pack_model
 from model.engine.cpu.encoder import embed, encode
 from model.engine.cpu.workspace import make_workspace
 from model.transformer import Transformer
+from tests.model.engine.cpu.running import pack_model
 
 MakeModel = Callable[..., Transformer]
 SOURCES = [[5, 6, 7, 1], [4, 1], [3, 8, 9, 10, 11, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1], [1]]

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from model.engine.build import pack_model
 from model.engine.cpu.linear import NO_FLOOR, make_scratch, project
 from model.engine.cpu.output import predict
 from model.engine.cpu.slots import MAX_BEAM
@@ -15,6 +14,7 @@ from model.engine.cpu.types import Floats, Ints
 from model.engine.cpu.weights import Precision, Weights
 from model.engine.cpu.workspace import LOGIT_ROWS, make_workspace
 from model.transformer import Transformer
+from tests.model.engine.cpu.running import pack_model
 
 MakeModel = Callable[..., Transformer]
 PRECISIONS = pytest.mark.parametrize("precision", get_args(Precision))

@@ -5,7 +5,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from model.engine.build import pack_model
 from model.engine.cpu.slots import (
     MAX_BEAM,
     PAGE,
@@ -19,6 +18,7 @@ from model.engine.cpu.slots import (
     vacate,
 )
 from model.transformer import Transformer
+from tests.model.engine.cpu.running import pack_model
 
 N_SLOTS, N_PAGES, LONGEST = 6, 40, 50
 MakeModel = Callable[..., Transformer]

@@ -1,0 +1,94 @@
+"""Writes checkpoint folders: whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from safetensors.torch import save_file
+from torch import Tensor
+
+from model.alignment import AlignmentMethod
+from model.checkpoint_config import (
+    CARD_FILE,
+    CONFIG_FILE,
+    TRAINING_FILE,
+    WEIGHTS_FILE,
+    CheckpointConfig,
+    read_config,
+)
+from model.config import describe_validation
+from model.errors import CheckpointError
+from model.text_codec import TextCodec
+
+
+def save_checkpoint(  # noqa: PLR0917  (the parts of the folder, in its order)
+    folder: Path,
+    config: CheckpointConfig,
+    weights: Mapping[str, Tensor],
+    tokenizer: TextCodec,
+    card: str,
+    training: Mapping[str, Any],
+) -> None:
+    """Write a folder whole or not at all; a checkpoint that is there is replaced, at the very end.
+
+    `weights` are a `Transformer`'s parameters by name, shared ones once, in any floating type.
+    Raises `CheckpointError` where something else than a checkpoint is in the way.
+    """
+    folder = folder.resolve()
+    if folder.exists() and not _is_replaceable(folder):
+        raise CheckpointError(f"{folder}: exists and is not a checkpoint; not overwritten")
+    partial = folder.with_name(f".{folder.name}.partial")
+    replaced = folder.with_name(f".{folder.name}.replaced")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        _write_text(partial / CONFIG_FILE, config.model_dump_json(indent=2))
+        save_file(dict(weights), partial / WEIGHTS_FILE, metadata={"format": "pt"})
+        # safetensors makes it the owner's alone; a server may well run as somebody else.
+        (partial / WEIGHTS_FILE).chmod((partial / CONFIG_FILE).stat().st_mode)
+        for name, content in tokenizer.files.items():
+            (partial / name).write_bytes(content)
+        _write_text(partial / CARD_FILE, card)
+        _write_text(partial / TRAINING_FILE, json.dumps(training, indent=2, ensure_ascii=False))
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    shutil.rmtree(replaced, ignore_errors=True)
+    if folder.exists():
+        folder.rename(replaced)
+    partial.rename(folder)
+    shutil.rmtree(replaced, ignore_errors=True)
+
+
+def record_alignment(folder: Path, method: AlignmentMethod) -> None:
+    """Write into a checkpoint's configuration how it aligns; its digest changes with that.
+
+    Raises `CheckpointError` for a folder that is not a checkpoint or a method that it has not.
+    """
+    values = read_config(folder).model_dump() | {"alignment": method}
+    try:
+        config = CheckpointConfig.model_validate(values)
+    except ValidationError as error:
+        raise CheckpointError(f"{folder}: {describe_validation(error)}") from None
+    partial = folder / f".{CONFIG_FILE}.partial"
+    _write_text(partial, config.model_dump_json(indent=2))
+    partial.replace(folder / CONFIG_FILE)
+
+
+def check_new_folder(folder: Path) -> None:
+    """Raise `CheckpointError` unless there is nothing yet, or an empty folder."""
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise CheckpointError(f"{folder}: exists and is not an empty folder; not overwritten")
+
+
+def _is_replaceable(folder: Path) -> bool:
+    return folder.is_dir() and ((folder / CONFIG_FILE).is_file() or not any(folder.iterdir()))
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text.rstrip("\n") + "\n", encoding="utf-8")

@@ -1,0 +1,40 @@
+"""Foreign tensors against the shapes that a model of ours would have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from model.checkpoint import check_weights
+from model.config import TransformerConfig
+from model.errors import CheckpointError
+
+
+def check_tensors(path: Path, shape: TransformerConfig, tensors: Mapping[str, Tensor]) -> None:
+    """Raise `CheckpointError` unless `tensors`, read from `path`, are a model's of that shape."""
+    check_weights(path, shape, _Arrays(path, tensors))
+
+
+class _Arrays(Mapping[str, NDArray[np.float32]]):
+    def __init__(self, path: Path, tensors: Mapping[str, Tensor]) -> None:
+        self._path = path
+        self._tensors = tensors
+
+    def __getitem__(self, name: str) -> NDArray[np.float32]:
+        tensor = self._tensors[name]
+        if not tensor.is_floating_point():
+            raise CheckpointError(
+                f"{self._path}: tensor '{name}' has type {tensor.dtype}, not floating-point"
+            )
+        array: NDArray[np.float32] = tensor.float().numpy()
+        return array
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tensors)
+
+    def __len__(self) -> int:
+        return len(self._tensors)

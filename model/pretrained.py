@@ -1,0 +1,18 @@
+"""A checkpoint's weights as the paper's modules, for whatever computes with torch."""
+
+from __future__ import annotations
+
+import torch
+
+from model.checkpoint import Checkpoint
+from model.transformer import Transformer, transformer_without_weights
+
+
+def load_model(checkpoint: Checkpoint, device: str = "cpu") -> Transformer:
+    """The model in float32, its dropout off."""
+    model = transformer_without_weights(checkpoint.config.transformer)
+    model.materialise(torch.device(device))
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(torch.from_numpy(checkpoint.weights[name]))
+    return model.eval()
