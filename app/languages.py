@@ -8,8 +8,7 @@ from itertools import product
 
 from app.errors import InvalidRequestError, UnknownLanguagesError
 
-# ISO 639-1, English names.
-_NAMES = {
+NAMES = {  # ISO 639-1, English
     "ar": "Arabic", "bg": "Bulgarian", "ca": "Catalan", "cs": "Czech", "da": "Danish",
     "de": "German", "el": "Greek", "en": "English", "eo": "Esperanto", "es": "Spanish",
     "et": "Estonian", "eu": "Basque", "fa": "Persian", "fi": "Finnish", "fr": "French",
@@ -59,7 +58,13 @@ class Languages:
         pivoted = ((source, target) for source, _, target in self.pivoted)
         for source, target in (*self._directions, *pivoted):
             targets.setdefault(source, []).append(target)
-        return [Language(code, _NAMES.get(code, code), tuple(to)) for code, to in targets.items()]
+        return [Language(code, NAMES.get(code, code), tuple(to)) for code, to in targets.items()]
+
+    @property
+    def codes(self) -> list[str]:
+        """Every language that is a source or a target, sources first."""
+        sources, targets = zip(*self._directions, strict=True)
+        return list(dict.fromkeys([*sources, *targets]))
 
     @property
     def pivoted(self) -> list[tuple[str, str, str]]:
@@ -93,23 +98,33 @@ class Languages:
                     return self._pivoted[said]
         raise self._unknown()
 
+    def first_source(self, target: str | None) -> str:
+        """The source, of those that are translated to a target, that comes first.
+
+        Raises `UnknownLanguagesError` if there is none.
+        """
+        said = _ever_more_general(target)
+        for language in self.sources:
+            if target is None or any(to.lower() in said for to in language.targets):
+                return language.code
+        raise self._unknown()
+
     def _direct(self, source: str | None, target: str | None) -> Direction | None:
-        if source is not None and source.lower() == "auto":
-            detail = "Detecting the language is not supported yet; name it"
-            raise InvalidRequestError.at("/source", detail)
         for said in product(_ever_more_general(source), _ever_more_general(target)):
             choices = self._fitting.get(said, [])
             if len(choices) > 1:
                 missing = "/target" if target is None else "/source"
-                raise InvalidRequestError.at(missing, f"Field required: {self._known()}")
+                raise InvalidRequestError.at(missing, f"Field required: {self.known}")
             if choices:
                 return choices[0]
         return None
 
     def _unknown(self) -> UnknownLanguagesError:
-        return UnknownLanguagesError(self._known())
+        return UnknownLanguagesError(self.known)
 
-    def _known(self) -> str:
+    @property
+    def known(self) -> str:
+        """The directions, as an error tells them."""
         pairs = ", ".join(f"{source} to {target}" for source, target in self._directions)
         return f"this server translates {pairs}"
 
@@ -124,6 +139,11 @@ def _pivoted(directions: Sequence[Direction]) -> Iterator[tuple[str, str, str]]:
             if target != source and (source, target) not in found:
                 found.add((source, target))
                 yield source, pivot, target
+
+
+def fits(said: str | None, code: str) -> bool:
+    """Whether what a request says means a language, if that is known; nothing said fits none."""
+    return code.lower() in _ever_more_general(said)
 
 
 def _ever_more_general(code: str | None) -> list[str] | list[None]:

@@ -18,7 +18,7 @@ from app.errors import AppError, SettingsError
 from app.middleware import RequestMiddleware
 from app.places import Places
 from app.problems import handle
-from app.routes import health, info, translate
+from app.routes import detect, health, info, translate
 from app.runtime import Lifecycle, Runtime
 from app.scheduler import Scheduler
 from app.schemas import Info, ModelInfo
@@ -76,7 +76,7 @@ def create_app(
     app.add_middleware(RequestMiddleware)
     app.add_exception_handler(AppError, handle)
     app.add_exception_handler(HTTPException, handle)
-    for module in (translate, info, health):
+    for module in (translate, detect, info, health):
         app.include_router(module.router)
     return app
 

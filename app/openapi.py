@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
+from app.detect_request import DetectRequest
 from app.problems import MEDIA_TYPE, Problem
 from app.translate_request import AttentionRequest, TranslateRequest
 
@@ -40,6 +41,18 @@ TRANSLATE_REQUEST_BODY: dict[str, Any] = {
         "application/json": {
             "schema": {"$ref": _REF.format(model=TranslateRequest.__name__)},
             "examples": TRANSLATE_REQUEST_EXAMPLES,
+        }
+    },
+}
+
+DETECT_REQUEST_BODY: dict[str, Any] = {
+    "required": True,
+    "content": {
+        "application/json": {
+            "schema": {"$ref": _REF.format(model=DetectRequest.__name__)},
+            "examples": {
+                "many": {"summary": "Two texts", "value": {"text": ["Good morning!", "Bonjour !"]}}
+            },
         }
     },
 }
@@ -81,6 +94,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
         [
             (TranslateRequest, "validation"),
             (AttentionRequest, "validation"),
+            (DetectRequest, "validation"),
             (Problem, "serialization"),
         ],
         ref_template=_REF,

@@ -65,11 +65,21 @@ class Segment(BaseModel):
     attention: AttentionWeights | None = None
 
 
+class DetectedLanguage(BaseModel):
+    """A language that a text may be in."""
+
+    language: str = Field(description="BCP-47 code, one that is served if possible")
+    confidence: float = Field(description="0 … 1; of a language served, among those")
+
+
 class Translation(BaseModel):
     """One text's translation."""
 
     text: str
     source: str
+    detected: DetectedLanguage | None = Field(
+        None, description="for source auto: the source as it was found, if there was any to go by"
+    )
     target: str
     pivot: str | None = Field(
         None, description="the language between, where two models translate one after the other"

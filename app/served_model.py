@@ -14,6 +14,7 @@ from app.passage import Passage, Stretch
 from app.scheduler import Scheduler
 from app.segmentation import Split
 from app.sentence import Completion
+from app.side_by_side import side_by_side
 from app.timings import Timings
 from app.translate_request import AttentionRequest, TranslateRequest
 from app.waiting import Lane
@@ -128,25 +129,18 @@ class ServedModel:
         for index, stretch in enumerate(stretches):
             wanted = choice if stretch.holds_placeholders else options
             by_options.setdefault(wanted, []).append(index)
-        try:
-            async with asyncio.TaskGroup() as group:
-                searches = [
-                    group.create_task(
-                        self.scheduler.translate(
-                            [[token.id for token in stretches[index].tokens] for index in indices],
-                            wanted,
-                            lane=lane,
-                            deadline=deadline,
-                        )
-                    )
-                    for wanted, indices in by_options.items()
-                ]
-        except ExceptionGroup as failures:
-            failure, *_ = failures.exceptions
-            raise failure from failure.__cause__
+        found = await side_by_side(
+            self.scheduler.translate(
+                [[token.id for token in stretches[index].tokens] for index in indices],
+                wanted,
+                lane=lane,
+                deadline=deadline,
+            )
+            for wanted, indices in by_options.items()
+        )
         completions: dict[int, Completion] = {}
-        for indices, search in zip(by_options.values(), searches, strict=True):
-            completions |= zip(indices, search.result(), strict=True)
+        for indices, of_these in zip(by_options.values(), found, strict=True):
+            completions |= zip(indices, of_these, strict=True)
         timings.queue += max(done.queued for done in completions.values())
         timings.decode += max(done.worked for done in completions.values())
         return [completions[index] for index in range(len(stretches))]

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice, pairwise
 
+from app.detection import Detected
 from app.errors import InvalidRequestError, TextTooLongError
+from app.itinerary import Itineraries
 from app.languages import Direction, Languages
 from app.markup import MarkupOptions
 from app.places import Places
 from app.rendition import Document, Rendition, open_document
-from app.schemas import Alternative, Segment, TranslateAnswer, Translation, Usage
+from app.schemas import Segment, TranslateAnswer, Translation, Usage
 from app.served_model import MAX_INLINE_CHARACTERS, ServedModel
+from app.side_by_side import side_by_side
 from app.timings import Timings
 from app.translate_request import TranslateRequest
+from app.translations import already_translated, translations_of, with_detected
 from model.decoding.hypothesis import SearchOptions
 
 
@@ -40,6 +43,20 @@ class _Step:
     options: SearchOptions
 
 
+@dataclass(frozen=True)
+class _Part:
+    """What became of the texts of a request that go through the same languages.
+
+    model  that translates to their target, where they were in it already
+    """
+
+    model: str
+    translations: list[Translation]
+    source_tokens: int
+    target_tokens: int
+    timings: Timings
+
+
 class TranslationService:
     """Translates requests with the models that know their languages. The stages: `translate`."""
 
@@ -49,45 +66,96 @@ class TranslationService:
         self._places = places
         self._limits = limits
         self.languages = Languages([pair for model in models for pair in model.directions])
+        self._itineraries = Itineraries(self.languages)
 
     async def translate(self, request: TranslateRequest) -> tuple[TranslateAnswer, Timings]:
         """Answer a request. Raises any `AppError` but `SettingsError`."""
         async with self._places.place(self._limits.timeout) as deadline:
-            languages = self.languages.chain(request.source, request.target)
-            steps = self._steps(request, languages)
-            _check_explicable(request, languages)
-            wanted = request.attention
-            view = steps[-1].model.attention_view(wanted) if wanted else None
-            self._check_lengths(request)
+            self._check_lengths(request.text)
             timings = Timings()
-            texts = request.text
-            passed: list[list[Rendition]] = []
-            for step in steps:
-                renditions = await self._render(texts, request, step, deadline, timings)
-                texts = [rendition.text() for rendition in renditions]
-                passed.append(renditions)
-            segments: Sequence[list[Segment] | None] = [None] * len(texts)
-            if view or request.alignment:
-                with timings.measure("decode"):
-                    segments = await steps[-1].model.explainer.explain(
-                        [passage for rendition in passed[-1] for passage in rendition.passages],
-                        steps[-1].direction,
-                        view=view,
-                        alignment=request.alignment,
-                        max_weights=self._limits.max_attention_weights,
-                    )
-            with timings.measure("detokenize"):
-                build = partial(_answer, request, languages, passed, segments)
-                if sum(map(len, texts)) <= MAX_INLINE_CHARACTERS:
-                    translations = build()
-                else:
-                    translations = await asyncio.to_thread(build)
+            with timings.measure("tokenize"):
+                itineraries = await self._itineraries.find(
+                    request.source, request.target, len(request.text), partial(_prose, request)
+                )
+            groups: dict[tuple[str, ...], list[int]] = {}
+            for index, itinerary in enumerate(itineraries):
+                groups.setdefault(itinerary.languages, []).append(index)
+            for languages in groups:
+                _check_explicable(request, languages)
+            parts = await side_by_side(
+                self._translate_along(languages, _only(request, indices), deadline)
+                for languages, indices in groups.items()
+            )
+            timings.add_longest([part.timings for part in parts])
+        translations = {
+            index: translation
+            for indices, part in zip(groups.values(), parts, strict=True)
+            for index, translation in zip(indices, part.translations, strict=True)
+        }
         answer = TranslateAnswer(
-            model="+".join(dict.fromkeys(step.model.name for step in steps)),
-            translations=translations,
-            usage=_usage(request.text, passed),
+            model=", ".join(dict.fromkeys(part.model for part in parts)),
+            translations=[
+                with_detected(translations[index], itinerary.detected)
+                for index, itinerary in enumerate(itineraries)
+            ],
+            usage=Usage(
+                characters=sum(map(len, request.text)),
+                source_tokens=sum(part.source_tokens for part in parts),
+                target_tokens=sum(part.target_tokens for part in parts),
+            ),
         )
         return answer, timings
+
+    async def detect(self, texts: Sequence[str]) -> list[list[Detected]]:
+        """Of every text the languages that it may be in, best first.
+
+        Raises `InvalidRequestError`, `TextTooLongError`, `QueueFullError`.
+        """
+        async with self._places.place(self._limits.timeout):
+            self._check_lengths(texts)
+            return await self._itineraries.detect(texts)
+
+    async def _translate_along(
+        self, languages: tuple[str, ...], request: TranslateRequest, deadline: float
+    ) -> _Part:
+        """The texts of a request that go through the same languages."""
+        timings = Timings()
+        steps = self._steps(request, languages)
+        if not steps:
+            into = (one for (_, to), one in self._by_direction.items() if to == languages[0])
+            return _Part(next(into).name, already_translated(request, languages[0]), 0, 0, timings)
+        wanted = request.attention
+        view = steps[-1].model.attention_view(wanted) if wanted else None
+        texts = request.text
+        passed: list[list[Rendition]] = []
+        for step in steps:
+            renditions = await self._render(texts, request, step, deadline, timings)
+            texts = [rendition.text() for rendition in renditions]
+            passed.append(renditions)
+        segments: Sequence[list[Segment] | None] = [None] * len(texts)
+        if view or request.alignment:
+            with timings.measure("decode"):
+                segments = await steps[-1].model.explainer.explain(
+                    [passage for rendition in passed[-1] for passage in rendition.passages],
+                    steps[-1].direction,
+                    view=view,
+                    alignment=request.alignment,
+                    max_weights=self._limits.max_attention_weights,
+                )
+        with timings.measure("detokenize"):
+            build = partial(translations_of, request, languages, passed, segments)
+            if sum(map(len, texts)) <= MAX_INLINE_CHARACTERS:
+                translations = build()
+            else:
+                translations = await asyncio.to_thread(build)
+        through = [rendition for renditions in passed for rendition in renditions]
+        return _Part(
+            model="+".join(dict.fromkeys(step.model.name for step in steps)),
+            translations=translations,
+            source_tokens=sum(rendition.n_source_tokens for rendition in through),
+            target_tokens=sum(len(rendition.log_probs) for rendition in through),
+            timings=timings,
+        )
 
     async def _render(
         self,
@@ -139,11 +207,11 @@ class TranslationService:
             steps.append(_Step(model, (source, target), model.search_options(wanted)))
         return steps
 
-    def _check_lengths(self, request: TranslateRequest) -> None:
-        if len(request.text) > self._limits.max_texts:
+    def _check_lengths(self, texts: Sequence[str]) -> None:
+        if len(texts) > self._limits.max_texts:
             detail = f"List should have at most {self._limits.max_texts} items"
             raise InvalidRequestError.at("/text", detail)
-        if max(map(len, request.text)) > self._limits.max_text_characters:
+        if max(map(len, texts)) > self._limits.max_text_characters:
             raise TextTooLongError(
                 f"a text may have {self._limits.max_text_characters:,} characters at most"
             )
@@ -170,49 +238,12 @@ def _check_explicable(request: TranslateRequest, languages: tuple[str, ...]) -> 
             raise InvalidRequestError.at(f"/{field}", detail)
 
 
-def _answer(
-    request: TranslateRequest,
-    languages: tuple[str, ...],
-    passed: Sequence[Sequence[Rendition]],
-    segments: Sequence[list[Segment] | None],
-) -> list[Translation]:
-    return [
-        _translation(languages, renditions, request.alternatives, shown)
-        for renditions, shown in zip(zip(*passed, strict=True), segments, strict=True)
-    ]
+def _only(request: TranslateRequest, indices: Sequence[int]) -> TranslateRequest:
+    if len(indices) == len(request.text):
+        return request
+    return request.model_copy(update={"text": [request.text[index] for index in indices]})
 
 
-def _translation(
-    languages: tuple[str, ...],
-    renditions: Sequence[Rendition],
-    n_alternatives: int,
-    segments: list[Segment] | None,
-) -> Translation:
-    """One text's, from its rendition by each model; scores add up, as log-probabilities do."""
-    last = renditions[-1]
-    log_probs = [log_prob for one in renditions for log_prob in one.log_probs]
-    before = math.fsum(rendition.score() for rendition in renditions[:-1])
-    source, *pivot, target = languages
-    return Translation(
-        text=last.text(),
-        source=source,
-        target=target,
-        pivot=pivot[0] if pivot else None,
-        score=before + last.score(),
-        confidence=math.exp(math.fsum(log_probs) / len(log_probs)) if log_probs else 1.0,
-        flags=sorted({flag for rendition in renditions for flag in rendition.flags}),
-        alternatives=[
-            Alternative(text=last.text(rank), score=before + last.score(rank))
-            for rank in range(1, min(1 + n_alternatives, last.n_answers))
-        ],
-        segments=segments,
-    )
-
-
-def _usage(texts: Sequence[str], passed: Sequence[Sequence[Rendition]]) -> Usage:
-    through = [rendition for renditions in passed for rendition in renditions]
-    return Usage(
-        characters=sum(map(len, texts)),
-        source_tokens=sum(rendition.n_source_tokens for rendition in through),
-        target_tokens=sum(len(rendition.log_probs) for rendition in through),
-    )
+def _prose(request: TranslateRequest) -> list[str]:
+    """Of every text what a reader sees of it."""
+    return [" ".join(document.texts) for document in _documents(request.text, request)]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 
 @dataclass
@@ -16,6 +16,12 @@ class Timings:
     queue: float = 0.0
     decode: float = 0.0
     detokenize: float = 0.0
+
+    def add_longest(self, others: Sequence[Timings]) -> None:
+        """Add those of works done side by side: of each stage the longest."""
+        for field in fields(self):
+            longest = max(getattr(other, field.name) for other in others)
+            setattr(self, field.name, getattr(self, field.name) + longest)
 
     @contextmanager
     def measure(self, stage: str) -> Iterator[None]:

@@ -2,54 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    WithJsonSchema,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from app.errors import FieldError, InvalidRequestError
 from app.segmentation import Split
+from app.wire_request import Texts, WireRequest
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY
 from model.engine.protocol import AttentionKind
 
 MAX_BEAM_SIZE = 8
 MAX_LANGUAGE_CODE = 35
 """Characters that RFC 5646 §4.4.1 advises to allow for."""
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def _texts(value: Any) -> list[str]:
-    """One string or many; a lone surrogate, which no answer could hold, is read as U+FFFD."""
-    texts = [value] if isinstance(value, str) else value
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise PydanticCustomError("texts", "Input should be a string or a list of strings")
-    if not texts:
-        raise PydanticCustomError("texts", "The list should have at least one string")
-    return [_SURROGATE.sub("\ufffd", text) for text in texts]
-
-
-Texts = Annotated[
-    list[str],
-    BeforeValidator(_texts),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "string"},
-                {"type": "array", "items": {"type": "string"}, "minItems": 1},
-            ],
-            "description": "What to translate; the order is kept.",
-        }
-    ),
-]
 
 
 def _choice(*words: str) -> BeforeValidator:
@@ -124,16 +89,15 @@ def _only(supported: object) -> BeforeValidator:
     return BeforeValidator(check)
 
 
-class TranslateRequest(BaseModel):
+class TranslateRequest(WireRequest):
     """The body of POST /translate."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     text: Texts
     source: str | None = Field(
         None,
         max_length=MAX_LANGUAGE_CODE,
-        description="BCP-47 code; may be left out where the target leaves one choice.",
+        description="BCP-47 code; auto: each text's own; left out: where the target leaves one "
+        "choice, that.",
     )
     target: str | None = Field(
         None,
@@ -190,18 +154,3 @@ class TranslateRequest(BaseModel):
         if self.split_sentences == "nonewlines" or (self.split_sentences and self.format != "text"):
             return "nonewlines"
         return "sentences" if self.split_sentences else "off"
-
-    @classmethod
-    def parse(cls, values: object) -> TranslateRequest:
-        """From untrusted data. Raises `InvalidRequestError` with the place of each fault."""
-        try:
-            return cls.model_validate(values)
-        except ValidationError as error:
-            faults = error.errors(include_url=False, include_context=False, include_input=False)
-        raise InvalidRequestError(
-            [FieldError(_pointer(fault["loc"]), fault["msg"]) for fault in faults]
-        )
-
-
-def _pointer(loc: tuple[int | str, ...]) -> str:
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in loc)

@@ -1,0 +1,111 @@
+"""Which language a text is in: lingua, asked twice.
+
+Once among the languages served, by n-grams of one to five characters, which tell them apart by a
+word or two. Once among whatever clients may send, by trigrams alone, so that a text in a language
+that is not served is recognised instead of taken for the nearest one. (By all n-grams of all its
+languages lingua would take a gigabyte; see docs/detection.md.)
+
+lingua holds the interpreter's lock while it works, so a thread keeps only the event loop's turns
+between two texts; a text is therefore told by its beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from lingua import ConfidenceValue, Language
+from lingua import LanguageDetector as Lingua
+from lingua import LanguageDetectorBuilder as Builder
+
+from app.languages import NAMES
+
+SAMPLE = 500
+"""Code points of a text that are looked at, from its first letter on: half a millisecond."""
+
+CERTAIN = 0.99
+"""Probability from which a language that is not served is believed; see docs/detection.md."""
+
+LEAST = 0.01
+"""Probability from which a language is worth telling."""
+
+DECIMALS = 4
+"""Of a probability."""
+
+_BY_CODE = {language.iso_code_639_1.name.lower(): language for language in Language.all()}
+_BY_CODE["no"] = Language.BOKMAL
+
+# By their trigrams, English and French sentences are now and then taken for Tswana or Shona.
+_WIDESPREAD = (Language.all() - Language.all_with_latin_script()) | {
+    _BY_CODE[code] for code in NAMES if code in _BY_CODE
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """A language that a text may be in, and its probability, 0 … 1, as lingua sees it.
+
+    Of a language served it is the probability among those.
+    """
+
+    language: str
+    confidence: float
+
+
+class LanguageDetector:
+    """Tells languages. lingua reads its n-grams when they are first needed.
+
+    languages  BCP-47 codes served, as source or target; one that lingua does not know is never
+               told, and of several with the same primary language the first is
+    """
+
+    def __init__(self, languages: Iterable[str]) -> None:
+        self._served: dict[Language, str] = {}
+        for code in languages:
+            if language := _BY_CODE.get(code.lower().partition("-")[0]):
+                self._served.setdefault(language, code)
+        everything = _WIDESPREAD | self._served.keys()
+        self._among_all = Builder.from_languages(*everything).with_low_accuracy_mode().build()
+        # lingua wants a choice.
+        self._among_served = (
+            Builder.from_languages(*self._served).build() if len(self._served) > 1 else None
+        )
+
+    def detect(self, text: str) -> list[Detected]:
+        """What the text may be in, best first; none if it has no letters that lingua knows.
+
+        Either all are served, or the first is not, and then it is certain that none is.
+        """
+        sample = _sample(text)
+        if not sample or not self._served:
+            return []
+        anything = _possible(self._among_all, sample)
+        if anything and anything[0].language not in self._served:
+            is_certain = anything[0].value >= CERTAIN
+            if is_certain or not any(one.language in self._served for one in anything):
+                return self._told(anything)
+        if self._among_served is None:
+            return [Detected(code, 1.0) for code in self._served.values()]
+        return self._told(_possible(self._among_served, sample))
+
+    def _told(self, possible: Sequence[ConfidenceValue]) -> list[Detected]:
+        """Rounded, since lingua adds in any order: the last bits differ from call to call."""
+        told = [
+            Detected(self._code(one.language), round(one.value, DECIMALS))
+            for one in possible
+            if one.value >= LEAST
+        ]
+        return sorted(told, key=lambda one: (-one.confidence, one.language))
+
+    def _code(self, language: Language) -> str:
+        return self._served.get(language, language.iso_code_639_1.name.lower())
+
+
+def _sample(text: str) -> str:
+    first = next((index for index, character in enumerate(text) if character.isalpha()), len(text))
+    return text[first : first + SAMPLE]
+
+
+def _possible(detector: Lingua, sample: str) -> list[ConfidenceValue]:
+    """Most probable first."""
+    return [one for one in detector.compute_language_confidence_values(sample) if one.value > 0]

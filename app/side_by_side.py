@@ -1,0 +1,23 @@
+"""Several coroutines at a time, of which the first to fail ends all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+async def side_by_side(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Their results in order. Raises what the first of them raised, the others being cancelled."""
+    waiting = list(works)
+    if len(waiting) == 1:  # as in most requests: it needs no task of its own
+        return [await waiting[0]]
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(work) for work in waiting]
+    except BaseExceptionGroup as failures:
+        failure, *_ = failures.exceptions
+        raise failure from failure.__cause__
+    return [task.result() for task in tasks]

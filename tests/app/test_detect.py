@@ -1,0 +1,62 @@
+"""POST /detect."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.app.asynchronous import asynchronous
+from tests.app.conftest import Serve
+
+
+async def detected(client: httpx.AsyncClient, text: Any) -> Any:
+    response = await client.post("/detect", json={"text": text})
+    assert response.status_code == httpx.codes.OK, response.text
+    return response.json()
+
+
+@asynchronous
+async def test_candidates_of_every_text_in_order(serve: Serve) -> None:
+    async with serve() as client:
+        first, second, nothing, german = await detected(
+            client, ["La maison est verte.", "The house", "12 %", "Das Haus ist grün und alt."]
+        )
+    assert first[0]["language"] == "fr"
+    assert [one["language"] for one in second] == ["en", "fr"]
+    assert second[0]["confidence"] > second[1]["confidence"]
+    assert nothing == []
+    assert german[0]["language"] == "de"
+
+
+@asynchronous
+async def test_one_text_is_a_list_of_one(serve: Serve) -> None:
+    async with serve() as client:
+        assert await detected(client, "The house") == await detected(client, ["The house"])
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "slug"),
+    [
+        ({}, 422, "invalid-request"),
+        ({"text": []}, 422, "invalid-request"),
+        ({"text": ["a"] * 3}, 422, "invalid-request"),
+        ({"text": "a", "target": "fr"}, 422, "invalid-request"),
+        ({"text": "a" * 51}, 422, "text-too-long"),
+        ({"text": "a" * 500}, 413, "body-too-large"),
+    ],
+)
+@asynchronous
+async def test_what_is_refused(serve: Serve, body: Any, status: int, slug: str) -> None:
+    async with serve(max_texts=2, max_text_characters=50, max_body_bytes=400) as client:
+        response = await client.post("/detect", json=body)
+    assert response.status_code == status
+    assert response.json()["type"] == f"urn:problem-type:attend:{slug}"
+
+
+@asynchronous
+async def test_a_lone_surrogate_does_no_harm(serve: Serve) -> None:
+    async with serve() as client:
+        response = await client.post("/detect", content=b'{"text": "The house \\ud800"}')
+    assert response.json()[0][0]["language"] == "en"

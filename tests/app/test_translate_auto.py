@@ -1,0 +1,97 @@
+"""POST /translate with `"source": "auto"`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.app.asynchronous import asynchronous
+from tests.app.conftest import Serve
+from tests.app.test_translate import translated
+
+EN, FR, DE = "The house is green.", "La maison est verte.", "Das Haus ist grün und sehr alt."
+
+
+@asynchronous
+async def test_texts_of_one_list_go_in_different_directions(serve: Serve) -> None:
+    texts = [EN, FR, "12 %", EN, FR]
+    async with serve() as client:
+        answer = await translated(client, text=texts, source="auto")
+        for text, among in zip(texts, answer["translations"], strict=True):
+            source = among["source"]
+            said = await translated(client, text=text, source=source, target=among["target"])
+            [alone] = said["translations"]
+            detected = among.pop("detected", None)
+            assert among == alone
+            if text == "12 %":
+                assert detected is None
+            else:
+                assert detected["language"] == source
+                assert 0.5 < detected["confidence"] <= 1
+    pairs = [(one["source"], one["target"]) for one in answer["translations"]]
+    assert pairs == [("en", "fr"), ("fr", "en"), ("en", "fr"), ("en", "fr"), ("fr", "en")]
+    assert answer["usage"]["characters"] == sum(map(len, texts))
+
+
+@asynchronous
+async def test_a_text_in_its_target_language_comes_back_as_it_is(serve: Serve) -> None:
+    async with serve() as client:
+        answer = await translated(
+            client, text=[FR, EN], source="auto", target="fr-CA", alternatives=1, alignment=True
+        )
+    same, other = answer["translations"]
+    assert same.pop("detected")["language"] == "fr"
+    assert same == {
+        "text": FR, "source": "fr", "target": "fr", "score": 0, "confidence": 1, "flags": [],
+        "alternatives": [], "segments": [],
+    }  # fmt: skip
+    assert other["source"] == "en"
+    assert len(other["alternatives"]) == 1
+    assert answer["model"] == "tiny"
+
+
+@asynchronous
+async def test_if_all_are_in_the_target_language_nothing_is_translated(serve: Serve) -> None:
+    async with serve() as client:
+        answer = await translated(client, text=FR, source="auto", target="fr")
+    assert answer["model"] == "tiny"
+    assert answer["usage"] == {"characters": len(FR), "source_tokens": 0, "target_tokens": 0}
+
+
+@asynchronous
+async def test_markup_is_told_by_what_is_read_of_it(serve: Serve) -> None:
+    markup = f"<div lang='en'><style>the house is green</style><!-- the house --><p>{FR}</p></div>"
+    async with serve() as client:
+        answer = await translated(client, text=markup, source="auto", format="html")
+    assert answer["translations"][0]["source"] == "fr"
+
+
+@asynchronous
+async def test_several_models(serve: Serve, row_of_checkpoints: tuple[Path, Path]) -> None:
+    async with serve(checkpoint=row_of_checkpoints) as client:
+        answer = await translated(client, text=[EN, FR, DE], source="auto", target="de")
+        first, second, third = answer["translations"]
+        alone = await translated(client, text=EN, source="en", target="de")
+    assert answer["model"] == "en-de, fr-en+en-de"
+    assert first["text"] == alone["translations"][0]["text"]
+    assert (second["source"], second["pivot"], second["target"]) == ("fr", "en", "de")
+    assert third["text"] == DE
+
+
+@pytest.mark.parametrize("text", [DE, [EN, DE], "Привет, как дела?"])
+@asynchronous
+async def test_a_language_that_is_not_served_is_named(serve: Serve, text: Any) -> None:
+    async with serve() as client:
+        response = await client.post(
+            "/translate", json={"text": text, "source": "auto", "target": "fr"}
+        )
+    assert response.status_code == httpx.codes.NOT_FOUND
+    problem = response.json()
+    assert problem["type"] == "urn:problem-type:attend:unknown-languages"
+    assert ("Russian (ru)" if isinstance(text, str) and text != DE else "German (de)") in (
+        problem["detail"]
+    )
+    assert "this server translates en to fr" in problem["detail"]
