@@ -11,6 +11,7 @@ import structlog
 
 from app.errors import DeadlineExceededError, EngineDownError, EngineFailedError
 from app.exchange import Exchange
+from app.metrics import Metrics
 from app.pace import Pace
 from app.sentence import Completion, Sentence
 from model.engine.protocol import Engine, Finished
@@ -39,7 +40,14 @@ class EngineThread:
     """
 
     def __init__(
-        self, engine: Engine, exchange: Exchange, deliver: Deliver, clock: Clock, name: str
+        self,
+        engine: Engine,
+        exchange: Exchange,
+        deliver: Deliver,
+        clock: Clock,
+        metrics: Metrics,
+        *,
+        name: str,
     ) -> None:
         self.pace = Pace()
         self._engine = engine
@@ -47,6 +55,7 @@ class EngineThread:
         self._in_flight = exchange.join(engine.interrupt)
         self._deliver = deliver
         self._clock = clock
+        self._metrics = metrics
         self._n_failures = 0
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
@@ -66,6 +75,7 @@ class EngineThread:
                 finished = self._advance(began)
                 now = self._clock()
                 self.pace.worked(now - began)
+                self._measure(now - began)
                 if finished:
                     self._hand_out(finished, now)
         finally:
@@ -129,8 +139,14 @@ class EngineThread:
             sentence.admitted = now
             self._in_flight.add(sentence)
 
+    def _measure(self, seconds: float) -> None:
+        inside = self._in_flight
+        if inside:
+            self._metrics.stepped(seconds, len(inside), inside.n_rows, inside.n_tokens)
+
     def _hand_out(self, finished: list[Finished], now: float) -> None:
         answers: list[Callable[[], None]] = []
+        n_read = n_written = 0
         for job_id, outcome in finished:
             sentence = self._in_flight.remove(job_id)
             if sentence is None:  # an engine that raised may not have forgotten all it had
@@ -140,9 +156,12 @@ class EngineThread:
                 answers.append(partial(sentence.settle, _engine_failed(outcome)))
             else:
                 self._n_failures = 0
+                n_read += sentence.n_tokens
+                n_written += len(outcome[0].log_probs)
                 queued = sentence.admitted - sentence.request.submitted
                 completion = Completion(outcome, queued, worked=now - sentence.admitted)
                 answers.append(partial(sentence.settle, completion))
+        self._metrics.finished(n_read, n_written)
         self._deliver(answers)
 
     def _leave(self) -> None:

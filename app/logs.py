@@ -1,20 +1,33 @@
-"""JSON lines on stderr, ours and those of libraries, one form for both."""
+"""Lines on stderr, ours and those of libraries, one form for both: JSON, or for people."""
 
 from __future__ import annotations
 
 import logging
 import sys
 import traceback
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO
 
 import structlog
 
 _log = structlog.get_logger()
 
 
-def configure_logs(level: str, stream: TextIO = sys.stderr) -> None:
-    """Log everything of at least this severity as one JSON object a line."""
+LogFormat = Literal["json", "console"]
+
+
+def configure_logs(
+    level: str, log_format: LogFormat = "json", *, stream: TextIO = sys.stderr
+) -> None:
+    """Log everything of at least this severity, a line each; the ids of a request in each of its.
+
+    json     one object a line
+    console  for people, in colour on a terminal
+    """
+    render: Any = structlog.processors.JSONRenderer(ensure_ascii=True)
+    if log_format == "console":
+        render = structlog.dev.ConsoleRenderer(colors=stream.isatty())
     common: list[Any] = [
+        structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
@@ -31,7 +44,7 @@ def configure_logs(level: str, stream: TextIO = sys.stderr) -> None:
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                 structlog.processors.format_exc_info,
-                structlog.processors.JSONRenderer(ensure_ascii=True),
+                render,
             ],
         )
     )
@@ -40,7 +53,7 @@ def configure_logs(level: str, stream: TextIO = sys.stderr) -> None:
     root.setLevel(level.upper())
 
 
-def log_failure(error: BaseException, request_id: str) -> None:
+def log_failure(error: BaseException) -> None:
     """An error that is the server's own, with its causes' types and places."""
     causes = []
     cause: BaseException | None = error
@@ -49,4 +62,4 @@ def log_failure(error: BaseException, request_id: str) -> None:
         places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
         causes.append({"type": type(cause).__qualname__, "traceback": places})
         cause = cause.__cause__ or cause.__context__
-    _log.error("failure", request_id=request_id, causes=causes)
+    _log.error("failure", causes=causes)

@@ -11,27 +11,31 @@ from pathlib import Path
 
 import structlog
 from fastapi import FastAPI
+from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 
 from app import openapi
 from app.errors import AppError, SettingsError
-from app.middleware import RequestMiddleware
+from app.metrics import Metrics
+from app.middleware import PROBES, RequestMiddleware
 from app.places import Places
 from app.problems import handle
 from app.routes import detect, health, info, translate
+from app.routes import metrics as metrics_route
 from app.runtime import Lifecycle, Runtime
 from app.scheduler import Scheduler
 from app.schemas import Info, ModelInfo
 from app.served_model import ServedModel
 from app.service import Limits, TranslationService
 from app.settings import Settings
+from app.tracing import SpanExport
 from model.checkpoint import Checkpoint, load_checkpoint
 from model.checkpoint_config import CheckpointConfig, read_config
 from model.device import pick_device, usable_cores
 from model.engine.build import build_engines
 from model.engine.protocol import Engine
 
-Load = Callable[[Settings], Runtime]
+Load = Callable[[Settings, Metrics], Runtime]
 GiveUp = Callable[[BaseException], None]
 
 _log = structlog.get_logger()
@@ -50,15 +54,22 @@ def create_app(
     and the server never gets ready. If it goes well, `when_ready` is called.
     """
     lifecycle = Lifecycle()
+    metrics = Metrics()
+    metrics.watch(lifecycle.gauges)
+    spans = SpanExport(settings.otlp_endpoint) if settings.otlp_endpoint else None
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        starting = asyncio.create_task(lifecycle.start(partial(load or load_runtime, settings)))
+        starting = asyncio.create_task(
+            lifecycle.start(partial(load or load_runtime, settings, metrics))
+        )
         starting.add_done_callback(partial(_report, give_up or _log_failed_start, when_ready))
         yield
         starting.cancel()
         await asyncio.gather(starting, return_exceptions=True)
         await lifecycle.stop()
+        if spans:
+            await asyncio.to_thread(spans.stop)
 
     app = FastAPI(
         title="attend",
@@ -68,20 +79,33 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        telemetry={"tracing": False, "metrics": False, "logs": False},
+        telemetry=_telemetry(spans),
     )
     app.state.settings = settings
     app.state.lifecycle = lifecycle
+    app.state.metrics = metrics
     app.openapi = partial(openapi.describe, app)  # type: ignore[method-assign]
-    app.add_middleware(RequestMiddleware)
+    app.add_middleware(RequestMiddleware, metrics=metrics)
     app.add_exception_handler(AppError, handle)
     app.add_exception_handler(HTTPException, handle)
-    for module in (translate, detect, info, health):
+    for module in (translate, detect, info, health, metrics_route):
         app.include_router(module.router)
     return app
 
 
-def load_runtime(settings: Settings) -> Runtime:
+def _telemetry(spans: SpanExport | None) -> TelemetryConfig:
+    return {
+        "tracing": spans is not None,
+        "tracer_provider": spans.provider if spans else None,
+        "metrics": False,
+        "logs": False,  # an exception's message may quote the text
+        "operation_spans": False,
+        "auto_configure": False,
+        "exclude": lambda scope: scope.get("path") in PROBES,
+    }
+
+
+def load_runtime(settings: Settings, metrics: Metrics) -> Runtime:
     """Read the checkpoints onto their device and build what serves them. Blocks.
 
     Raises `ModelError`, and `SettingsError` where two checkpoints claim a direction.
@@ -94,7 +118,7 @@ def load_runtime(settings: Settings) -> Runtime:
         build_engines(checkpoint, settings.precision, n_threads, settings.max_batch_tokens, device)
         for checkpoint in checkpoints
     ]
-    return build_runtime(checkpoints, engines, settings)
+    return build_runtime(checkpoints, engines, settings, metrics)
 
 
 def check_directions(configs: Sequence[tuple[Path, CheckpointConfig]]) -> None:
@@ -112,10 +136,13 @@ def check_directions(configs: Sequence[tuple[Path, CheckpointConfig]]) -> None:
 
 
 def build_runtime(
-    checkpoints: Sequence[Checkpoint], engines: Sequence[Sequence[Engine]], settings: Settings
+    checkpoints: Sequence[Checkpoint],
+    engines: Sequence[Sequence[Engine]],
+    settings: Settings,
+    metrics: Metrics,
 ) -> Runtime:
     """What serves loaded checkpoints, with engines of one kind for each."""
-    schedulers = [Scheduler(of_one) for of_one in engines]
+    schedulers = [Scheduler(of_one, metrics=metrics) for of_one in engines]
     models = [
         ServedModel(checkpoint.config, checkpoint.tokenizer, scheduler)
         for checkpoint, scheduler in zip(checkpoints, schedulers, strict=True)
@@ -130,7 +157,7 @@ def build_runtime(
         max_attention_weights=settings.max_attention_weights,
         timeout=settings.request_timeout,
     )
-    service = TranslationService(models, places, limits)
+    service = TranslationService(models, places, limits, metrics)
     first, *others = map(_model_info, checkpoints, engines)
     info = Info(
         **dict(first),
@@ -138,7 +165,7 @@ def build_runtime(
         pivoted=service.languages.pivoted,
         version=version("attend"),
     )
-    return Runtime(info, service, tuple(schedulers))
+    return Runtime(info, service, places, tuple(schedulers))
 
 
 def _model_info(checkpoint: Checkpoint, engines: Sequence[Engine]) -> ModelInfo:

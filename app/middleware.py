@@ -1,4 +1,4 @@
-"""What surrounds every request: its id, its line in the log, and the last net under it."""
+"""What surrounds every request: its id, its line in the log, its metrics, the net under it."""
 
 from __future__ import annotations
 
@@ -10,27 +10,38 @@ import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from structlog.contextvars import bound_contextvars
 
 from app.logs import log_failure
-from app.problems import problem_response
+from app.metrics import CLIENT_GONE, Metrics
+from app.problems import KINDS, REJECTIONS, problem_response
+from app.tracing import trace_id
 
 REQUEST_ID = "X-Request-ID"
-CLIENT_GONE = 499
+GONE_STATUS = 499
 """Not sent, only logged: nginx's status for a client that left before its answer."""
+
+PROBES = frozenset({"/livez", "/readyz", "/startupz", "/metrics"})
+"""Asked again and again by machines: not counted, and logged at level debug."""
+
+NO_ROUTE = "none"
+OTHER = "other"
+"""What metrics call a request that no route answered, and a failure that said no reason."""
 
 _USABLE_ID = re.compile(r"[!-~]{1,128}")
 _log = structlog.get_logger()
 
 
 class RequestMiddleware:
-    """Takes or makes the request ID and echoes it; answers 500 to what nobody caught; logs.
+    """Takes or makes the request ID and echoes it; answers 500 to what nobody caught; logs, counts.
 
-    A line has method, path, status, milliseconds and ID, never a word of the text, nor an
+    A line has method, path, status, milliseconds and ids, never a word of the text, nor an
     exception's message, which might quote it.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
+        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request, or the lifespan, which passes through."""
@@ -38,9 +49,14 @@ class RequestMiddleware:
             await self._app(scope, receive, send)
             return
         began = time.perf_counter()
-        given = Headers(scope=scope).get(REQUEST_ID, "")
+        headers = Headers(scope=scope)
+        given = headers.get(REQUEST_ID, "")
         request_id = given if _USABLE_ID.fullmatch(given) else uuid.uuid4().hex
-        scope.setdefault("state", {})["request_id"] = request_id
+        ids = {"request_id": request_id}
+        if trace := trace_id(headers.get("traceparent", "")):
+            ids["trace_id"] = trace
+        state = scope.setdefault("state", {})
+        state["request_id"] = request_id
         status = 0
 
         async def send_with_id(message: Message) -> None:
@@ -50,21 +66,37 @@ class RequestMiddleware:
                 MutableHeaders(scope=message)[REQUEST_ID] = request_id
             await send(message)
 
-        try:
-            await self._app(scope, receive, send_with_id)
-        except ClientDisconnect:
-            status = status or CLIENT_GONE
-        except Exception as error:
-            log_failure(error, request_id)
-            if status:
-                raise
-            await problem_response(error, request_id)(scope, receive, send_with_id)
-        finally:
-            _log.info(
-                "request",
-                method=scope["method"],
-                path=scope["path"],
-                status=status or CLIENT_GONE,
-                ms=round(1000 * (time.perf_counter() - began), 1),
-                request_id=request_id,
-            )
+        with bound_contextvars(**ids):
+            try:
+                await self._app(scope, receive, send_with_id)
+            except ClientDisconnect:
+                status = status or GONE_STATUS
+            except Exception as error:
+                log_failure(error)
+                state["failure"] = KINDS[Exception].slug
+                if status:
+                    raise
+                await problem_response(error, request_id)(scope, receive, send_with_id)
+            finally:
+                status = status or GONE_STATUS
+                seconds = time.perf_counter() - began
+                self._tell(scope, status, seconds)
+
+    def _tell(self, scope: Scope, status: int, seconds: float) -> None:
+        path = scope["path"]
+        log = _log.debug if path in PROBES else _log.info
+        log(
+            "request",
+            method=scope["method"],
+            path=path,
+            status=status,
+            ms=round(1000 * seconds, 1),
+        )
+        if path in PROBES:
+            return
+        route = getattr(scope.get("route"), "path", NO_ROUTE)
+        if status < 400:
+            self._metrics.answered(route, seconds)
+            return
+        reason = CLIENT_GONE if status == GONE_STATUS else scope["state"].get("failure", OTHER)
+        self._metrics.failed(route, reason, seconds, rejected=reason in REJECTIONS)

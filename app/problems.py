@@ -69,6 +69,12 @@ HTTP_KINDS: dict[int, Kind] = {
 """What is raised by the HTTP layer itself, where no translation is involved."""
 
 
+REJECTIONS = frozenset(
+    kind.slug for error, kind in KINDS.items() if issubclass(error, TryAgainLaterError)
+)
+"""Slugs of those that turn a request away before any work."""
+
+
 class FaultyField(BaseModel):
     """One faulty field."""
 
@@ -136,6 +142,8 @@ async def handle(request: Request, error: Exception) -> Response:
         error = HTTPException(error.status_code, error.detail, {"Allow": allowed})
         if request.method == "OPTIONS":
             return Response(status_code=HTTPStatus.NO_CONTENT, headers=error.headers)
-    if kind_of(error).status == HTTPStatus.INTERNAL_SERVER_ERROR:
-        log_failure(error, request.state.request_id)
+    kind = kind_of(error)
+    request.state.failure = kind.slug  # for the metrics
+    if kind.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        log_failure(error)
     return problem_response(error, request.state.request_id)

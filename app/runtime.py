@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import structlog
 
 from app.errors import DrainingError, EngineDownError, StartingError
+from app.metrics import Gauges
+from app.places import Places
 from app.scheduler import Scheduler
 from app.schemas import Info
 from app.service import TranslationService
@@ -22,12 +24,25 @@ class Runtime:
 
     info: Info
     service: TranslationService
+    places: Places
     schedulers: tuple[Scheduler, ...]
 
     @property
     def alive(self) -> bool:
         """Whether every engine's thread runs."""
         return all(scheduler.alive for scheduler in self.schedulers)
+
+    def gauges(self) -> Gauges:
+        """What there is to do now."""
+        loads = [scheduler.load for scheduler in self.schedulers]
+        return Gauges(
+            admitted=self.places.taken,
+            queue_size=sum(load.waiting for load in loads),
+            queue_tokens=sum(load.waiting_tokens for load in loads),
+            batch_size=sum(load.in_flight for load in loads),
+            batch_tokens=sum(load.in_flight_tokens for load in loads),
+            engines=sum(load.engines for load in loads),
+        )
 
 
 class Lifecycle:
@@ -62,6 +77,10 @@ class Lifecycle:
         if not self.alive:
             raise EngineDownError
         return runtime
+
+    def gauges(self) -> Gauges:
+        """What there is to do now; nothing before there are models."""
+        return self._loaded.gauges() if self._loaded else Gauges()
 
     async def start(self, load: Callable[[], Runtime]) -> None:
         """Load in a thread of its own, start the engines, translate once. Raises as `load`."""

@@ -21,6 +21,7 @@ from itertools import count
 from app.engine_thread import Clock, EngineThread
 from app.errors import MAX_RETRY_AFTER
 from app.exchange import Exchange
+from app.metrics import Metrics
 from app.sentence import Completion, Explanation, Request, Sentence, Weights
 from app.waiting import Lane
 from model.decoding.hypothesis import SearchOptions
@@ -44,9 +45,16 @@ class Scheduler:
     `clock` is monotonic, in seconds.
     """
 
-    def __init__(self, engines: Sequence[Engine], *, clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self,
+        engines: Sequence[Engine],
+        *,
+        clock: Clock = time.monotonic,
+        metrics: Metrics | None = None,
+    ) -> None:
         self._engines = engines
         self._clock = clock
+        self._metrics = metrics or Metrics()
         self._exchange = Exchange()
         self._threads: list[EngineThread] = []
         self._ids = count()
@@ -60,7 +68,9 @@ class Scheduler:
                 loop.call_soon_threadsafe(_call_all, calls)
 
         self._threads = [
-            EngineThread(engine, self._exchange, deliver, self._clock, name=f"engine {index}")
+            EngineThread(
+                engine, self._exchange, deliver, self._clock, self._metrics, name=f"engine {index}"
+            )
             for index, engine in enumerate(self._engines)
         ]
         for thread in self._threads:

@@ -13,6 +13,7 @@ from app.errors import InvalidRequestError, TextTooLongError
 from app.itinerary import Itineraries
 from app.languages import Direction, Languages
 from app.markup import MarkupOptions
+from app.metrics import Metrics
 from app.places import Places
 from app.rendition import Document, Rendition, open_document
 from app.schemas import Segment, TranslateAnswer, Translation, Usage
@@ -60,11 +61,14 @@ class _Part:
 class TranslationService:
     """Translates requests with the models that know their languages. The stages: `translate`."""
 
-    def __init__(self, models: Sequence[ServedModel], places: Places, limits: Limits) -> None:
+    def __init__(
+        self, models: Sequence[ServedModel], places: Places, limits: Limits, metrics: Metrics
+    ) -> None:
         self._models = tuple(models)
         self._by_direction = {pair: model for model in models for pair in model.directions}
         self._places = places
         self._limits = limits
+        self._metrics = metrics
         self.languages = Languages([pair for model in models for pair in model.directions])
         self._itineraries = Itineraries(self.languages)
 
@@ -104,6 +108,7 @@ class TranslationService:
                 target_tokens=sum(part.target_tokens for part in parts),
             ),
         )
+        self._metrics.translated(timings, answer.usage.source_tokens)
         return answer, timings
 
     async def detect(self, texts: Sequence[str]) -> list[list[Detected]]:

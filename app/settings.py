@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app.errors import SettingsError
+from app.logs import LogFormat
 from model.config import describe_validation
 from model.engine.protocol import PrecisionChoice
 
@@ -62,6 +63,12 @@ class Settings(BaseSettings):
     )
     shutdown_timeout: int = Field(
         30, ge=0, description="Seconds that admitted requests get to finish after SIGTERM."
+    )
+    log_format: LogFormat = Field(
+        "json", description="Form of the log: json, or console for people."
+    )
+    otlp_endpoint: str | None = Field(
+        None, description="Where traces go, as http://collector:4318; nowhere by default."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Least severity that is logged: debug, info, warning or error."

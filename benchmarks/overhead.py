@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from app.cli.serve import listen, make_server, run, spare_the_collector
 from app.logs import configure_logs
 from app.main import build_runtime, create_app
+from app.metrics import Metrics
 from app.runtime import Runtime
 from app.settings import Settings
 from model.checkpoint import load_checkpoint
@@ -106,10 +107,10 @@ class Row:
 def serve(listener: socket.socket, seconds: float) -> None:
     """The server as `attend serve` runs it, but for the engine."""
 
-    def load(settings: Settings) -> Runtime:
+    def load(settings: Settings, metrics: Metrics) -> Runtime:
         engine = SleepingEngine(seconds)
         checkpoints = [load_checkpoint(folder) for folder in settings.checkpoint]
-        return build_runtime(checkpoints, [[engine] for _ in checkpoints], settings)
+        return build_runtime(checkpoints, [[engine] for _ in checkpoints], settings, metrics)
 
     settings = Settings.parse()
     server = make_server(create_app(settings, load, when_ready=spare_the_collector), settings)

@@ -9,6 +9,7 @@ import pytest
 
 from app.cli.main import VERBS
 from app.main import create_app
+from app.metrics import Metrics
 from app.problems import HTTP_KINDS, KINDS
 from app.schemas import Translation
 from app.settings import Settings, env_name
@@ -39,6 +40,14 @@ def test_every_variable_that_is_documented_exists() -> None:
     known = {env_name(setting) for setting in Settings.model_fields}
     for name, text in TEXT.items():
         assert set(re.findall(r"ATTEND_\w+", text)) <= known, name
+
+
+def test_every_metric_has_its_row() -> None:
+    exposed = Metrics().exposition()[0].decode()
+    names = set(re.findall(r"^# TYPE (attend_\S+)", exposed, re.MULTILINE))
+    assert names
+    documented = set(re.findall(r"^\| `(attend_\w+)", TEXT["operations.md"], re.MULTILINE))
+    assert documented == names
 
 
 def test_every_route_is_described() -> None:

@@ -16,6 +16,7 @@ from app.cli.main import Failure
 from app.errors import SettingsError
 from app.logs import configure_logs
 from app.main import create_app, load_runtime
+from app.metrics import Metrics
 from app.runtime import Runtime
 from app.settings import Settings, env_name
 from model.device import pick_device
@@ -61,7 +62,7 @@ def serve(**flags: Any) -> None:
     except (SettingsError, ConfigError) as error:
         raise BadSettings(str(error)) from None
     listener = listen(settings.host, settings.port)
-    configure_logs(settings.log_level)
+    configure_logs(settings.log_level, settings.log_format)
     failures: list[BaseException] = []
 
     def give_up(error: BaseException) -> None:
@@ -96,10 +97,10 @@ def run(server: uvicorn.Server, listener: socket.socket) -> None:
     server.run(sockets=[listener])
 
 
-def _load(settings: Settings) -> Runtime:
+def _load(settings: Settings, metrics: Metrics) -> Runtime:
     """With Marian folders imported first."""
     folders = tuple(checkpoint_folder(folder, settings.cache) for folder in settings.checkpoint)
-    return load_runtime(settings.model_copy(update={"checkpoint": folders}))
+    return load_runtime(settings.model_copy(update={"checkpoint": folders}), metrics)
 
 
 def spare_the_collector() -> None:

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from app.main import build_runtime, create_app, load_runtime
+from app.metrics import Metrics
 from app.runtime import Runtime
 from app.settings import Settings
 from model.checkpoint import load_checkpoint
@@ -24,11 +25,11 @@ def serve(tiny_checkpoint: Path, kernels: None) -> Serve:
 
     @asynccontextmanager
     async def run(*engines: Engine, **settings: Any) -> AsyncIterator[httpx.AsyncClient]:
-        def load(settings: Settings) -> Runtime:
+        def load(settings: Settings, metrics: Metrics) -> Runtime:
             if not engines:
-                return load_runtime(settings)
+                return load_runtime(settings, metrics)
             checkpoints = [load_checkpoint(folder) for folder in settings.checkpoint]
-            return build_runtime(checkpoints, [[engine] for engine in engines], settings)
+            return build_runtime(checkpoints, [[engine] for engine in engines], settings, metrics)
 
         app = create_app(Settings.parse(**{"checkpoint": tiny_checkpoint} | settings), load)
         transport = httpx.ASGITransport(app)

@@ -14,6 +14,7 @@ import pytest
 
 from app.errors import SettingsError
 from app.main import load_runtime
+from app.metrics import Metrics
 from app.settings import Settings
 from model.engine.protocol import Finished
 from tests.app.asynchronous import asynchronous
@@ -190,7 +191,7 @@ def test_a_direction_that_two_checkpoints_claim_is_refused_before_they_are_loade
     (without_weights / "config.json").write_bytes(config)
     settings = Settings.parse(checkpoint=[row_of_checkpoints[0], without_weights])
     with pytest.raises(SettingsError) as refused:
-        load_runtime(settings)
+        load_runtime(settings, Metrics())
     assert str(refused.value) == (
         f"'checkpoint': {row_of_checkpoints[0]} and {without_weights} both translate en to fr"
     )
@@ -198,4 +199,4 @@ def test_a_direction_that_two_checkpoints_claim_is_refused_before_they_are_loade
 
 def test_a_checkpoint_given_twice_is_refused(tiny_checkpoint: Path) -> None:
     with pytest.raises(SettingsError, match="both translate en to fr"):
-        load_runtime(Settings.parse(checkpoint=[tiny_checkpoint, tiny_checkpoint]))
+        load_runtime(Settings.parse(checkpoint=[tiny_checkpoint, tiny_checkpoint]), Metrics())

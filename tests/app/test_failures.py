@@ -34,7 +34,7 @@ Logged = Callable[[], list[dict[str, Any]]]
 def logged() -> Iterator[Logged]:
     """What `app` logged since the last call; httpx, the client here, is not asked."""
     stream = io.StringIO()
-    configure_logs("info", stream)
+    configure_logs("info", stream=stream)
     [handler] = logging.getLogger().handlers
     handler.addFilter(lambda record: record.name != "httpx")
 

@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from app.main import create_app, load_runtime
+from app.metrics import Metrics
 from app.runtime import Runtime
 from app.settings import Settings
 from model.errors import CheckpointError
@@ -23,9 +24,9 @@ async def test_alive_while_the_model_loads_but_neither_started_nor_ready(
 ) -> None:
     loading = threading.Event()
 
-    def load(settings: Settings) -> Runtime:
+    def load(settings: Settings, metrics: Metrics) -> Runtime:
         loading.wait(10)
-        return load_runtime(settings)
+        return load_runtime(settings, metrics)
 
     app = create_app(Settings.parse(checkpoint=tiny_checkpoint), load)
     async with (
@@ -62,7 +63,7 @@ async def client_get(app: object, path: str) -> httpx.Response:
 async def test_a_model_that_cannot_be_loaded_is_reported_once_and_never_ready(
     tiny_checkpoint: object,
 ) -> None:
-    def load(settings: Settings) -> Runtime:
+    def load(settings: Settings, metrics: Metrics) -> Runtime:
         raise CheckpointError("no such folder")
 
     reported: list[BaseException] = []
@@ -92,9 +93,9 @@ async def test_stopping_while_the_model_loads(tiny_checkpoint: object) -> None:
     loading = threading.Event()
     reported: list[BaseException] = []
 
-    def load(settings: Settings) -> Runtime:
+    def load(settings: Settings, metrics: Metrics) -> Runtime:
         loading.wait(10)
-        return load_runtime(settings)
+        return load_runtime(settings, metrics)
 
     app = create_app(Settings.parse(checkpoint=tiny_checkpoint), load, reported.append)
     async with app.router.lifespan_context(app):

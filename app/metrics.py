@@ -1,0 +1,195 @@
+"""What is counted and timed, for Prometheus, after the conventions of text-embeddings-inference.
+
+Every label has values of a set that is fixed when the server starts: routes, and reasons of the
+error table. Nothing of a request becomes a label or a name, be it text, address, key or path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    GCCollector,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    disable_created_metrics,
+)
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+
+from app.timings import Timings
+
+DURATIONS = tuple(15e-6 * 1.5**i for i in range(35))
+"""Upper bounds in seconds, 15 µs … 14.6 s."""
+
+SIZES = tuple(float(2**i) for i in range(15))
+"""Upper bounds of sentences, rows and tokens."""
+
+CLIENT_GONE = "client-gone"
+DEADLINE = "deadline-exceeded"
+"""Reasons for which work that was begun is dropped."""
+
+_disable_created: Callable[[], None] = disable_created_metrics
+"""Of a second series for each, when it began, which nobody asks for; untyped there."""
+
+
+class Gauges(NamedTuple):
+    """What there is at one moment, over all models.
+
+    admitted      requests that have a place
+    queue         sentences that wait, and their source tokens
+    batch         sentences in the engines, and their source tokens
+    engines       that are up
+    """
+
+    admitted: int = 0
+    queue_size: int = 0
+    queue_tokens: int = 0
+    batch_size: int = 0
+    batch_tokens: int = 0
+    engines: int = 0
+
+
+GAUGES = {
+    "admitted": "attend_requests_admitted",
+    "queue_size": "attend_queue_size",
+    "queue_tokens": "attend_queue_tokens",
+    "batch_size": "attend_batch_current_size",
+    "batch_tokens": "attend_batch_current_tokens",
+    "engines": "attend_engines",
+}
+_MEANING = {
+    "admitted": "Requests admitted and not yet answered",
+    "queue_size": "Sentences that wait for an engine",
+    "queue_tokens": "Source tokens of the sentences that wait",
+    "batch_size": "Sentences in the engines",
+    "batch_tokens": "Source tokens of the sentences in the engines",
+    "engines": "Engines that are up",
+}
+
+
+class Metrics:
+    """The metrics of one application. Any thread may tell of what happened."""
+
+    def __init__(self) -> None:
+        _disable_created()
+        self._registry = CollectorRegistry()
+        self._gauges = _GaugeCollector()
+        self._registry.register(self._gauges)
+        for collector in (ProcessCollector, PlatformCollector, GCCollector):
+            collector(registry=self._registry)
+        # Of requests
+        self._requests = self._counter("request_count", "Requests, by route", "route")
+        self._successes = self._counter("request_success", "Answers below 400, by route", "route")
+        self._failures = self._counter("request_failure", "Other answers, by reason", "reason")
+        self._rejections = self._counter(
+            "request_rejected", "Requests turned away before any work, by reason", "reason"
+        )
+        self._cancellations = self._counter(
+            "request_cancelled", "Requests whose work was dropped, by reason", "reason"
+        )
+        self._duration = self._histogram("request_duration_seconds", "From request to answer")
+        self._stages = {
+            stage: self._histogram(f"request_{stage}_duration_seconds", meaning)
+            for stage, meaning in (
+                ("tokenization", "Splitting and tokenising, per translation request"),
+                ("queue", "Waiting for an engine, per translation request"),
+                ("inference", "Encoding and decoding, per translation request"),
+                ("detokenization", "Putting the answer together, per translation request"),
+            )
+        }
+        self._input = self._histogram(
+            "request_input_tokens", "Source tokens, per translation request", SIZES
+        )
+        # Of engines
+        self._step = self._histogram("step_duration_seconds", "An engine's step")
+        self._sentences = self._histogram("batch_size", "Sentences in a step", SIZES)
+        self._rows = self._histogram("batch_rows", "Hypotheses in a step", SIZES)
+        self._tokens = self._histogram("batch_tokens", "Source tokens in a step", SIZES)
+        self._read = self._counter("tokens_read", "Source tokens of sentences translated")
+        self._generated = self._counter("tokens_generated", "Target tokens of the best answers")
+        self._engine_failures = self._counter(
+            "engine_failures", "Failures of engines, by kind", "kind"
+        )
+        self._restarts = self._counter("engine_restarts", "Engine threads started again")
+
+    def watch(self, gauges: Callable[[], Gauges]) -> None:
+        """Ask `gauges` whenever metrics are read."""
+        self._gauges.read = gauges
+
+    def exposition(self, accept: str = "") -> tuple[bytes, str]:
+        """All of them, in the format that `accept` prefers, and its media type."""
+        encode, media_type = choose_encoder(accept)
+        return encode(self._registry), media_type
+
+    # Of requests
+
+    def answered(self, route: str, seconds: float) -> None:
+        """A request of that route went well."""
+        self._requests.labels(route).inc()
+        self._successes.labels(route).inc()
+        self._duration.observe(seconds)
+
+    def failed(self, route: str, reason: str, seconds: float, *, rejected: bool = False) -> None:
+        """It did not; `reason` is the slug of a problem, or `CLIENT_GONE`."""
+        self._requests.labels(route).inc()
+        self._failures.labels(reason).inc()
+        self._duration.observe(seconds)
+        if rejected:
+            self._rejections.labels(reason).inc()
+        elif reason in (CLIENT_GONE, DEADLINE):
+            self._cancellations.labels(reason).inc()
+
+    def translated(self, timings: Timings, source_tokens: int) -> None:
+        """A translation request was done."""
+        self._stages["tokenization"].observe(timings.tokenize)
+        self._stages["queue"].observe(timings.queue)
+        self._stages["inference"].observe(timings.decode)
+        self._stages["detokenization"].observe(timings.detokenize)
+        self._input.observe(source_tokens)
+
+    # Of engines
+
+    def stepped(self, seconds: float, n_sentences: int, n_rows: int, n_tokens: int) -> None:
+        """An engine made a step with that many in it."""
+        self._step.observe(seconds)
+        self._sentences.observe(n_sentences)
+        self._rows.observe(n_rows)
+        self._tokens.observe(n_tokens)
+
+    def finished(self, source_tokens: int, target_tokens: int) -> None:
+        """An engine finished a sentence."""
+        self._read.inc(source_tokens)
+        self._generated.inc(target_tokens)
+
+    def engine_failed(self, kind: str) -> None:
+        """An engine failed, in one of the few ways that `app.faults` tells apart."""
+        self._engine_failures.labels(kind).inc()
+
+    def engine_restarted(self) -> None:
+        """A thread died and another took its place."""
+        self._restarts.inc()
+
+    def _counter(self, name: str, meaning: str, *labels: str) -> Counter:
+        return Counter(f"attend_{name}", meaning, labels, registry=self._registry)
+
+    def _histogram(
+        self, name: str, meaning: str, buckets: tuple[float, ...] = DURATIONS
+    ) -> Histogram:
+        return Histogram(f"attend_{name}", meaning, buckets=buckets, registry=self._registry)
+
+
+class _GaugeCollector(Collector):
+    """Gauges that are read when asked for, not kept up to date."""
+
+    def __init__(self) -> None:
+        self.read: Callable[[], Gauges] = Gauges
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        for field, value in self.read()._asdict().items():
+            yield GaugeMetricFamily(GAUGES[field], _MEANING[field], value)

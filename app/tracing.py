@@ -1,0 +1,71 @@
+"""Where a request stands in a trace: its identifier for the log, and the export of spans.
+
+FastAPI makes the spans, one a request; here they are sent on by OTLP over HTTP, which needs the
+extra `otel`. A span has method, route, status and times, and nothing of the text: the query, in
+which one of the dialects may have it, is left out.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from typing import Any
+
+from opentelemetry import trace
+
+from app.errors import SettingsError
+
+SHUTDOWN_SECONDS = 1.0
+"""For what is not sent yet when the server stops."""
+
+_TRACEPARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?")
+
+
+def trace_id(traceparent: str) -> str | None:
+    """32 hexadecimal digits: of the request's span, else what the caller's header says, if it does.
+
+    https://www.w3.org/TR/trace-context/#traceparent-header
+    """
+    span = trace.get_current_span().get_span_context()
+    if span.is_valid:
+        return format(span.trace_id, "032x")
+    match = _TRACEPARENT.fullmatch(traceparent)
+    return match[1] if match else None
+
+
+class SpanExport:
+    """Sends spans to a collector from a thread of its own. Raises `SettingsError`."""
+
+    def __init__(self, endpoint: str) -> None:
+        try:
+            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+            from opentelemetry.sdk.resources import Resource
+            from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor, TracerProvider
+            from opentelemetry.sdk.trace.export import BatchSpanProcessor
+        except ImportError:
+            raise SettingsError(
+                "'otlp_endpoint': needs the extra otel, as in pip install 'attend[otel]'"
+            ) from None
+
+        class ForgetQuery(SpanProcessor):
+            """Before anyone else sees it."""
+
+            def on_start(self, span: Span, parent_context: Any = None) -> None:  # noqa: ARG002
+                if "url.query" in (span.attributes or ()):
+                    span.set_attribute("url.query", "")
+
+            def on_end(self, span: ReadableSpan) -> None:
+                """Nothing."""
+
+        exporter = OTLPSpanExporter(f"{endpoint.rstrip('/')}/v1/traces", timeout=SHUTDOWN_SECONDS)
+        self.provider = TracerProvider(
+            resource=Resource.create({"service.name": "attend"}), shutdown_on_exit=False
+        )
+        self.provider.add_span_processor(ForgetQuery())
+        self.provider.add_span_processor(BatchSpanProcessor(exporter))
+
+    def stop(self) -> None:
+        """Send what there is, for no longer than `SHUTDOWN_SECONDS`. Blocks."""
+        stopping = threading.Thread(target=self.provider.shutdown, daemon=True)
+        stopping.start()
+        stopping.join(SHUTDOWN_SECONDS)
