@@ -83,8 +83,9 @@ def test_the_scheduler_needs_no_torch() -> None:
 def test_serving_on_a_cpu_takes_no_torch(tiny_checkpoint: Path) -> None:
     code = (
         "import sys; from pathlib import Path; import app.cli.serve; "
-        "from app.main import load_runtime; from app.settings import Settings; "
-        "load_runtime(Settings(checkpoint=(Path(sys.argv[1]),), device='cpu')); "
+        "from app.main import load_runtime; from app.metrics import Metrics; "
+        "from app.settings import Settings; "
+        "load_runtime(Settings(checkpoint=(Path(sys.argv[1]),), device='cpu'), Metrics()); "
         "print('torch' in sys.modules)"
     )
     command = [sys.executable, "-c", code, str(tiny_checkpoint)]
