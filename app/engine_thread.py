@@ -118,7 +118,7 @@ class EngineThread:
         joined = 0
 
         def fits(sentence: Sentence) -> bool:
-            if sentence.request.deadline <= now or not self._in_flight:
+            if sentence.deadline <= now or not self._in_flight:
                 return True
             if joined and joined + sentence.n_tokens > may_join:
                 self._engine.interrupt()  # after one step it may
@@ -126,7 +126,7 @@ class EngineThread:
             return self._engine.room(sentence.job)
 
         while sentence := self._exchange.take(self._in_flight, fits):
-            if sentence.request.deadline <= now:
+            if sentence.deadline <= now:
                 late = DeadlineExceededError("the time was over before the work began")
                 self._deliver([partial(sentence.settle, late)])
                 continue

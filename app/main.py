@@ -142,7 +142,10 @@ def build_runtime(
     metrics: Metrics,
 ) -> Runtime:
     """What serves loaded checkpoints, with engines of one kind for each."""
-    schedulers = [Scheduler(of_one, metrics=metrics) for of_one in engines]
+    schedulers = [
+        Scheduler(of_one, metrics=metrics, cache_bytes=settings.sentence_cache_bytes)
+        for of_one in engines
+    ]
     models = [
         ServedModel(checkpoint.config, checkpoint.tokenizer, scheduler)
         for checkpoint, scheduler in zip(checkpoints, schedulers, strict=True)

@@ -6,7 +6,8 @@
 Each engine has a thread of its own, and all share what waits (`app.exchange`), in the order that
 `app.waiting` describes. There is no wait timer: an idle engine starts at once on what is there, and
 whatever arrives meanwhile joins between its steps, as far as it has room. A deadline or a client
-that left cancels the work.
+that left cancels the work. A sentence that several ask for, at a time or one after the other, is
+searched once (`app.shared_sentences`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -23,6 +24,7 @@ from app.errors import MAX_RETRY_AFTER
 from app.exchange import Exchange
 from app.metrics import Metrics
 from app.sentence import Completion, Explanation, Request, Sentence, Weights
+from app.shared_sentences import SharedSentences
 from app.waiting import Lane
 from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import AttentionKind, Engine, Job
@@ -42,7 +44,8 @@ class Load:
 class Scheduler:
     """Owns the engines from `start` to `stop`; its coroutines belong to one event loop.
 
-    `clock` is monotonic, in seconds.
+    clock        monotonic, in seconds
+    cache_bytes  of memory for answers to sentences that come again; 0 searches every sentence
     """
 
     def __init__(
@@ -51,8 +54,10 @@ class Scheduler:
         *,
         clock: Clock = time.monotonic,
         metrics: Metrics | None = None,
+        cache_bytes: int = 0,
     ) -> None:
         self._engines = engines
+        self._shared = SharedSentences(cache_bytes)
         self._clock = clock
         self._metrics = metrics or Metrics()
         self._exchange = Exchange()
@@ -109,7 +114,7 @@ class Scheduler:
 
     async def translate(
         self,
-        sources: Iterable[Sequence[int]],
+        sources: Sequence[Sequence[int]],
         options: SearchOptions,
         *,
         lane: Lane = "interactive",
@@ -124,19 +129,23 @@ class Scheduler:
         Raises `EngineFailedError`, `DeadlineExceededError`, `DrainingError`, `EngineDownError`.
         """
         future: asyncio.Future[list[Completion]] = asyncio.get_running_loop().create_future()
-        request = Request(lane, client, self._clock(), deadline, future)
-        request.sentences += [
-            Sentence(Job(next(self._ids), tuple(source), options), request, index)
-            for index, source in enumerate(sources)
-        ]
-        if not request.sentences:
+        request = Request(lane, client, self._clock(), deadline, len(sources), future)
+        if not sources:
             return []
-        self._exchange.submit(request.sentences)
+        opened = []
+        for index, source in enumerate(sources):
+            job = Job(next(self._ids), tuple(source), options)
+            if not self._shared.join(job, request, index):
+                opened.append(Sentence(job, request))
+                opened[-1].join(request, index)
+                self._shared.open(opened[-1])
         try:
+            if opened:
+                self._exchange.submit(opened)
             return await future
-        except BaseException:  # one that failed, or a client that left, ends them all
-            self._exchange.drop(request.sentences)
-            raise
+        finally:  # one that failed, or a client that left, ends them all
+            if abandoned := self._shared.leave(request):
+                self._exchange.drop(abandoned)
 
     async def explain(
         self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind

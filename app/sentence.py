@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
@@ -25,15 +26,25 @@ class Completion:
     queued: float
     worked: float
 
+    def seen_from(self, later: float) -> Completion:
+        """As it looks to one who asked for the sentence some seconds after the first."""
+        total = max(0.0, self.queued + self.worked - later)
+        worked = min(self.worked, total)
+        return Completion(self.hypotheses, total - worked, worked)
+
 
 @dataclass(eq=False, slots=True)
 class Request:
-    """Sentences that are answered together, or fail together; `deadline` by the clock."""
+    """Sentences that are answered together, or fail together; `deadline` by the clock.
+
+    sentences  that it waits for; others may be settled without
+    """
 
     lane: Lane
     client: Hashable
     submitted: float
     deadline: float
+    n_sentences: int
     future: asyncio.Future[list[Completion]]
     completions: dict[int, Completion] = field(default_factory=dict)
     sentences: list[Sentence] = field(default_factory=list)
@@ -46,22 +57,30 @@ class Request:
             self.future.set_exception(outcome)
             return
         self.completions[index] = outcome
-        if len(self.completions) == len(self.sentences):
-            self.future.set_result([self.completions[i] for i in range(len(self.sentences))])
+        if len(self.completions) == self.n_sentences:
+            self.future.set_result([self.completions[i] for i in range(self.n_sentences)])
 
 
 @dataclass(eq=False, slots=True)
 class Sentence:
     """One sentence on its way; `n_tokens` of the source.
 
+    request    the first that asked for it, whose turn it waits for
+    askers     requests that are to be told, and the sentence's index in each
+    deadline   by the clock, of the most patient of them
     cancelled  of the engine that it is in: where to tell that nobody wants it any more
+    settled    whether there is an outcome
+    on_settled is told it before the requests are
     """
 
     job: Job
     request: Request
-    index: int
+    askers: list[tuple[Request, int]] = field(default_factory=list)
+    deadline: float = -math.inf
     admitted: float = 0.0
     cancelled: deque[int] | None = None
+    settled: bool = False
+    on_settled: Callable[[Sentence, Completion | Exception], None] | None = None
 
     @property
     def lane(self) -> Lane:
@@ -78,9 +97,32 @@ class Sentence:
         """Source tokens."""
         return len(self.job.source_ids)
 
+    def join(self, request: Request, index: int) -> None:
+        """Have the request told, too; before there is an outcome, in the event loop."""
+        request.sentences.append(self)
+        self.askers.append((request, index))
+        self.deadline = max(self.deadline, request.deadline)
+
+    def leave(self, request: Request) -> None:
+        """Do not tell the request, in the event loop."""
+        self.askers = [(asker, index) for asker, index in self.askers if asker is not request]
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether nobody asks for it any more, and it has no outcome yet."""
+        return not self.askers and not self.settled
+
     def settle(self, outcome: Completion | Exception) -> None:
-        """Tell its request, in the event loop."""
-        self.request.settle(self.index, outcome)
+        """Tell who asked for it, in the event loop."""
+        self.settled = True
+        if self.on_settled:
+            self.on_settled(self, outcome)
+        for request, index in self.askers:
+            if isinstance(outcome, Completion):
+                later = request.submitted - self.request.submitted
+                request.settle(index, outcome.seen_from(later))
+            else:
+                request.settle(index, outcome)
 
 
 @dataclass(eq=False, slots=True)

@@ -58,6 +58,10 @@ class Settings(BaseSettings):
     max_attention_weights: int = Field(
         2_000_000, ge=1, description="Attention weights in one answer."
     )
+    sentence_cache_bytes: int = Field(
+        64_000_000, ge=0,
+        description="Memory for translated sentences of each checkpoint; 0 translates each anew.",
+    )  # fmt: skip
     request_timeout: float = Field(
         30.0, gt=0, le=3600, description="Seconds a request may take before it is answered 504."
     )

@@ -112,7 +112,7 @@ def serve(listener: socket.socket, seconds: float) -> None:
         checkpoints = [load_checkpoint(folder) for folder in settings.checkpoint]
         return build_runtime(checkpoints, [[engine] for _ in checkpoints], settings, metrics)
 
-    settings = Settings.parse()
+    settings = Settings.parse(sentence_cache_bytes=0)
     server = make_server(create_app(settings, load, when_ready=spare_the_collector), settings)
     with Path(os.devnull).open("w") as nowhere:
         configure_logs("info", stream=nowhere)  # what a line costs is part of the server

@@ -37,11 +37,11 @@ class Server:
 
 
 def attend_server(checkpoint: Path, threads: int, precision: str, *flags: str) -> Server:
-    """`attend serve`."""
+    """`attend serve`, which translates every sentence, also one that comes again."""
     command = [
         str(Path(sys.executable).with_name("attend")), "serve", "--checkpoint", str(checkpoint),
-        "--threads", str(threads), "--precision", precision, "--log-level", "warning", *flags,
-        "--port",
+        "--threads", str(threads), "--precision", precision, "--log-level", "warning",
+        "--sentence-cache-bytes", "0", *flags, "--port",
     ]  # fmt: skip
     return Server(f"attend {precision}", str(threads), command)
 

@@ -28,8 +28,10 @@ class FakeClock:
 
 
 @asynccontextmanager
-async def running(*engines: FakeEngine, clock: FakeClock | None = None) -> AsyncIterator[Scheduler]:
-    scheduler = Scheduler(engines, clock=clock or FakeClock())
+async def running(
+    *engines: FakeEngine, clock: FakeClock | None = None, cache_bytes: int = 0
+) -> AsyncIterator[Scheduler]:
+    scheduler = Scheduler(engines, clock=clock or FakeClock(), cache_bytes=cache_bytes)
     scheduler.start()
     try:
         yield scheduler
@@ -73,8 +75,7 @@ async def until(condition: Callable[[], bool]) -> None:
 def new_request(n_sentences: int) -> Request:
     """Of sentences with 5 tokens."""
     future = asyncio.get_running_loop().create_future()
-    request = Request("interactive", None, 0.0, math.inf, future)
-    request.sentences += [
-        Sentence(Job(next(_ids), (1,) * 5, OPTIONS), request, index) for index in range(n_sentences)
-    ]
+    request = Request("interactive", None, 0.0, math.inf, n_sentences, future)
+    for index in range(n_sentences):
+        Sentence(Job(next(_ids), (1,) * 5, OPTIONS), request).join(request, index)
     return request

@@ -19,6 +19,8 @@ ABOVE = {
     "sentence": {"app.exchange", "app.engine_thread", "app.scheduler"},
     "exchange": {"app.engine_thread", "app.scheduler"},
     "engine_thread": {"app.scheduler"},
+    "sentence_cache": {"app"},
+    "shared_sentences": {"app.exchange", "app.engine_thread", "app.scheduler", "app.service"},
     "places": {"app.scheduler", "app.service", "app.routes", "app.main", "app.runtime", "model"},
     "scheduler": {"app.service", "app.routes", "app.main", "app.runtime", "app.schemas"},
     "languages": {"app.service", "app.routes", "app.main", "app.runtime", "app.scheduler"},

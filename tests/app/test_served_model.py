@@ -20,7 +20,7 @@ from tests.app.scheduling import until
 @asynchronous
 async def test_a_long_list_waits_in_the_bulk_lane(serve: Serve, n_texts: int, bulk: bool) -> None:
     engine = FakeEngine(n_slots=1, gate=threading.Semaphore(1))  # one step, for the warm-up
-    async with serve(engine) as client:
+    async with serve(engine, sentence_cache_bytes=0) as client:
         scheduler = client._transport.app.state.lifecycle.started.schedulers[0]  # type: ignore[attr-defined]
         assert engine.gate
 

@@ -352,3 +352,15 @@ async def test_placeholders_come_back_and_tokens_point_at_them(serve: Serve) -> 
         start, end = segment["source"]
         assert segment["source_tokens"][0]["start"] == start
         assert segment["source_tokens"][-1]["end"] == end
+
+
+@asynchronous
+async def test_an_answer_from_memory_is_the_answer(serve: Serve) -> None:
+    body = {"text": ["The house is green.", "Cat.", "The house is green."], "alternatives": 1}
+    async with serve(sentence_cache_bytes=0) as client:
+        anew = await translated(client, target="fr", **body)
+    async with serve() as client:
+        assert await translated(client, target="fr", **body) == anew
+        response = await client.post("/translate", json={"target": "fr"} | body)
+    assert response.json() == anew
+    assert "queue;dur=0.00" in response.headers["Server-Timing"]

@@ -1,0 +1,82 @@
+"""Answers kept for sentences that come again: least recently used go first, bounded by bytes.
+
+An engine whose answers are the same bits whatever it works on beside (docs/engine.md) would find
+the same answer again, so that one that was kept cannot be told from one that is new.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from model.decoding.hypothesis import Hypothesis, SearchOptions
+
+ENTRY_BYTES = 500
+"""What an entry takes beside its numbers: its place in the table, its tuples, its options."""
+
+_Key = tuple[bytes, SearchOptions]
+_Packed = tuple[bytes, bytes, float, bool]
+
+
+class SentenceCache:
+    """From source ids and all that was asked of the search to the hypotheses; of one checkpoint.
+
+    max_bytes  of memory, about; 0 keeps nothing
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._n_bytes = 0
+        self._entries: OrderedDict[_Key, list[_Packed]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @property
+    def n_bytes(self) -> int:
+        """Of memory that the entries take, about."""
+        return self._n_bytes
+
+    def get(self, source_ids: Sequence[int], options: SearchOptions) -> list[Hypothesis] | None:
+        """The hypotheses, best first, if they are still there."""
+        key = _key(source_ids, options)
+        packed = self._entries.get(key)
+        if packed is None:
+            return None
+        self._entries.move_to_end(key)
+        return [_unpack(one) for one in packed]
+
+    def put(
+        self, source_ids: Sequence[int], options: SearchOptions, hypotheses: Sequence[Hypothesis]
+    ) -> None:
+        """Keep them, at the cost of what was not asked for the longest."""
+        key = _key(source_ids, options)
+        if key in self._entries:
+            return
+        entry = [_pack(one) for one in hypotheses]
+        self._entries[key] = entry
+        self._n_bytes += _size(key, entry)
+        while self._n_bytes > self._max_bytes:
+            self._n_bytes -= _size(*self._entries.popitem(last=False))
+
+
+def _key(source_ids: Sequence[int], options: SearchOptions) -> _Key:
+    return array("i", source_ids).tobytes(), options
+
+
+def _pack(one: Hypothesis) -> _Packed:
+    """A tenth of the memory; the numbers stay what they are, to the last bit."""
+    ids, log_probs = array("i", one.ids), array("d", one.log_probs)
+    return ids.tobytes(), log_probs.tobytes(), one.score, one.capped
+
+
+def _unpack(packed: _Packed) -> Hypothesis:
+    ids, log_probs, score, capped = packed
+    return Hypothesis(tuple(array("i", ids)), tuple(array("d", log_probs)), score, capped)
+
+
+def _size(key: _Key, entry: list[_Packed]) -> int:
+    numbers = [key[0], *(part for ids, log_probs, _, _ in entry for part in (ids, log_probs))]
+    return ENTRY_BYTES + sum(map(sys.getsizeof, numbers))

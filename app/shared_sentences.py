@@ -1,0 +1,68 @@
+"""Sentences that several requests ask for: searched once, while under way and after."""
+
+from __future__ import annotations
+
+from app.sentence import Completion, Request, Sentence
+from app.sentence_cache import SentenceCache
+from app.waiting import Lane
+from model.decoding.hypothesis import SearchOptions
+from model.engine.protocol import Job
+
+_Key = tuple[tuple[int, ...], SearchOptions, Lane]
+
+
+class SharedSentences:
+    """What is under way or was answered, of one checkpoint. Belongs to one event loop.
+
+    A sentence in the bulk lane is not waited for from the other one. Errors are not kept.
+
+    max_bytes  of memory for answers; with 0 no sentence is shared
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._cache = SentenceCache(max_bytes) if max_bytes else None
+        self._under_way: dict[_Key, Sentence] = {}
+
+    def join(self, job: Job, request: Request, index: int) -> bool:
+        """Have the request answered as others are, if the job is known already."""
+        if self._cache is None:
+            return False
+        if sentence := self._under_way.get(_key(job, request.lane)):
+            sentence.join(request, index)
+            return True
+        kept = self._cache.get(job.source_ids, job.options)
+        if kept is None:
+            return False
+        request.settle(index, Completion(kept, queued=0.0, worked=0.0))
+        return True
+
+    def open(self, sentence: Sentence) -> None:
+        """It is about to be under way."""
+        if self._cache is not None:
+            self._under_way[_key(sentence.job, sentence.lane)] = sentence
+            sentence.on_settled = self._keep
+
+    def leave(self, request: Request) -> list[Sentence]:
+        """The request is answered or given up; returns the sentences that nobody asks for now."""
+        abandoned = []
+        for sentence in dict.fromkeys(request.sentences):
+            sentence.leave(request)
+            if sentence.is_abandoned:
+                abandoned.append(sentence)
+                self._close(sentence)
+        return abandoned
+
+    def _keep(self, sentence: Sentence, outcome: Completion | Exception) -> None:
+        self._close(sentence)
+        job = sentence.job
+        if self._cache is not None and isinstance(outcome, Completion):
+            self._cache.put(job.source_ids, job.options, outcome.hypotheses)
+
+    def _close(self, sentence: Sentence) -> None:
+        key = _key(sentence.job, sentence.lane)
+        if self._under_way.get(key) is sentence:  # and not a later one
+            del self._under_way[key]
+
+
+def _key(job: Job, lane: Lane) -> _Key:
+    return job.source_ids, job.options, lane

@@ -1,0 +1,207 @@
+"""Sentences that come again, through a scheduler whose engine does not share anything itself."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import chain
+
+import pytest
+
+from app.errors import DeadlineExceededError, DrainingError, EngineFailedError
+from app.scheduler import Scheduler
+from app.sentence import Completion
+from app.waiting import Lane
+from tests.app.asynchronous import asynchronous
+from tests.app.fake_engine import POISON, FakeEngine
+from tests.app.scheduling import (
+    OPTIONS,
+    FakeClock,
+    gated,
+    release,
+    running,
+    sentence,
+    settle,
+    submit,
+    until,
+)
+
+ROOM = 1_000_000
+
+
+def ids(completions: list[Completion]) -> list[tuple[int, ...]]:
+    return [one.hypotheses[0].ids for one in completions]
+
+
+def searched(engine: FakeEngine) -> list[int]:
+    return list(chain.from_iterable(engine.admitted))
+
+
+async def occupied(scheduler: Scheduler, name: int = 99) -> asyncio.Task[list[Completion]]:
+    """Of one slot, so that what comes next waits."""
+    task = submit(scheduler, name)
+    await until(lambda: scheduler.load.in_flight == 1)
+    return task
+
+
+@asynchronous
+async def test_what_was_answered_is_answered_again_without_the_engine() -> None:
+    engine = FakeEngine()
+    async with running(engine, cache_bytes=ROOM) as scheduler:
+        first = await submit(scheduler, 11, 12)
+        again = await submit(scheduler, 12, 14, 11)
+    assert engine.admitted == [[11, 12], [14]]
+    assert [one[-1] for one in ids(again)] == [12, 14, 11]
+    assert again[0].hypotheses == first[1].hypotheses
+    assert (again[0].queued, again[0].worked) == (0, 0)
+
+
+@asynchronous
+async def test_without_room_every_sentence_is_searched() -> None:
+    [engine] = engines = gated(1)
+    async with running(engine, cache_bytes=0) as scheduler:
+        tasks = [submit(scheduler, 11, 11), submit(scheduler, 11)]
+        await until(lambda: scheduler.load.in_flight + scheduler.load.waiting == 3)
+        release(engines)
+        await asyncio.gather(*tasks)
+        await submit(scheduler, 11)
+    assert searched(engine) == [11] * 4
+
+
+@asynchronous
+async def test_what_is_under_way_is_searched_once_for_all() -> None:
+    [engine] = engines = gated(1)
+    async with running(engine, cache_bytes=ROOM) as scheduler:
+        first = await occupied(scheduler)
+        tasks = [submit(scheduler, 11, 12, 11), submit(scheduler, 12, 14), submit(scheduler, 99)]
+        await settle()
+        assert scheduler.load.waiting == 3
+        release(engines)
+        answers = await asyncio.gather(first, *tasks)
+    assert sorted(searched(engine)) == [11, 12, 14, 99]
+    assert [[one[-1] for one in ids(answer)] for answer in answers] == [
+        [99], [11, 12, 11], [12, 14], [99],
+    ]  # fmt: skip
+
+
+@asynchronous
+async def test_the_first_to_ask_may_leave() -> None:
+    engine = FakeEngine(n_steps=2, n_slots=1, gate=gated(1)[0].gate)
+    async with running(engine, cache_bytes=ROOM) as scheduler:
+        first = submit(scheduler, 11, 12)
+        await until(lambda: scheduler.load.in_flight == 1)
+        others = [submit(scheduler, 11), submit(scheduler, 12)]
+        await settle()
+        first.cancel()
+        await settle()
+        release([engine])
+        answers = await asyncio.gather(*others)
+    assert [ids(answer)[0][-1] for answer in answers] == [11, 12]
+    assert engine.cancelled == []
+    assert engine.admitted == [[11], [12]]
+
+
+@asynchronous
+async def test_what_nobody_asks_for_any_more_is_dropped_and_may_be_asked_for_anew() -> None:
+    engine = FakeEngine(n_steps=2, n_slots=1, gate=gated(1)[0].gate)
+    async with running(engine, cache_bytes=ROOM) as scheduler:
+        leaving = [submit(scheduler, 11, 12), submit(scheduler, 12, 11)]
+        await until(lambda: scheduler.load.in_flight == 1)
+        for task in leaving:
+            task.cancel()
+        await settle()
+        assert scheduler.load.waiting == 0
+        anew = submit(scheduler, 11)
+        await settle()
+        release([engine])
+        assert ids(await anew)[0][-1] == 11
+    assert engine.cancelled == [11]
+    assert engine.admitted == [[11], [11]]
+
+
+@asynchronous
+async def test_errors_are_of_all_who_ask_and_are_not_kept() -> None:
+    [engine] = engines = gated(1)
+    async with running(engine, cache_bytes=ROOM) as scheduler:
+        first = await occupied(scheduler)
+        failing = [submit(scheduler, POISON, 12), submit(scheduler, POISON)]
+        fine = submit(scheduler, 12)
+        await settle()
+        release(engines)
+        outcomes = await asyncio.gather(*failing, return_exceptions=True)
+        assert [type(outcome) for outcome in outcomes] == [EngineFailedError] * 2
+        await asyncio.gather(first, fine)
+        with pytest.raises(EngineFailedError):
+            await submit(scheduler, POISON)
+    assert searched(engine).count(POISON) == 2
+    assert searched(engine).count(12) == 1
+
+
+@asynchronous
+async def test_it_is_worked_on_until_the_deadline_of_the_most_patient() -> None:
+    clock = FakeClock()
+    engine = FakeEngine(n_slots=1, gate=gated(1)[0].gate)
+    async with running(engine, clock=clock, cache_bytes=ROOM) as scheduler:
+        first = await occupied(scheduler)
+        hasty = submit(scheduler, 11, deadline=clock.now + 1)
+        patient = submit(scheduler, 11, deadline=clock.now + 3)
+        late = submit(scheduler, 12, deadline=clock.now + 1)
+        await settle()
+        clock.now += 2
+        release([engine])
+        await first
+        with pytest.raises(DeadlineExceededError):
+            await late
+        assert ids(await patient) == ids(await hasty)
+
+
+@asynchronous
+async def test_each_is_told_the_time_since_it_asked() -> None:
+    clock = FakeClock()
+    engine = FakeEngine(n_slots=1, gate=gated(1)[0].gate)
+    async with running(engine, clock=clock, cache_bytes=ROOM) as scheduler:
+        assert engine.gate
+        blocking = await occupied(scheduler)
+        first = submit(scheduler, 11)
+        await settle()
+        engine.in_step.clear()
+        clock.now += 2
+        second = submit(scheduler, 11)
+        await settle()
+        clock.now += 1
+        engine.gate.release()
+        await blocking
+        await asyncio.to_thread(engine.in_step.wait, 10)
+        clock.now += 4
+        third = submit(scheduler, 11)
+        await settle()
+        clock.now += 1
+        engine.gate.release()
+        times = [(one.queued, one.worked) for [one] in await asyncio.gather(first, second, third)]
+    assert times == [(3, 5), (1, 5), (0, 1)]
+
+
+@asynchronous
+async def test_nobody_waits_for_the_other_lane() -> None:
+    engine = FakeEngine(n_slots=1, gate=gated(1)[0].gate)
+    async with running(engine, cache_bytes=ROOM) as scheduler:
+
+        def ask(lane: Lane) -> asyncio.Task[list[Completion]]:
+            return asyncio.create_task(scheduler.translate([sentence(11)], OPTIONS, lane=lane))
+
+        first = await occupied(scheduler)
+        tasks = [ask("bulk"), ask("interactive"), ask("bulk"), ask("interactive")]
+        await settle()
+        assert scheduler.load.waiting == 2
+        release([engine])
+        await asyncio.gather(first, *tasks)
+
+
+@asynchronous
+async def test_a_scheduler_that_stops_takes_nothing_that_is_new() -> None:
+    async with running(FakeEngine(), cache_bytes=ROOM) as scheduler:
+        await submit(scheduler, 11)
+        await scheduler.stop()
+        assert ids(await submit(scheduler, 11))[0][-1] == 11
+        for _ in range(2):  # nothing of the first is under way
+            with pytest.raises(DrainingError):
+                await submit(scheduler, 12)
