@@ -157,7 +157,7 @@ async def test_requests_are_counted_by_route_and_failures_by_reason(serve: Serve
 @asynchronous
 async def test_gauges_of_what_waits_and_of_what_is_in_the_engine(serve: Serve) -> None:
     engine = FakeEngine(n_slots=1, gate=threading.Semaphore(1))  # one step, for the warm-up
-    async with serve(engine, max_concurrent_requests=3) as client:
+    async with serve(engine, max_concurrent_requests=3, sentence_cache_bytes=0) as client:
         assert engine.gate
         app = client._transport.app  # type: ignore[attr-defined]
         scheduler = app.state.lifecycle.started.schedulers[0]
