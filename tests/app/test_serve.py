@@ -33,7 +33,10 @@ def test_translates_and_stops_on_sigterm_after_finishing_what_was_admitted(
     tiny_checkpoint: Path,
 ) -> None:
     with (
-        serving(tiny_checkpoint, "--threads", "1") as (process, client),
+        serving(tiny_checkpoint, "--threads", "1", "--sentence-cache-bytes", "0") as (
+            process,
+            client,
+        ),
         ThreadPoolExecutor() as pool,
     ):
         answer = client.post("/translate", json={"text": "The house.", "target": "fr"})
@@ -78,7 +81,7 @@ def test_a_marian_folder_is_served_from_the_cache(
 
 
 def test_a_client_that_leaves_frees_its_place(tiny_checkpoint: Path) -> None:
-    flags = ("--max-concurrent-requests", "1", "--threads", "1")
+    flags = ("--max-concurrent-requests", "1", "--threads", "1", "--sentence-cache-bytes", "0")
     with serving(tiny_checkpoint, *flags) as (process, client):
         slow = {"text": ["the cat sees the old dog " * 3] * 200, "target": "fr", "beam_size": 8}
         with pytest.raises(httpx.ReadTimeout):
