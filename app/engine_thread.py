@@ -36,7 +36,8 @@ _log = structlog.get_logger()
 class EngineThread:
     """Drives an engine until there is no more to do, or the engine is down.
 
-    deliver  runs calls in the event loop, in one go
+    deliver     runs calls in the event loop, in one go
+    busy_since  when what it does began, by the clock; infinity while there is nothing to do
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class EngineThread:
         name: str,
     ) -> None:
         self.pace = Pace()
+        self.busy_since = math.inf
         self._engine = engine
         self._exchange = exchange
         self._in_flight = exchange.join(engine.interrupt)
@@ -63,22 +65,25 @@ class EngineThread:
         """Start the thread."""
         self._thread.start()
 
-    def join(self) -> None:
-        """Wait for its end."""
-        self._thread.join()
+    def join(self, seconds: float | None = None) -> None:
+        """Wait for its end, no longer than so many seconds."""
+        self._thread.join(seconds)
 
     def _run(self) -> None:
         try:
             while self._up and self._exchange.wait_for_work(self._in_flight):
+                self.busy_since = self._clock()
                 self._explain_next()
-                began = self._clock()
+                began = self.busy_since = self._clock()
                 finished = self._advance(began)
                 now = self._clock()
                 self.pace.worked(now - began)
                 self._measure(now - began)
                 if finished:
                     self._hand_out(finished, now)
+                self.busy_since = math.inf
         finally:
+            self.busy_since = math.inf
             self._leave()
 
     @property

@@ -10,6 +10,9 @@
     │   └── AttentionTooLargeError    more attention weights than one answer may hold
     ├── DeadlineExceededError         the answer was not ready in time
     ├── EngineFailedError             the engine broke down over this work
+    ├── GoldenSentenceError           a model translates otherwise than was recorded with it
+    ├── ReloadFailedError             the new models cannot be used; the old ones stay
+    ├── ReloadInProgressError         one reload at a time
     └── TryAgainLaterError            it may go well in a while; knows after how many seconds
         ├── QueueFullError            no place is free
         ├── StartingError             the model is being loaded
@@ -83,6 +86,18 @@ class DeadlineExceededError(AppError):
 
 class EngineFailedError(AppError):
     """The engine broke down over this work; the cause is chained."""
+
+
+class GoldenSentenceError(AppError):
+    """A model translates otherwise than was recorded with it."""
+
+
+class ReloadFailedError(AppError):
+    """The new models cannot be used; the old ones stay in service."""
+
+
+class ReloadInProgressError(AppError):
+    """There is one reload at a time."""
 
 
 class TryAgainLaterError(AppError):

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 
 import structlog
 from fastapi import FastAPI
@@ -20,7 +21,7 @@ from app.metrics import Metrics
 from app.middleware import PROBES, RequestMiddleware
 from app.places import Places
 from app.problems import handle
-from app.routes import detect, health, info, translate
+from app.routes import admin, detect, health, info, translate
 from app.routes import metrics as metrics_route
 from app.runtime import Lifecycle, Runtime
 from app.scheduler import Scheduler
@@ -51,19 +52,18 @@ def create_app(
 
     It answers at once, 503 until the models are loaded and warm, so that probes see it start. If
     that fails, `give_up` gets the error and is to end the server; without it, the error is logged
-    and the server never gets ready. If it goes well, `when_ready` is called.
+    and the server never gets ready. If it goes well, `when_ready` is called, and again whenever
+    models were reloaded.
     """
-    lifecycle = Lifecycle()
     metrics = Metrics()
+    lifecycle = Lifecycle(partial(load or load_runtime, settings, metrics), metrics, when_ready)
     metrics.watch(lifecycle.gauges)
     spans = SpanExport(settings.otlp_endpoint) if settings.otlp_endpoint else None
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        starting = asyncio.create_task(
-            lifecycle.start(partial(load or load_runtime, settings, metrics))
-        )
-        starting.add_done_callback(partial(_report, give_up or _log_failed_start, when_ready))
+        starting = asyncio.create_task(lifecycle.start())
+        starting.add_done_callback(partial(_report, give_up or _log_failed_start))
         yield
         starting.cancel()
         await asyncio.gather(starting, return_exceptions=True)
@@ -85,12 +85,33 @@ def create_app(
     app.state.lifecycle = lifecycle
     app.state.metrics = metrics
     app.openapi = partial(openapi.describe, app)  # type: ignore[method-assign]
-    app.add_middleware(RequestMiddleware, metrics=metrics)
+    modules = [translate, detect, info, health]
+    _furnish(app, modules if settings.admin_port is not None else [*modules, metrics_route])
+    return app
+
+
+def create_admin_app(app: FastAPI) -> FastAPI:
+    """What is for who runs the server, to be served on a port of its own beside `app`."""
+    beside = FastAPI(
+        title="attend, for administrators",
+        version=app.version,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        telemetry=_telemetry(None),
+    )
+    beside.state = app.state
+    _furnish(beside, [admin, health, metrics_route])
+    return beside
+
+
+def _furnish(app: FastAPI, modules: Sequence[ModuleType]) -> None:
+    """Routes, and what surrounds every request."""
+    app.add_middleware(RequestMiddleware, metrics=app.state.metrics)
     app.add_exception_handler(AppError, handle)
     app.add_exception_handler(HTTPException, handle)
-    for module in (translate, detect, info, health, metrics_route):
+    for module in modules:
         app.include_router(module.router)
-    return app
 
 
 def _telemetry(spans: SpanExport | None) -> TelemetryConfig:
@@ -143,11 +164,16 @@ def build_runtime(
 ) -> Runtime:
     """What serves loaded checkpoints, with engines of one kind for each."""
     schedulers = [
-        Scheduler(of_one, metrics=metrics, cache_bytes=settings.sentence_cache_bytes)
+        Scheduler(
+            of_one,
+            metrics=metrics,
+            cache_bytes=settings.sentence_cache_bytes,
+            step_timeout=settings.engine_timeout,
+        )
         for of_one in engines
     ]
     models = [
-        ServedModel(checkpoint.config, checkpoint.tokenizer, scheduler)
+        ServedModel(checkpoint.config, checkpoint.tokenizer, scheduler, checkpoint.golden)
         for checkpoint, scheduler in zip(checkpoints, schedulers, strict=True)
     ]
     places = Places(
@@ -184,15 +210,9 @@ def _model_info(checkpoint: Checkpoint, engines: Sequence[Engine]) -> ModelInfo:
     )
 
 
-def _report(
-    give_up: GiveUp, when_ready: Callable[[], None] | None, starting: asyncio.Task[None]
-) -> None:
-    if starting.cancelled():
-        return
-    if error := starting.exception():
+def _report(give_up: GiveUp, starting: asyncio.Task[None]) -> None:
+    if not starting.cancelled() and (error := starting.exception()):
         give_up(error)
-    elif when_ready:
-        when_ready()
 
 
 def _log_failed_start(error: BaseException) -> None:

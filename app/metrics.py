@@ -116,6 +116,7 @@ class Metrics:
         self._engine_failures = self._counter(
             "engine_failures", "Failures of engines, by kind", "kind"
         )
+        self._reloads = self._counter("reloads", "Reloads of the models, by outcome", "outcome")
         self._restarts = self._counter("engine_restarts", "Engine threads started again")
 
     def watch(self, gauges: Callable[[], Gauges]) -> None:
@@ -174,6 +175,10 @@ class Metrics:
     def engine_restarted(self) -> None:
         """A thread died and another took its place."""
         self._restarts.inc()
+
+    def reloaded(self, outcome: str) -> None:
+        """A reload is `done` or has `failed`."""
+        self._reloads.labels(outcome).inc()
 
     def _counter(self, name: str, meaning: str, *labels: str) -> Counter:
         return Counter(f"attend_{name}", meaning, labels, registry=self._registry)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 import uuid
@@ -12,6 +13,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
+from app.errors import DrainingError
 from app.logs import log_failure
 from app.metrics import CLIENT_GONE, Metrics
 from app.problems import KINDS, REJECTIONS, problem_response
@@ -71,6 +73,12 @@ class RequestMiddleware:
                 await self._app(scope, receive, send_with_id)
             except ClientDisconnect:
                 status = status or GONE_STATUS
+            except asyncio.CancelledError:  # by the server, whose time to stop is over
+                if status:
+                    raise
+                state["failure"] = KINDS[DrainingError].slug
+                error = DrainingError("the server has stopped")
+                await problem_response(error, request_id)(scope, receive, send_with_id)
             except Exception as error:
                 log_failure(error)
                 state["failure"] = KINDS[Exception].slug
@@ -78,6 +86,8 @@ class RequestMiddleware:
                     raise
                 await problem_response(error, request_id)(scope, receive, send_with_id)
             finally:
+                if release := state.get("release"):
+                    release()
                 status = status or GONE_STATUS
                 seconds = time.perf_counter() - began
                 self._tell(scope, status, seconds)

@@ -24,6 +24,8 @@ from app.errors import (
     InvalidRequestError,
     MalformedJsonError,
     QueueFullError,
+    ReloadFailedError,
+    ReloadInProgressError,
     StartingError,
     TextTooLongError,
     TryAgainLaterError,
@@ -56,6 +58,8 @@ KINDS: dict[type[Exception], Kind] = {
     StartingError: Kind(503, "starting", "The server is starting"),
     DrainingError: Kind(503, "draining", "The server is stopping"),
     EngineDownError: Kind(503, "engine-down", "The engine is down"),
+    ReloadFailedError: Kind(500, "reload-failed", "The models stay as they were"),
+    ReloadInProgressError: Kind(409, "reload-in-progress", "One reload at a time"),
     EngineFailedError: Kind(500, "engine-failed", "The engine failed"),
     Exception: Kind(500, "internal-error", "Something went wrong in the server"),
 }

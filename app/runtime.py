@@ -1,24 +1,36 @@
-"""The models in service, from start to stop."""
+"""The models in service, from start to stop, and their replacement in between."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import structlog
 
-from app.errors import DrainingError, EngineDownError, StartingError
-from app.metrics import Gauges
+from app.background import in_background
+from app.errors import (
+    AppError,
+    DrainingError,
+    EngineDownError,
+    ReloadFailedError,
+    ReloadInProgressError,
+    StartingError,
+)
+from app.metrics import Gauges, Metrics
 from app.places import Places
 from app.scheduler import Scheduler
 from app.schemas import Info
 from app.service import TranslationService
+from model.errors import ModelError
+
+STOP_SECONDS = 1.0
+"""That engines get to end when nothing is left to do; one that hangs is left behind."""
 
 _log = structlog.get_logger()
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Runtime:
     """Everything that serves the checkpoints, with a scheduler each."""
 
@@ -26,10 +38,12 @@ class Runtime:
     service: TranslationService
     places: Places
     schedulers: tuple[Scheduler, ...]
+    _n_held: int = 0
+    _free: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def alive(self) -> bool:
-        """Whether every engine's thread runs."""
+        """Whether every engine's thread runs, and none hangs."""
         return all(scheduler.alive for scheduler in self.schedulers)
 
     def gauges(self) -> Gauges:
@@ -44,59 +58,159 @@ class Runtime:
             engines=sum(load.engines for load in loads),
         )
 
+    async def start(self) -> None:
+        """Start the engines, translate once, compare with what is recorded."""
+        for scheduler in self.schedulers:
+            scheduler.start()
+        await self.service.warm_up()
+
+    def hold(self) -> Callable[[], None]:
+        """A request works with this; returns what is to be called once when it does no more."""
+        self._n_held += 1
+        return self._release
+
+    def _release(self) -> None:
+        self._n_held -= 1
+        if not self._n_held:
+            self._free.set()
+
+    async def retire(self) -> None:
+        """Stop once no request works with this any more."""
+        while self._n_held:
+            self._free.clear()
+            await self._free.wait()
+        await self.stop()
+
+    async def stop(self) -> None:
+        """Take nothing more, finish what was submitted, end the engines."""
+        await asyncio.gather(*(scheduler.stop(STOP_SECONDS) for scheduler in self.schedulers))
+
 
 class Lifecycle:
-    """Starting → ready → draining, as the routes see it."""
+    """Starting → ready → draining → closed, as the routes see it.
 
-    def __init__(self) -> None:
-        self._loaded: Runtime | None = None
-        self._warm: Runtime | None = None
+    load     makes what serves, blocking; for the start and for every reload
+    settled  called after the start, and after a reload when what was replaced is gone
+    """
+
+    def __init__(
+        self,
+        load: Callable[[], Runtime],
+        metrics: Metrics,
+        settled: Callable[[], None] | None = None,
+    ) -> None:
+        self._load = load
+        self._metrics = metrics
+        self._settled = settled
+        self._runtime: Runtime | None = None
+        self._loading = False
         self._draining = False
+        self._closed = False
+        self._retiring: set[asyncio.Task[None]] = set()
 
     @property
     def alive(self) -> bool:
         """False only where a restart is needed."""
-        return self._warm is None or self._draining or self._warm.alive
+        return self._runtime is None or self._draining or self._runtime.alive
 
     @property
     def started(self) -> Runtime:
         """The models, once they are loaded and warm. Raises `StartingError`."""
-        if self._warm is None:
+        if self._runtime is None:
             raise StartingError("the model is being loaded")
-        return self._warm
+        return self._runtime
 
     @property
-    def ready(self) -> Runtime:
+    def open(self) -> Runtime:
         """The models, while requests are taken.
 
         Raises `StartingError`, `DrainingError`, `EngineDownError`.
         """
         runtime = self.started
-        if self._draining:
+        if self._closed:
             raise DrainingError("the server is stopping")
         if not self.alive:
             raise EngineDownError
         return runtime
 
+    @property
+    def ready(self) -> Runtime:
+        """The models, while requests should be sent here; raises as `open`, from `drain` on."""
+        if self._draining:
+            raise DrainingError("the server is stopping")
+        return self.open
+
     def gauges(self) -> Gauges:
         """What there is to do now; nothing before there are models."""
-        return self._loaded.gauges() if self._loaded else Gauges()
+        return self._runtime.gauges() if self._runtime else Gauges()
 
-    async def start(self, load: Callable[[], Runtime]) -> None:
-        """Load in a thread of its own, start the engines, translate once. Raises as `load`."""
-        self._loaded = runtime = await asyncio.to_thread(load)
-        for scheduler in runtime.schedulers:
-            scheduler.start()
-        await runtime.service.warm_up()
-        self._warm = runtime
+    async def start(self) -> None:
+        """Load, start the engines, warm up. Raises as `load`, and `GoldenSentenceError`."""
+        self._runtime = await self._make()
+        self._tell("ready")
+        if self._settled:
+            self._settled()
+
+    async def reload(self) -> Runtime:
+        """Load beside what serves, and take its place; what was there finishes what it has.
+
+        If anything goes wrong, all stays as it was. Raises `ReloadFailedError`,
+        `ReloadInProgressError`, and as `ready`.
+        """
+        old = self.ready
+        if self._loading:
+            raise ReloadInProgressError("another reload is not over")
+        try:
+            new = await self._make()
+        except Exception as error:
+            self._metrics.reloaded("failed")
+            reason = str(error) if isinstance(error, AppError | ModelError) else "the log says why"
+            raise ReloadFailedError(reason) from error
+        self._runtime = new
+        self._metrics.reloaded("done")
+        self._tell("reloaded")
+        retiring = asyncio.create_task(old.retire())
+        self._retiring.add(retiring)
+        retiring.add_done_callback(self._retired)
+        return new
+
+    async def _make(self) -> Runtime:
+        self._loading = True
+        try:
+            runtime = await in_background(self._load)
+            try:
+                await runtime.start()
+            except BaseException:
+                await runtime.stop()
+                raise
+        finally:
+            self._loading = False
+        return runtime
+
+    def _tell(self, event: str) -> None:
         # Short of hyperparameters, and of pairs whose number grows with the languages' square.
-        shown = runtime.info.model_dump(
+        shown = self.started.info.model_dump(
             exclude={"config": True, "pivoted": True, "others": {"__all__": {"config"}}}
         )
-        _log.info("ready", **shown)
+        _log.info(event, **shown)
+
+    def _retired(self, retiring: asyncio.Task[None]) -> None:
+        self._retiring.discard(retiring)
+        if self._settled:
+            self._settled()
+
+    def drain(self) -> None:
+        """Ready no more, though requests are still taken. Safe in a signal handler."""
+        self._draining = True
+
+    def close(self) -> None:
+        """Take no more requests."""
+        self._draining = self._closed = True
 
     async def stop(self) -> None:
         """Take nothing more, finish what was admitted, end the engines."""
-        self._draining = True
-        if self._loaded:
-            await asyncio.gather(*(scheduler.stop() for scheduler in self._loaded.schedulers))
+        self.close()
+        for retiring in self._retiring:
+            retiring.cancel()
+        if self._runtime:
+            await self._runtime.stop()

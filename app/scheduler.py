@@ -17,8 +17,10 @@ import math
 import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 
+from app.background import in_background
 from app.engine_thread import Clock, EngineThread
 from app.errors import MAX_RETRY_AFTER
 from app.exchange import Exchange
@@ -44,8 +46,9 @@ class Load:
 class Scheduler:
     """Owns the engines from `start` to `stop`; its coroutines belong to one event loop.
 
-    clock        monotonic, in seconds
-    cache_bytes  of memory for answers to sentences that come again; 0 searches every sentence
+    clock         monotonic, in seconds
+    cache_bytes   of memory for answers to sentences that come again; 0 searches every sentence
+    step_timeout  seconds after which an engine that has not ended a step hangs
     """
 
     def __init__(
@@ -55,11 +58,13 @@ class Scheduler:
         clock: Clock = time.monotonic,
         metrics: Metrics | None = None,
         cache_bytes: int = 0,
+        step_timeout: float = math.inf,
     ) -> None:
         self._engines = engines
         self._shared = SharedSentences(cache_bytes)
         self._clock = clock
         self._metrics = metrics or Metrics()
+        self._step_timeout = step_timeout
         self._exchange = Exchange()
         self._threads: list[EngineThread] = []
         self._ids = count()
@@ -81,16 +86,24 @@ class Scheduler:
         for thread in self._threads:
             thread.start()
 
-    async def stop(self) -> None:
-        """Take nothing more, finish what was submitted, end the threads."""
+    async def stop(self, seconds: float | None = None) -> None:
+        """Take nothing more, finish what was submitted, end the threads.
+
+        After so many seconds those that are not over are left to end with the process.
+        """
         self._exchange.close()
+        end = None if seconds is None else time.monotonic() + seconds
         for thread in self._threads:
-            await asyncio.to_thread(thread.join)
+            left = None if end is None else max(0.0, end - time.monotonic())
+            await in_background(partial(thread.join, left))
 
     @property
     def alive(self) -> bool:
-        """Whether any engine is up."""
-        return bool(self._exchange.engines)
+        """Whether any engine is up, and none hangs in a step."""
+        now = self._clock()
+        return bool(self._exchange.engines) and not any(
+            now - thread.busy_since > self._step_timeout for thread in self._threads
+        )
 
     @property
     def load(self) -> Load:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from app.attention_view import AttentionView
-from app.errors import InvalidRequestError
+from app.errors import GoldenSentenceError, InvalidRequestError
 from app.explainer import Explainer
 from app.languages import Direction
 from app.passage import Passage, Stretch
@@ -20,6 +21,7 @@ from app.translate_request import AttentionRequest, TranslateRequest
 from app.waiting import Lane
 from model.checkpoint_config import CheckpointConfig
 from model.decoding.hypothesis import SearchOptions
+from model.golden import GOLDEN_FILE, GoldenSentence
 from model.text_codec import TextCodec
 
 MAX_INTERACTIVE_SENTENCES = 16
@@ -33,10 +35,15 @@ class ServedModel:
     """What serves one checkpoint."""
 
     def __init__(
-        self, config: CheckpointConfig, tokenizer: TextCodec, scheduler: Scheduler
+        self,
+        config: CheckpointConfig,
+        tokenizer: TextCodec,
+        scheduler: Scheduler,
+        golden: Sequence[GoldenSentence] = (),
     ) -> None:
         self._config = config
         self._tokenizer = tokenizer
+        self._golden = golden
         self.explainer = Explainer(config, tokenizer, scheduler)
         self.scheduler = scheduler
 
@@ -56,6 +63,30 @@ class ServedModel:
         source_ids = [token.id for token in self._tokenizer.encode_source(".", target)]
         options = SearchOptions(self._config.beam_size, rule=self._config.search_rule)
         await self.scheduler.translate([source_ids], options)
+
+    async def check_golden(self) -> None:
+        """Translate what was recorded with the checkpoint. Raises `GoldenSentenceError`."""
+        options = SearchOptions(
+            self._config.beam_size,
+            length_penalty=self._config.length_penalty,
+            rule=self._config.search_rule,
+        )
+        for direction in dict.fromkeys((one.source, one.target) for one in self._golden):
+            golden = [one for one in self._golden if (one.source, one.target) == direction]
+            passages = await self.translate(
+                [one.text for one in golden],
+                direction,
+                "sentences",
+                options,
+                deadline=math.inf,
+                timings=Timings(),
+            )
+            for one, passage in zip(golden, passages, strict=True):
+                if passage.answer().after != one.translation:
+                    raise GoldenSentenceError(
+                        f"'{self.name}' does not translate as {GOLDEN_FILE} says: {one.text!r} "
+                        f"became {passage.answer().after!r}, not {one.translation!r}"
+                    )
 
     def search_options(self, request: TranslateRequest) -> SearchOptions:
         """How to search: as the request says, else the checkpoint. Raises `InvalidRequestError`."""

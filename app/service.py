@@ -198,9 +198,13 @@ class TranslationService:
         return renditions
 
     async def warm_up(self) -> None:
-        """Translate one text with each model."""
+        """Translate one text with each model, and what is recorded with it.
+
+        Raises `GoldenSentenceError`.
+        """
         for model in self._models:
             await model.warm_up()
+            await model.check_golden()
 
     def _steps(self, request: TranslateRequest, languages: tuple[str, ...]) -> list[_Step]:
         """What the request asks for is asked of the last model; those before give their best."""

@@ -39,6 +39,10 @@ class Settings(BaseSettings):
     )
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8000, ge=0, le=65_535, description="Port to listen on; 0 takes a free one.")
+    admin_host: str = Field("127.0.0.1", description="Address of the admin port.")
+    admin_port: int | None = Field(
+        None, ge=0, le=65_535, description="Port of POST /reload and GET /metrics; none by default."
+    )
     device: str = Field("auto", description="auto, cpu, cuda, cuda:1, …; auto takes a GPU if any.")
     precision: PrecisionChoice = Field(
         "auto", description="auto, int8 or fp32; auto is int8 on a CPU."
@@ -65,8 +69,15 @@ class Settings(BaseSettings):
     request_timeout: float = Field(
         30.0, gt=0, le=3600, description="Seconds a request may take before it is answered 504."
     )
+    engine_timeout: float = Field(
+        120.0, gt=0, description="Seconds in a step after which an engine hangs: /livez fails."
+    )
+    drain_delay: float = Field(
+        0.0, ge=0, le=3600,
+        description="Seconds between SIGTERM, when /readyz fails, and the end of new work.",
+    )  # fmt: skip
     shutdown_timeout: int = Field(
-        30, ge=0, description="Seconds that admitted requests get to finish after SIGTERM."
+        30, ge=0, description="Seconds that admitted requests then get to finish."
     )
     log_format: LogFormat = Field(
         "json", description="Form of the log: json, or console for people."

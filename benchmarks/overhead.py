@@ -22,13 +22,13 @@ import statistics
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.cli.serve import listen, make_server, run, spare_the_collector
+from app.cli.serve import listen, make_server, spare_the_collector
 from app.logs import configure_logs
 from app.main import build_runtime, create_app
 from app.metrics import Metrics
@@ -109,14 +109,17 @@ def serve(listener: socket.socket, seconds: float) -> None:
 
     def load(settings: Settings, metrics: Metrics) -> Runtime:
         engine = SleepingEngine(seconds)
-        checkpoints = [load_checkpoint(folder) for folder in settings.checkpoint]
+        # Without golden sentences, which this engine does not translate.
+        checkpoints = [
+            replace(load_checkpoint(folder), golden=()) for folder in settings.checkpoint
+        ]
         return build_runtime(checkpoints, [[engine] for _ in checkpoints], settings, metrics)
 
     settings = Settings.parse(sentence_cache_bytes=0)
     server = make_server(create_app(settings, load, when_ready=spare_the_collector), settings)
     with Path(os.devnull).open("w") as nowhere:
         configure_logs("info", stream=nowhere)  # what a line costs is part of the server
-        run(server, listener)
+        server.run([listener])
 
 
 def step_alone(seconds: float, n_steps: int = 500) -> float:

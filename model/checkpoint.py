@@ -25,6 +25,7 @@ from model.checkpoint_config import (
 )
 from model.config import TransformerConfig
 from model.errors import CheckpointError, TokenizerError
+from model.golden import GoldenSentence, read_golden
 from model.marian_tokenizer import MarianTokenizer
 from model.parameters import parameter_shapes
 from model.tensor_file import TensorFile
@@ -38,6 +39,7 @@ class Checkpoint:
 
     weights  float32 by name, read from the file whenever one is asked for
     digest   SHA-256 over configuration, weights and vocabulary: one digest, one set of answers
+    golden   sentences and what it makes of them
     """
 
     folder: Path
@@ -45,6 +47,7 @@ class Checkpoint:
     weights: Mapping[str, NDArray[np.float32]]
     tokenizer: TextCodec
     digest: str
+    golden: tuple[GoldenSentence, ...] = ()
 
     @property
     def n_parameters(self) -> int:
@@ -55,10 +58,11 @@ class Checkpoint:
 def load_checkpoint(folder: Path) -> Checkpoint:
     """Read a folder strictly. Raises `CheckpointError`."""
     config = read_config(folder)
+    golden = read_golden(folder, config.directions)
     tokenizer = read_tokenizer(folder, config)
     weights = TensorFile(folder / WEIGHTS_FILE)
     check_weights(folder / WEIGHTS_FILE, config.transformer, weights)
-    return Checkpoint(folder, config, weights, tokenizer, _digest(folder, tokenizer))
+    return Checkpoint(folder, config, weights, tokenizer, _digest(folder, tokenizer), golden)
 
 
 def read_tokenizer(folder: Path, config: CheckpointConfig) -> TextCodec:

@@ -132,7 +132,7 @@ APP_ROWS = (
     ("app.markup",),
     ("app.passage",),
     ("app.rendition",),
-    ("app.waiting",),
+    ("app.waiting", "app.metrics"),
     ("app.sentence",),
     ("app.exchange",),
     ("app.engine_thread",),
@@ -140,8 +140,9 @@ APP_ROWS = (
     ("app.explainer",),
     ("app.served_model",),
     ("app.service",),
+    ("app.runtime",),
     ("app.routes",),
-    ("app.main",),
+    ("app.main", "app.server"),
     ("app.cli",),
 )
 

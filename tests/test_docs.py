@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.main import VERBS
-from app.main import create_app
+from app.main import create_admin_app, create_app
 from app.metrics import Metrics
 from app.problems import HTTP_KINDS, KINDS
 from app.schemas import Translation
@@ -56,6 +56,14 @@ def test_every_route_is_described() -> None:
     for path, methods in paths.items():
         for method in methods:
             assert f"{method.upper()} {path}" in TEXT["api.md"]
+
+
+def test_every_route_of_the_admin_port_is_described() -> None:
+    paths = create_admin_app(create_app(Settings())).openapi()["paths"]
+    assert "/reload" in paths
+    for path, methods in paths.items():
+        for method in methods:
+            assert f"{method.upper()} {path}" in TEXT["operations.md"]
 
 
 @pytest.mark.parametrize("model", [TranslateRequest, AttentionRequest, Translation])

@@ -22,6 +22,7 @@ VERBS = {
     "evaluate": ("app.cli.evaluate", "Score a checkpoint on test files: BLEU and chrF."),
     "align": ("app.cli.align", "Link the words of sentence pairs by the model's attention."),
     "inspect": ("app.cli.inspect", "Show an architecture with the paper's names."),
+    "golden": ("app.cli.golden", "Record translations that a server checks at its start."),
     "init": ("app.cli.init", "Write a checkpoint with random weights."),
     "import": ("app.cli.import_", "Make a checkpoint of another project's model."),
     "export": ("app.cli.export", "Write a checkpoint as another project's model."),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gc
-import signal
 import socket
+from functools import partial
 from typing import Any
 
 import click
@@ -15,9 +15,10 @@ from app.cli.import_cache import checkpoint_folder
 from app.cli.main import Failure
 from app.errors import SettingsError
 from app.logs import configure_logs
-from app.main import create_app, load_runtime
+from app.main import create_admin_app, create_app, load_runtime
 from app.metrics import Metrics
 from app.runtime import Runtime
+from app.server import AdminServer, Server
 from app.settings import Settings, env_name
 from model.device import pick_device
 from model.errors import ConfigError
@@ -62,6 +63,9 @@ def serve(**flags: Any) -> None:
     except (SettingsError, ConfigError) as error:
         raise BadSettings(str(error)) from None
     listener = listen(settings.host, settings.port)
+    admin_listener = None
+    if settings.admin_port is not None:
+        admin_listener = listen(settings.admin_host, settings.admin_port)
     configure_logs(settings.log_level, settings.log_format)
     failures: list[BaseException] = []
 
@@ -70,31 +74,27 @@ def serve(**flags: Any) -> None:
         server.should_exit = True
 
     app = create_app(settings, _load, give_up, spare_the_collector)
-    server = make_server(app, settings)
-    run(server, listener)
+    server = make_server(app, settings, admin_listener)
+    server.run([listener])
     if failures:
         raise failures[0]
 
 
-def make_server(app: FastAPI, settings: Settings) -> uvicorn.Server:
-    """The HTTP server of the application."""
-    return uvicorn.Server(
-        uvicorn.Config(
-            app,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=settings.shutdown_timeout,
-        )
+def make_server(
+    app: FastAPI, settings: Settings, admin_listener: socket.socket | None = None
+) -> Server:
+    """The HTTP server of the application, with its admin port if there is a socket for that."""
+    config = partial(uvicorn.Config, log_config=None, access_log=False, server_header=False)
+    admin = None
+    if admin_listener:
+        beside = config(create_admin_app(app), lifespan="off", timeout_graceful_shutdown=1)
+        admin = AdminServer(beside), admin_listener
+    return Server(
+        config(app, timeout_graceful_shutdown=settings.shutdown_timeout),
+        app.state.lifecycle,
+        settings.drain_delay,
+        admin,
     )
-
-
-def run(server: uvicorn.Server, listener: socket.socket) -> None:
-    """Serve until a signal."""
-    # uvicorn raises the signal that stopped it once more at the end, when all is well and done.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
-    server.run(sockets=[listener])
 
 
 def _load(settings: Settings, metrics: Metrics) -> Runtime:
@@ -108,6 +108,7 @@ def spare_the_collector() -> None:
 
     A full collection that goes through all of it holds up every request in flight for 0.1 to 0.2 s.
     """
+    gc.unfreeze()  # a reload leaves models behind
     gc.collect()
     gc.freeze()
 

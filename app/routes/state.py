@@ -25,6 +25,13 @@ async def current_lifecycle(request: Request) -> Lifecycle:
     return lifecycle
 
 
-async def ready_runtime(lifecycle: Annotated[Lifecycle, Depends(current_lifecycle)]) -> Runtime:
-    """The models, or `StartingError`, `DrainingError`, `EngineDownError`."""
-    return lifecycle.ready
+async def ready_runtime(
+    request: Request, lifecycle: Annotated[Lifecycle, Depends(current_lifecycle)]
+) -> Runtime:
+    """The models, which stay until this request is answered, whatever is loaded meanwhile.
+
+    Raises `StartingError`, `DrainingError`, `EngineDownError`.
+    """
+    runtime = lifecycle.open
+    request.state.release = runtime.hold()  # the middleware calls it
+    return runtime

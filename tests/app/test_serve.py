@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from app.cli.serve import listen
-from tests.app.server_process import ATTEND, ENVIRONMENT, serving
+from tests.app.server_process import ATTEND, ENVIRONMENT, free_port, serving
 
 pytestmark = pytest.mark.usefixtures("kernels")
 
@@ -162,3 +162,79 @@ def test_help_has_an_example_and_every_setting() -> None:
     assert result.returncode == 0
     assert "Example: attend serve" in result.stdout
     assert "ATTEND_MAX_BATCH_TOKENS" in result.stdout
+
+
+def test_after_sigterm_not_ready_at_first_then_no_new_work_then_the_end(
+    tiny_checkpoint: Path,
+) -> None:
+    with serving(tiny_checkpoint, "--threads", "1", "--drain-delay", "1") as (process, client):
+        process.send_signal(signal.SIGTERM)
+        began = time.monotonic()
+        time.sleep(0.3)
+        assert client.get("/readyz").json()["type"].endswith(":draining")
+        body = {"text": "The house.", "target": "fr"}
+        assert client.post("/translate", json=body).status_code == httpx.codes.OK
+        assert client.get("/livez").status_code == httpx.codes.OK
+        assert process.wait(timeout=10) == 0
+        assert 0.9 < time.monotonic() - began < 1 + 2
+
+
+SLOW = {
+    "text": ["the cat sees the old dog and the house " * 3] * 250, "target": "fr", "beam_size": 8,
+    "max_target_tokens": 120,
+}  # fmt: skip
+
+
+def test_what_takes_longer_than_the_limit_is_given_up(tiny_checkpoint: Path) -> None:
+    flags = ("--threads", "1", "--shutdown-timeout", "1")
+    with serving(tiny_checkpoint, *flags) as (process, client), ThreadPoolExecutor() as pool:
+        asked = pool.submit(client.post, "/translate", json=SLOW)
+        time.sleep(0.3)
+        assert not asked.done()
+        process.send_signal(signal.SIGTERM)
+        began = time.monotonic()
+        assert process.wait(timeout=10) == 0
+        assert time.monotonic() - began < 1 + 2
+        answer = asked.result()
+        _, logged = process.communicate(timeout=30)
+    assert answer.status_code == httpx.codes.SERVICE_UNAVAILABLE
+    assert answer.json()["type"] == "urn:problem-type:attend:draining"
+    assert "exception" not in logged
+
+
+def test_a_second_signal_ends_it_at_once(tiny_checkpoint: Path) -> None:
+    with serving(tiny_checkpoint, "--threads", "1") as (process, client), ThreadPoolExecutor() as p:
+        asked = p.submit(client.post, "/translate", json=SLOW)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.3)
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=1) == 128 + signal.SIGTERM
+        assert isinstance(asked.exception(), httpx.TransportError)
+
+
+def test_a_reload_by_signal_and_by_the_admin_port(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "served"
+    shutil.copytree(tiny_checkpoint, folder)
+    port = free_port()
+    flags = ("--threads", "1", "--admin-port", str(port))
+    with (
+        serving(folder, *flags) as (process, client),
+        httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as admin,
+    ):
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(config | {"name": "second"}))
+        process.send_signal(signal.SIGHUP)
+        end = time.monotonic() + 20
+        while client.get("/info").json()["model"] != "second":
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        (folder / "config.json").write_text(json.dumps(config | {"name": "third"}))
+        assert admin.post("/reload").json()["model"] == "third"
+        (folder / "config.json").write_text("{}")
+        assert admin.post("/reload").status_code == httpx.codes.INTERNAL_SERVER_ERROR
+        assert client.get("/info").json()["model"] == "third"
+        assert 'attend_reloads_total{outcome="done"} 2.0' in admin.get("/metrics").text
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=10) == 0

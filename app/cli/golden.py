@@ -1,0 +1,75 @@
+"""`attend golden`: record with a checkpoint what it makes of a few sentences."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import cast
+
+import click
+
+from app.cli.line_translator import LineTranslator
+from app.cli.lines import ByteSource, line_blocks
+from app.cli.main import Failure
+from app.cli.options import (
+    checkpoint_option,
+    choose_direction,
+    search_options,
+    source_option,
+    target_option,
+)
+from model.checkpoint import load_checkpoint
+from model.engine.build import build_engines
+from model.engine.eager import EagerEngine
+from model.golden import GoldenSentence, write_golden
+
+
+@click.command(
+    epilog="Example: head -n 50 sentences.txt | attend golden --checkpoint DIR --source en"
+)
+@checkpoint_option
+@source_option
+@target_option
+@click.option(
+    "--count", type=click.IntRange(1), default=8, show_default=True, help="Sentences to record."
+)
+def golden(*, checkpoint: Path, source: str | None, target: str | None, count: int) -> None:
+    """Record the translations of sentences from standard input, a line each, in golden.json.
+
+    A server that loads the checkpoint translates them before it takes requests, and refuses to if
+    they come out otherwise. Recorded are the first on which the engine and the reference in
+    float32 agree, so that other precisions and processors do as well. What was recorded for the
+    direction is replaced.
+    """
+    loaded = load_checkpoint(checkpoint)
+    direction = choose_direction(loaded.config, source, target)
+    options = search_options(loaded.config, None, None)
+    lines = [line for line in _lines() if line.strip()]
+    engines = build_engines(loaded), [EagerEngine(loaded.model)]
+    answers = [
+        [
+            passage.answer().after
+            for passage in LineTranslator(
+                loaded.config, loaded.tokenizer, alike, direction, options
+            ).translate(lines)
+        ]
+        for alike in engines
+    ]
+    agreed = (
+        GoldenSentence(source=direction[0], target=direction[1], text=line, translation=first)
+        for line, first, second in zip(lines, *answers, strict=True)
+        if first == second
+    )
+    recorded = list(islice(agreed, count))
+    if not recorded:
+        raise Failure("there is no sentence that the engine and the reference translate alike")
+    others = [one for one in loaded.golden if (one.source, one.target) != direction]
+    write_golden(checkpoint, [*others, *recorded])
+    click.echo(f"wrote {checkpoint}: {len(recorded)} sentences, {' to '.join(direction)}")
+
+
+def _lines() -> Iterator[str]:
+    for block in line_blocks(cast("ByteSource", sys.stdin.buffer)):
+        yield from block

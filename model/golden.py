@@ -1,0 +1,65 @@
+"""Golden sentences: translations recorded with a checkpoint, by which a server knows it is sound.
+
+A folder that was copied in part, a vocabulary that belongs to other weights, kernels that compute
+wrongly: such a model loads and answers, and only its answers show it. The file is optional.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from model.config import describe_validation
+from model.errors import CheckpointError
+
+GOLDEN_FILE = "golden.json"
+
+
+class GoldenSentence(BaseModel):
+    """A sentence and its translation by the checkpoint's own search, in any precision."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    source: str = Field(min_length=1, description="language")
+    target: str = Field(min_length=1, description="language")
+    text: str = Field(min_length=1)
+    translation: str
+
+
+_Sentences = TypeAdapter(Annotated[list[GoldenSentence], Field(min_length=1)])
+
+
+def read_golden(
+    folder: Path, directions: Sequence[tuple[str, str]]
+) -> tuple[GoldenSentence, ...]:
+    """Those of a checkpoint's folder, none if there is no such file. Raises `CheckpointError`."""
+    path = folder / GOLDEN_FILE
+    try:
+        written = path.read_bytes()
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise CheckpointError(f"{path}: {error.strerror}") from None
+    try:
+        sentences = _Sentences.validate_json(written)
+    except ValidationError as error:
+        raise CheckpointError(f"{path}: {describe_validation(error)}") from None
+    for sentence in sentences:
+        if (sentence.source, sentence.target) not in directions:
+            raise CheckpointError(
+                f"{path}: the model does not translate {sentence.source} to {sentence.target}"
+            )
+    return tuple(sentences)
+
+
+def write_golden(folder: Path, sentences: Iterable[GoldenSentence]) -> None:
+    """Record them, in place of those that are there."""
+    values = [sentence.model_dump() for sentence in sentences]
+    partial = folder / f".{GOLDEN_FILE}.partial"
+    written = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
+    partial.write_text(written, encoding="utf-8")
+    partial.replace(folder / GOLDEN_FILE)

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from model.checkpoint import load_checkpoint
+from model.golden import GOLDEN_FILE
+from tests.app.cli.conftest import Attend
+
+SENTENCES = "The cat sees the dog.\n\nThe house is nice today.\nA weather.\n"
+
+
+@pytest.fixture
+def folder(tiny_checkpoint: Path, tmp_path: Path, kernels: None) -> Path:
+    copy = tmp_path / "tiny"
+    shutil.copytree(tiny_checkpoint, copy)
+    return copy
+
+
+def test_sentences_are_recorded_by_direction(attend: Attend, folder: Path) -> None:
+    digest = load_checkpoint(folder).digest
+    first = attend("golden", "--checkpoint", folder, "--count", "1", stdin=SENTENCES)
+    assert first.exit_code == 0, first.stderr
+    assert "1 sentences, en to fr" in first.stdout
+    attend("golden", "--checkpoint", folder, "--source", "fr", stdin="La maison.\n")
+    again = attend("golden", "--checkpoint", folder, stdin=SENTENCES)
+    assert again.exit_code == 0
+    loaded = load_checkpoint(folder)
+    assert loaded.digest == digest
+    by_source = {one.source for one in loaded.golden}
+    assert by_source == {"fr", "en"}
+    english = [one for one in loaded.golden if one.source == "en"]
+    assert {one.text for one in english} <= set(SENTENCES.splitlines())
+    alone = attend("translate", "--checkpoint", folder, stdin=english[0].text + "\n")
+    assert alone.stdout == english[0].translation + "\n"
+
+
+def test_without_a_sentence_nothing_is_written(attend: Attend, folder: Path) -> None:
+    result = attend("golden", "--checkpoint", folder, stdin="\n")
+    assert result.exit_code == 1
+    assert not (folder / GOLDEN_FILE).exists()
