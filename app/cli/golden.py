@@ -24,6 +24,7 @@ from model.checkpoint import load_checkpoint
 from model.engine.build import build_engines
 from model.engine.eager import EagerEngine
 from model.golden import GoldenSentence, write_golden
+from model.pretrained import load_model
 
 
 @click.command(
@@ -47,7 +48,7 @@ def golden(*, checkpoint: Path, source: str | None, target: str | None, count: i
     direction = choose_direction(loaded.config, source, target)
     options = search_options(loaded.config, None, None)
     lines = [line for line in _lines() if line.strip()]
-    engines = build_engines(loaded), [EagerEngine(loaded.model)]
+    engines = build_engines(loaded), [EagerEngine(load_model(loaded))]
     answers = [
         [
             passage.answer().after
