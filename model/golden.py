@@ -33,9 +33,7 @@ class GoldenSentence(BaseModel):
 _Sentences = TypeAdapter(Annotated[list[GoldenSentence], Field(min_length=1)])
 
 
-def read_golden(
-    folder: Path, directions: Sequence[tuple[str, str]]
-) -> tuple[GoldenSentence, ...]:
+def read_golden(folder: Path, directions: Sequence[tuple[str, str]]) -> tuple[GoldenSentence, ...]:
     """Those of a checkpoint's folder, none if there is no such file. Raises `CheckpointError`."""
     path = folder / GOLDEN_FILE
     try:

@@ -186,7 +186,7 @@ SLOW = {
 
 
 def test_what_takes_longer_than_the_limit_is_given_up(tiny_checkpoint: Path) -> None:
-    flags = ("--threads", "1", "--shutdown-timeout", "1")
+    flags = ("--threads", "1", "--shutdown-timeout", "1", "--sentence-cache-bytes", "0")
     with serving(tiny_checkpoint, *flags) as (process, client), ThreadPoolExecutor() as pool:
         asked = pool.submit(client.post, "/translate", json=SLOW)
         time.sleep(0.3)
@@ -203,7 +203,8 @@ def test_what_takes_longer_than_the_limit_is_given_up(tiny_checkpoint: Path) -> 
 
 
 def test_a_second_signal_ends_it_at_once(tiny_checkpoint: Path) -> None:
-    with serving(tiny_checkpoint, "--threads", "1") as (process, client), ThreadPoolExecutor() as p:
+    flags = ("--threads", "1", "--sentence-cache-bytes", "0")
+    with serving(tiny_checkpoint, *flags) as (process, client), ThreadPoolExecutor() as p:
         asked = p.submit(client.post, "/translate", json=SLOW)
         time.sleep(0.3)
         process.send_signal(signal.SIGTERM)
