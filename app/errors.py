@@ -4,10 +4,16 @@
     ├── SettingsError                 a flag or environment variable with a value that cannot be
     ├── RequestError                  the request cannot be fulfilled as it is
     │   ├── MalformedJsonError        the body is not JSON
+    │   ├── MalformedFormError        the body is not the form that it says it is
     │   ├── InvalidRequestError       fields missing, wrong or not known, each with its place
     │   ├── UnknownLanguagesError     a language, or a pair, that no model here translates
+    │   ├── UnknownGlossaryError      a stored glossary that is not there
     │   ├── TextTooLongError          more characters or tokens than the model reads at once
     │   └── AttentionTooLargeError    more attention weights than one answer may hold
+    ├── AccessError                   the request is well, but not for this client to make
+    │   ├── MissingKeyError           a key is needed
+    │   ├── WrongKeyError             the key is not one of this server's
+    │   └── QuotaExceededError        more characters than the client may have translated
     ├── DeadlineExceededError         the answer was not ready in time
     ├── EngineFailedError             the engine broke down over this work
     ├── GoldenSentenceError           a model translates otherwise than was recorded with it
@@ -47,6 +53,10 @@ class MalformedJsonError(RequestError):
     """The body is not JSON."""
 
 
+class MalformedFormError(RequestError):
+    """The body is not the form that it says it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class FieldError:
     """One faulty field: its place as a JSON Pointer (RFC 6901) and what would be right."""
@@ -72,12 +82,41 @@ class UnknownLanguagesError(RequestError):
     """A language, or a pair of them, that no model here translates."""
 
 
+class UnknownGlossaryError(RequestError):
+    """A stored glossary that is not there."""
+
+    def __init__(self) -> None:
+        super().__init__("there is no glossary of this id")
+
+
 class TextTooLongError(RequestError):
     """More characters or tokens than the model reads at once."""
 
 
 class AttentionTooLargeError(RequestError):
     """More attention weights than one answer may hold."""
+
+
+class AccessError(AppError):
+    """Base of errors of requests that are not for this client to make."""
+
+
+class MissingKeyError(AccessError):
+    """A key is needed."""
+
+    def __init__(self) -> None:
+        super().__init__("an API key is needed")
+
+
+class WrongKeyError(AccessError):
+    """The key is not one of this server's."""
+
+    def __init__(self) -> None:
+        super().__init__("the API key is not known here")
+
+
+class QuotaExceededError(AccessError):
+    """More characters than the client may have translated in a month."""
 
 
 class DeadlineExceededError(AppError):

@@ -58,7 +58,13 @@ class Languages:
         pivoted = ((source, target) for source, _, target in self.pivoted)
         for source, target in (*self._directions, *pivoted):
             targets.setdefault(source, []).append(target)
-        return [Language(code, NAMES.get(code, code), tuple(to)) for code, to in targets.items()]
+        return [Language(code, language_name(code), tuple(to)) for code, to in targets.items()]
+
+    @property
+    def targets(self) -> list[str]:
+        """Every target language's code, those by way of a pivot last."""
+        pairs = (*self._directions, *((source, target) for source, _, target in self.pivoted))
+        return list(dict.fromkeys(target for _, target in pairs))
 
     @property
     def codes(self) -> list[str]:
@@ -127,6 +133,11 @@ class Languages:
         """The directions, as an error tells them."""
         pairs = ", ".join(f"{source} to {target}" for source, target in self._directions)
         return f"this server translates {pairs}"
+
+
+def language_name(code: str) -> str:
+    """In English; the code where the name is not known."""
+    return NAMES.get(code, code)
 
 
 def _pivoted(directions: Sequence[Direction]) -> Iterator[tuple[str, str, str]]:

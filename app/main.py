@@ -7,22 +7,25 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import version
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 
 import structlog
-from fastapi import FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 
 from app import openapi
+from app.clients import Keys
+from app.dialects.failures import handle
 from app.errors import AppError, SettingsError
 from app.metrics import Metrics
 from app.middleware import PROBES, RequestMiddleware
 from app.places import Places
-from app.problems import handle
-from app.routes import admin, detect, health, info, translate
+from app.routes import admin, deepl, detect, health, info, languages, libretranslate, translate
 from app.routes import metrics as metrics_route
+from app.routes.access import known_client
 from app.runtime import Lifecycle, Runtime
 from app.scheduler import Scheduler
 from app.schemas import Info, ModelInfo
@@ -30,6 +33,7 @@ from app.served_model import ServedModel
 from app.service import Limits, TranslationService
 from app.settings import Settings
 from app.tracing import SpanExport
+from app.usage_ledger import UsageLedger
 from model.checkpoint import Checkpoint, load_checkpoint
 from model.checkpoint_config import CheckpointConfig, read_config
 from model.device import pick_device, usable_cores
@@ -56,18 +60,27 @@ def create_app(
     models were reloaded.
     """
     metrics = Metrics()
+    keys = Keys(key.get_secret_value() for key in settings.api_keys or ())
+    ledger = UsageLedger(settings.character_limit, settings.data)
     lifecycle = Lifecycle(partial(load or load_runtime, settings, metrics), metrics, when_ready)
     metrics.watch(lifecycle.gauges)
     spans = SpanExport(settings.otlp_endpoint) if settings.otlp_endpoint else None
 
+    async def start() -> None:
+        await asyncio.to_thread(ledger.open)
+        await lifecycle.start()
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        starting = asyncio.create_task(lifecycle.start())
+        starting = asyncio.create_task(start())
+        saving = asyncio.create_task(ledger.save_regularly())
         starting.add_done_callback(partial(_report, give_up or _log_failed_start))
         yield
-        starting.cancel()
-        await asyncio.gather(starting, return_exceptions=True)
+        for task in (starting, saving):
+            task.cancel()
+        await asyncio.gather(starting, saving, return_exceptions=True)
         await lifecycle.stop()
+        await asyncio.to_thread(ledger.save)
         if spans:
             await asyncio.to_thread(spans.stop)
 
@@ -79,14 +92,20 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        generate_unique_id_function=attrgetter("name"),
         telemetry=_telemetry(spans),
     )
     app.state.settings = settings
     app.state.lifecycle = lifecycle
     app.state.metrics = metrics
+    app.state.keys = keys
+    app.state.ledger = ledger
     app.openapi = partial(openapi.describe, app)  # type: ignore[method-assign]
-    modules = [translate, detect, info, health]
-    _furnish(app, modules if settings.admin_port is not None else [*modules, metrics_route])
+    # These ask for a key themselves, or for none.
+    modules = [translate, detect, libretranslate, deepl, languages, health]
+    if settings.admin_port is None:
+        modules.append(metrics_route)
+    _furnish(app, modules, guarded=[info])
     return app
 
 
@@ -105,13 +124,18 @@ def create_admin_app(app: FastAPI) -> FastAPI:
     return beside
 
 
-def _furnish(app: FastAPI, modules: Sequence[ModuleType]) -> None:
-    """Routes, and what surrounds every request."""
+def _furnish(
+    app: FastAPI, modules: Sequence[ModuleType], guarded: Sequence[ModuleType] = ()
+) -> None:
+    """Routes, `guarded` ones for holders of a key alone, and what surrounds every request."""
     app.add_middleware(RequestMiddleware, metrics=app.state.metrics)
-    app.add_exception_handler(AppError, handle)
-    app.add_exception_handler(HTTPException, handle)
+    routers: list[APIRouter] = [module.router for module in (*modules, *guarded)]
+    for error in (AppError, HTTPException):
+        app.add_exception_handler(error, partial(handle, routers))
     for module in modules:
         app.include_router(module.router)
+    for module in guarded:
+        app.include_router(module.router, dependencies=[Depends(known_client)])
 
 
 def _telemetry(spans: SpanExport | None) -> TelemetryConfig:

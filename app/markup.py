@@ -44,11 +44,13 @@ class MarkupOptions:
     ignored        not translated
     splitting      a text ends at their tags
     non_splitting  their tags are moved with the words, though a text would end there
+    outline        of XML: whether it says itself where a text ends, beside `splitting`
     """
 
     ignored: frozenset[str] = frozenset()
     splitting: frozenset[str] = frozenset()
     non_splitting: frozenset[str] = frozenset()
+    outline: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +196,9 @@ class MarkupDocument:
             return True
         if token.name in self._options.non_splitting:
             return False
-        return at not in self._inline if self._markup == "xml" else token.name in _BLOCKS
+        if self._markup == "html":
+            return token.name in _BLOCKS
+        return self._options.outline and at not in self._inline
 
     def _blocks(self, run: Sequence[Token]) -> Iterator[str | _Block]:
         """A block, or several: a tag without its partner in the run stays where it is."""

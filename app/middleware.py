@@ -13,10 +13,11 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
+from app.dialects.failures import failure_response
 from app.errors import DrainingError
 from app.logs import log_failure
 from app.metrics import CLIENT_GONE, Metrics
-from app.problems import KINDS, REJECTIONS, problem_response
+from app.problems import KINDS, REJECTIONS
 from app.tracing import trace_id
 
 REQUEST_ID = "X-Request-ID"
@@ -78,13 +79,13 @@ class RequestMiddleware:
                     raise
                 state["failure"] = KINDS[DrainingError].slug
                 error = DrainingError("the server has stopped")
-                await problem_response(error, request_id)(scope, receive, send_with_id)
+                await failure_response(error, scope)(scope, receive, send_with_id)
             except Exception as error:
                 log_failure(error)
                 state["failure"] = KINDS[Exception].slug
                 if status:
                     raise
-                await problem_response(error, request_id)(scope, receive, send_with_id)
+                await failure_response(error, scope)(scope, receive, send_with_id)
             finally:
                 if release := state.get("release"):
                     release()

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from app.detect_request import DetectRequest
+from app.dialects.deepl import DeepLError, DeepLRequest
+from app.dialects.failures import FORMS, SHARED_PATHS
+from app.dialects.libretranslate import (
+    LibreTranslateAnswer,
+    LibreTranslateDetectRequest,
+    LibreTranslateError,
+    LibreTranslateRequest,
+)
 from app.problems import MEDIA_TYPE, Problem
+from app.schemas import TranslateAnswer
 from app.translate_request import AttentionRequest, TranslateRequest
 
 _REF = "#/components/schemas/{model}"
+_READ: tuple[type[BaseModel], ...] = (
+    TranslateRequest, AttentionRequest, DetectRequest, LibreTranslateRequest,
+    LibreTranslateDetectRequest, DeepLRequest,
+)  # fmt: skip
+_ANSWERED: tuple[type[BaseModel], ...] = (
+    TranslateAnswer, Problem, LibreTranslateAnswer, LibreTranslateError, DeepLError,
+)  # fmt: skip
 
 TRANSLATE_REQUEST_EXAMPLES = {
     "one": {
@@ -35,25 +53,57 @@ TRANSLATE_REQUEST_EXAMPLES = {
     },
 }
 
+LIBRETRANSLATE_EXAMPLE = {
+    "summary": "In LibreTranslate's dialect",
+    "value": {"q": "The weather is nice today.", "source": "en", "target": "fr"},
+}
+DEEPL_EXAMPLE = {"text": ["The weather is nice today."], "target_lang": "FR", "source_lang": "EN"}
+
+
+def _schema(*models: str) -> dict[str, Any]:
+    refs = [{"$ref": _REF.format(model=model)} for model in models]
+    return {"schema": refs[0] if len(refs) == 1 else {"anyOf": refs}}
+
+
 TRANSLATE_REQUEST_BODY: dict[str, Any] = {
     "required": True,
     "content": {
         "application/json": {
-            "schema": {"$ref": _REF.format(model=TranslateRequest.__name__)},
-            "examples": TRANSLATE_REQUEST_EXAMPLES,
-        }
+            **_schema("TranslateRequest", "LibreTranslateRequest"),
+            "examples": TRANSLATE_REQUEST_EXAMPLES | {"libretranslate": LIBRETRANSLATE_EXAMPLE},
+        },
+        **{form: _schema("LibreTranslateRequest") for form in FORMS},
     },
 }
+DEEPL_REQUEST_BODY: dict[str, Any] = {
+    "required": True,
+    "content": {
+        "application/json": {**_schema("DeepLRequest"), "example": DEEPL_EXAMPLE},
+        **{form: _schema("DeepLRequest") for form in FORMS},
+    },
+}
+DEEPL_LANGUAGES_PARAMETERS = [
+    {
+        "name": "type",
+        "in": "query",
+        "schema": {"type": "string", "enum": ["source", "target"], "default": "source"},
+    }
+]
 
 DETECT_REQUEST_BODY: dict[str, Any] = {
     "required": True,
     "content": {
         "application/json": {
-            "schema": {"$ref": _REF.format(model=DetectRequest.__name__)},
+            **_schema("DetectRequest", "LibreTranslateDetectRequest"),
             "examples": {
-                "many": {"summary": "Two texts", "value": {"text": ["Good morning!", "Bonjour !"]}}
+                "many": {"summary": "Two texts", "value": {"text": ["Good morning!", "Bonjour !"]}},
+                "libretranslate": {
+                    "summary": LIBRETRANSLATE_EXAMPLE["summary"],
+                    "value": {"q": "Bonjour !"},
+                },
             },
-        }
+        },
+        **{form: _schema("LibreTranslateDetectRequest") for form in FORMS},
     },
 }
 
@@ -74,15 +124,69 @@ TRANSLATE_ANSWER_EXAMPLE: dict[str, Any] = {
 }
 
 
+def _answers(contents: dict[str, str], statuses: Sequence[int]) -> dict[int | str, dict[str, Any]]:
+    content = {media_type: _schema(model) for media_type, model in contents.items()}
+    return {status: {"description": _phrase(status), "content": content} for status in statuses}
+
+
+def _phrase(status: int) -> str:
+    return "Quota Exceeded" if status == 456 else HTTPStatus(status).phrase
+
+
 def problem_answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Problem documents as answers of a route, for FastAPI's `responses`."""
-    return {
-        status: {
-            "description": HTTPStatus(status).phrase,
-            "content": {MEDIA_TYPE: {"schema": {"$ref": _REF.format(model=Problem.__name__)}}},
-        }
-        for status in statuses
-    }
+    return _answers({MEDIA_TYPE: "Problem"}, statuses)
+
+
+def libretranslate_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """As `problem_answers`, in LibreTranslate's form."""
+    return _answers({"application/json": "LibreTranslateError"}, statuses)
+
+
+def deepl_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """As `problem_answers`, in DeepL's form."""
+    return _answers({"application/json": "DeepLError"}, statuses)
+
+
+LIBRETRANSLATE_OR_NATIVE_ERRORS: dict[int | str, dict[str, Any]] = {
+    **libretranslate_errors(400),
+    **problem_answers(401, 404, 422),
+    **_answers(
+        {MEDIA_TYPE: "Problem", "application/json": "LibreTranslateError"},
+        (403, 413, 415, 429, 500, 503, 504),
+    ),
+}
+TRANSLATE_ANSWERS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Successful Response",
+        "content": {
+            "application/json": {
+                **_schema("TranslateAnswer", "LibreTranslateAnswer"),
+                "examples": {
+                    "native": {"value": TRANSLATE_ANSWER_EXAMPLE},
+                    "libretranslate": {"value": {"translatedText": "Il fait beau aujourd'hui."}},
+                },
+            }
+        },
+    },
+    **LIBRETRANSLATE_OR_NATIVE_ERRORS,
+}
+
+OPEN_PATHS = frozenset(
+    {"/livez", "/readyz", "/startupz", "/metrics", "/health", "/languages", "/frontend/settings"}
+)
+"""What is answered without a key, even where one is needed."""
+
+SECURITY_SCHEMES = {
+    "bearer": {"type": "http", "scheme": "bearer"},
+    "deepl": {
+        "type": "apiKey", "in": "header", "name": "Authorization",
+        "description": "DeepL-Auth-Key and the key",
+    },
+    "libretranslate": {
+        "type": "apiKey", "in": "query", "name": "api_key", "description": "or in the body",
+    },
+}  # fmt: skip
 
 
 def describe(app: FastAPI) -> dict[str, Any]:
@@ -92,13 +196,22 @@ def describe(app: FastAPI) -> dict[str, Any]:
     )
     _, definitions = models_json_schema(
         [
-            (TranslateRequest, "validation"),
-            (AttentionRequest, "validation"),
-            (DetectRequest, "validation"),
-            (Problem, "serialization"),
+            *((model, "validation") for model in _READ),
+            *((model, "serialization") for model in _ANSWERED),
         ],
         ref_template=_REF,
     )
-    schemas = document.setdefault("components", {}).setdefault("schemas", {})
-    schemas |= definitions["$defs"]
+    components = document.setdefault("components", {})
+    components.setdefault("schemas", {}).update(definitions["$defs"])
+    components["securitySchemes"] = SECURITY_SCHEMES
+    for path in document["paths"].keys() - OPEN_PATHS:
+        for operation in document["paths"][path].values():
+            operation["security"] = _security(path, is_needed=app.state.keys.needed)
     return document
+
+
+def _security(path: str, *, is_needed: bool) -> list[dict[str, list[str]]]:
+    """Any one of these will do; the empty one is none at all."""
+    ways = ["bearer", "deepl", *(["libretranslate"] if path in SHARED_PATHS else [])]
+    keyed: list[dict[str, list[str]]] = [{way: []} for way in ways]
+    return keyed if is_needed else [{}, *keyed]

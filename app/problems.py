@@ -1,5 +1,7 @@
 """From errors to answers: one table, and RFC 9457 documents for whatever goes wrong.
 
+The other dialects' forms of the same errors are in `app.dialects.failures`.
+
 A document has `type`, `title`, `status`, `detail` and `request_id`; validation adds `errors`.
 Nothing of the request is quoted except the names of its fields.
 """
@@ -12,7 +14,6 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
 from starlette.responses import Response
 
 from app.errors import (
@@ -22,16 +23,20 @@ from app.errors import (
     EngineDownError,
     EngineFailedError,
     InvalidRequestError,
+    MalformedFormError,
     MalformedJsonError,
+    MissingKeyError,
     QueueFullError,
+    QuotaExceededError,
     ReloadFailedError,
     ReloadInProgressError,
     StartingError,
     TextTooLongError,
     TryAgainLaterError,
+    UnknownGlossaryError,
     UnknownLanguagesError,
+    WrongKeyError,
 )
-from app.logs import log_failure
 
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:problem-type:attend:"
@@ -40,21 +45,31 @@ MAX_POINTER = 100
 
 
 class Kind(NamedTuple):
-    """A row of the table: the status, the stable end of the `type`, the title."""
+    """A row of the table: the status, the stable end of the `type`, the title.
+
+    The last two are the statuses in LibreTranslate's and DeepL's dialects, where they differ.
+    """
 
     status: int
     slug: str
     title: str
+    libretranslate: int | None = None
+    deepl: int | None = None
 
 
 KINDS: dict[type[Exception], Kind] = {
-    InvalidRequestError: Kind(422, "invalid-request", "The request is not valid"),
-    MalformedJsonError: Kind(422, "malformed-json", "The body is not JSON"),
-    TextTooLongError: Kind(422, "text-too-long", "A text is too long"),
+    InvalidRequestError: Kind(422, "invalid-request", "The request is not valid", 400, 400),
+    MalformedJsonError: Kind(422, "malformed-json", "The body is not JSON", 400, 400),
+    MalformedFormError: Kind(422, "malformed-form", "The body is not a form", 400, 400),
+    TextTooLongError: Kind(422, "text-too-long", "A text is too long", 400, 413),
     AttentionTooLargeError: Kind(422, "attention-too-large", "Too many attention weights"),
-    UnknownLanguagesError: Kind(404, "unknown-languages", "No model translates this"),
+    UnknownLanguagesError: Kind(404, "unknown-languages", "No model translates this", 400, 400),
+    UnknownGlossaryError: Kind(404, "unknown-glossary", "There is no such glossary"),
+    MissingKeyError: Kind(401, "key-needed", "An API key is needed", 400, 403),
+    WrongKeyError: Kind(401, "key-unknown", "The API key is not known", 403, 403),
+    QuotaExceededError: Kind(403, "quota-exceeded", "The quota is used up", 403, 456),
     QueueFullError: Kind(429, "queue-full", "The queue is full"),
-    DeadlineExceededError: Kind(504, "deadline-exceeded", "The answer took too long"),
+    DeadlineExceededError: Kind(504, "deadline-exceeded", "The answer took too long", deepl=503),
     StartingError: Kind(503, "starting", "The server is starting"),
     DrainingError: Kind(503, "draining", "The server is stopping"),
     EngineDownError: Kind(503, "engine-down", "The engine is down"),
@@ -113,41 +128,35 @@ def problem_response(error: Exception, request_id: str) -> Response:
         "type": TYPE_PREFIX + kind.slug,
         "title": kind.title,
         "status": kind.status,
-        "detail": _detail(error, kind),
+        "detail": detail_of(error),
         "request_id": request_id,
     }
-    headers: dict[str, str] = {}
-    if isinstance(error, HTTPException):
-        headers |= error.headers or {}
     if isinstance(error, InvalidRequestError):
         document["errors"] = [
             {"pointer": field.pointer[:MAX_POINTER], "detail": field.detail}
             for field in error.errors[:MAX_ERRORS]
         ]
-    if isinstance(error, TryAgainLaterError):
-        headers["Retry-After"] = str(error.retry_after)
+    headers = headers_of(error)
+    if kind.status == HTTPStatus.UNAUTHORIZED:
+        headers["WWW-Authenticate"] = "Bearer"
     # ASCII escapes, since the name of an unknown field may hold a lone surrogate.
     return Response(json.dumps(document), kind.status, headers, MEDIA_TYPE)
 
 
-def _detail(error: Exception, kind: Kind) -> str:
-    if kind is KINDS[Exception]:  # whatever it says, it was not written for clients
+def headers_of(error: Exception) -> dict[str, str]:
+    """What any dialect's answer has beside its body."""
+    headers: dict[str, str] = {}
+    if isinstance(error, HTTPException):
+        headers |= error.headers or {}
+    if isinstance(error, TryAgainLaterError):
+        headers["Retry-After"] = str(error.retry_after)
+    return headers
+
+
+def detail_of(error: Exception) -> str:
+    """What may be said of an error, in a sentence or less."""
+    if kind_of(error) is KINDS[Exception]:  # whatever it says, it was not written for clients
         return "the request ID finds it in the server's log"
     if isinstance(error, HTTPException):
         return str(error.detail)
     return str(error)
-
-
-async def handle(request: Request, error: Exception) -> Response:
-    """The exception handler of the application. OPTIONS is answered with what is allowed."""
-    if isinstance(error, HTTPException) and error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        # Starlette names the methods of one route; here, whatever answers GET answers HEAD.
-        allowed = (error.headers or {}).get("Allow", "").replace("GET", "GET, HEAD")
-        error = HTTPException(error.status_code, error.detail, {"Allow": allowed})
-        if request.method == "OPTIONS":
-            return Response(status_code=HTTPStatus.NO_CONTENT, headers=error.headers)
-    kind = kind_of(error)
-    request.state.failure = kind.slug  # for the metrics
-    if kind.status == HTTPStatus.INTERNAL_SERVER_ERROR:
-        log_failure(error)
-    return problem_response(error, request.state.request_id)

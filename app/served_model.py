@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 from app.attention_view import AttentionView
@@ -119,6 +119,7 @@ class ServedModel:
         split: Split,
         options: SearchOptions,
         *,
+        client: Hashable = None,
         deadline: float,
         timings: Timings,
     ) -> list[Passage]:
@@ -133,7 +134,12 @@ class ServedModel:
         # A stretch whose placeholders got lost is pending again, in another form.
         while pending := [(one, stretch) for one in passages for stretch in one.pending]:
             settled = await self._search(
-                [stretch for _, stretch in pending], options, lane, deadline, timings
+                [stretch for _, stretch in pending],
+                options,
+                lane,
+                client=client,
+                deadline=deadline,
+                timings=timings,
             )
             with timings.measure("detokenize"):
                 if len(pending) <= MAX_INTERACTIVE_SENTENCES:
@@ -151,6 +157,8 @@ class ServedModel:
         stretches: Sequence[Stretch],
         options: SearchOptions,
         lane: Lane,
+        *,
+        client: Hashable,
         deadline: float,
         timings: Timings,
     ) -> list[Completion]:
@@ -165,6 +173,7 @@ class ServedModel:
                 [[token.id for token in stretches[index].tokens] for index in indices],
                 wanted,
                 lane=lane,
+                client=client,
                 deadline=deadline,
             )
             for wanted, indices in by_options.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice, pairwise
@@ -72,8 +72,13 @@ class TranslationService:
         self.languages = Languages([pair for model in models for pair in model.directions])
         self._itineraries = Itineraries(self.languages)
 
-    async def translate(self, request: TranslateRequest) -> tuple[TranslateAnswer, Timings]:
-        """Answer a request. Raises any `AppError` but `SettingsError`."""
+    async def translate(
+        self, request: TranslateRequest, client: Hashable = None
+    ) -> tuple[TranslateAnswer, Timings]:
+        """Answer a request; `client` takes turns with others, None is one of its own.
+
+        Raises any `AppError` but `SettingsError` and `AccessError`.
+        """
         async with self._places.place(self._limits.timeout) as deadline:
             self._check_lengths(request.text)
             timings = Timings()
@@ -87,7 +92,7 @@ class TranslationService:
             for languages in groups:
                 _check_explicable(request, languages)
             parts = await side_by_side(
-                self._translate_along(languages, _only(request, indices), deadline)
+                self._translate_along(languages, _only(request, indices), client, deadline)
                 for languages, indices in groups.items()
             )
             timings.add_longest([part.timings for part in parts])
@@ -121,7 +126,11 @@ class TranslationService:
             return await self._itineraries.detect(texts)
 
     async def _translate_along(
-        self, languages: tuple[str, ...], request: TranslateRequest, deadline: float
+        self,
+        languages: tuple[str, ...],
+        request: TranslateRequest,
+        client: Hashable,
+        deadline: float,
     ) -> _Part:
         """The texts of a request that go through the same languages."""
         timings = Timings()
@@ -134,7 +143,9 @@ class TranslationService:
         texts = request.text
         passed: list[list[Rendition]] = []
         for step in steps:
-            renditions = await self._render(texts, request, step, deadline, timings)
+            renditions = await self._render(
+                texts, request, step, client=client, deadline=deadline, timings=timings
+            )
             texts = [rendition.text() for rendition in renditions]
             passed.append(renditions)
         segments: Sequence[list[Segment] | None] = [None] * len(texts)
@@ -167,6 +178,8 @@ class TranslationService:
         texts: Sequence[str],
         request: TranslateRequest,
         step: _Step,
+        *,
+        client: Hashable,
         deadline: float,
         timings: Timings,
     ) -> list[Rendition]:
@@ -180,6 +193,7 @@ class TranslationService:
             step.direction,
             request.split,
             step.options,
+            client=client,
             deadline=deadline,
             timings=timings,
         )
@@ -231,6 +245,7 @@ def _documents(texts: Sequence[str], request: TranslateRequest) -> list[Document
         frozenset(request.ignore_tags),
         frozenset(request.splitting_tags),
         frozenset(request.non_splitting_tags),
+        request.outline_detection,
     )
     return [open_document(text, request.format, options, index) for index, text in enumerate(texts)]
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app.errors import SettingsError
@@ -15,6 +17,7 @@ from model.config import describe_validation
 from model.engine.protocol import PrecisionChoice
 
 ENV_PREFIX = "ATTEND_"
+_KEY = re.compile(r"[!-+\x2d-~]{1,200}")
 SHIPPED_CHECKPOINT = Path(__file__).resolve().parents[1] / "checkpoints" / "en-fr"
 
 
@@ -23,6 +26,18 @@ def _folders(value: Any) -> Any:
     if isinstance(value, str):
         return [folder for folder in value.split(os.pathsep) if folder]
     return [value] if isinstance(value, Path) else value
+
+
+def _keys(value: Any) -> Any:
+    """Keys, or several in a string with commas between."""
+    if isinstance(value, str):
+        value = [key.strip() for key in value.split(",")]
+    if not isinstance(value, list | tuple) or not value:
+        return value
+    if not all(isinstance(key, str) and _KEY.fullmatch(key) for key in value):
+        # The message must not quote a key.
+        raise PydanticCustomError("keys", "a key is of 1 to 200 visible ASCII characters, no comma")
+    return tuple(value)
 
 
 class Settings(BaseSettings):
@@ -59,6 +74,16 @@ class Settings(BaseSettings):
     max_texts: int = Field(256, ge=1, description="Texts in one request.")
     max_text_characters: int = Field(50_000, ge=1, description="Characters of one text.")
     max_body_bytes: int = Field(2_000_000, ge=1, description="Bytes of a request's body.")
+    api_keys: Annotated[tuple[SecretStr, ...] | None, BeforeValidator(_keys), NoDecode] = Field(
+        None, description="Keys, with commas between, of which clients need one; none by default."
+    )
+    character_limit: int | None = Field(
+        None, ge=1,
+        description="Characters that a key may have translated in a calendar month (UTC).",
+    )  # fmt: skip
+    data: Path | None = Field(
+        None, description="Folder that keeps usage over restarts; else it is in memory alone."
+    )
     max_attention_weights: int = Field(
         2_000_000, ge=1, description="Attention weights in one answer."
     )

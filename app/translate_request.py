@@ -137,6 +137,9 @@ class TranslateRequest(WireRequest):
     non_splitting_tags: Tags = Field(
         (), description="Elements of markup whose tags are part of the text around them."
     )
+    outline_detection: bool = Field(
+        True, description="false: in XML a text ends at the splitting_tags alone."
+    )
     split_sentences: Annotated[
         bool | Literal["nonewlines"],
         BeforeValidator(_split_sentences),

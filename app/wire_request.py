@@ -13,7 +13,7 @@ from app.errors import FieldError, InvalidRequestError
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def _texts(value: Any) -> list[str]:
+def read_texts(value: Any) -> list[str]:
     """One string or many; a lone surrogate, which no answer could hold, is read as U+FFFD."""
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
@@ -25,7 +25,7 @@ def _texts(value: Any) -> list[str]:
 
 Texts = Annotated[
     list[str],
-    BeforeValidator(_texts),
+    BeforeValidator(read_texts),
     WithJsonSchema(
         {
             "anyOf": [

@@ -140,7 +140,7 @@ APP_ROWS = (
     ("app.explainer",),
     ("app.served_model",),
     ("app.service",),
-    ("app.runtime",),
+    ("app.runtime", "app.dialects"),
     ("app.routes",),
     ("app.main", "app.server"),
     ("app.cli",),

@@ -32,14 +32,20 @@ class RemoteTranslator:
     """A client of POST /translate. Search options left out are the server's to choose.
 
     Without source and target it is the first direction of the server's model, as it would be of a
-    checkpoint. Raises `RemoteError`.
+    checkpoint. `api_key` is for servers that want one. Raises `RemoteError`.
     """
 
     def __init__(
-        self, url: str, source: str | None, target: str | None, search: dict[str, float | None]
+        self,
+        url: str,
+        source: str | None,
+        target: str | None,
+        search: dict[str, float | None],
+        api_key: str | None = None,
     ) -> None:
         self._url = url.rstrip("/")
-        self._client = httpx.Client(timeout=_TIMEOUT)
+        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._client = httpx.Client(timeout=_TIMEOUT, headers=headers)
         if source is None and target is None:
             source, target = self._first_direction()
         options = {"source": source, "target": target, **search}

@@ -27,6 +27,7 @@ from app.cli.options import (
     threads_option,
 )
 from app.cli.remote import RemoteTranslator
+from app.settings import env_name
 from model.engine.protocol import PrecisionChoice
 
 Record: TypeAlias = dict[str, Any]
@@ -42,6 +43,10 @@ TranslateBlocks: TypeAlias = Callable[[Iterator[list[str]]], Iterator[Record]]
 @checkpoint_option
 @cache_option
 @click.option("--url", help="Ask a running server, such as http://localhost:8000, instead.")
+@click.option(
+    "--api-key", envvar=env_name("api_keys"), metavar="KEY",
+    help="For --url, if that server wants one [default: the first of $ATTEND_API_KEYS].",
+)  # fmt: skip
 @source_option
 @target_option
 @beam_size_option
@@ -57,6 +62,7 @@ def translate(
     checkpoint: Path,
     cache: Path | None,
     url: str | None,
+    api_key: str | None,
     source: str | None,
     target: str | None,
     beam_size: int | None,
@@ -88,9 +94,14 @@ def translate(
             if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
                 raise click.UsageError(f"--url and --{name} exclude each other.")
         search = {"beam_size": beam_size, "length_penalty": length_penalty}
-        opened = _remote(RemoteTranslator(url, source, target, search))
+        opened = _remote(RemoteTranslator(url, source, target, search, _first(api_key)))
     with opened as translate_blocks:
         _write(translate_blocks(line_blocks(cast("ByteSource", sys.stdin.buffer))), as_json)
+
+
+def _first(api_keys: str | None) -> str | None:
+    """Of keys with commas between, as a server has them in its environment."""
+    return api_keys.partition(",")[0].strip() if api_keys else None
 
 
 @contextmanager

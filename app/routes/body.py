@@ -1,40 +1,131 @@
-"""A request's body: bounded, and JSON."""
+"""A request's body: bounded, and JSON or a form."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import NoReturn
+from urllib.parse import parse_qsl
 
 from fastapi import HTTPException, Request
+from starlette.datastructures import Headers
+from starlette.formparsers import MultiPartException, MultiPartParser
 
-from app.errors import MalformedJsonError
+from app.dialects.failures import FORMS, media_type
+from app.errors import InvalidRequestError, MalformedFormError, MalformedJsonError
 
-FORM = "application/x-www-form-urlencoded"
+MAX_FORM_FIELDS = 20_000
+
+Form = dict[str, object]
+"""A string for every name, or a list where a name occurs several times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A body that was read."""
+
+    content: bytes
+    headers: Headers
+
+    @property
+    def is_json(self) -> bool:
+        """application/json, …+json, a body without a type, and what `curl -d '{…}'` sends.
+
+        The last calls itself a form but begins like an object.
+        """
+        kind = media_type(self.headers)
+        return (
+            kind in ("", "application/json")
+            or (kind.startswith("application/") and kind.endswith("+json"))
+            or (kind == FORMS[0] and self.content.lstrip()[:1] == b"{")
+        )
+
+    @property
+    def is_form(self) -> bool:
+        """Either of the two kinds of HTML's forms."""
+        return media_type(self.headers) in FORMS and not self.is_json
+
+    def json(self) -> object:
+        """Its value. Raises `HTTPException` 415, `MalformedJsonError`."""
+        if not self.is_json:
+            raise _unsupported("application/json")
+        try:
+            return json.loads(self.content, parse_constant=_refuse_constant)
+        except ValueError as error:
+            raise MalformedJsonError(_reason(error)) from None
+        except RecursionError:
+            raise MalformedJsonError("the body is nested too deeply") from None
+
+    async def form(self) -> Form:
+        """Its fields. Raises `HTTPException` 415, `MalformedFormError`."""
+        if not self.is_form:
+            raise _unsupported("application/json", *FORMS)
+        if media_type(self.headers) == FORMS[0]:
+            try:
+                return gather(
+                    parse_qsl(
+                        self.content.decode(), keep_blank_values=True,
+                        max_num_fields=MAX_FORM_FIELDS,
+                    )
+                )  # fmt: skip
+            except ValueError:
+                raise MalformedFormError(
+                    f"the body is not UTF-8, or has more than {MAX_FORM_FIELDS:,} fields"
+                ) from None
+        parser = MultiPartParser(
+            self.headers, self._stream(), max_files=0, max_fields=MAX_FORM_FIELDS,
+            max_part_size=len(self.content),
+        )  # fmt: skip
+        try:
+            fields = await parser.parse()
+        except (MultiPartException, KeyError, ValueError):
+            raise MalformedFormError("the body is not a form of multipart/form-data") from None
+        return gather((name, str(value)) for name, value in fields.multi_items())
+
+    async def _stream(self) -> AsyncGenerator[bytes, None]:
+        yield self.content
+
+
+async def read_body(request: Request, max_bytes: int) -> bytes:
+    """The body. Raises `HTTPException` 413."""
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced[:20]) > max_bytes:
+        raise _too_large(max_bytes)
+    content = bytearray()
+    async for chunk in request.stream():
+        content += chunk
+        if len(content) > max_bytes:
+            raise _too_large(max_bytes)
+    return bytes(content)
 
 
 async def read_json(request: Request, max_bytes: int) -> object:
-    """The body as JSON. Raises `HTTPException` 413 and 415, `MalformedJsonError`.
+    """The body as JSON. Raises `HTTPException` 413 and 415, `MalformedJsonError`."""
+    return Body(await read_body(request, max_bytes), request.headers).json()
 
-    Read as JSON: application/json, …+json, a body without a type, and what `curl -d '{…}'` sends,
-    which calls itself a form but begins like an object.
+
+async def read_parameters(request: Request, max_bytes: int) -> Form:
+    """What the body says, as an object or a form, and the query string where the body does not.
+
+    Raises as `read_json`, `MalformedFormError`, `InvalidRequestError`.
     """
-    body = await _read(request, max_bytes)
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    is_json = media_type in ("", "application/json") or (
-        media_type.startswith("application/") and media_type.endswith("+json")
-    )
-    if not is_json and not (media_type == FORM and body.lstrip()[:1] == b"{"):
-        raise HTTPException(
-            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the body should be application/json",
-            headers={"Accept-Post": "application/json"},
-        )  # fmt: skip
-    try:
-        return json.loads(body, parse_constant=_refuse_constant)
-    except ValueError as error:
-        raise MalformedJsonError(_reason(error)) from None
-    except RecursionError:
-        raise MalformedJsonError("the body is nested too deeply") from None
+    body = Body(await read_body(request, max_bytes), request.headers)
+    said: object = {}
+    if body.content:
+        said = body.json() if body.is_json else await body.form()
+    if not isinstance(said, Mapping):
+        raise InvalidRequestError.at("", "the body should be an object")
+    return gather(request.query_params.multi_items()) | dict(said)
+
+
+def gather(fields: Iterable[tuple[str, str]]) -> Form:
+    """The fields of a form or query string, by name."""
+    gathered: dict[str, list[str]] = {}
+    for name, value in fields:
+        gathered.setdefault(name, []).append(value)
+    return {name: values if len(values) > 1 else values[0] for name, values in gathered.items()}
 
 
 def _reason(error: ValueError) -> str:
@@ -50,16 +141,12 @@ def _refuse_constant(_: str) -> NoReturn:
     raise ValueError
 
 
-async def _read(request: Request, max_bytes: int) -> bytes:
-    announced = request.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced[:20]) > max_bytes:
-        raise _too_large(max_bytes)
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > max_bytes:
-            raise _too_large(max_bytes)
-    return bytes(body)
+def _unsupported(*supported: str) -> HTTPException:
+    named = " or ".join(supported)
+    return HTTPException(
+        HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the body should be {named}",
+        headers={"Accept-Post": ", ".join(supported)},
+    )  # fmt: skip
 
 
 def _too_large(max_bytes: int) -> HTTPException:

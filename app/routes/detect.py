@@ -1,4 +1,4 @@
-"""POST /detect."""
+"""POST /detect: the native dialect, and LibreTranslate's on the same path."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 
 from app.detect_request import DetectRequest
-from app.openapi import DETECT_REQUEST_BODY, problem_answers
-from app.routes.body import read_json
-from app.routes.state import current_settings, ready_runtime
-from app.runtime import Runtime
+from app.dialects.libretranslate import LibreTranslateDetected
+from app.openapi import DETECT_REQUEST_BODY, LIBRETRANSLATE_OR_NATIVE_ERRORS
+from app.routes import libretranslate
+from app.routes.access import client_of
+from app.routes.either import LibreTranslate, read_either
+from app.routes.state import current_settings, held_runtime
 from app.schemas import DetectedLanguage
 from app.settings import Settings
 
@@ -20,16 +22,23 @@ router = APIRouter(tags=["translation"])
 @router.post(
     "/detect",
     openapi_extra={"requestBody": DETECT_REQUEST_BODY},
-    responses=problem_answers(413, 415, 422, 429, 500, 503, 504),
+    responses=LIBRETRANSLATE_OR_NATIVE_ERRORS,
 )
 async def detect(
-    request: Request,
-    settings: Annotated[Settings, Depends(current_settings)],
-    runtime: Annotated[Runtime, Depends(ready_runtime)],
-) -> list[list[DetectedLanguage]]:
-    """Of every text the languages that it may be in, best first; of one text, a list of one."""
-    wanted = DetectRequest.parse(await read_json(request, settings.max_body_bytes))
-    found = await runtime.service.detect(wanted.text)
+    request: Request, settings: Annotated[Settings, Depends(current_settings)]
+) -> (
+    list[list[DetectedLanguage]] | list[LibreTranslateDetected] | list[list[LibreTranslateDetected]]
+):
+    """Of every text the languages that it may be in, best first; of one text, a list of one.
+
+    With `q` for `text` as LibreTranslate does: of one text its languages themselves.
+    """
+    said = await read_either(request, settings.max_body_bytes)
+    if isinstance(said, LibreTranslate):
+        return await libretranslate.detect(request, said.parameters)
+    client_of(request)
+    wanted = DetectRequest.parse(said.value)
+    found = await held_runtime(request).service.detect(wanted.text)
     return [
         [DetectedLanguage(language=one.language, confidence=one.confidence) for one in candidates]
         for candidates in found

@@ -5,12 +5,12 @@ Coroutines, since FastAPI sends plain functions through a pool of threads.
 
 from __future__ import annotations
 
-from typing import Annotated
+from fastapi import Request
 
-from fastapi import Depends, Request
-
+from app.clients import Keys
 from app.runtime import Lifecycle, Runtime
 from app.settings import Settings
+from app.usage_ledger import UsageLedger
 
 
 async def current_settings(request: Request) -> Settings:
@@ -25,13 +25,29 @@ async def current_lifecycle(request: Request) -> Lifecycle:
     return lifecycle
 
 
-async def ready_runtime(
-    request: Request, lifecycle: Annotated[Lifecycle, Depends(current_lifecycle)]
-) -> Runtime:
+def held_runtime(request: Request) -> Runtime:
     """The models, which stay until this request is answered, whatever is loaded meanwhile.
 
-    Raises `StartingError`, `DrainingError`, `EngineDownError`.
+    To be called once a request. Raises `StartingError`, `DrainingError`, `EngineDownError`.
     """
+    lifecycle: Lifecycle = request.app.state.lifecycle
     runtime = lifecycle.open
     request.state.release = runtime.hold()  # the middleware calls it
     return runtime
+
+
+async def ready_runtime(request: Request) -> Runtime:
+    """As `held_runtime`."""
+    return held_runtime(request)
+
+
+async def current_keys(request: Request) -> Keys:
+    """The keys of which clients need one, if any."""
+    keys: Keys = request.app.state.keys
+    return keys
+
+
+async def current_ledger(request: Request) -> UsageLedger:
+    """Who had how much translated."""
+    ledger: UsageLedger = request.app.state.ledger
+    return ledger

@@ -1,4 +1,4 @@
-"""POST /translate, native dialect."""
+"""POST /translate: the native dialect, and LibreTranslate's on the same path."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from app.openapi import TRANSLATE_ANSWER_EXAMPLE, TRANSLATE_REQUEST_BODY, problem_answers
-from app.routes.body import read_json
-from app.routes.disconnect import while_connected
-from app.routes.state import current_settings, ready_runtime
-from app.runtime import Runtime
-from app.schemas import TranslateAnswer
+from app.openapi import TRANSLATE_ANSWERS, TRANSLATE_REQUEST_BODY
+from app.routes import libretranslate
+from app.routes.access import client_of
+from app.routes.charged import translated
+from app.routes.either import LibreTranslate, read_either
+from app.routes.state import current_settings
 from app.settings import Settings
 from app.timings import Timings
 from app.translate_request import TranslateRequest
@@ -21,21 +21,18 @@ router = APIRouter(tags=["translation"])
 
 @router.post(
     "/translate",
-    response_model=TranslateAnswer,
     openapi_extra={"requestBody": TRANSLATE_REQUEST_BODY},
-    responses={
-        200: {"content": {"application/json": {"example": TRANSLATE_ANSWER_EXAMPLE}}},
-        **problem_answers(404, 413, 415, 422, 429, 500, 503, 504),
-    },
+    responses=TRANSLATE_ANSWERS,
 )
 async def translate(
-    request: Request,
-    settings: Annotated[Settings, Depends(current_settings)],
-    runtime: Annotated[Runtime, Depends(ready_runtime)],
+    request: Request, settings: Annotated[Settings, Depends(current_settings)]
 ) -> Response:
-    """Translate one text or many."""
-    wanted = TranslateRequest.parse(await read_json(request, settings.max_body_bytes))
-    answer, timings = await while_connected(request, runtime.service.translate(wanted))
+    """Translate one text or many; with `q` for `text` as LibreTranslate does."""
+    said = await read_either(request, settings.max_body_bytes)
+    if isinstance(said, LibreTranslate):
+        return await libretranslate.translate(request, said.parameters)
+    client = client_of(request)
+    answer, timings = await translated(request, client, TranslateRequest.parse(said.value))
     return Response(
         answer.model_dump_json(exclude_none=True),
         media_type="application/json",

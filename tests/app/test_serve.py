@@ -124,6 +124,18 @@ def test_two_checkpoints_of_one_direction_are_exit_1_and_one_line(tiny_checkpoin
     assert last.endswith("both translate en to fr")
 
 
+def test_a_folder_that_cannot_keep_usage_is_exit_1_and_one_line(
+    tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "usage.sqlite").write_bytes(b"no database" * 1000)
+    result = failing("--checkpoint", tiny_checkpoint, "--data", tmp_path)
+    assert result.returncode == 1
+    assert "Traceback" not in result.stderr
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("attend: 'data': ")
+    assert "usage.sqlite" in last
+
+
 @pytest.mark.parametrize(
     ("flags", "environment", "named"),
     [

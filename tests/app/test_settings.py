@@ -40,13 +40,33 @@ def test_several_checkpoints_are_written_as_in_the_variable_path(
     assert Settings.parse(checkpoint=Path("one")).checkpoint == (Path("one"),)
 
 
+def test_keys_are_apart_by_commas_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTEND_API_KEYS", "hush-1, hush-2")
+    from_variable = Settings.parse().api_keys
+    assert Settings.parse(api_keys=["hush-1", "hush-2"]).api_keys == from_variable
+    assert from_variable
+    assert [key.get_secret_value() for key in from_variable] == ["hush-1", "hush-2"]
+    assert "hush" not in repr(Settings.parse()) + str(Settings.parse().model_dump())
+
+
+@pytest.mark.parametrize("keys", ["", "hush,", "hush hush", "hüsh", "hush\a", "h" * 201])
+def test_a_key_that_no_header_could_hold_is_refused_unquoted(
+    monkeypatch: pytest.MonkeyPatch, keys: str
+) -> None:
+    monkeypatch.setenv("ATTEND_API_KEYS", keys)
+    with pytest.raises(SettingsError) as failure:
+        Settings.parse()
+    assert str(failure.value).startswith("'api_keys': a key is of")
+    assert "hush" not in str(failure.value)
+
+
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
         ("checkpoint", ""), ("checkpoint", os.pathsep),
         ("port", "http"), ("port", "65536"), ("precision", "int4"), ("threads", "0"),
         ("request_timeout", "0"), ("request_timeout", "nan"), ("request_timeout", "inf"),
-        ("max_batch_tokens", "-1"), ("log_level", "loud"),
+        ("max_batch_tokens", "-1"), ("character_limit", "0"), ("log_level", "loud"),
     ],
 )  # fmt: skip
 def test_a_bad_value_is_one_line_that_names_the_setting(

@@ -127,7 +127,10 @@ class Handler(BaseHTTPRequestHandler):
     requests: ClassVar[list[dict[str, Any]]] = []
     answer: ClassVar[tuple[int, bytes] | None] = None
 
+    keys: ClassVar[list[str | None]] = []
+
     def do_POST(self) -> None:
+        self.keys.append(self.headers["Authorization"])
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.requests.append(body | {"path": self.path})
         translations = [
@@ -155,6 +158,7 @@ class Handler(BaseHTTPRequestHandler):
 def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setattr(Handler, "requests", [])
     monkeypatch.setattr(Handler, "answer", None)
+    monkeypatch.setattr(Handler, "keys", [])
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -173,6 +177,16 @@ def test_a_server_is_asked_in_batches_and_without_the_empty_lines(attend: Attend
     first = Handler.requests[0]
     assert first["path"] == "/translate"
     assert first.keys() == {"path", "text", "target"}  # what is not given is left to the server
+
+
+def test_a_server_is_shown_the_key(
+    attend: Attend, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attend("translate", "--url", url, stdin="a\n")
+    attend("translate", "--url", url, "--api-key", "mine", stdin="a\n")
+    monkeypatch.setenv("ATTEND_API_KEYS", "new, old")
+    attend("translate", "--url", url, stdin="a\n")
+    assert Handler.keys == [None, "Bearer mine", "Bearer new"]
 
 
 def test_a_servers_flags_are_passed_on(attend: Attend, url: str) -> None:

@@ -1,0 +1,1 @@
+"""What clients of LibreTranslate and DeepL send and expect, beside the native dialect."""

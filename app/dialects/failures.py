@@ -1,0 +1,121 @@
+"""Which dialect a request speaks, and its errors in that dialect's form.
+
+    native          RFC 9457 problem document (`app.problems`)
+    libretranslate  {"error": "…"}
+    deepl           {"message": "…"}
+
+The statuses of all three are in one table, `app.problems.KINDS`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Literal
+
+from starlette.datastructures import Headers, QueryParams
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Match, Route, Router
+from starlette.types import Scope
+
+from app.errors import InvalidRequestError
+from app.logs import log_failure
+from app.problems import detail_of, headers_of, kind_of, problem_response
+
+Dialect = Literal["native", "libretranslate", "deepl"]
+
+DEEPL_PREFIX = "/v2/"
+LIBRETRANSLATE_PATHS = frozenset({"/health", "/frontend/settings"})
+SHARED_PATHS = frozenset({"/translate", "/detect"})
+FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+
+MAX_ERRORS = 3
+MAX_FIELD = 50
+
+_STATE = "dialect"
+_MEMBER = {"libretranslate": "error", "deepl": "message"}
+_FIELDS: Mapping[Dialect, Mapping[str, str]] = {
+    "libretranslate": {"text": "q"},
+    "deepl": {"source": "source_lang", "target": "target_lang", "format": "tag_handling"},
+}
+"""What a dialect calls the native dialect's fields."""
+
+
+def media_type(headers: Headers) -> str:
+    """Of the body, in lower case and without parameters."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def set_dialect(request: Request, dialect: Dialect) -> None:
+    """Answer this request's errors in a dialect, whatever its path says."""
+    request.scope["state"][_STATE] = dialect
+
+
+def dialect_of(scope: Scope) -> Dialect:
+    """What was set, else what can be told without the body."""
+    dialect: Dialect | None = scope.get("state", {}).get(_STATE)
+    if dialect:
+        return dialect
+    path = scope["path"]
+    if path.startswith(DEEPL_PREFIX):
+        return "deepl"
+    if path in LIBRETRANSLATE_PATHS or (path in SHARED_PATHS and _says_libretranslate(scope)):
+        return "libretranslate"
+    return "native"
+
+
+def _says_libretranslate(scope: Scope) -> bool:
+    return "q" in QueryParams(scope["query_string"]) or media_type(Headers(scope=scope)) in FORMS
+
+
+def failure_response(error: Exception, scope: Scope) -> Response:
+    """The answer to a request that ended in `error`, in the form that its client reads."""
+    dialect = dialect_of(scope)
+    if dialect == "native":
+        return problem_response(error, scope["state"]["request_id"])
+    kind = kind_of(error)
+    status = (kind.deepl if dialect == "deepl" else kind.libretranslate) or kind.status
+    body = json.dumps({_MEMBER[dialect]: _message(error, dialect)})
+    return Response(body, status, headers_of(error), "application/json")
+
+
+def _message(error: Exception, dialect: Dialect) -> str:
+    if not isinstance(error, InvalidRequestError):
+        return detail_of(error)
+    names = _FIELDS[dialect]
+    faults = []
+    for fault in error.errors[:MAX_ERRORS]:
+        field, _, inner = fault.pointer.removeprefix("/").partition("/")
+        place = "/".join(filter(None, [names.get(field, field), inner]))[:MAX_FIELD]
+        faults.append(f"{place}: {fault.detail}" if place else fault.detail)
+    return "; ".join(faults)
+
+
+def _allowed(routers: Sequence[Router], scope: Scope) -> str:
+    """The methods of every route of this path; Starlette names those of the first."""
+    methods = {
+        method
+        for router in routers
+        for route in router.routes
+        if isinstance(route, Route) and route.matches(scope)[0] is not Match.NONE
+        for method in route.methods or ()
+    }
+    return ", ".join(sorted(methods))
+
+
+async def handle(routers: Sequence[Router], request: Request, error: Exception) -> Response:
+    """The exception handler of an application. OPTIONS is answered with what is allowed."""
+    if isinstance(error, HTTPException) and error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        error = HTTPException(
+            error.status_code, error.detail, {"Allow": _allowed(routers, request.scope)}
+        )
+        if request.method == "OPTIONS":
+            return Response(status_code=HTTPStatus.NO_CONTENT, headers=error.headers)
+    kind = kind_of(error)
+    request.state.failure = kind.slug  # for the metrics
+    if kind.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        log_failure(error)
+    return failure_response(error, request.scope)

@@ -1,0 +1,153 @@
+"""LibreTranslate's dialect as it is on the wire."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
+
+from app.dialects.lenient_request import LenientRequest
+from app.schemas import TranslateAnswer, Translation
+from app.translate_request import MAX_BEAM_SIZE, MAX_LANGUAGE_CODE, TranslateRequest
+from app.wire_request import read_texts
+
+BEAM_SIZE = 4
+"""Of a request for alternatives; more where it asks for as many."""
+
+
+def _read_q(value: Any) -> str | list[str]:
+    texts = read_texts(value)
+    return texts[0] if isinstance(value, str) else texts
+
+
+Q = Annotated[
+    str | list[str],
+    BeforeValidator(_read_q),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string"},
+                {"type": "array", "items": {"type": "string"}, "minItems": 1},
+            ],
+            "description": "The order is kept.",
+        }
+    ),
+]
+
+
+class _Request(LenientRequest):
+    """`q`, and a key where one is needed."""
+
+    q: Q
+    api_key: str | None = Field(
+        None, repr=False, description="Where one is needed; or as a header Authorization: Bearer."
+    )
+
+
+class LibreTranslateRequest(_Request):
+    """The body of POST /translate with `q` for `text`, as JSON or a form, or the query string."""
+
+    source: str = Field(max_length=MAX_LANGUAGE_CODE, description="BCP-47 code.")
+    target: str = Field(max_length=MAX_LANGUAGE_CODE, description="BCP-47 code.")
+    format: Literal["text", "html"] = "text"
+    alternatives: int = Field(0, ge=0, lt=MAX_BEAM_SIZE, description="Further hypotheses.")
+
+    def native(self) -> TranslateRequest:
+        """What it asks for. Raises `InvalidRequestError`."""
+        return TranslateRequest.parse(
+            {
+                "text": self.q,
+                "source": self.source,
+                "target": self.target,
+                "format": self.format,
+                "alternatives": self.alternatives,
+                "beam_size": max(BEAM_SIZE, 1 + self.alternatives) if self.alternatives else None,
+            }
+        )
+
+
+class LibreTranslateDetectRequest(_Request):
+    """The body of POST /detect with `q` for `text`, as JSON or a form, or the query string."""
+
+
+class LibreTranslateDetected(BaseModel):
+    """A language that a text may be in."""
+
+    confidence: float = Field(ge=0, le=100)
+    language: str
+
+    @classmethod
+    def of(cls, language: str, confidence: float) -> LibreTranslateDetected:
+        """From a probability of 0 … 1."""
+        return cls(confidence=round(100 * confidence, 2), language=language)
+
+
+class LibreTranslateAnswer(BaseModel):
+    """The answer of POST /translate to a request with `q`; a list for a list."""
+
+    translatedText: str | list[str]  # noqa: N815  (the name on the wire)
+    detectedLanguage: LibreTranslateDetected | list[LibreTranslateDetected] | None = Field(  # noqa: N815
+        None, description="for source auto"
+    )
+    alternatives: list[str] | list[list[str]] | None = Field(None, description="if asked for")
+
+    @classmethod
+    def of(cls, asked: LibreTranslateRequest, answer: TranslateAnswer) -> LibreTranslateAnswer:
+        """The native answer in this dialect's form."""
+        translations = answer.translations
+        texts = [one.text for one in translations]
+        found = list(map(_detected, translations)) if asked.source.lower() == "auto" else None
+        others = (
+            [[other.text for other in one.alternatives] for one in translations]
+            if asked.alternatives
+            else None
+        )
+        if isinstance(asked.q, list):
+            return cls(translatedText=texts, detectedLanguage=found, alternatives=others)
+        return cls(
+            translatedText=texts[0],
+            detectedLanguage=found[0] if found else None,
+            alternatives=others[0] if others else None,
+        )
+
+
+def _detected(translation: Translation) -> LibreTranslateDetected:
+    """With confidence 0 where there was nothing to go by."""
+    if translation.detected is None:
+        return LibreTranslateDetected(confidence=0, language=translation.source)
+    return LibreTranslateDetected.of(translation.detected.language, translation.detected.confidence)
+
+
+class LibreTranslateError(BaseModel):
+    """Every answer of this dialect that is not a success."""
+
+    error: str
+
+
+class FrontendLanguage(BaseModel):
+    """A language that a front end begins with."""
+
+    code: str
+    name: str
+
+
+class FrontendLanguages(BaseModel):
+    """From and to what a front end begins with."""
+
+    source: FrontendLanguage
+    target: FrontendLanguage
+
+
+class FrontendSettings(BaseModel):
+    """The answer of GET /frontend/settings, in LibreTranslate's names."""
+
+    apiKeys: bool = Field(description="whether there are keys")  # noqa: N815
+    charLimit: int = Field(description="characters of one text")  # noqa: N815
+    filesTranslation: bool  # noqa: N815
+    frontendTimeout: int = Field(  # noqa: N815
+        description="milliseconds to wait for the next keystroke before asking"
+    )
+    keyRequired: bool = Field(description="whether a key is needed")  # noqa: N815
+    language: FrontendLanguages
+    suggestions: bool
+    supportedFilesFormat: list[str]  # noqa: N815

@@ -1,0 +1,103 @@
+"""DeepL's dialect, version 2."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from app.clients import Client
+from app.dialects.deepl import (
+    UNLIMITED,
+    DeepLAnswer,
+    DeepLGlossaryPairs,
+    DeepLLanguage,
+    DeepLRequest,
+    DeepLUsage,
+    LanguagesRequest,
+    source_languages,
+    target_languages,
+)
+from app.errors import UnknownGlossaryError
+from app.openapi import DEEPL_LANGUAGES_PARAMETERS, DEEPL_REQUEST_BODY, deepl_errors
+from app.routes.access import known_client
+from app.routes.body import read_parameters
+from app.routes.charged import translated
+from app.routes.state import current_ledger, current_settings, ready_runtime
+from app.runtime import Runtime
+from app.settings import Settings
+from app.usage_ledger import UsageLedger
+
+router = APIRouter(prefix="/v2", tags=["DeepL"])
+_Client = Annotated[Client, Depends(known_client)]
+_Settings = Annotated[Settings, Depends(current_settings)]
+_Runtime = Annotated[Runtime, Depends(ready_runtime)]
+
+
+@router.post(
+    "/translate",
+    response_model=DeepLAnswer,
+    response_model_exclude_none=True,
+    openapi_extra={"requestBody": DEEPL_REQUEST_BODY},
+    responses=deepl_errors(400, 403, 404, 413, 415, 429, 456, 500, 503),
+)
+async def deepl_translate(request: Request, client: _Client, settings: _Settings) -> Response:
+    """Translate texts, each from the language that it is found to be in unless that is said."""
+    asked = DeepLRequest.parse(await read_parameters(request, settings.max_body_bytes))
+    if asked.glossary_id is not None:
+        raise UnknownGlossaryError  # none is stored here
+    answer, _ = await translated(request, client, asked.native())
+    shown = DeepLAnswer.of(asked, answer)
+    return Response(shown.model_dump_json(exclude_none=True), media_type="application/json")
+
+
+async def _languages(request: Request, settings: Settings, runtime: Runtime) -> list[DeepLLanguage]:
+    said = await read_parameters(request, settings.max_body_bytes)
+    languages = runtime.service.languages
+    if LanguagesRequest.parse(said).type == "target":
+        return target_languages(languages.targets)
+    return source_languages([language.code for language in languages.sources])
+
+
+@router.head("/languages", include_in_schema=False)
+@router.get(
+    "/languages",
+    response_model_exclude_none=True,
+    openapi_extra={"parameters": DEEPL_LANGUAGES_PARAMETERS},
+    responses=deepl_errors(400, 403, 413, 415, 503),
+)
+async def deepl_languages(
+    request: Request, _: _Client, settings: _Settings, runtime: _Runtime
+) -> list[DeepLLanguage]:
+    """Source or target languages; `type` may be in the query or, even of a GET, in a form."""
+    return await _languages(request, settings, runtime)
+
+
+@router.post(
+    "/languages",
+    response_model_exclude_none=True,
+    openapi_extra={"parameters": DEEPL_LANGUAGES_PARAMETERS},
+    responses=deepl_errors(400, 403, 413, 415, 503),
+)
+async def deepl_post_languages(
+    request: Request, _: _Client, settings: _Settings, runtime: _Runtime
+) -> list[DeepLLanguage]:
+    """As GET."""
+    return await _languages(request, settings, runtime)
+
+
+@router.head("/glossary-language-pairs", include_in_schema=False)
+@router.get("/glossary-language-pairs", responses=deepl_errors(403))
+async def deepl_glossary_language_pairs(_: _Client) -> DeepLGlossaryPairs:
+    """The pairs that glossaries may be stored for: none here."""
+    return DeepLGlossaryPairs(supported_languages=[])
+
+
+@router.head("/usage", include_in_schema=False)
+@router.get("/usage", responses=deepl_errors(403))
+async def deepl_usage(
+    client: _Client, ledger: Annotated[UsageLedger, Depends(current_ledger)]
+) -> DeepLUsage:
+    """Characters that were translated for the key this month, and how many may be."""
+    limit = UNLIMITED if ledger.limit is None else ledger.limit
+    return DeepLUsage(character_count=ledger.used(client.account), character_limit=limit)

@@ -1,0 +1,52 @@
+"""Paths that two dialects share: `text` is the native one, `q` LibreTranslate's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fastapi import Request
+
+from app.dialects.failures import set_dialect
+from app.routes.body import Body, Form, gather, read_body
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """What a native request's body says."""
+
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class LibreTranslate:
+    """What a request of LibreTranslate's says, in its body or its query string."""
+
+    parameters: Form
+
+
+async def read_either(request: Request, max_bytes: int) -> Native | LibreTranslate:
+    """What the request says, once it is settled in which dialect errors are answered.
+
+    A form is LibreTranslate's, and so is an object that has `q`, or a query string that has,
+    unless the object has `text`. Raises as `read_body`, `Body.json` and `Body.form`.
+    """
+    body = Body(await read_body(request, max_bytes), request.headers)
+    query = gather(request.query_params.multi_items())
+    if not body.is_form and "q" not in query:
+        set_dialect(request, "native")
+    said = await _read(body, may_be_empty="q" in query)
+    if isinstance(said, dict) and (body.is_form or _has_q(query | said)):
+        set_dialect(request, "libretranslate")
+        return LibreTranslate(query | said)
+    set_dialect(request, "native")
+    return Native(said)
+
+
+def _has_q(said: Form) -> bool:
+    return "q" in said and "text" not in said
+
+
+async def _read(body: Body, *, may_be_empty: bool) -> object:
+    if body.is_form:
+        return await body.form()
+    return {} if may_be_empty and not body.content else body.json()

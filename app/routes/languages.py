@@ -1,0 +1,24 @@
+"""What is translated: the same for the native dialect and LibreTranslate's, and open to all."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+
+from app.openapi import problem_answers
+from app.routes.state import ready_runtime
+from app.runtime import Runtime
+from app.schemas import LanguageAnswer
+
+router = APIRouter(tags=["model"])
+
+
+@router.head("/languages", include_in_schema=False)
+@router.get("/languages", responses=problem_answers(503))
+async def languages(runtime: Annotated[Runtime, Depends(ready_runtime)]) -> list[LanguageAnswer]:
+    """Source languages with their targets, those by way of a pivot last."""
+    return [
+        LanguageAnswer(code=language.code, name=language.name, targets=list(language.targets))
+        for language in runtime.service.languages.sources
+    ]

@@ -1,0 +1,87 @@
+"""LibreTranslate's dialect. GET /languages, which both dialects share, is in `languages`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from app.clients import Keys
+from app.dialects.libretranslate import (
+    FrontendLanguage,
+    FrontendLanguages,
+    FrontendSettings,
+    LibreTranslateAnswer,
+    LibreTranslateDetected,
+    LibreTranslateDetectRequest,
+    LibreTranslateRequest,
+)
+from app.languages import language_name
+from app.openapi import libretranslate_errors
+from app.routes.access import client_of
+from app.routes.body import Form
+from app.routes.charged import translated
+from app.routes.state import current_keys, current_settings, held_runtime, ready_runtime
+from app.runtime import Runtime
+from app.schemas import Health
+from app.settings import Settings
+
+FRONTEND_TIMEOUT_MS = 500
+router = APIRouter(tags=["LibreTranslate"])
+
+
+async def translate(request: Request, values: Form) -> Response:
+    """POST /translate, for a request of this dialect whose body was read."""
+    client = client_of(request, values.get("api_key"))
+    asked = LibreTranslateRequest.parse(values)
+    answer, _ = await translated(request, client, asked.native())
+    shown = LibreTranslateAnswer.of(asked, answer)
+    return Response(shown.model_dump_json(exclude_none=True), media_type="application/json")
+
+
+async def detect(
+    request: Request, values: Form
+) -> list[LibreTranslateDetected] | list[list[LibreTranslateDetected]]:
+    """POST /detect, for a request of this dialect; some language for a text of none."""
+    client_of(request, values.get("api_key"))
+    asked = LibreTranslateDetectRequest.parse(values)
+    service = held_runtime(request).service
+    nothing = [LibreTranslateDetected.of(service.languages.sources[0].code, 0)]
+    found = await service.detect([asked.q] if isinstance(asked.q, str) else asked.q)
+    shown = [
+        [LibreTranslateDetected.of(one.language, one.confidence) for one in candidates] or nothing
+        for candidates in found
+    ]
+    return shown[0] if isinstance(asked.q, str) else shown
+
+
+@router.head("/health", include_in_schema=False)
+@router.get("/health", responses=libretranslate_errors(503))
+async def health(_: Annotated[Runtime, Depends(ready_runtime)]) -> Health:
+    """200 while requests are taken, as /readyz."""
+    return Health()
+
+
+@router.head("/frontend/settings", include_in_schema=False)
+@router.get("/frontend/settings", responses=libretranslate_errors(503))
+async def frontend_settings(
+    keys: Annotated[Keys, Depends(current_keys)],
+    settings: Annotated[Settings, Depends(current_settings)],
+    runtime: Annotated[Runtime, Depends(ready_runtime)],
+) -> FrontendSettings:
+    """What a front end offers, and what it begins with."""
+    source, *_ = runtime.service.languages.sources
+    target, *_ = source.targets
+    return FrontendSettings(
+        apiKeys=keys.needed,
+        charLimit=settings.max_text_characters,
+        filesTranslation=False,
+        frontendTimeout=FRONTEND_TIMEOUT_MS,
+        keyRequired=keys.needed,
+        language=FrontendLanguages(
+            source=FrontendLanguage(code=source.code, name=source.name),
+            target=FrontendLanguage(code=target, name=language_name(target)),
+        ),
+        suggestions=False,
+        supportedFilesFormat=[],
+    )

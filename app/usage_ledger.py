@@ -1,0 +1,141 @@
+"""How many characters every client had translated, by calendar month (UTC), and how many it may."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import structlog
+
+from app.errors import QuotaExceededError, SettingsError
+
+SAVE_INTERVAL = 5.0
+"""Seconds; what a crash may lose."""
+
+FILE_NAME = "usage.sqlite"
+
+_log = structlog.get_logger()
+
+
+class _Row(NamedTuple):
+    account: str
+    month: str
+
+
+class UsageLedger:
+    """Counts in memory; with a folder, in an SQLite file too, which several servers may share.
+
+    limit  characters an account may have translated in a month; None for any number
+    clock  seconds since the epoch
+    """
+
+    def __init__(
+        self,
+        limit: int | None = None,
+        folder: Path | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.limit = limit
+        self._file = folder / FILE_NAME if folder else None
+        self._clock = clock
+        self._counts = Counter[_Row]()
+        self._unsaved = Counter[_Row]()
+        self._lock = threading.Lock()
+
+    def used(self, account: str) -> int:
+        """Characters of an account in this month."""
+        return self._counts[self._row(account)]
+
+    @contextmanager
+    def charge(self, account: str, n_characters: int) -> Iterator[None]:
+        """Count characters, unless what is done meanwhile fails. Raises `QuotaExceededError`."""
+        row = self._row(account)
+        if self.limit is not None and self._counts[row] + n_characters > self.limit:
+            raise QuotaExceededError(
+                f"{self._counts[row]:,} of the {self.limit:,} characters of this month are used, "
+                f"and the request has {n_characters:,}"
+            )
+        self._add(row, n_characters)
+        try:
+            yield
+        except BaseException:
+            self._add(row, -n_characters)
+            raise
+
+    def open(self) -> None:
+        """Read what was counted this month. Raises `SettingsError` if the file cannot be had."""
+        if self._file is None:
+            return
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self._file)) as database, database:
+                database.execute(
+                    "CREATE TABLE IF NOT EXISTS usage (account TEXT, month TEXT, "
+                    "characters INTEGER NOT NULL, PRIMARY KEY (account, month)) WITHOUT ROWID"
+                )
+                found = database.execute(
+                    "SELECT account, month, characters FROM usage WHERE month = ?", (self._month(),)
+                )
+                for account, month, characters in found:
+                    self._counts[_Row(account, month)] = characters
+        except (OSError, sqlite3.Error) as error:
+            raise SettingsError(f"'data': {self._file} cannot be used: {error}") from None
+
+    def save(self) -> None:
+        """Add to the file what was counted since the last time. Blocks.
+
+        A failure is logged, and the next time makes up for it.
+        """
+        if self._file is None:
+            return
+        with self._lock:
+            unsaved, self._unsaved = self._unsaved, Counter()
+        try:
+            totals = _add_to(self._file, unsaved)
+        except sqlite3.Error as error:
+            _log.error("usage not saved", reason=str(error))
+            with self._lock:
+                self._unsaved.update(unsaved)
+            return
+        with self._lock:
+            for row, total in totals.items():
+                self._counts[row] = total + self._unsaved[row]
+
+    async def save_regularly(self) -> None:
+        """Save now and then, for ever."""
+        while True:
+            await asyncio.sleep(SAVE_INTERVAL)
+            await asyncio.to_thread(self.save)
+
+    def _add(self, row: _Row, n_characters: int) -> None:
+        with self._lock:
+            self._counts[row] += n_characters
+            self._unsaved[row] += n_characters
+
+    def _row(self, account: str) -> _Row:
+        return _Row(account, self._month())
+
+    def _month(self) -> str:
+        return time.strftime("%Y-%m", time.gmtime(self._clock()))
+
+
+def _add_to(file: Path, counts: Counter[_Row]) -> dict[_Row, int]:
+    """The rows' totals afterwards, what other servers counted included."""
+    if not counts:
+        return {}
+    with closing(sqlite3.connect(file)) as database, database:
+        return {
+            row: database.execute(
+                "INSERT INTO usage VALUES (?, ?, ?) ON CONFLICT DO UPDATE "
+                "SET characters = characters + excluded.characters RETURNING characters",
+                (*row, n_characters),
+            ).fetchone()[0]
+            for row, n_characters in counts.items()
+        }

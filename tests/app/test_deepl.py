@@ -1,0 +1,244 @@
+"""DeepL's dialect over HTTP; its official client itself is in test_official_clients."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+
+from tests.app.asynchronous import asynchronous
+from tests.app.conftest import Serve
+from tests.app.fake_engine import FakeEngine
+
+PAIR = {"source_lang": "EN", "target_lang": "FR"}
+
+
+async def native_text(client: httpx.AsyncClient, text: str, **fields: Any) -> str:
+    response = await client.post("/translate", json={"text": text, "target": "fr"} | fields)
+    translated: str = response.json()["translations"][0]["text"]
+    return translated
+
+
+async def post(client: httpx.AsyncClient, **body: Any) -> list[dict[str, Any]]:
+    response = await client.post("/v2/translate", json=PAIR | body)
+    assert response.status_code == httpx.codes.OK, response.text
+    translations: list[dict[str, Any]] = response.json().pop("translations")
+    return translations
+
+
+def message_of(response: httpx.Response, status: int) -> str:
+    assert response.status_code == status, response.text
+    assert response.headers["Content-Type"] == "application/json"
+    document = response.json()
+    assert list(document) == ["message"]
+    message: str = document["message"]
+    return message
+
+
+@asynchronous
+async def test_texts_in_order_with_what_they_cost(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        answers = await post(client, text=["the cat", "", "dög"], show_billed_characters=True)
+        texts = [await native_text(client, text) for text in ("the cat", "", "dög")]
+    assert [answer["text"] for answer in answers] == texts
+    assert [answer["billed_characters"] for answer in answers] == [7, 0, 3]
+    assert {answer["detected_source_language"] for answer in answers} == {"EN"}
+
+
+@asynchronous
+async def test_what_it_costs_only_when_asked(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        [answer] = await post(client, text="cat", show_billed_characters=False)
+    assert answer.keys() == {"detected_source_language", "text"}
+
+
+@asynchronous
+async def test_a_form_says_the_same(serve: Serve) -> None:
+    form = [("text", "the cat"), ("text", "a & b"), *PAIR.items(), ("show_billed_characters", "1")]
+    async with serve(FakeEngine()) as client:
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        response = await client.post("/v2/translate", headers=headers, content=urlencode(form))
+        texts = ["the cat", "a & b"]
+        assert response.json()["translations"] == await post(
+            client, text=texts, show_billed_characters=True
+        )
+
+
+@asynchronous
+async def test_the_source_is_found_out_for_every_text(serve: Serve) -> None:
+    texts = ["Ma sœur a acheté une nouvelle maison.", "My sister bought a new house.", "1 2"]
+    async with serve(FakeEngine()) as client:
+        answers = await post(client, text=texts, source_lang=None, target_lang="EN-US")
+    assert [answer["detected_source_language"] for answer in answers] == ["FR", "EN", "FR"]
+    assert [answer["text"] for answer in answers[1:]] == texts[1:]
+
+
+@pytest.mark.parametrize("code", ["EN-US", "EN-GB", "en-us", "EN", "en"])
+@asynchronous
+async def test_variants_of_the_target(serve: Serve, code: str) -> None:
+    async with serve(FakeEngine()) as client:
+        [answer] = await post(client, text="chat", source_lang="fr", target_lang=code)
+    assert answer["detected_source_language"] == "FR"
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("1", True), (1, True), (True, True), ("0", False), (0, False), (False, False),
+        ("nonewlines", "nonewlines"),
+    ],
+)  # fmt: skip
+@asynchronous
+async def test_split_sentences(serve: Serve, said: Any, meant: Any) -> None:
+    text = "The cat\nsees the dog. The house."
+    async with serve(FakeEngine()) as client:
+        [answer] = await post(client, text=text, split_sentences=said)
+        assert answer["text"] == await native_text(client, text, split_sentences=meant)
+        others = {
+            await native_text(client, text, split_sentences=other)
+            for other in (True, False, "nonewlines")
+        }
+    assert len(others) == 3
+
+
+@pytest.mark.parametrize("tags", [["k"], ["x", "k"], "k", "x,k", ["x,k"], " k , x "], ids=str)
+@pytest.mark.parametrize("form", [False, True])
+@asynchronous
+async def test_tags(serve: Serve, tags: Any, form: bool) -> None:
+    text = "<r>The cat <k>sees</k> the dog</r>"
+    body = PAIR | {"text": text, "tag_handling": "xml", "ignore_tags": tags}
+    async with serve(FakeEngine()) as client:
+        ask = partial(client.post, "/v2/translate")
+        response = await (ask(data=body) if form else ask(json=body))
+        expected = await native_text(client, text, format="xml", ignore_tags=["k"])
+    assert [answer["text"] for answer in response.json()["translations"]] == [expected]
+    assert "<k>sees</k>" in expected
+
+
+@asynchronous
+async def test_outline_detection(serve: Serve) -> None:
+    text = "<r><p>the cat</p><p>the dog</p></r>"
+    async with serve(FakeEngine()) as client:
+        [detected] = await post(client, text=text, tag_handling="xml")
+        [off] = await post(client, text=text, tag_handling="xml", outline_detection=False)
+        [split] = await post(
+            client, text=text, tag_handling="xml", outline_detection=False, splitting_tags="p"
+        )
+        [one] = await post(client, text=text, tag_handling="xml", non_splitting_tags=["p"])
+    assert detected == split
+    assert off == one != detected
+
+
+@asynchronous
+async def test_options_that_change_nothing(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        plain = await post(client, text="The cat.")
+        for options in (
+            {"formality": "default"}, {"formality": "prefer_less"}, {"formality": "prefer_more"},
+            {"context": "It is a pet."}, {"preserve_formatting": True},
+            {"model_type": "quality_optimized"}, {"tag_handling_version": "v2"},
+            {"tag_handling": None}, {"tag_handling": ""}, {"something": "else"},
+        ):  # fmt: skip
+            assert await post(client, text="The cat.", **options) == plain, options
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"text": None}, "text: Field required"),
+        ({"text": []}, "text: "),
+        ({"text": [3]}, "text: "),
+        ({"target_lang": None}, "target_lang: Field required"),
+        ({"target_lang": "DE"}, "en to fr"),
+        ({"source_lang": "XX"}, "en to fr"),
+        ({"formality": "more"}, "formality: "),
+        ({"formality": "less"}, "formality: "),
+        ({"formality": "rude"}, "formality: "),
+        ({"split_sentences": "2"}, "split_sentences: "),
+        ({"split_sentences": 2}, "split_sentences: "),
+        ({"tag_handling": "md"}, "tag_handling: "),
+        ({"tag_handling": "xml", "text": "a < b"}, "text: "),
+        ({"ignore_tags": [3]}, "ignore_tags: "),
+        ({"ignore_tags": {"a": 1}}, "ignore_tags: "),
+        ({"preserve_formatting": "perhaps"}, "preserve_formatting: "),
+        ({"style_id": "x"}, "style_id: Not supported"),
+        ({"custom_instructions": ["x"]}, "custom_instructions: Not supported"),
+        ({"glossary_ids": ["x"]}, "glossary_ids: Not supported"),
+        ({"translation_memory_id": "x"}, "translation_memory_id: Not supported"),
+        ({"text": ["cat"] * 5}, "at most 4"),
+    ],
+)
+@asynchronous
+async def test_a_fault_is_a_400_that_says_what(
+    serve: Serve, changed: dict[str, Any], named: str
+) -> None:
+    async with serve(FakeEngine(), max_texts=4) as client:
+        response = await client.post("/v2/translate", json=PAIR | {"text": "cat"} | changed)
+    assert named in message_of(response, 400)
+
+
+@asynchronous
+async def test_no_glossary_is_stored(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        pairs = await client.get("/v2/glossary-language-pairs")
+        body = PAIR | {"text": "cat", "glossary_id": "0f3b"}
+        message_of(await client.post("/v2/translate", json=body), 404)
+    assert pairs.json() == {"supported_languages": []}
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b"3", b"", b'{"text": "\xff"}'])
+@asynchronous
+async def test_a_body_that_is_no_request(serve: Serve, content: bytes) -> None:
+    async with serve(FakeEngine()) as client:
+        headers = {"Content-Type": "application/json"}
+        response = await client.post("/v2/translate", headers=headers, content=content)
+    assert message_of(response, 400)
+
+
+@asynchronous
+async def test_languages(serve: Serve, row_of_checkpoints: tuple[Any, Any]) -> None:
+    async with serve(checkpoint=row_of_checkpoints) as client:
+        sources = (await client.get("/v2/languages")).json()
+        targets = (await client.get("/v2/languages?type=target")).json()
+        as_form = await client.request("GET", "/v2/languages", data={"type": "target"})
+        posted = await client.post("/v2/languages", data={"type": "target"})
+        wrong = await client.get("/v2/languages?type=both")
+    assert sources == [
+        {"language": "FR", "name": "French"}, {"language": "EN", "name": "English"},
+    ]  # fmt: skip
+    assert targets == [
+        {"language": language, "name": name, "supports_formality": False}
+        for language, name in (
+            ("EN-GB", "English (British)"), ("EN-US", "English (American)"), ("FR", "French"),
+            ("DE", "German"),
+        )
+    ]  # fmt: skip
+    assert as_form.json() == posted.json() == targets
+    assert "type: " in message_of(wrong, 400)
+
+
+@asynchronous
+async def test_every_method_of_a_path_is_allowed(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        told = await client.options("/v2/languages")
+        refused = await client.delete("/v2/languages")
+        head = await client.head("/v2/languages")
+    assert told.status_code == httpx.codes.NO_CONTENT
+    assert told.headers["Allow"] == refused.headers["Allow"] == "GET, HEAD, POST"
+    assert head.status_code == httpx.codes.OK
+
+
+@asynchronous
+async def test_usage_counts_what_was_translated(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        before = (await client.get("/v2/usage")).json()
+        await post(client, text=["the cat", "dög"])
+        await client.post("/translate", json={"text": "cat", "target": "fr"})
+        await client.post("/translate", json={"q": "cat", "source": "en", "target": "fr"})
+        await client.post("/v2/translate", json=PAIR | {"text": "cat", "target_lang": "DE"})
+        after = (await client.get("/v2/usage")).json()
+    assert before == {"character_count": 0, "character_limit": 1_000_000_000_000}
+    assert after == before | {"character_count": 16}

@@ -1,0 +1,296 @@
+"""LibreTranslate's dialect over HTTP; its clients themselves are in test_official_clients."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+
+from tests.app.asynchronous import asynchronous
+from tests.app.conftest import Serve
+from tests.app.fake_engine import FakeEngine
+
+FORM = "application/x-www-form-urlencoded"
+ENGLISH = "My sister bought a new house."
+FRENCH = "Ma sœur a acheté une nouvelle maison."
+PAIR = {"source": "en", "target": "fr"}
+MULTIPART = (
+    b'--x\r\nContent-Disposition: form-data; name="q"\r\n\r\ncat\r\n'
+    b'--x\r\nContent-Disposition: form-data; name="source"\r\n\r\nen\r\n'
+    b'--x\r\nContent-Disposition: form-data; name="target"\r\n\r\nfr\r\n--x--\r\n'
+)
+
+
+async def native_text(client: httpx.AsyncClient, text: str, **fields: Any) -> str:
+    response = await client.post("/translate", json={"text": text, "target": "fr"} | fields)
+    translated: str = response.json()["translations"][0]["text"]
+    return translated
+
+
+async def post(client: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
+    response = await client.post("/translate", json=PAIR | body)
+    assert response.status_code == httpx.codes.OK, response.text
+    answer: dict[str, Any] = response.json()
+    return answer
+
+
+def error_of(response: httpx.Response, status: int) -> str:
+    assert response.status_code == status, response.text
+    assert response.headers["Content-Type"] == "application/json"
+    document = response.json()
+    assert list(document) == ["error"]
+    message: str = document["error"]
+    return message
+
+
+@asynchronous
+async def test_a_string_for_a_string_and_a_list_for_a_list(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        cat, dog = await native_text(client, "the cat"), await native_text(client, "old dog")
+        assert await post(client, q="the cat") == {"translatedText": cat}
+        assert await post(client, q=["the cat"]) == {"translatedText": [cat]}
+        assert await post(client, q=["old dog", "the cat", ""]) == {
+            "translatedText": [dog, cat, ""]
+        }
+
+
+@pytest.mark.parametrize(
+    ("query", "headers", "content"),
+    [
+        ("", {"Content-Type": "application/json"}, json.dumps(PAIR | {"q": "cat"})),
+        ("", {}, json.dumps(PAIR | {"q": "cat"})),
+        (
+            "",
+            {"Content-Type": FORM},
+            json.dumps(PAIR | {"q": "cat"}),
+        ),
+        ("", {"Content-Type": FORM}, urlencode(PAIR | {"q": "cat"})),
+        (
+            "",
+            {"Content-Type": FORM + "; charset=utf-8"},
+            urlencode(PAIR | {"q": "cat"}),
+        ),
+        ("", {"Content-Type": "multipart/form-data; boundary=x"}, MULTIPART),
+        ("?" + urlencode(PAIR | {"q": "cat"}), {}, b""),
+        ("?q=cat", {"Content-Type": "application/json"}, json.dumps(PAIR)),
+        ("?q=dog", {"Content-Type": "application/json"}, json.dumps(PAIR | {"q": "cat"})),
+        ("?target=fr", {"Content-Type": FORM}, "q=cat&source=en"),
+    ],
+)
+@asynchronous
+async def test_parameters_may_be_anywhere(
+    serve: Serve, query: str, headers: dict[str, str], content: str | bytes
+) -> None:
+    async with serve(FakeEngine()) as client:
+        response = await client.post("/translate" + query, headers=headers, content=content)
+        assert response.json() == {"translatedText": await native_text(client, "cat")}
+
+
+@asynchronous
+async def test_a_form_may_have_several_texts_of_any_script(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        response = await client.post("/translate", data=PAIR | {"q": ["cat & dog", "☃ 1"]})
+        expected = [await native_text(client, "cat & dog"), "☃ 1"]
+    assert response.json() == {"translatedText": expected}
+
+
+@asynchronous
+async def test_text_beside_q_is_the_native_dialect(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        both = await client.post("/translate", json={"q": "cat", "text": "cat", "target": "fr"})
+        query = await client.post("/translate?q=dog", json={"text": "cat", "target": "fr"})
+    assert both.json()["errors"][0]["pointer"] == "/q"
+    assert query.json()["model"] == "tiny"
+
+
+@asynchronous
+async def test_alternatives_only_when_asked_for(serve: Serve) -> None:
+    async with serve() as client:
+        one = await post(client, q="the cat", alternatives=3)
+        several = await post(client, q=["the cat", "old dog"], alternatives=7)
+        assert "alternatives" not in await post(client, q="the cat", alternatives=0)
+        native = {"text": "the cat", "target": "fr", "beam_size": 4, "alternatives": 3}
+        response = await client.post("/translate", json=native)
+    assert len(one["alternatives"]) == 3
+    assert [len(others) for others in several["alternatives"]] == [7, 7]
+    expected = [other["text"] for other in response.json()["translations"][0]["alternatives"]]
+    assert one["alternatives"] == expected
+
+
+@asynchronous
+async def test_auto_says_what_was_found_of_every_text(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        one = await post(client, q=ENGLISH, source="auto")
+        several = await post(client, q=[FRENCH, "1 2 3", ENGLISH], source="Auto")
+        assert "detectedLanguage" not in await post(client, q=ENGLISH, source="en")
+    assert one["detectedLanguage"]["language"] == "en"
+    assert 50 < one["detectedLanguage"]["confidence"] <= 100
+    found = several["detectedLanguage"]
+    assert [item["language"] for item in found] == ["fr", "en", "en"]
+    assert found[1]["confidence"] == 0
+    assert several["translatedText"][0] == FRENCH
+    assert several["translatedText"][2] == one["translatedText"]
+
+
+@pytest.mark.parametrize(
+    ("query", "headers", "content"),
+    [
+        ("", {"Content-Type": "application/json"}, json.dumps({"q": "Où est la maison ?"})),
+        ("", {"Content-Type": FORM}, urlencode({"q": "Où est la maison ?"})),
+        ("?" + urlencode({"q": "Où est la maison ?"}), {}, b""),
+    ],
+)
+@asynchronous
+async def test_detect(
+    serve: Serve, query: str, headers: dict[str, str], content: str | bytes
+) -> None:
+    async with serve(FakeEngine()) as client:
+        response = await client.post("/detect" + query, headers=headers, content=content)
+    best, *others = response.json()
+    assert best["language"] == "fr"
+    assert 100 >= best["confidence"] > sum(other["confidence"] for other in others)
+
+
+@asynchronous
+async def test_detect_in_a_list_and_in_nothing(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        several = (await client.post("/detect", json={"q": [FRENCH, ENGLISH]})).json()
+        nothing = (await client.post("/detect", json={"q": "☃ 1"})).json()
+        native = (await client.post("/detect", json={"text": FRENCH})).json()
+        missing = await client.post("/detect", data={"text": FRENCH})
+    assert [candidates[0]["language"] for candidates in several] == ["fr", "en"]
+    assert nothing == [{"confidence": 0, "language": "en"}]
+    assert native[0][0]["confidence"] <= 1
+    assert error_of(missing, 400) == "q: Field required"
+
+
+@asynchronous
+async def test_detect_wants_a_key_if_there_are_any(serve: Serve) -> None:
+    async with serve(FakeEngine(), api_keys="first") as client:
+        with_key = await client.post("/detect", json={"q": FRENCH, "api_key": "first"})
+        assert with_key.status_code == httpx.codes.OK
+        error_of(await client.post("/detect", json={"q": FRENCH}), 400)
+        error_of(await client.post("/detect", data={"q": FRENCH, "api_key": "no"}), 403)
+        native = await client.post("/detect", json={"text": FRENCH})
+    assert native.status_code == httpx.codes.UNAUTHORIZED
+
+
+@asynchronous
+async def test_html_keeps_its_tags_and_escaped_text_stays_escaped(serve: Serve) -> None:
+    html = "<p>the cat &lt;script&gt;</p><br>"
+    async with serve(FakeEngine()) as client:
+        answer = await post(client, q=html, format="html")
+        assert answer == {"translatedText": await native_text(client, html, format="html")}
+    assert "<script" not in answer["translatedText"]
+    assert answer["translatedText"].startswith("<p>")
+
+
+@asynchronous
+async def test_nulls_and_fields_not_known_do_not_matter(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        extra = {"format": None, "alternatives": None, "api_key": None, "secret": "x"}
+        assert await post(client, q="cat", **extra) == await post(client, q="cat")
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"q": None}, "q: Field required"),
+        ({"q": 3}, "q: "),
+        ({"q": []}, "q: "),
+        ({"q": ["cat", 3]}, "q: "),
+        ({"q": ["cat"] * 5}, "q: List should have at most 4 items"),
+        ({"q": "a" * 1001}, "1,000 characters"),
+        ({"source": None}, "source: Field required"),
+        ({"target": None}, "target: Field required"),
+        ({"target": "de"}, "en to fr"),
+        ({"source": "xx"}, "en to fr"),
+        ({"target": 3}, "target: "),
+        ({"format": "xml"}, "format: "),
+        ({"alternatives": -1}, "alternatives: "),
+        ({"alternatives": 8}, "alternatives: "),
+        ({"alternatives": "many"}, "alternatives: "),
+    ],
+)
+@asynchronous
+async def test_a_fault_is_a_400_that_says_what(
+    serve: Serve, changed: dict[str, Any], named: str
+) -> None:
+    async with serve(FakeEngine(), max_texts=4, max_text_characters=1000) as client:
+        response = await client.post("/translate", json={"q": "cat"} | PAIR | changed)
+    assert named in error_of(response, 400)
+
+
+@pytest.mark.parametrize(
+    ("form", "named"),
+    [
+        ("text=cat&target=fr", "q: Field required; source: Field required"),
+        ("q=cat&target=fr", "source: Field required"),
+        ("q=cat&source=en&source=fr&target=fr", "source: "),
+        ("q=cat&source=en&target=fr&alternatives=1.5", "alternatives: "),
+        ("", "q: Field required"),
+    ],
+)
+@asynchronous
+async def test_a_fault_of_a_form(serve: Serve, form: str, named: str) -> None:
+    async with serve(FakeEngine()) as client:
+        headers = {"Content-Type": FORM}
+        response = await client.post("/translate", headers=headers, content=form)
+    assert named in error_of(response, 400)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "content"),
+    [
+        (FORM, b"q=\xff"),
+        (FORM, b"q=a" + b"&q=a" * 20_000),
+        ("multipart/form-data", MULTIPART),  # no boundary
+        ("multipart/form-data; boundary=y", MULTIPART),
+        ("multipart/form-data; boundary=x", MULTIPART[:60]),
+        (
+            "multipart/form-data; boundary=x",
+            b'--x\r\nContent-Disposition: form-data; name="q"; filename="a.txt"\r\n\r\ncat\r\n'
+            b"--x--\r\n",
+        ),
+        ("multipart/form-data; boundary=x", b"--x\r\nContent-Disposition: form-data\r\n\r\ncat"),
+    ],
+)
+@asynchronous
+async def test_a_form_that_is_none(serve: Serve, content_type: str, content: bytes) -> None:
+    async with serve(FakeEngine()) as client:
+        headers = {"Content-Type": content_type}
+        response = await client.post("/translate", headers=headers, content=content)
+    assert error_of(response, 400)
+
+
+@asynchronous
+async def test_languages_are_the_native_ones(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        response = await client.request("GET", "/languages", content=b"api_key=x")
+    assert response.json() == [
+        {"code": "en", "name": "English", "targets": ["fr"]},
+        {"code": "fr", "name": "French", "targets": ["en"]},
+    ]
+
+
+@asynchronous
+async def test_health(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        assert (await client.get("/health")).json() == {"status": "ok"}
+        assert (await client.head("/health")).status_code == httpx.codes.OK
+
+
+@asynchronous
+async def test_frontend_settings(serve: Serve) -> None:
+    async with serve(FakeEngine(), max_text_characters=77, api_keys="a") as client:
+        settings = (await client.get("/frontend/settings")).json()
+    assert (settings["apiKeys"], settings["keyRequired"], settings["charLimit"]) == (True, True, 77)
+    assert settings["language"] == {
+        "source": {"code": "en", "name": "English"},
+        "target": {"code": "fr", "name": "French"},
+    }
+    assert settings["frontendTimeout"] > 0
+    assert {"suggestions", "filesTranslation", "supportedFilesFormat"} <= settings.keys()

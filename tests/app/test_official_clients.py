@@ -1,0 +1,259 @@
+"""The clients that people have, unchanged, against a real uvicorn."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+
+import deepl
+import httpx
+import pytest
+from libretranslatepy import LibreTranslateAPI
+
+from tests.app.fake_engine import FakeEngine
+from tests.app.listening import listening
+
+KEY = "0123-abcd"
+
+
+@pytest.fixture(scope="module")
+def url(tiny_checkpoint: Path) -> Iterator[str]:
+    with listening(FakeEngine(), tiny_checkpoint) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def guarded_url(tiny_checkpoint: Path) -> Iterator[str]:
+    limits = {"api_keys": KEY, "character_limit": 30}
+    with listening(FakeEngine(), tiny_checkpoint, **limits) as url:
+        yield url
+
+
+def native(url: str, text: str, **fields: Any) -> str:
+    response = httpx.post(f"{url}/translate", json={"text": text, "target": "fr"} | fields)
+    translated: str = response.json()["translations"][0]["text"]
+    return translated
+
+
+@pytest.fixture
+def no_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deepl.http_client, "max_network_retries", 0)
+
+
+@pytest.fixture
+def deepl_client(url: str) -> Iterator[deepl.DeepLClient]:
+    with closing(deepl.DeepLClient("any key", server_url=url)) as client:
+        yield client
+
+
+class TestDeepL:
+    def test_a_text(self, deepl_client: deepl.DeepLClient, url: str) -> None:
+        result = deepl_client.translate_text("the cat", source_lang="EN", target_lang="FR")
+        assert isinstance(result, deepl.TextResult)
+        assert result.text == native(url, "the cat")
+        assert (result.detected_source_lang, result.billed_characters) == ("EN", 7)
+
+    def test_a_list(self, deepl_client: deepl.DeepLClient, url: str) -> None:
+        texts = ["the cat", "old dog", "☃"]
+        results = deepl_client.translate_text(texts, source_lang="EN", target_lang="FR")
+        assert isinstance(results, list)
+        assert [result.text for result in results] == [native(url, text) for text in texts]
+
+    def test_the_language_is_found_out_for_every_text(
+        self, deepl_client: deepl.DeepLClient
+    ) -> None:
+        texts = ["My sister bought a new house.", "Ma sœur a acheté une nouvelle maison."]
+        results = deepl_client.translate_text(texts, target_lang="FR")
+        assert isinstance(results, list)
+        assert [result.detected_source_lang for result in results] == ["EN", "FR"]
+        assert results[1].text == texts[1]
+
+    @pytest.mark.parametrize("target", ["EN-US", deepl.Language.ENGLISH_BRITISH])
+    def test_variants_of_the_target(self, deepl_client: deepl.DeepLClient, target: str) -> None:
+        result = deepl_client.translate_text("chat", source_lang="FR", target_lang=target)
+        assert isinstance(result, deepl.TextResult)
+        assert result.detected_source_lang == "FR"
+
+    def test_tags(self, deepl_client: deepl.DeepLClient, url: str) -> None:
+        xml = "<r><p>the <i>cat</i></p><k>dog</k></r>"
+        result = deepl_client.translate_text(
+            xml, source_lang="EN", target_lang="FR", tag_handling="xml", ignore_tags="k,x",
+            splitting_tags=["p"], non_splitting_tags=["i"], outline_detection=True,
+        )  # fmt: skip
+        assert isinstance(result, deepl.TextResult)
+        tags = {"ignore_tags": ["k"], "splitting_tags": ["p"], "non_splitting_tags": ["i"]}
+        assert result.text == native(url, xml, format="xml", **tags)
+        assert "<k>dog</k>" in result.text
+
+    def test_every_option_that_changes_nothing(
+        self, deepl_client: deepl.DeepLClient, url: str
+    ) -> None:
+        result = deepl_client.translate_text(
+            "the cat", source_lang="EN", target_lang="FR", context="pets",
+            split_sentences=deepl.SplitSentences.ALL, preserve_formatting=True,
+            formality=deepl.Formality.PREFER_LESS, model_type="quality_optimized",
+            tag_handling="html", tag_handling_version="v2",
+        )  # fmt: skip
+        assert isinstance(result, deepl.TextResult)
+        assert result.text == native(url, "the cat")
+
+    def test_languages(self, deepl_client: deepl.DeepLClient) -> None:
+        sources = deepl_client.get_source_languages()
+        targets = deepl_client.get_target_languages()
+        assert [language.code for language in sources] == ["EN", "FR"]
+        assert [language.code for language in targets] == ["FR", "EN-GB", "EN-US"]
+        assert [language.supports_formality for language in targets] == [False] * 3
+
+    def test_usage_without_a_limit(self, deepl_client: deepl.DeepLClient) -> None:
+        before = deepl_client.get_usage().character
+        deepl_client.translate_text("the cat", source_lang="EN", target_lang="FR")
+        after = deepl_client.get_usage()
+        assert before.count is not None
+        assert after.character.count == before.count + 7
+        assert after.character.valid
+        assert not after.any_limit_reached
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"target_lang": "DE"}, "Bad request, message: this server translates en to fr"),
+            ({"formality": "more"}, "Bad request, message: formality: "),
+            ({"style_rule": "x"}, "Bad request, message: style_id: Not supported"),
+            ({"tag_handling": "xml", "text": "a < b"}, "Bad request, message: text: Text 0 is"),
+        ],
+    )
+    def test_what_is_refused(
+        self, deepl_client: deepl.DeepLClient, options: dict[str, Any], message: str
+    ) -> None:
+        wanted: dict[str, Any] = {"text": "cat", "source_lang": "EN", "target_lang": "FR"}
+        with pytest.raises(deepl.DeepLException) as refused:
+            deepl_client.translate_text(**wanted | options)
+        assert str(refused.value).startswith(message)
+        assert refused.value.http_status_code == 400
+
+    def test_a_text_that_is_too_long(self, deepl_client: deepl.DeepLClient) -> None:
+        with pytest.raises(deepl.DeepLException, match="50,000 characters") as refused:
+            deepl_client.translate_text("a " * 30_000, source_lang="EN", target_lang="FR")
+        assert refused.value.http_status_code == 413
+
+    def test_keys_and_quota(self, guarded_url: str) -> None:
+        with (
+            closing(deepl.DeepLClient("wrong", server_url=guarded_url)) as wrong,
+            closing(deepl.DeepLClient(KEY, server_url=guarded_url)) as right,
+        ):
+            with pytest.raises(deepl.AuthorizationException):
+                wrong.translate_text("the cat", source_lang="EN", target_lang="FR")
+            with pytest.raises(deepl.AuthorizationException):
+                wrong.get_usage()
+            right.translate_text("the cat" * 4, source_lang="EN", target_lang="FR")
+            with pytest.raises(deepl.QuotaExceededException, match="28 of the 30 characters"):
+                right.translate_text("the cat", source_lang="EN", target_lang="FR")
+            right.translate_text("ca", source_lang="EN", target_lang="FR")
+            usage = right.get_usage()
+        assert (usage.character.count, usage.character.limit) == (30, 30)
+        assert usage.any_limit_reached
+
+    def test_comes_back_when_the_queue_was_full(self, tiny_checkpoint: Path) -> None:
+        engine = FakeEngine(gate=threading.Semaphore(1))  # one step, for the warm-up
+        with listening(engine, tiny_checkpoint, max_concurrent_requests=1) as url:
+            occupied = _occupy(url, engine)
+            refused = httpx.post(f"{url}/v2/translate", json={"text": "a", "target_lang": "FR"})
+            assert refused.status_code == httpx.codes.TOO_MANY_REQUESTS
+            assert engine.gate
+            threading.Timer(0.3, engine.gate.release, [10]).start()
+            with closing(deepl.DeepLClient("any key", server_url=url)) as client:
+                result = client.translate_text("the cat", source_lang="EN", target_lang="FR")
+            occupied.join()
+            assert isinstance(result, deepl.TextResult)
+            assert result.text == native(url, "the cat")
+
+    @pytest.mark.usefixtures("no_retries")
+    def test_says_so_when_the_queue_stays_full(self, tiny_checkpoint: Path) -> None:
+        engine = FakeEngine(gate=threading.Semaphore(1))
+        with (
+            listening(engine, tiny_checkpoint, max_concurrent_requests=1) as url,
+            closing(deepl.DeepLClient("any key", server_url=url)) as client,
+        ):
+            occupied = _occupy(url, engine)
+            with pytest.raises(deepl.TooManyRequestsException) as refused:
+                client.translate_text("the cat", source_lang="EN", target_lang="FR")
+            assert refused.value.should_retry
+            assert engine.gate
+            engine.gate.release(10)
+            occupied.join()
+
+    @pytest.mark.usefixtures("no_retries")
+    def test_a_deadline_is_a_service_that_is_unavailable(self, tiny_checkpoint: Path) -> None:
+        engine = FakeEngine(gate=threading.Semaphore(1))
+        with (
+            listening(engine, tiny_checkpoint, request_timeout=0.1) as url,
+            closing(deepl.DeepLClient("any key", server_url=url)) as client,
+        ):
+            with pytest.raises(deepl.DeepLException, match="Service unavailable") as failed:
+                client.translate_text("the cat", source_lang="EN", target_lang="FR")
+            assert failed.value.should_retry
+            assert engine.gate
+            engine.gate.release(10)
+
+    def test_what_there_is_not(self, deepl_client: deepl.DeepLClient) -> None:
+        with pytest.raises(deepl.DeepLException, match="Not found, message: Not Found"):
+            deepl_client.rephrase_text("cat")
+
+
+def _occupy(url: str, engine: FakeEngine) -> threading.Thread:
+    """Take the only place, until the engine's gate opens."""
+    engine.in_step.clear()
+    body = {"text": "cat", "target": "fr"}
+    thread = threading.Thread(
+        target=httpx.post, args=[f"{url}/translate"], kwargs={"json": body, "timeout": 20}
+    )
+    thread.start()
+    assert engine.in_step.wait(10)
+    return thread
+
+
+class TestLibreTranslate:
+    def test_a_text(self, url: str) -> None:
+        client = LibreTranslateAPI(url)
+        text = "the cat & the dog, 100 % ☃"
+        assert client.translate(text, "en", "fr") == native(url, text)
+
+    def test_the_language_is_found_out(self, url: str) -> None:
+        client = LibreTranslateAPI(url)
+        text = "My sister bought a new house."
+        assert client.translate(text, "auto", "fr") == native(url, text)
+        best, *_ = client.detect(text)
+        assert best["language"] == "en"
+        assert 50 < best["confidence"] <= 100
+
+    def test_languages(self, url: str, guarded_url: str) -> None:
+        expected = [
+            {"code": "en", "name": "English", "targets": ["fr"]},
+            {"code": "fr", "name": "French", "targets": ["en"]},
+        ]
+        assert LibreTranslateAPI(url).languages() == expected
+        assert LibreTranslateAPI(guarded_url, KEY).languages() == expected
+
+    def test_keys(self, guarded_url: str) -> None:
+        for key, status, message in (
+            ("wrong", 403, "the API key is not known here"),
+            (None, 400, "an API key is needed"),
+        ):
+            with pytest.raises(HTTPError) as refused:
+                LibreTranslateAPI(guarded_url, key).translate("cat", "en", "fr")
+            with refused.value as error:
+                assert error.code == status
+                assert json.load(error) == {"error": message}
+        assert LibreTranslateAPI(guarded_url, KEY).translate("", "en", "fr") == ""
+
+    def test_what_is_refused(self, url: str) -> None:
+        with pytest.raises(HTTPError) as refused:
+            LibreTranslateAPI(url).translate("cat", "en", "de")
+        with refused.value as error:
+            assert error.code == 400
+            assert "en to fr" in json.load(error)["error"]
