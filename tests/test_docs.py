@@ -6,8 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
 from app.cli.main import VERBS
+from app.dialects.deepl import DeepLRequest, DeepLTranslation, DeepLUsage
+from app.dialects.libretranslate import LibreTranslateAnswer, LibreTranslateRequest
 from app.main import create_admin_app, create_app
 from app.metrics import Metrics
 from app.problems import HTTP_KINDS, KINDS
@@ -17,6 +20,10 @@ from app.translate_request import AttentionRequest, TranslateRequest
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+WIRE: tuple[type[BaseModel], ...] = (
+    TranslateRequest, AttentionRequest, Translation, LibreTranslateRequest, LibreTranslateAnswer,
+    DeepLRequest, DeepLTranslation, DeepLUsage,
+)  # fmt: skip
 TEXT = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
 
 
@@ -66,9 +73,9 @@ def test_every_route_of_the_admin_port_is_described() -> None:
             assert f"{method.upper()} {path}" in TEXT["operations.md"]
 
 
-@pytest.mark.parametrize("model", [TranslateRequest, AttentionRequest, Translation])
+@pytest.mark.parametrize("model", WIRE)
 def test_every_field_of_the_wire_is_described(
-    model: type[TranslateRequest | AttentionRequest | Translation],
+    model: type[BaseModel],
 ) -> None:
     for field in model.model_fields:
         assert re.search(rf"[`\"]{field}[`\"]", TEXT["api.md"]), field
@@ -79,6 +86,15 @@ def test_every_problem_is_listed_with_its_status() -> None:
     for kind in (*KINDS.values(), *HTTP_KINDS.values()):
         if kind.slug != "request-error":  # the base of others, itself never raised
             assert f"`{kind.slug}`" in rows[str(kind.status)]
+
+
+def test_every_status_of_the_dialects_is_listed() -> None:
+    differing = [kind for kind in KINDS.values() if kind.libretranslate or kind.deepl]
+    assert differing
+    for kind in differing:
+        statuses = (kind.status, kind.libretranslate or kind.status, kind.deepl or kind.status)
+        row = f"| `{kind.slug}` | {' | '.join(map(str, statuses))} |"
+        assert row in TEXT["api.md"].splitlines()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
