@@ -21,8 +21,14 @@ from app.openapi import libretranslate_errors
 from app.routes.access import client_of
 from app.routes.body import Form
 from app.routes.charged import translated
-from app.routes.state import current_keys, current_settings, held_runtime, ready_runtime
-from app.runtime import Runtime
+from app.routes.state import (
+    current_keys,
+    current_lifecycle,
+    current_settings,
+    held_runtime,
+    ready_runtime,
+)
+from app.runtime import Lifecycle, Runtime
 from app.schemas import Health
 from app.settings import Settings
 
@@ -57,8 +63,9 @@ async def detect(
 
 @router.head("/health", include_in_schema=False)
 @router.get("/health", responses=libretranslate_errors(503))
-async def health(_: Annotated[Runtime, Depends(ready_runtime)]) -> Health:
-    """200 while requests are taken, as /readyz."""
+async def health(lifecycle: Annotated[Lifecycle, Depends(current_lifecycle)]) -> Health:
+    """As /readyz."""
+    _ = lifecycle.ready
     return Health()
 
 

@@ -281,6 +281,9 @@ async def test_health(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         assert (await client.get("/health")).json() == {"status": "ok"}
         assert (await client.head("/health")).status_code == httpx.codes.OK
+        transport: Any = client._transport
+        transport.app.state.lifecycle.drain()
+        error_of(await client.get("/health"), 503)
 
 
 @asynchronous
