@@ -37,6 +37,9 @@ def is_truncated(n_source: int, n_target: int) -> bool:
 
 def is_repetition(source_ids: Sequence[int], target_ids: Sequence[int]) -> bool:
     """Whether the target goes round some phrase more often than the source goes round any."""
+    # In all but a few translations no token comes often enough for a circle.
+    if max(Counter(target_ids).values(), default=0) <= MIN_REPEATS:
+        return False
     turns = most_turns(target_ids)
     return turns > MIN_REPEATS and turns - most_turns(source_ids) >= MIN_REPEATS
 

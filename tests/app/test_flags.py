@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from app.flags import (
     MAX_PERIOD,
+    MIN_REPEATS,
     is_copied,
     is_repetition,
     is_truncated,
@@ -82,3 +83,10 @@ def test_time_is_bounded_at_the_longest_targets() -> None:
     began = time.perf_counter()
     assert is_repetition([1], [1] * 2000)
     assert time.perf_counter() - began < 0.5
+
+
+@given(st.lists(st.integers(0, 2), max_size=12), st.lists(st.integers(0, 2), max_size=30))
+def test_a_circle_is_told_by_its_turns_alone(source: list[int], target: list[int]) -> None:
+    turns = most_turns(target)
+    expected = turns > MIN_REPEATS and turns - most_turns(source) >= MIN_REPEATS
+    assert is_repetition(source, target) == expected
