@@ -14,7 +14,7 @@ from app.exchange import Exchange
 from app.metrics import Metrics
 from app.pace import Pace
 from app.sentence import Completion, Sentence
-from model.engine.protocol import Engine, Finished
+from model.engine.protocol import Engine, Finished, Progress
 
 MAX_JOINING_TOKENS = 512
 """Source tokens that may join between two steps of an engine at work, though always a sentence.
@@ -75,12 +75,13 @@ class EngineThread:
                 self.busy_since = self._clock()
                 self._explain_next()
                 began = self.busy_since = self._clock()
-                finished = self._advance(began)
+                finished, progress = self._advance(began)
                 now = self._clock()
                 self.pace.worked(now - began)
                 self._measure(now - began)
+                self._deliver(self._news(progress))
                 if finished:
-                    self._hand_out(finished, now)
+                    self._deliver(self._answers(finished, now))
                 self.busy_since = math.inf
         finally:
             self.busy_since = math.inf
@@ -101,15 +102,15 @@ class EngineThread:
         else:
             self._deliver([partial(explanation.settle, weights)])
 
-    def _advance(self, now: float) -> list[Finished]:
+    def _advance(self, now: float) -> tuple[list[Finished], list[Progress]]:
         """One step; if the engine raises, that is the outcome of everything in it."""
         try:
             self._drop_cancelled()
             self._admit_next(now)
-            return self._engine.step()
+            return self._engine.step(), self._engine.progress()
         except Exception as error:
             self._n_failures += 1
-            return [Finished(job_id, error) for job_id in self._in_flight.ids()]
+            return [Finished(job_id, error) for job_id in self._in_flight.ids()], []
 
     def _drop_cancelled(self) -> None:
         while self._in_flight.cancelled:
@@ -149,7 +150,14 @@ class EngineThread:
         if inside:
             self._metrics.stepped(seconds, len(inside), inside.n_rows, inside.n_tokens)
 
-    def _hand_out(self, finished: list[Finished], now: float) -> None:
+    def _news(self, progress: list[Progress]) -> list[Callable[[], None]]:
+        return [
+            partial(sentence.progress, ids)
+            for job_id, ids in progress
+            if (sentence := self._in_flight.get(job_id))
+        ]
+
+    def _answers(self, finished: list[Finished], now: float) -> list[Callable[[], None]]:
         answers: list[Callable[[], None]] = []
         n_read = n_written = 0
         for job_id, outcome in finished:
@@ -167,7 +175,7 @@ class EngineThread:
                 completion = Completion(outcome, queued, worked=now - sentence.admitted)
                 answers.append(partial(sentence.settle, completion))
         self._metrics.finished(n_read, n_written)
-        self._deliver(answers)
+        return answers
 
     def _leave(self) -> None:
         """What is in the engine is lost with it; what waits, too, if this was the last engine."""

@@ -46,6 +46,10 @@ class InFlight:
             self.n_rows -= sentence.job.options.beam_size
         return sentence
 
+    def get(self, job_id: int) -> Sentence | None:
+        """The sentence of a job that is in the engine, if it is known."""
+        return self._sentences.get(job_id)
+
     def ids(self) -> list[int]:
         """Of all, oldest first."""
         return list(self._sentences)

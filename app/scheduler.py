@@ -25,7 +25,7 @@ from app.engine_thread import Clock, EngineThread
 from app.errors import MAX_RETRY_AFTER
 from app.exchange import Exchange
 from app.metrics import Metrics
-from app.sentence import Completion, Explanation, Request, Sentence, Weights
+from app.sentence import Completion, Explanation, Listener, Request, Sentence, Weights
 from app.shared_sentences import SharedSentences
 from app.waiting import Lane
 from model.decoding.hypothesis import SearchOptions
@@ -133,21 +133,23 @@ class Scheduler:
         lane: Lane = "interactive",
         client: Hashable = None,
         deadline: float = math.inf,
+        listener: Listener | None = None,
     ) -> list[Completion]:
         """Search each source; answers in the order of the sources. Cancelling drops the work.
 
         client    takes turns with other clients; None is one that has this request alone
         deadline  by the clock; what waits longer never reaches an engine
+        listener  is told what is certain before the end
 
         Raises `EngineFailedError`, `DeadlineExceededError`, `DrainingError`, `EngineDownError`.
         """
         future: asyncio.Future[list[Completion]] = asyncio.get_running_loop().create_future()
-        request = Request(lane, client, self._clock(), deadline, len(sources), future)
+        request = Request(lane, client, self._clock(), deadline, len(sources), future, listener)
         if not sources:
             return []
         opened = []
         for index, source in enumerate(sources):
-            job = Job(next(self._ids), tuple(source), options)
+            job = Job(next(self._ids), tuple(source), options, stream=listener is not None)
             if not self._shared.join(job, request, index):
                 opened.append(Sentence(job, request))
                 opened[-1].join(request, index)

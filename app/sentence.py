@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,16 @@ class Completion:
         return Completion(self.hypotheses, total - worked, worked)
 
 
+class Listener(Protocol):
+    """Who wants to know of a request's sentences before it is answered. In the event loop."""
+
+    def agreed(self, index: int, ids: Sequence[int]) -> None:
+        """The best hypothesis of a sentence will begin with these ids; those told before do."""
+
+    def completed(self, index: int, completion: Completion) -> None:
+        """A sentence is done."""
+
+
 @dataclass(eq=False, slots=True)
 class Request:
     """Sentences that are answered together, or fail together; `deadline` by the clock.
@@ -46,6 +57,7 @@ class Request:
     deadline: float
     n_sentences: int
     future: asyncio.Future[list[Completion]]
+    listener: Listener | None = None
     completions: dict[int, Completion] = field(default_factory=dict)
     sentences: list[Sentence] = field(default_factory=list)
 
@@ -57,6 +69,8 @@ class Request:
             self.future.set_exception(outcome)
             return
         self.completions[index] = outcome
+        if self.listener:
+            self.listener.completed(index, outcome)
         if len(self.completions) == self.n_sentences:
             self.future.set_result([self.completions[i] for i in range(self.n_sentences)])
 
@@ -111,6 +125,12 @@ class Sentence:
     def is_abandoned(self) -> bool:
         """Whether nobody asks for it any more, and it has no outcome yet."""
         return not self.askers and not self.settled
+
+    def progress(self, ids: Sequence[int]) -> None:
+        """Tell who listens what its best hypothesis will begin with, in the event loop."""
+        for request, index in self.askers:
+            if request.listener:
+                request.listener.agreed(index, ids)
 
     def settle(self, outcome: Completion | Exception) -> None:
         """Tell who asked for it, in the event loop."""

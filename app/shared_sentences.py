@@ -8,13 +8,14 @@ from app.waiting import Lane
 from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Job
 
-_Key = tuple[tuple[int, ...], SearchOptions, Lane]
+_Key = tuple[tuple[int, ...], SearchOptions, Lane, bool]
 
 
 class SharedSentences:
     """What is under way or was answered, of one checkpoint. Belongs to one event loop.
 
-    A sentence in the bulk lane is not waited for from the other one. Errors are not kept.
+    A sentence in the bulk lane is not waited for from the other one, nor one of which nothing is
+    told before its end by who wants that. Errors are not kept.
 
     max_bytes  of memory for answers; with 0 no sentence is shared
     """
@@ -65,4 +66,4 @@ class SharedSentences:
 
 
 def _key(job: Job, lane: Lane) -> _Key:
-    return job.source_ids, job.options, lane
+    return job.source_ids, job.options, lane, job.stream

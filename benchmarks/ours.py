@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.system import Answer, Task
-from model.engine.protocol import AttentionKind, Engine, EngineInfo, Finished, Job
+from model.engine.protocol import AttentionKind, Engine, EngineInfo, Finished, Job, Progress
 from model.engine.run import run_jobs
 
 
@@ -50,6 +50,10 @@ class Seats:
         finished = self._engine.step()
         self._inside.difference_update(done.job_id for done in finished)
         return finished
+
+    def progress(self) -> list[Progress]:
+        """The engine's."""
+        return self._engine.progress()
 
     def interrupt(self) -> None:
         """The engine's step."""

@@ -36,7 +36,7 @@ from app.runtime import Runtime
 from app.settings import Settings
 from model.checkpoint import load_checkpoint
 from model.decoding.hypothesis import Hypothesis, SearchOptions
-from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job
+from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job, Progress
 
 WORDS = "The weather was so nice yesterday that we went to the sea with our old friends ."
 TEXTS = [" ".join(WORDS.split()[-n_words:]) for n_words in range(6, 17)]
@@ -70,6 +70,10 @@ class SleepingEngine:
         """Drop jobs."""
         for job_id in job_ids:
             self._left.pop(job_id, None)
+
+    def progress(self) -> list[Progress]:
+        """Nothing streams."""
+        return []
 
     def interrupt(self) -> None:
         """A step is never long."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from model.decoding.beam import beam_search
 from model.decoding.hypothesis import SearchOptions
-from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job
+from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job, Progress
 from model.tensors import padded_ids
 from model.transformer import AttentionRecord, Transformer
 
@@ -57,6 +57,10 @@ class EagerEngine:
         for job_id in job_ids:
             self._jobs.pop(job_id, None)
         self._longest = max((len(job.source_ids) for job in self._jobs.values()), default=0)
+
+    def progress(self) -> list[Progress]:
+        """None, since a job is finished by the step that begins it."""
+        return []
 
     def interrupt(self) -> None:
         """A search cannot be stopped half-way."""

@@ -26,11 +26,20 @@ class Job:
 
     id          unique among the jobs in an engine
     source_ids  what the encoder reads: target-language symbol, pieces, end of sentence
+    stream      whether to tell what is certain of it before it is done
     """
 
     id: int
     source_ids: tuple[int, ...]
     options: SearchOptions
+    stream: bool = False
+
+
+class Progress(NamedTuple):
+    """What is certain of a job: the best hypothesis will begin with these ids."""
+
+    job_id: int
+    ids: list[int]
 
 
 class Finished(NamedTuple):
@@ -75,10 +84,17 @@ class Engine(Protocol):
         """Advance the jobs admitted and return those that ended. Does nothing when there are none.
 
         It may go on for as long as none ends, but no further than a token once `interrupt` is
-        called, nor if that was called after the last step ended.
+        called, nor if that was called after the last step ended, nor while a job streams (an
+        engine that finishes whole batches excepted).
 
         An error that concerns single jobs is their outcome; an exception means that every job
         admitted is lost and the engine is empty and ready again.
+        """
+
+    def progress(self) -> list[Progress]:
+        """Of the jobs that stream and are not finished, those of which more is certain than was.
+
+        Called after a step. What is told of a job only grows; it may be nothing until its end.
         """
 
     def interrupt(self) -> None:

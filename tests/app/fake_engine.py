@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.decoding.hypothesis import Hypothesis
-from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job
+from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job, Progress
 
 POISON = 13
 """A source id that its sentence dies of."""
@@ -50,13 +50,26 @@ class FakeEngine:
     def admit(self, jobs: Sequence[Job]) -> None:
         self._joining += [job.source_ids[1] for job in jobs]
         for job in jobs:
-            self._left[job.id] = (job, self.steps_of.get(job.source_ids[1], self.n_steps))
+            self._left[job.id] = (job, self._n_steps(job))
+
+    def _n_steps(self, job: Job) -> int:
+        return self.steps_of.get(job.source_ids[1], self.n_steps)
 
     def cancel(self, job_ids: Sequence[int]) -> None:
         for job_id in job_ids:
             if job_id in self._left:
                 job, _ = self._left.pop(job_id)
                 self.cancelled.append(job.source_ids[1])
+
+    def progress(self) -> list[Progress]:
+        """A token more of what streams, as long as there is one."""
+        news = []
+        for job, left in self._left.values():
+            ids = list(reversed(job.source_ids[1:-1]))
+            n_certain = self._n_steps(job) - left
+            if job.stream and 0 < n_certain <= len(ids):
+                news.append(Progress(job.id, ids[:n_certain]))
+        return news
 
     def interrupt(self) -> None:
         self.n_interrupts += 1

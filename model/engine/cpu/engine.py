@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from model.config import TransformerConfig
 from model.decoding.hypothesis import Hypothesis, SearchOptions, best_first, finished_hypothesis
 from model.engine.cpu import decoder, search
+from model.engine.cpu.agreement import agreed_ids
 from model.engine.cpu.explanation import explain
 from model.engine.cpu.slots import (
     MAX_BEAM,
@@ -24,7 +25,7 @@ from model.engine.cpu.slots import (
 )
 from model.engine.cpu.weights import Weights
 from model.engine.cpu.workspace import make_workspace
-from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job
+from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job, Progress
 from model.errors import NumericalError
 
 MAX_SENTENCES = 64
@@ -66,6 +67,7 @@ class CpuEngine:
         self._reserved_pages = 0
         self._reserved_rows = 0
         self._n_postponed = 0
+        self._n_told: dict[int, int] = {}  # of the slots whose jobs stream
         self._interrupted = np.zeros(1, np.int64)
 
     @property
@@ -120,6 +122,16 @@ class CpuEngine:
         """Have the step in progress, or else the next, end with the token it is at."""
         self._interrupted[0] = 1
 
+    def progress(self) -> list[Progress]:
+        """What all hypotheses that may become the best begin with; see `Engine.progress`."""
+        news = []
+        for slot, n_told in self._n_told.items():
+            ids = agreed_ids(self._slots, slot, self._pages)
+            if len(ids) > n_told:
+                self._n_told[slot] = len(ids)
+                news.append(Progress(self._in_slot[slot].id, ids))
+        return news
+
     def step(self) -> list[Finished]:
         """Let those that wait join, then advance every sentence until one ends."""
         try:
@@ -127,6 +139,8 @@ class CpuEngine:
                 self._join()
             if not self._in_slot:
                 return []
+            if self._n_told:
+                self.interrupt()
             n_done = search.run(
                 self._weights, self._slots, self._pages, self._work, self._candidates,
                 self._interrupted,
@@ -180,6 +194,8 @@ class CpuEngine:
         slot = self._free_slots.pop()
         self._in_slot[slot] = job
         self._slot_of[job.id] = slot
+        if job.stream:
+            self._n_told[slot] = 0
         options = job.options
         occupy(
             self._slots, slot, self._pages, len(job.source_ids), options.beam_size, options.n_best,
@@ -190,6 +206,7 @@ class CpuEngine:
     def _leave(self, slot: int) -> Job:
         job = self._in_slot.pop(slot)
         del self._slot_of[job.id]
+        self._n_told.pop(slot, None)
         self._release(job)
         vacate(self._slots, slot, self._pages)
         self._free_slots.append(slot)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from model.decoding.beam import beam_search
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.eager import EagerEngine
-from model.engine.protocol import AttentionKind, Engine, EngineInfo, Finished, Job
+from model.engine.protocol import AttentionKind, Engine, EngineInfo, Finished, Job, Progress
 from model.engine.run import Item, run_jobs
 from model.transformer import Transformer
 
@@ -61,6 +61,9 @@ class Countdown:
     def cancel(self, job_ids: Sequence[int]) -> None:
         for job_id in job_ids:
             self.left.pop(job_id, None)
+
+    def progress(self) -> list[Progress]:
+        return []
 
     def interrupt(self) -> None:
         self.interrupted.set()
