@@ -106,8 +106,9 @@ class RequestMiddleware:
         if path in PROBES:
             return
         route = getattr(scope.get("route"), "path", NO_ROUTE)
-        if status < 400:
+        failure = scope["state"].get("failure")
+        if status < 400 and failure is None:  # a stream may fail after it had its status
             self._metrics.answered(route, seconds)
             return
-        reason = CLIENT_GONE if status == GONE_STATUS else scope["state"].get("failure", OTHER)
+        reason = CLIENT_GONE if status == GONE_STATUS else failure or OTHER
         self._metrics.failed(route, reason, seconds, rejected=reason in REJECTIONS)

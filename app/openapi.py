@@ -21,7 +21,7 @@ from app.dialects.libretranslate import (
     LibreTranslateRequest,
 )
 from app.problems import MEDIA_TYPE, Problem
-from app.schemas import TranslateAnswer
+from app.schemas import SegmentEvent, TokenEvent, TranslateAnswer
 from app.translate_request import AttentionRequest, TranslateRequest
 
 _REF = "#/components/schemas/{model}"
@@ -31,6 +31,7 @@ _READ: tuple[type[BaseModel], ...] = (
 )  # fmt: skip
 _ANSWERED: tuple[type[BaseModel], ...] = (
     TranslateAnswer, Problem, LibreTranslateAnswer, LibreTranslateError, DeepLError,
+    TokenEvent, SegmentEvent,
 )  # fmt: skip
 
 TRANSLATE_REQUEST_EXAMPLES = {
@@ -89,6 +90,15 @@ DEEPL_LANGUAGES_PARAMETERS = [
         "schema": {"type": "string", "enum": ["source", "target"], "default": "source"},
     }
 ]
+
+EVENT_STREAM: dict[str, Any] = {
+    "schema": {
+        "type": "string",
+        "description": "With stream: true. Events token (TokenEvent), segment (SegmentEvent), then "
+        "done (TranslateAnswer) or error (Problem), each with one line of JSON as its data.",
+    },
+    "example": 'event: token\ndata: {"index":0,"text":"Il fait "}\n\n',
+}
 
 DETECT_REQUEST_BODY: dict[str, Any] = {
     "required": True,
@@ -166,7 +176,8 @@ TRANSLATE_ANSWERS: dict[int | str, dict[str, Any]] = {
                     "native": {"value": TRANSLATE_ANSWER_EXAMPLE},
                     "libretranslate": {"value": {"translatedText": "Il fait beau aujourd'hui."}},
                 },
-            }
+            },
+            "text/event-stream": EVENT_STREAM,
         },
     },
     **LIBRETRANSLATE_OR_NATIVE_ERRORS,

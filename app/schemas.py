@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, Field
 
@@ -105,6 +106,27 @@ class TranslateAnswer(BaseModel):
     model: str
     translations: list[Translation]
     usage: Usage
+
+
+class TokenEvent(BaseModel):
+    """Event `token` of a stream: more of a translation; one after the other they are all of it."""
+
+    index: int = Field(description="of the text in the request")
+    text: str
+
+
+class SegmentEvent(BaseModel):
+    """Event `segment` of a stream: a sentence is done, and its translation is told to its end."""
+
+    index: int = Field(description="of the text in the request")
+    source: tuple[int, int] = Field(description="code points of the text as sent")
+    target: tuple[int, int] = Field(description="code points of the text as answered")
+    score: float
+
+
+News: TypeAlias = TokenEvent | SegmentEvent
+PutEvent: TypeAlias = Callable[[News], None]
+"""Takes what is to be told of a request's answer before it is there."""
 
 
 class LanguageAnswer(BaseModel):

@@ -11,6 +11,7 @@ from app.attention_view import AttentionView
 from app.errors import GoldenSentenceError, InvalidRequestError
 from app.explainer import Explainer
 from app.languages import Direction
+from app.live_text import Feed, LiveStretches, LiveText
 from app.passage import Passage, Stretch
 from app.scheduler import Scheduler
 from app.segmentation import Split
@@ -122,8 +123,12 @@ class ServedModel:
         client: Hashable = None,
         deadline: float,
         timings: Timings,
+        feeds: Sequence[Feed] = (),
     ) -> list[Passage]:
-        """Cut into sentences, tokenise and search. Raises as `Scheduler.translate`."""
+        """Cut into sentences, tokenise and search. Raises as `Scheduler.translate`.
+
+        With `feeds`, one for each text, what is certain of a translation is told as it comes.
+        """
         with timings.measure("tokenize"):
             if sum(map(len, texts)) <= MAX_INLINE_CHARACTERS:
                 passages = self._cut(texts, direction, split)
@@ -131,6 +136,12 @@ class ServedModel:
                 passages = await asyncio.to_thread(self._cut, texts, direction, split)
         n_sentences = sum(len(passage.stretches) for passage in passages)
         lane: Lane = "interactive" if n_sentences <= MAX_INTERACTIVE_SENTENCES else "bulk"
+        live = {
+            passage: LiveText(passage, self._tokenizer, feed)
+            for passage, feed in zip(passages, feeds, strict=False)
+        }
+        for text in live.values():
+            text.begin()
         # A stretch whose placeholders got lost is pending again, in another form.
         while pending := [(one, stretch) for one in passages for stretch in one.pending]:
             settled = await self._search(
@@ -140,7 +151,10 @@ class ServedModel:
                 client=client,
                 deadline=deadline,
                 timings=timings,
+                followed=[(live[passage], stretch) for passage, stretch in pending if live],
             )
+            if live:  # as each of them was done
+                continue
             with timings.measure("detokenize"):
                 if len(pending) <= MAX_INTERACTIVE_SENTENCES:
                     _settle(pending, settled)
@@ -161,6 +175,7 @@ class ServedModel:
         client: Hashable,
         deadline: float,
         timings: Timings,
+        followed: Sequence[tuple[LiveText, Stretch]],
     ) -> list[Completion]:
         """Those with placeholders get as many hypotheses as there are, to choose from."""
         choice = replace(options, n_best=options.beam_size)
@@ -175,6 +190,7 @@ class ServedModel:
                 lane=lane,
                 client=client,
                 deadline=deadline,
+                listener=LiveStretches([followed[i] for i in indices]) if followed else None,
             )
             for wanted, indices in by_options.items()
         )

@@ -12,11 +12,12 @@ from app.detection import Detected
 from app.errors import InvalidRequestError, TextTooLongError
 from app.itinerary import Itineraries
 from app.languages import Direction, Languages
+from app.live_text import Feed
 from app.markup import MarkupOptions
 from app.metrics import Metrics
 from app.places import Places
 from app.rendition import Document, Rendition, open_document
-from app.schemas import Segment, TranslateAnswer, Translation, Usage
+from app.schemas import PutEvent, Segment, TranslateAnswer, Translation, Usage
 from app.served_model import MAX_INLINE_CHARACTERS, ServedModel
 from app.side_by_side import side_by_side
 from app.timings import Timings
@@ -73,9 +74,14 @@ class TranslationService:
         self._itineraries = Itineraries(self.languages)
 
     async def translate(
-        self, request: TranslateRequest, client: Hashable = None
+        self,
+        request: TranslateRequest,
+        client: Hashable = None,
+        put: PutEvent | None = None,
     ) -> tuple[TranslateAnswer, Timings]:
         """Answer a request; `client` takes turns with others, None is one of its own.
+
+        With `put`, what is certain of the answer is told before, as it comes.
 
         Raises any `AppError` but `SettingsError` and `AccessError`.
         """
@@ -92,7 +98,13 @@ class TranslationService:
             for languages in groups:
                 _check_explicable(request, languages)
             parts = await side_by_side(
-                self._translate_along(languages, _only(request, indices), client, deadline)
+                self._translate_along(
+                    languages,
+                    _only(request, indices),
+                    client,
+                    deadline,
+                    [Feed(index, put, len(languages) == 2) for index in indices] if put else [],
+                )
                 for languages, indices in groups.items()
             )
             timings.add_longest([part.timings for part in parts])
@@ -131,23 +143,37 @@ class TranslationService:
         request: TranslateRequest,
         client: Hashable,
         deadline: float,
+        feeds: Sequence[Feed],
     ) -> _Part:
-        """The texts of a request that go through the same languages."""
+        """The texts of a request that go through the same languages; all have a feed, or none."""
         timings = Timings()
         steps = self._steps(request, languages)
         if not steps:
+            for text, feed in zip(request.text, feeds, strict=False):
+                feed.token(text)
             into = (one for (_, to), one in self._by_direction.items() if to == languages[0])
             return _Part(next(into).name, already_translated(request, languages[0]), 0, 0, timings)
+        is_live = request.format == "text"  # a tag's place is known at the end
         wanted = request.attention
         view = steps[-1].model.attention_view(wanted) if wanted else None
         texts = request.text
         passed: list[list[Rendition]] = []
         for step in steps:
+            told = feeds if is_live and step is steps[-1] else ()
             renditions = await self._render(
-                texts, request, step, client=client, deadline=deadline, timings=timings
+                texts,
+                request,
+                step,
+                client=client,
+                deadline=deadline,
+                timings=timings,
+                feeds=told,
             )
             texts = [rendition.text() for rendition in renditions]
             passed.append(renditions)
+        if not is_live:
+            for text, feed in zip(texts, feeds, strict=False):
+                feed.token(text)
         segments: Sequence[list[Segment] | None] = [None] * len(texts)
         if view or request.alignment:
             with timings.measure("decode"):
@@ -182,6 +208,7 @@ class TranslationService:
         client: Hashable,
         deadline: float,
         timings: Timings,
+        feeds: Sequence[Feed],
     ) -> list[Rendition]:
         """The texts through one model; their markup, if any, is put on the words it belongs to."""
         with timings.measure("tokenize"):
@@ -196,6 +223,7 @@ class TranslationService:
             client=client,
             deadline=deadline,
             timings=timings,
+            feeds=feeds,
         )
         passages = iter(found)
         renditions = [

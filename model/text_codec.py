@@ -66,7 +66,11 @@ class TextCodec(Protocol):
         """The pieces of a source text alone."""
 
     def decode(self, ids: Sequence[int]) -> str:
-        """What the decoder produced as text; control symbols vanish."""
+        """What the decoder produced as text; control symbols vanish.
+
+        Of more ids the text begins with that of fewer, but for U+FFFD at the end of the latter,
+        which stand for a character whose bytes are not all there.
+        """
 
     def decode_target(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
         """The text of what the decoder produced, and its pieces with their places in that text."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from fastapi import Request
+from fastapi import Request, Response
 
 from app.clients import Client
 from app.routes.disconnect import while_connected
+from app.routes.event_stream import event_stream
 from app.routes.state import held_runtime
-from app.schemas import TranslateAnswer
+from app.schemas import News, PutEvent, TranslateAnswer
 from app.timings import Timings
 from app.translate_request import TranslateRequest
 from app.usage_ledger import UsageLedger
@@ -24,3 +25,33 @@ async def translated(
     service = held_runtime(request).service
     with ledger.charge(client.account, sum(map(len, wanted.text))):
         return await while_connected(request, service.translate(wanted, client.turn))
+
+
+async def streamed(request: Request, client: Client, wanted: TranslateRequest) -> Response:
+    """The answer as a stream of events; its characters count once anything of it was told.
+
+    Raises as `translated`, as far as there was nothing to tell.
+    """
+    ledger: UsageLedger = request.app.state.ledger
+    service = held_runtime(request).service
+
+    async def work(put: PutEvent) -> TranslateAnswer:
+        any_told = False
+
+        def note(news: News) -> None:
+            nonlocal any_told
+            any_told = True
+            put(news)
+
+        with ledger.charge(client.account, sum(map(len, wanted.text))):
+            try:
+                answer, _ = await service.translate(wanted, client.turn, note)
+            except BaseException as error:
+                if not any_told:
+                    raise
+                failure = error
+            else:
+                return answer
+        raise failure
+
+    return await event_stream(request, work)

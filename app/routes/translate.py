@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from app.openapi import TRANSLATE_ANSWERS, TRANSLATE_REQUEST_BODY
 from app.routes import libretranslate
 from app.routes.access import client_of
-from app.routes.charged import translated
+from app.routes.charged import streamed, translated
 from app.routes.either import LibreTranslate, read_either
 from app.routes.state import current_settings
 from app.settings import Settings
@@ -27,12 +27,15 @@ router = APIRouter(tags=["translation"])
 async def translate(
     request: Request, settings: Annotated[Settings, Depends(current_settings)]
 ) -> Response:
-    """Translate one text or many; with `q` for `text` as LibreTranslate does."""
+    """Translate one text or many, or as a stream; with `q` for `text` as LibreTranslate does."""
     said = await read_either(request, settings.max_body_bytes)
     if isinstance(said, LibreTranslate):
         return await libretranslate.translate(request, said.parameters)
     client = client_of(request)
-    answer, timings = await translated(request, client, TranslateRequest.parse(said.value))
+    wanted = TranslateRequest.parse(said.value)
+    if wanted.stream:
+        return await streamed(request, client, wanted)
+    answer, timings = await translated(request, client, wanted)
     return Response(
         answer.model_dump_json(exclude_none=True),
         media_type="application/json",

@@ -41,6 +41,7 @@ ABOVE = {
     "detect_request": {"app.service", "app.routes", "app.main", "app.schemas", "app.scheduler"},
     "translations": {"app.service", "app.routes", "app.main", "app.scheduler"},
     "word_aligner": {"app.schemas", "app.served_model", "app.service", "app.routes", "app.main"},
+    "live_text": {"app.scheduler", "app.served_model", "app.service", "app.routes", "app.main"},
     "served_model": {"app.service", "app.routes", "app.main", "app.runtime", "app.problems"},
     "service": {"app.routes", "app.main", "app.runtime", "app.problems"},
     "runtime": {"app.routes", "app.main"},

@@ -197,3 +197,8 @@ def test_a_missing_file(tmp_path: Path, missing: str) -> None:
 
 def test_symbols_are_told_from_other_pieces() -> None:
     assert symbols(["a", ">>fra<<", ">>", "<<x>>", ">>por_BR<<"]) == [">>fra<<", ">>por_BR<<"]
+
+
+@given(st.lists(st.integers(0, SEVERAL.target_vocab_size - 1), max_size=12), st.integers(0, 12))
+def test_the_text_of_a_beginning_is_the_beginning_of_the_text(ids: list[int], n: int) -> None:
+    assert SEVERAL.decode(ids).startswith(SEVERAL.decode(ids[:n]).rstrip("\ufffd"))

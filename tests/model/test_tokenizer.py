@@ -261,3 +261,18 @@ def test_whatever_is_produced_has_places_in_the_decoded_text(
         assert one.end <= other.end
     covered = {position for token in tokens for position in range(token.start, token.end)}
     assert covered == set(range(len(text))), "every character was produced by some piece"
+
+
+@given(st.data())
+def test_the_text_of_a_beginning_is_the_beginning_of_the_text(
+    tokenizer: Tokenizer, data: st.DataObject
+) -> None:
+    any_id = st.integers(0, tokenizer.vocab_size - 1)
+    of_text = st.text(max_size=8).map(lambda text: [one.id for one in tokenizer.tokenize(text)])
+    ids = data.draw(of_text) + data.draw(st.lists(any_id, max_size=8)) + data.draw(of_text)
+    told = ""
+    for n in range(len(ids) + 1):
+        beginning = tokenizer.decode(ids[:n]).rstrip("\ufffd")
+        assert tokenizer.decode(ids).startswith(beginning)
+        assert beginning.startswith(told)
+        told = beginning

@@ -1,0 +1,98 @@
+"""Answering as `text/event-stream`: what is certain as it comes, then the answer, or the error."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from http import HTTPStatus
+from typing import Any, TypeAlias
+
+from fastapi import Request, Response
+from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
+from starlette.types import Receive, Scope, Send
+
+from app.logs import log_failure
+from app.problems import kind_of, problem_response
+from app.routes.disconnect import while_connected
+from app.schemas import News, PutEvent, TokenEvent, TranslateAnswer
+
+KEEP_ALIVE = 15.0
+"""Seconds without an event after which a comment is sent, lest a proxy gives up."""
+
+Work: TypeAlias = Callable[[PutEvent], Coroutine[Any, Any, TranslateAnswer]]
+"""Is given where to put its news, and returns the answer."""
+
+
+async def event_stream(request: Request, work: Work) -> Response:
+    """A response that streams the news of the work and then its answer; it begins with the first.
+
+    What fails before that is raised, so that it has a status of its own; later it is an event. The
+    work is cancelled if the client goes away.
+    """
+    events: asyncio.Queue[News | None] = asyncio.Queue()
+    working = asyncio.create_task(work(events.put_nowait))
+    working.add_done_callback(lambda _: events.put_nowait(None))
+    try:
+        first = await while_connected(request, _next_event(events))
+        if first is None and not working.cancelled() and (error := working.exception()):
+            raise error
+    except BaseException:
+        working.cancel()
+        raise
+    return _Stream(first, events, working, request)
+
+
+class _Stream(EventSourceResponse):
+    def __init__(
+        self,
+        first: News | str | None,
+        events: asyncio.Queue[News | None],
+        working: asyncio.Task[TranslateAnswer],
+        request: Request,
+    ) -> None:
+        super().__init__(self._lines(first))
+        self.headers["Cache-Control"] = "no-cache"
+        self.headers["X-Accel-Buffering"] = "no"  # nginx would keep the events until the end
+        self._events = events
+        self._working = working
+        self._request = request
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:  # whether it was streamed to its end, or given up, or never begun
+            self._working.cancel()
+
+    async def _lines(self, first: News | str | None) -> AsyncIterator[bytes]:
+        event = first
+        while event is not None:
+            if isinstance(event, str):
+                yield KEEPALIVE_COMMENT
+            else:
+                name = "token" if isinstance(event, TokenEvent) else "segment"
+                yield format_sse_event(event=name, data_str=event.model_dump_json())
+            event = await _next_event(self._events)
+        yield self._last()
+
+    def _last(self) -> bytes:
+        error = self._working.exception()
+        if error is None:
+            answer = self._working.result().model_dump_json(exclude_none=True)
+            return format_sse_event(event="done", data_str=answer)
+        if not isinstance(error, Exception):
+            raise error
+        kind = kind_of(error)
+        self._request.state.failure = kind.slug  # for the metrics
+        if kind.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+            log_failure(error)
+        problem = bytes(problem_response(error, self._request.state.request_id).body)
+        return format_sse_event(event="error", data_str=problem.decode())
+
+
+async def _next_event(events: asyncio.Queue[News | None]) -> News | str | None:
+    """The next; None after the last; a string if it is long in coming."""
+    try:
+        async with asyncio.timeout(KEEP_ALIVE):
+            return await events.get()
+    except TimeoutError:
+        return "wait"

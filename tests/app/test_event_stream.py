@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import Message, Scope
+
+from app.errors import QueueFullError
+from app.routes.event_stream import event_stream
+from app.schemas import PutEvent, TokenEvent, TranslateAnswer, Usage
+from tests.app.asynchronous import asynchronous
+
+ANSWER = TranslateAnswer(
+    model="m", translations=[], usage=Usage(characters=0, source_tokens=0, target_tokens=0)
+)
+TOKEN = TokenEvent(index=0, text="a")
+
+
+class Client:
+    """One that stays until it is told to leave."""
+
+    def __init__(self) -> None:
+        self.left = asyncio.Event()
+        self.got: list[Message] = []
+        self.scope: Scope = {"type": "http", "headers": [], "state": {"request_id": "id"}}
+        self.request = Request(self.scope, self.receive)
+
+    async def receive(self) -> Message:
+        await self.left.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Message) -> None:
+        self.got.append(message)
+
+
+class Work:
+    """Tells a token if it is to, then ends when it is told to."""
+
+    def __init__(self, *, tells: bool) -> None:
+        self.tells = tells
+        self.end: asyncio.Future[TranslateAnswer] = asyncio.get_running_loop().create_future()
+        self.cancelled = asyncio.Event()
+
+    async def __call__(self, put: PutEvent) -> TranslateAnswer:
+        if self.tells:
+            put(TOKEN)
+        try:
+            return await self.end
+        except asyncio.CancelledError:
+            self.cancelled.set()
+            raise
+
+
+@asynccontextmanager
+async def ends_soon() -> AsyncIterator[None]:
+    async with asyncio.timeout(5):
+        yield
+
+
+@asynchronous
+async def test_token_and_answer() -> None:
+    client, work = Client(), Work(tells=True)
+    work.end.set_result(ANSWER)
+    response = await event_stream(client.request, work)
+    await response(client.scope, client.receive, client.send)
+    start, *bodies = client.got
+    assert dict(start["headers"])[b"cache-control"] == b"no-cache"
+    assert b"".join(body["body"] for body in bodies) == (
+        b'event: token\ndata: {"index":0,"text":"a"}\n\n'
+        b'event: done\ndata: {"model":"m","translations":[],"usage":{"characters":0,'
+        b'"source_tokens":0,"target_tokens":0}}\n\n'
+    )
+
+
+@asynchronous
+async def test_an_answer_without_news_is_streamed_too() -> None:
+    client, work = Client(), Work(tells=False)
+    work.end.set_result(ANSWER)
+    response = await event_stream(client.request, work)
+    await response(client.scope, client.receive, client.send)
+    assert client.got[1]["body"].startswith(b"event: done\n")
+
+
+@asynchronous
+async def test_what_fails_before_any_news_is_raised() -> None:
+    client, work = Client(), Work(tells=False)
+    work.end.set_exception(QueueFullError("full"))
+    with pytest.raises(QueueFullError):
+        await event_stream(client.request, work)
+
+
+@asynchronous
+async def test_a_client_that_leaves_before_any_news_ends_the_work() -> None:
+    client, work = Client(), Work(tells=False)
+    client.left.set()
+    with pytest.raises(ClientDisconnect):
+        await event_stream(client.request, work)
+    async with ends_soon():
+        await work.cancelled.wait()
+
+
+@asynchronous
+async def test_a_client_that_leaves_later_ends_the_work() -> None:
+    client, work = Client(), Work(tells=True)
+    response = await event_stream(client.request, work)
+    streaming = asyncio.create_task(response(client.scope, client.receive, client.send))
+    async with ends_soon():
+        while len(client.got) < 2:
+            await asyncio.sleep(0)
+        client.left.set()
+        await streaming
+        await work.cancelled.wait()
+
+
+@asynchronous
+async def test_a_response_that_cannot_begin_ends_the_work() -> None:
+    async def broken(message: Message) -> None:
+        raise OSError
+
+    client, work = Client(), Work(tells=True)
+    client.scope["asgi"] = {"spec_version": "2.4"}
+    response = await event_stream(client.request, work)
+    with pytest.raises(ClientDisconnect):
+        await response(client.scope, client.receive, broken)
+    async with ends_soon():
+        await work.cancelled.wait()
+
+
+@asynchronous
+async def test_a_later_failure_is_an_event_and_known_to_the_metrics() -> None:
+    client, work = Client(), Work(tells=True)
+    response = await event_stream(client.request, work)
+    work.end.set_exception(QueueFullError("full"))
+    await response(client.scope, client.receive, client.send)
+    last = client.got[-2]["body"]
+    assert last.startswith(b'event: error\ndata: {"type": "urn:problem-type:attend:queue-full"')
+    assert client.scope["state"]["failure"] == "queue-full"

@@ -1,0 +1,124 @@
+"""What the scheduler tells of sentences before they are done."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from app.errors import EngineFailedError
+from app.scheduler import Scheduler
+from app.sentence import Completion
+from model.engine.protocol import Progress
+from tests.app.asynchronous import asynchronous
+from tests.app.fake_engine import POISON, FakeEngine
+from tests.app.scheduling import OPTIONS, gated, release, running, sentence, settle, until
+
+
+@dataclass
+class Ear:
+    heard: list[tuple[int, list[int]]] = field(default_factory=list)
+    done: list[int] = field(default_factory=list)
+
+    def agreed(self, index: int, ids: Sequence[int]) -> None:
+        assert index not in self.done
+        self.heard.append((index, list(ids)))
+
+    def completed(self, index: int, completion: Completion) -> None:
+        assert index not in self.done
+        self.done.append(index)
+
+
+def listen(scheduler: Scheduler, ear: Ear, *names: int) -> asyncio.Task[list[Completion]]:
+    sources = [sentence(name, length=5) for name in names]
+    return asyncio.create_task(scheduler.translate(sources, OPTIONS, listener=ear))
+
+
+@asynchronous
+async def test_what_is_certain_is_told_before_the_end() -> None:
+    ear = Ear()
+    async with running(FakeEngine(n_steps=3, steps_of={12: 2})) as scheduler:
+        answers = await listen(scheduler, ear, 11, 12)
+    assert [heard for index, heard in ear.heard if index == 0] == [[9], [9, 9]]
+    assert [heard for index, heard in ear.heard if index == 1] == [[9]]
+    assert ear.done == [1, 0]
+    assert [one.hypotheses[0].ids for one in answers] == [(9, 9, 11), (9, 9, 12)]
+
+
+@asynchronous
+async def test_nothing_streams_where_nobody_listens() -> None:
+    streams: list[bool] = []
+
+    class Noting(FakeEngine):
+        def progress(self) -> list[Progress]:
+            streams.extend(job.stream for job, _ in self._left.values())
+            return super().progress()
+
+    async with running(Noting(n_steps=2)) as scheduler:
+        await scheduler.translate([sentence(11)], OPTIONS)
+        await listen(scheduler, Ear(), 11)
+    assert streams == [False, True]
+
+
+@asynchronous
+async def test_who_joins_hears_all_that_is_certain_and_nothing_after_leaving() -> None:
+    [engine] = engines = gated(1, n_steps=3)
+    first, second, third = Ear(), Ear(), Ear()
+    async with running(engine, cache_bytes=1_000_000) as scheduler:
+        assert engine.gate
+        leaving = listen(scheduler, first, 11)
+        await until(lambda: scheduler.load.in_flight == 1)
+        engine.gate.release()
+        await until(lambda: bool(first.heard))
+        staying = listen(scheduler, second, 14, 11)
+        await settle()
+        leaving.cancel()
+        await settle()
+        release(engines)
+        await staying
+        assert [heard for index, heard in second.heard if index == 1] == [[9, 9]]
+        assert first.heard == [(0, [9])]
+        await listen(scheduler, third, 11)  # from memory
+    assert (third.heard, third.done) == ([], [0])
+
+
+@asynchronous
+async def test_who_listens_does_not_wait_for_one_that_does_not_stream() -> None:
+    [engine] = engines = gated(1, n_steps=3)
+    ear = Ear()
+    async with running(engine, cache_bytes=1_000_000) as scheduler:
+        plain = asyncio.create_task(scheduler.translate([sentence(11, 5)], OPTIONS))
+        await until(lambda: scheduler.load.in_flight == 1)
+        listening = listen(scheduler, ear, 11)
+        await settle()
+        release(engines)
+        assert [one.hypotheses for one in await plain] == [
+            one.hypotheses for one in await listening
+        ]
+    assert ear.heard
+
+
+@asynchronous
+async def test_an_engine_that_cannot_tell_fails_like_one_that_cannot_step() -> None:
+    class Mute(FakeEngine):
+        def progress(self) -> list[Progress]:
+            if any(job.stream for job, _ in self._left.values()):
+                self._left.clear()
+                raise RuntimeError("no words")
+            return []
+
+    async with running(Mute(n_steps=2)) as scheduler:
+        with pytest.raises(EngineFailedError):
+            await listen(scheduler, Ear(), 11)
+        await scheduler.translate([sentence(12)], OPTIONS)
+
+
+@asynchronous
+async def test_a_sentence_that_fails_is_not_completed() -> None:
+    ear = Ear()
+    async with running(FakeEngine(n_steps=2)) as scheduler:
+        with pytest.raises(EngineFailedError):
+            await listen(scheduler, ear, POISON)
+    assert ear.done == []
