@@ -45,6 +45,12 @@ class Feed:
             )
 
 
+def tell_whole(texts: Sequence[str], feeds: Sequence[Feed]) -> None:
+    """Translations of which nothing was told before; all have a feed, or none."""
+    for text, feed in zip(texts, feeds, strict=False):
+        feed.token(text)
+
+
 class LiveText:
     """A passage whose translation is told in its order, from the front on.
 

@@ -12,7 +12,7 @@ from app.detection import Detected
 from app.errors import InvalidRequestError, TextTooLongError
 from app.itinerary import Itineraries
 from app.languages import Direction, Languages
-from app.live_text import Feed
+from app.live_text import Feed, tell_whole
 from app.markup import MarkupOptions
 from app.metrics import Metrics
 from app.places import Places
@@ -149,8 +149,7 @@ class TranslationService:
         timings = Timings()
         steps = self._steps(request, languages)
         if not steps:
-            for text, feed in zip(request.text, feeds, strict=False):
-                feed.token(text)
+            tell_whole(request.text, feeds)
             into = (one for (_, to), one in self._by_direction.items() if to == languages[0])
             return _Part(next(into).name, already_translated(request, languages[0]), 0, 0, timings)
         is_live = request.format == "text"  # a tag's place is known at the end
@@ -172,8 +171,7 @@ class TranslationService:
             texts = [rendition.text() for rendition in renditions]
             passed.append(renditions)
         if not is_live:
-            for text, feed in zip(texts, feeds, strict=False):
-                feed.token(text)
+            tell_whole(texts, feeds)
         segments: Sequence[list[Segment] | None] = [None] * len(texts)
         if view or request.alignment:
             with timings.measure("decode"):

@@ -180,6 +180,27 @@ async def test_the_deadline_is_an_event_too(serve: Serve) -> None:
 
 
 @asynchronous
+async def test_a_stream_is_charged_once_anything_was_told(serve: Serve) -> None:
+    engine = Breaking(n_steps=1)
+    text = "The house is green."
+    async with serve(engine) as client:
+
+        async def used() -> int:
+            count: int = (await client.get("/v2/usage")).json()["character_count"]
+            return count
+
+        await ask(client, text=text)
+        assert await used() == len(text)
+        engine.broken = True
+        body = {"text": "A cat.", "target": "fr", "stream": True}
+        assert (await client.post("/translate", json=body)).status_code == 500
+        assert await used() == len(text)
+        engine.n_steps = 3  # two tokens before it fails
+        assert (await ask(client, text="A cat."))[-1][0] == "error"
+        assert await used() == len(text) + len("A cat.")
+
+
+@asynchronous
 async def test_comments_keep_the_connection_alive(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
