@@ -12,10 +12,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.inline_tags import Element, WordLink, put_tags
+from app.document import Answer, Parts
 from app.markup_tokens import UNREAD, Format, Token, end_of_element, tokens
-from app.placeholders import ATOM
-from app.spans import Span
+from app.tagged_text import Piece, TaggedText
 
 MAX_DEPTH = 100
 """Inline elements within each other; those further in stay where they are."""
@@ -34,7 +33,6 @@ _ILLEGAL = [*range(9), 11, 12, *range(14, 32), *range(0xD800, 0xE000), 0xFFFE, 0
 _ESCAPES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;"} | dict.fromkeys(map(chr, _ILLEGAL), "")
 )
-_ATOM_MARKS = re.compile("[\ue000\ue001]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,91 +51,71 @@ class MarkupOptions:
     outline: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A text's translation; `links` between its words, where there are any to be had."""
-
-    text: str
-    links: Sequence[WordLink] | None = None
-
-
 class _Block:
-    """A text with the inline elements in it. `atoms` are pieces of markup that are one word."""
+    """A text with the inline elements in it; an entity that only a document type knows is an atom.
+
+    In a translation, a character that the block has as an entity is written as that.
+    """
 
     def __init__(self, row: Sequence[Token], markup: Format) -> None:
         self.raw = "".join(token.raw for token in row)
-        self._markup = markup
-        self._atoms: list[str] = []
         self._escapes = _ESCAPES.copy()
-        parts: list[str] = []
-        length = 0
-        root = Element("", "", Span(0, 0))
-        opened = [(root, 0)]
-        for token in row:
-            if token.kind == "text":
-                parts.append(self._plain(token.raw))
-            elif token.kind == "opaque":
-                parts.append(self._atom(token.raw))
-            elif token.kind == "close":
-                element, start = opened.pop()
-                element.closing, element.span = token.raw, Span(start, length)
-            else:
-                element = Element(token.raw, "", Span(length, length))
-                opened[-1][0].children.append(element)
-                if token.kind == "open":
-                    opened.append((element, length))
-            length += len(parts[-1]) if token.kind in ("text", "opaque") else 0
-        self.text = "".join(parts)
-        root.span = Span(0, length)
-        self._root = root
+        self._content = TaggedText(self._pieces(row, markup))
 
     @property
-    def is_tagged(self) -> bool:
+    def texts(self) -> list[str]:
+        """The text."""
+        return [self._content.text]
+
+    @property
+    def tagged(self) -> list[bool]:
         """Whether there are inline elements in it."""
-        return bool(self._root.children)
+        return [self._content.is_tagged]
 
-    def with_translation(self, answer: Answer) -> str:
+    def with_translations(self, answers: Sequence[Answer]) -> str:
         """The translation, with the tags; the block as it was where nothing was translated."""
-        if answer.text == self.text:
+        [answer] = answers
+        if answer.text == self._content.text:
             return self.raw
-        return put_tags(self._root, self.text, answer.text, answer.links, self._escaped)
+        return self._content.with_translation(answer, lambda text: text.translate(self._escapes))
 
-    def _plain(self, raw: str) -> str:
-        """Without entities; one that only a document type knows becomes an atom."""
-        raw = _ATOM_MARKS.sub(lambda mark: self._atom(mark[0]), raw)
-        return _ENTITY.sub(self._character, raw) if self._markup == "xml" else self._html(raw)
+    def _pieces(self, row: Sequence[Token], markup: Format) -> Iterator[Piece]:
+        for token in row:
+            if token.kind == "text":
+                yield from self._html(token.raw) if markup == "html" else self._xml(token.raw)
+            elif token.kind == "opaque":
+                yield Piece("atom", token.raw)
+            elif token.kind == "comment":
+                yield Piece("void", token.raw)
+            else:
+                yield Piece(token.kind, token.raw)
 
-    def _html(self, raw: str) -> str:
+    def _html(self, raw: str) -> Iterator[Piece]:
         for entity in _ENTITY.findall(raw):
             self._remember(html.unescape(entity), entity)
-        return html.unescape(raw)
+        yield Piece("text", html.unescape(raw))
 
-    def _character(self, entity: re.Match[str]) -> str:
-        name = entity[0][1:-1]
-        if name.startswith("#"):
-            character = html.unescape(entity[0])
-        else:
-            character = _XML_ENTITIES.get(name, "")
-        if len(character) != 1:
-            return self._atom(entity[0])
-        self._remember(character, entity[0])
-        return character
+    def _xml(self, raw: str) -> Iterator[Piece]:
+        at = 0
+        for entity in _ENTITY.finditer(raw):
+            yield Piece("text", raw[at : entity.start()])
+            at = entity.end()
+            name = entity[0][1:-1]
+            is_number = name.startswith("#")
+            character = html.unescape(entity[0]) if is_number else _XML_ENTITIES.get(name, "")
+            if len(character) == 1:
+                self._remember(character, entity[0])
+                yield Piece("text", character)
+            else:
+                yield Piece("atom", entity[0])
+        yield Piece("text", raw[at:])
 
     def _remember(self, character: str, entity: str) -> None:
         if len(character) == 1:
             self._escapes[ord(character)] = entity
 
-    def _atom(self, raw: str) -> str:
-        self._atoms.append(raw)
-        return f"\ue000{len(self._atoms) - 1}\ue001"
 
-    def _escaped(self, text: str) -> str:
-        """A character that the block has as an entity is written as that."""
-        escaped = text.translate(self._escapes)
-        return ATOM.sub(lambda atom: self._atoms[int(atom[0][1:-1])], escaped)
-
-
-class MarkupDocument:
+class MarkupDocument(Parts):
     """A document or fragment. Raises `MarkupError` for XML that is not well-formed."""
 
     def __init__(self, document: str, markup: Format, options: MarkupOptions | None = None) -> None:
@@ -145,25 +123,7 @@ class MarkupDocument:
         self._options = options or MarkupOptions()
         row = _atomic(tokens(document, markup), self._options)
         self._inline = _xml_inline(row) if markup == "xml" else frozenset[int]()
-        self._parts: list[str | _Block] = list(self._cut(row))
-
-    @property
-    def texts(self) -> list[str]:
-        """What is to be translated, without tags and entities."""
-        return [part.text for part in self._parts if isinstance(part, _Block)]
-
-    @property
-    def tagged(self) -> list[bool]:
-        """Of every text, whether there are inline elements in it."""
-        return [part.is_tagged for part in self._parts if isinstance(part, _Block)]
-
-    def with_translations(self, answers: Sequence[Answer]) -> str:
-        """The document with the texts' translations."""
-        waiting = iter(answers)
-        return "".join(
-            part.with_translation(next(waiting)) if isinstance(part, _Block) else part
-            for part in self._parts
-        )
+        super().__init__(self._cut(row))
 
     def _cut(self, row: Sequence[Token]) -> Iterator[str | _Block]:
         """The blocks, and what is between them."""
@@ -211,7 +171,7 @@ class MarkupDocument:
                 start = at + 1
         elif run:
             block = _Block(run, self._markup)
-            yield block if any(map(str.isalpha, block.text)) else block.raw
+            yield block if any(map(str.isalpha, block.texts[0])) else block.raw
 
 
 def _atomic(row: Sequence[Token], options: MarkupOptions) -> list[Token]:

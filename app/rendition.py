@@ -3,55 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
+from app.document import Answer, Document, PlainText
 from app.errors import InvalidRequestError
 from app.flags import Flag
 from app.inline_tags import WordLink
-from app.markup import Answer, MarkupDocument, MarkupOptions
+from app.markup import MarkupDocument, MarkupOptions
 from app.markup_tokens import MarkupError
 from app.passage import Passage
 
 TextFormat: TypeAlias = Literal["text", "html", "xml"]
-
-
-class Document(Protocol):
-    """What a text holds to be translated, and how its translation is put together."""
-
-    @property
-    def texts(self) -> list[str]:
-        """Each is translated on its own."""
-
-    @property
-    def tagged(self) -> list[bool]:
-        """Of every text, whether it takes links between words to put its translation together."""
-
-    def with_translations(self, answers: Sequence[Answer]) -> str:
-        """The whole, with a translation for each of the texts."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlainText:
-    """A document that is one text and nothing else."""
-
-    text: str
-
-    @property
-    def texts(self) -> list[str]:
-        """The text."""
-        return [self.text]
-
-    @property
-    def tagged(self) -> list[bool]:
-        """It is not."""
-        return [False]
-
-    def with_translations(self, answers: Sequence[Answer]) -> str:
-        """The translation."""
-        [answer] = answers
-        return answer.text
 
 
 def open_document(text: str, form: TextFormat, options: MarkupOptions, index: int) -> Document:

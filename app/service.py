@@ -9,6 +9,7 @@ from functools import partial
 from itertools import islice, pairwise
 
 from app.detection import Detected
+from app.document import Document
 from app.errors import InvalidRequestError, TextTooLongError
 from app.itinerary import Itineraries
 from app.languages import Direction, Languages
@@ -16,7 +17,7 @@ from app.live_text import Feed, tell_whole
 from app.markup import MarkupOptions
 from app.metrics import Metrics
 from app.places import Places
-from app.rendition import Document, Rendition, open_document
+from app.rendition import Rendition, open_document
 from app.schemas import PutEvent, Segment, TranslateAnswer, Translation, Usage
 from app.served_model import MAX_INLINE_CHARACTERS, ServedModel
 from app.side_by_side import side_by_side

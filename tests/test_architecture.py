@@ -129,6 +129,8 @@ APP_ROWS = (
     ("app.placeholders", "app.segmentation", "app.flags"),
     ("app.stand_ins", "app.markup_tokens"),
     ("app.inline_tags",),
+    ("app.document",),
+    ("app.tagged_text",),
     ("app.markup",),
     ("app.passage",),
     ("app.rendition",),

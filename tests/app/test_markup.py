@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.document import Answer
 from app.inline_tags import WordLink
-from app.markup import Answer, MarkupDocument, MarkupOptions
+from app.markup import MarkupDocument, MarkupOptions
 from app.markup_tokens import Format, MarkupError, tokens
 from app.placeholders import ATOM
 from app.spans import Span

@@ -1,0 +1,74 @@
+"""A text with its inline elements lifted out, and its translation with them put back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from app.document import Answer
+from app.inline_tags import Element, put_tags
+from app.placeholders import ATOM
+from app.spans import Span
+
+_ATOM_MARKS = re.compile("([\ue000\ue001])")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of what is to be translated: text as it is read, or a tag or atom as it is written.
+
+    Every `open` has its `close`. A `void` has no content and no words; an `atom` is one word.
+    """
+
+    kind: Literal["text", "open", "close", "void", "atom"]
+    raw: str
+
+
+class TaggedText:
+    """Pieces, read as one `text`; in place of each atom it has a mark."""
+
+    def __init__(self, pieces: Iterable[Piece]) -> None:
+        self._atoms: list[str] = []
+        parts: list[str] = []
+        length = 0
+        self._root = Element("", "", Span(0, 0))
+        opened = [(self._root, 0)]
+        for piece in pieces:
+            if piece.kind in ("text", "atom"):
+                parts.append(self._text(piece))
+                length += len(parts[-1])
+            elif piece.kind == "close":
+                element, start = opened.pop()
+                element.closing, element.span = piece.raw, Span(start, length)
+            else:
+                element = Element(piece.raw, "", Span(length, length))
+                opened[-1][0].children.append(element)
+                if piece.kind == "open":
+                    opened.append((element, length))
+        self.text = "".join(parts)
+        self._root.span = Span(0, length)
+
+    @property
+    def is_tagged(self) -> bool:
+        """Whether there are elements in it."""
+        return bool(self._root.children)
+
+    def with_translation(self, answer: Answer, escape: Callable[[str], str]) -> str:
+        """The translation as it is to be written, with every tag and atom."""
+
+        def written(text: str) -> str:
+            return ATOM.sub(lambda atom: self._atoms[int(atom[0][1:-1])], escape(text))
+
+        return put_tags(self._root, self.text, answer.text, answer.links, written)
+
+    def _text(self, piece: Piece) -> str:
+        """A mark of atoms that is itself in the text becomes an atom."""
+        if piece.kind == "atom":
+            return self._atom(piece.raw)
+        return _ATOM_MARKS.sub(lambda mark: self._atom(mark[0]), piece.raw)
+
+    def _atom(self, raw: str) -> str:
+        self._atoms.append(raw)
+        return f"\ue000{len(self._atoms) - 1}\ue001"
