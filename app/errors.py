@@ -8,6 +8,7 @@
     │   ├── InvalidRequestError       fields missing, wrong or not known, each with its place
     │   ├── UnknownLanguagesError     a language, or a pair, that no model here translates
     │   ├── UnknownGlossaryError      a stored glossary that is not there
+    │   ├── UnreadableFileError       a file that is not what its name says
     │   ├── TextTooLongError          more characters or tokens than the model reads at once
     │   └── AttentionTooLargeError    more attention weights than one answer may hold
     ├── AccessError                   the request is well, but not for this client to make
@@ -87,6 +88,10 @@ class UnknownGlossaryError(RequestError):
 
     def __init__(self) -> None:
         super().__init__("there is no glossary of this id")
+
+
+class UnreadableFileError(RequestError):
+    """A file that is not what its name says; tells the line or part."""
 
 
 class TextTooLongError(RequestError):

@@ -13,11 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.document import Answer, Parts
-from app.markup_tokens import UNREAD, Format, Token, end_of_element, tokens
+from app.markup_tokens import UNREAD, Format, Token, end_of_element, tokens, unmatched
 from app.tagged_text import Piece, TaggedText
-
-MAX_DEPTH = 100
-"""Inline elements within each other; those further in stay where they are."""
 
 _BLOCKS = frozenset(
     """address article aside base blockquote body br button canvas caption center col colgroup dd
@@ -30,9 +27,10 @@ _XML_ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _ENTITY = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[\w.:-]+);")
 # No XML can hold the characters that are left out, and a model may produce any.
 _ILLEGAL = [*range(9), 11, 12, *range(14, 32), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF]
-_ESCAPES = str.maketrans(
+XML_ESCAPES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;"} | dict.fromkeys(map(chr, _ILLEGAL), "")
 )
+"""For text between tags."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,7 @@ class _Block:
 
     def __init__(self, row: Sequence[Token], markup: Format) -> None:
         self.raw = "".join(token.raw for token in row)
-        self._escapes = _ESCAPES.copy()
+        self._escapes = XML_ESCAPES.copy()
         self._content = TaggedText(self._pieces(row, markup))
 
     @property
@@ -111,7 +109,7 @@ class _Block:
         yield Piece("text", raw[at:])
 
     def _remember(self, character: str, entity: str) -> None:
-        if len(character) == 1:
+        if len(character) == 1 and not character.isdigit():  # digits are in the marks of atoms
             self._escapes[ord(character)] = entity
 
 
@@ -162,10 +160,9 @@ class MarkupDocument(Parts):
 
     def _blocks(self, run: Sequence[Token]) -> Iterator[str | _Block]:
         """A block, or several: a tag without its partner in the run stays where it is."""
-        unmatched = _unmatched(run)
-        if unmatched:
+        if alone := unmatched(run):
             start = 0
-            for at in [*sorted(unmatched), len(run)]:
+            for at in [*sorted(alone), len(run)]:
                 yield from self._blocks(run[start:at])
                 yield from (token.raw for token in run[at : at + 1])
                 start = at + 1
@@ -219,18 +216,3 @@ def _xml_inline(row: Sequence[Token]) -> frozenset[int]:
             children[-1].append(at)
     close()
     return frozenset(inline)
-
-
-def _unmatched(run: Sequence[Token]) -> set[int]:
-    opened: list[int] = []
-    unmatched: set[int] = set()
-    for at, token in enumerate(run):
-        if token.kind == "open":
-            opened.append(at)
-            if len(opened) > MAX_DEPTH:
-                unmatched.add(at)
-        elif token.kind == "close":
-            matches = opened and run[opened[-1]].name == token.name
-            if not matches or opened.pop() in unmatched:
-                unmatched.add(at)
-    return unmatched | set(opened)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from itertools import pairwise
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 from xml.parsers import expat
 
 Format = Literal["html", "xml"]
@@ -24,6 +24,9 @@ VOID = frozenset(
     "area base br col embed hr img input link meta param source track wbr".split()  # noqa: SIM905
 )
 UNREAD = frozenset("script style textarea template svg math iframe noembed xmp".split())  # noqa: SIM905
+
+MAX_DEPTH = 100
+"""Inline elements within each other; those further in stay where they are."""
 
 Attributes: TypeAlias = dict[str, str | None]
 
@@ -190,3 +193,31 @@ def end_of_element(row: Sequence[Token], start: int) -> int:
         if not depth:
             return at + 1
     return len(row)
+
+
+class Tag(Protocol):
+    """What of a token pairing depends on."""
+
+    @property
+    def kind(self) -> str:
+        """Of interest are `open` and `close`."""
+
+    @property
+    def name(self) -> str:
+        """The same of both tags of an element."""
+
+
+def unmatched(row: Sequence[Tag]) -> set[int]:
+    """Where tags are that have no partner in the row, or lie in more than `MAX_DEPTH` others."""
+    opened: list[int] = []
+    alone: set[int] = set()
+    for at, token in enumerate(row):
+        if token.kind == "open":
+            opened.append(at)
+            if len(opened) > MAX_DEPTH:
+                alone.add(at)
+        elif token.kind == "close":
+            matches = opened and row[opened[-1]].name == token.name
+            if not matches or opened.pop() in alone:
+                alone.add(at)
+    return alone | set(opened)

@@ -35,6 +35,7 @@ from app.errors import (
     TryAgainLaterError,
     UnknownGlossaryError,
     UnknownLanguagesError,
+    UnreadableFileError,
     WrongKeyError,
 )
 
@@ -62,6 +63,7 @@ KINDS: dict[type[Exception], Kind] = {
     MalformedJsonError: Kind(422, "malformed-json", "The body is not JSON", 400, 400),
     MalformedFormError: Kind(422, "malformed-form", "The body is not a form", 400, 400),
     TextTooLongError: Kind(422, "text-too-long", "A text is too long", 400, 413),
+    UnreadableFileError: Kind(422, "unreadable-file", "The file cannot be read", 400),
     AttentionTooLargeError: Kind(422, "attention-too-large", "Too many attention weights"),
     UnknownLanguagesError: Kind(404, "unknown-languages", "No model translates this", 400, 400),
     UnknownGlossaryError: Kind(404, "unknown-glossary", "There is no such glossary"),

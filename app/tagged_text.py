@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -35,7 +35,7 @@ class TaggedText:
         length = 0
         self._root = Element("", "", Span(0, 0))
         opened = [(self._root, 0)]
-        for piece in pieces:
+        for piece in _apart(list(pieces)):
             if piece.kind in ("text", "atom"):
                 parts.append(self._text(piece))
                 length += len(parts[-1])
@@ -72,3 +72,24 @@ class TaggedText:
     def _atom(self, raw: str) -> str:
         self._atoms.append(raw)
         return f"\ue000{len(self._atoms) - 1}\ue001"
+
+
+def _apart(pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """A void that stood between two blanks takes one along, so that it will stand apart again."""
+    blank = ""
+    for at, piece in enumerate(pieces):
+        following = pieces[at + 1 : at + 3]
+        if piece.kind == "void":
+            yield Piece("void", blank + piece.raw)
+            blank = ""
+        elif (
+            piece.kind == "text"
+            and piece.raw[-1:].isspace()
+            and following
+            and following[0].kind == "void"
+            and (len(following) == 1 or following[1].raw[:1].isspace())
+        ):
+            blank = piece.raw[-1]
+            yield Piece("text", piece.raw[:-1])
+        else:
+            yield piece

@@ -155,7 +155,7 @@ def linked(text: str, answer: str, pairs: dict[str, str]) -> Answer:
         ("a<br>b", None, {}, "a<br>b"),
         (
             "red <img src=x> car <!-- ! -->", "voiture rouge",
-            {"red": "rouge", "car": "voiture"}, "voiture<!-- ! --> rouge<img src=x>",
+            {"red": "rouge", "car": "voiture"}, "voiture <!-- ! --> rouge <img src=x>",
         ),
         ("a &lt;b&gt; &amp; c", "c & <b> a", {}, "c &amp; &lt;b&gt; a"),
         ("control", "CON\x00TR\x1bOL\ufffe", {}, "CONTROL"),

@@ -1,0 +1,1 @@
+"""Files as texts to translate and as files again: a module a format."""

@@ -1,0 +1,172 @@
+"""PO, the message catalogues of gettext: what has no translation gets one, all else stays.
+
+Comments, flags, contexts, headers, obsolete entries and existing translations, fuzzy ones too, are
+somebody's work and come back to the last character.
+"""
+
+from __future__ import annotations
+
+import gettext
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from app.document import Answer, Document, Parts
+from app.documents.line_breaks import filled
+from app.documents.prose import prose
+from app.errors import UnreadableFileError
+
+WIDTH = 79
+"""Columns at which gettext's tools wrap."""
+
+_FIELD = re.compile(r'\s*(msgctxt|msgid|msgid_plural|msgstr|msgstr\[(\d{1,3})\])\s+(".*")\s*')
+_CONTINUED = re.compile(r'\s*(".*")\s*')
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)")
+_UNESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+_ESCAPED = str.maketrans(
+    {character: f"\\{letter}" for letter, character in _UNESCAPED.items()}
+    | {'"': '\\"', "\\": "\\\\"}
+)
+_PLURAL = re.compile(r"\bplural\s*=\s*([^;\n]+)")
+MAX_RULE = 300
+"""Characters of a rule of plurals."""
+
+
+@dataclass(slots=True)
+class _Field:
+    """A keyword with its string, which covers the lines first … last."""
+
+    keyword: str
+    index: int
+    first: int
+    last: int
+    value: str = ""
+
+    @property
+    def is_wrapped(self) -> bool:
+        return self.last - self.first > 1
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A message; `forms` are its translations."""
+
+    id: _Field | None = None
+    plural: _Field | None = None
+    forms: list[_Field] = field(default_factory=list)
+
+
+def open_catalogue(text: str) -> Document:
+    """The messages without translation. Raises `UnreadableFileError` for what is not PO."""
+    lines = text.split("\n")
+    return Parts(_parts(lines, _entries(lines)))
+
+
+def _parts(lines: Sequence[str], entries: Sequence[_Entry]) -> Iterator[str | Document]:
+    singular = _singular_form(entries)
+    at = 0
+    for entry in entries:
+        for form in entry.forms:
+            is_plural = entry.plural is not None and form.index != singular
+            source = entry.plural if is_plural else entry.id
+            if source is None or form.value or not any(map(str.isalpha, source.value)):
+                continue
+            yield "".join(line + "\n" for line in lines[at : form.first])
+            yield _Form(lines[form.first].partition('"')[0], source)
+            yield "\n" if form.last < len(lines) else ""
+            at = form.last
+    yield "\n".join(lines[at:])
+
+
+def _entries(lines: Sequence[str]) -> list[_Entry]:
+    found: list[_Entry] = []
+    current: _Field | None = None
+    for number, line in enumerate(lines):
+        if not line.strip() or line.lstrip().startswith("#"):
+            current = None
+            continue
+        if match := _FIELD.fullmatch(line):
+            current = _Field(match[1], int(match[2] or 0), number, number)
+            _add(current, found)
+        string = match[3] if match else _string(line)
+        if current is None or string is None or not _QUOTED.fullmatch(string):
+            raise UnreadableFileError(f"line {number + 1}: not PO: a keyword or quote is missing")
+        current.value += _ESCAPE.sub(_character, string[1:-1])
+        current.last = number + 1
+    if found and not found[-1].forms:
+        raise UnreadableFileError(f"line {len(lines)}: not PO: the last msgid has no msgstr")
+    return found
+
+
+def _string(line: str) -> str | None:
+    match = _CONTINUED.fullmatch(line)
+    return match[1] if match else None
+
+
+def _add(given: _Field, entries: list[_Entry]) -> None:
+    """To the entry that it belongs to. Raises `UnreadableFileError`."""
+    entry = entries[-1] if entries else None
+    match given.keyword:
+        case "msgctxt" | "msgid" if entry is None or entry.forms:
+            entry = _Entry()
+            entries.append(entry)
+    if entry is not None:
+        if given.keyword == "msgctxt" and entry.id is None:
+            return
+        if given.keyword == "msgid" and entry.id is None:
+            entry.id = given
+            return
+        if given.keyword == "msgid_plural" and entry.id and not (entry.plural or entry.forms):
+            entry.plural = given
+            return
+        if given.keyword.startswith("msgstr") and entry.id:
+            entry.forms.append(given)
+            return
+    raise UnreadableFileError(f"line {given.first + 1}: not PO: {given.keyword} is out of place")
+
+
+def _singular_form(entries: Sequence[_Entry]) -> int:
+    """The number of the form for one, by the rule in the header."""
+    header = next((one for one in entries if one.id and not one.id.value), None)
+    rule = _PLURAL.search(header.forms[0].value) if header else None
+    if rule is None or len(rule[1]) > MAX_RULE:
+        return 0
+    try:
+        return gettext.c2py(rule[1])(1)
+    except (ValueError, ZeroDivisionError, OverflowError, RecursionError):
+        return 0
+
+
+def _character(escape: re.Match[str]) -> str:
+    code = escape[1]
+    if code[0] == "x" and len(code) > 1:
+        return chr(int(code[1:], 16))
+    if code[0] in "01234567":
+        return chr(int(code, 8))
+    return _UNESCAPED.get(code, code)
+
+
+class _Form:
+    """An empty translation; `keyword` with what is before its quote."""
+
+    def __init__(self, keyword: str, source: _Field) -> None:
+        self._keyword = keyword
+        self._is_wrapped = source.is_wrapped
+        self._lines = prose(source.value)
+        self.texts = self._lines.texts
+        self.tagged = self._lines.tagged
+
+    def with_translations(self, answers: Sequence[Answer]) -> str:
+        """The translation as strings in quotes, on several lines if the message is."""
+        translation = self._lines.with_translations(answers)
+        if not self._is_wrapped:
+            return f'{self._keyword}"{translation.translate(_ESCAPED)}"'
+        strings = [
+            string
+            for line in re.findall(r"[^\n]*\n|[^\n]+", translation)
+            for string in filled(line.translate(_ESCAPED), WIDTH - 3)
+            .replace("\n", " \n")
+            .split("\n")
+        ]
+        return "\n".join([self._keyword + '""', *(f'"{string}"' for string in strings)])

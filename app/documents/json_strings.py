@@ -1,0 +1,68 @@
+"""JSON: the strings that are values. Keys, numbers, order, indentation and escapes stay."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+from app.document import Answer, Document, Parts
+from app.documents.prose import prose
+from app.errors import UnreadableFileError
+
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?')
+_CODE = re.compile(r"[\d_/\\@#$:<>={}]|[^\W\d_]\.\S|[a-z][A-Z]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def open_json(text: str) -> Document:
+    """The document's values. Raises `UnreadableFileError`."""
+    try:
+        # Numbers stay text: Python limits how many digits it reads.
+        json.loads(text, parse_int=str, parse_float=str)
+    except json.JSONDecodeError as error:
+        raise UnreadableFileError(
+            f"line {error.lineno}, column {error.colno}: not JSON: {error.msg}"
+        ) from None
+    except RecursionError:
+        raise UnreadableFileError("line 1: not JSON that can be read: nested too deeply") from None
+    return Parts(_parts(text))
+
+
+def _parts(text: str) -> Iterator[str | Document]:
+    is_ascii = text.isascii() and re.search(r"\\u(?!00[01])", text) is not None
+    at = 0
+    for string in _STRING.finditer(text):
+        if string[1] is None and _is_language(value := cast("str", json.loads(string[0]))):
+            yield text[at : string.start()]
+            yield _String(string[0], value, is_ascii=is_ascii)
+            at = string.end()
+    yield text[at:]
+
+
+def _is_language(value: str) -> bool:
+    """Not: `btn_primary`, `img/logo.png`, `#ff00aa`, `onClick`, `v1.2`, `text/html`."""
+    if not any(map(str.isalpha, value)) or _SURROGATE.search(value):
+        return False
+    return len(value.split()) > 1 or not _CODE.search(value)
+
+
+class _String:
+    """A value, its lines translated."""
+
+    def __init__(self, raw: str, value: str, *, is_ascii: bool) -> None:
+        self._raw = raw
+        self._value = value
+        self._is_ascii = is_ascii
+        self._lines = prose(value)
+        self.texts = self._lines.texts
+        self.tagged = self._lines.tagged
+
+    def with_translations(self, answers: Sequence[Answer]) -> str:
+        """The translation as JSON, escaped as the file and the string were."""
+        value = self._lines.with_translations(answers)
+        if value == self._value:
+            return self._raw
+        written = json.dumps(value, ensure_ascii=self._is_ascii)
+        return written.replace("/", "\\/") if "\\/" in self._raw else written

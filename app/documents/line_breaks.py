@@ -1,0 +1,59 @@
+"""Where a translation is broken into lines."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from itertools import accumulate, islice
+
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+"""Thai, Lao, Burmese, Khmer, Japanese and Chinese have no blanks between words."""
+
+_CLAUSE_END = ".,;:!?…)»”"
+_WORTH_OF_CLAUSE_END = 5
+"""Characters that a line may be off its length to end with a clause."""
+
+
+def filled(text: str, width: int, blank: str = " ") -> str:
+    """The text with blanks turned to line breaks, so that no line is longer if that can be helped.
+
+    Only a `blank` between two words is turned. Every character keeps its place.
+    """
+    characters = list(text)
+    start, last = 0, None
+    blanks = [match.start() for match in re.finditer(rf"(?<=\S){blank}(?=\S)", text)]
+    for end in [*blanks, len(text)]:
+        if end - start > width and last is not None:
+            characters[last] = "\n"
+            start = last + 1
+        last = end
+    return "".join(characters)
+
+
+def apportioned(text: str, shares: Sequence[int]) -> list[str]:
+    """The text in as many lines, each with about its share of the characters.
+
+    Fewer where it has fewer words; only what is written without blanks is cut within.
+    """
+    blanks = [match.start() for match in re.finditer(r"(?<=\S) (?=\S)", text)]
+    unspaced = len(blanks) < len(shares) - 1 and _UNSPACED.search(text)
+    places = list(range(1, len(text))) if unspaced else blanks
+    n_cuts = min(len(shares) - 1, len(places))
+    sum_of_shares = sum(shares)
+    lines: list[str] = []
+    start = first = 0
+    for number, share in enumerate(islice(accumulate(shares), n_cuts)):
+        wanted = len(text) * share / max(1, sum_of_shares)
+        # Every further cut needs a place behind this one.
+        nearest = min(max(first, bisect_left(places, wanted)), len(places) - n_cuts + number)
+        near = range(max(first, nearest - 2), min(nearest + 2, len(places) - n_cuts + number) + 1)
+        chosen = min(near, key=lambda at: _cost(text, places[at], wanted))
+        lines.append(text[start : places[chosen]])
+        start = places[chosen] + (0 if unspaced else 1)
+        first = chosen + 1
+    return [*lines, text[start:]]
+
+
+def _cost(text: str, place: int, wanted: float) -> float:
+    return abs(place - wanted) - _WORTH_OF_CLAUSE_END * (text[place - 1] in _CLAUSE_END)

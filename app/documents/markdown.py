@@ -1,0 +1,240 @@
+"""Markdown (CommonMark with tables and strikethrough): its paragraphs, headings, items and cells.
+
+Code, links' addresses, images, front matter, definitions and everything between the blocks stay as
+they are. A translation is read again before it is taken: where it would make other Markdown than
+its paragraph was, it is escaped, and at last comes without emphasis.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from markdown_it.token import Token
+
+from app.document import Answer, Document, Parts
+from app.documents.line_breaks import filled
+from app.documents.markdown_inline import Inline, InlineReader, Mark, new_markdown
+from app.markup import MarkupDocument
+from app.tagged_text import Piece, TaggedText
+
+_FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\n.*?\n\1[ \t]*(?:\n|\Z)", re.DOTALL)
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_FOREIGN = re.compile(r"\$\$|:::")
+_ALERT = re.compile(r"\[![A-Za-z]+\][^\n]*\n")
+"""The head of what GitHub calls an alert, a line of its own."""
+
+_FEW = r"\\|&(?=#?\w+;)"
+_ALL = r"[\\`*_\[\]<>&~!$]"
+_BLOCK_START = re.compile(
+    r" {0,3}(?:\d{1,9}(?=[.)](?:\s|$))"
+    r"|(?=#{1,6}(?:\s|$)|>|[-+*](?:\s|$)|~~~|:::|\$\$|[-=]+\s*$|(?:[-_*][ \t]*){3,}$"
+    r"|\[(?!\^)[^\]]*\]:))"
+)
+_MAY_BREAK = "\ue004"
+"""Stands for a blank at which a line may end."""
+
+_EMPHASIS = ("em", "strong", "s")
+
+
+def open_markdown(text: str) -> Document:
+    """The document."""
+    front = _FRONT_MATTER.match(text)
+    start = front.end() if front else 0
+    return Parts([text[:start], *_parts(text[start:])])
+
+
+def _parts(text: str) -> Iterator[str | Document]:
+    lines = _Lines(text)
+    markdown = new_markdown()
+    env: dict[str, object] = {}
+    tokens = markdown.parse(text, env)
+    reader = InlineReader(markdown, env)
+    at = 0
+    for before, token in pairwise([Token("", "", 0), *tokens]):
+        found = lines.find(before, token)
+        if found is None or found.start < at:
+            continue
+        raw = text[found.start : found.end]
+        part: Document
+        if token.type == "html_block":
+            part = MarkupDocument(raw, "html")
+        elif _FOREIGN.match(found.content):
+            continue
+        else:
+            part = _Paragraph(raw, found, reader)
+        yield text[at : found.start]
+        yield part
+        at = found.end
+    yield text[at:]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where in the document some content stands; `prefix` is in front of its further lines."""
+
+    content: str
+    start: int
+    end: int
+    prefix: str = ""
+    is_cell: bool = False
+
+
+class _Lines:
+    """The lines of a document, to find in them what the parser took out of them."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        ends = list(_LINE_END.finditer(text))
+        self._starts = [0, *(match.end() for match in ends)]
+        self._ends = [*(match.start() for match in ends), len(text)]
+        self._cell: tuple[int, int] = (-1, 0)
+
+    def find(self, before: Token, token: Token) -> _Place | None:
+        """Where the content of a token is, if it is there as it is."""
+        if token.map is None or not token.content:
+            return None
+        first, last = token.map
+        start = self._starts[first]
+        if token.type == "html_block":
+            end = self._ends[last - 1]
+            is_whole = self._text[start:end].rstrip() == token.content.rstrip()
+            return _Place(token.content, start, end) if is_whole else None
+        if token.type != "inline":
+            return None
+        if before.type in ("th_open", "td_open"):
+            return self._find_cell(first, token.content)
+        if before.type == "heading_open" and before.markup.startswith("#"):
+            line = self._line(first)
+            at = start + line.find(token.content, line.find(before.markup) + len(before.markup))
+            return _Place(token.content, at, at + len(token.content)) if at >= start else None
+        head = _ALERT.match(token.content)
+        return self._find_lines(
+            first + (head is not None), token.content[head.end() if head else 0 :]
+        )
+
+    def _find_cell(self, number: int, content: str) -> _Place | None:
+        line, start = self._line(number), self._starts[number]
+        written = content.replace("|", "\\|")
+        at = line.find(written, self._cell[1] if self._cell[0] == number else 0)
+        if at < 0:
+            return None
+        self._cell = (number, at + len(written))
+        return _Place(content, start + at, start + at + len(written), is_cell=True)
+
+    def _find_lines(self, first: int, content: str) -> _Place | None:
+        contents = content.split("\n")
+        starts: list[int] = []
+        for number, part in enumerate(contents, first):
+            line = self._line(number).rstrip()
+            if not line.endswith(part.rstrip()):
+                return None
+            starts.append(self._starts[number] + len(line) - len(part.rstrip()))
+        prefix = self._text[self._starts[first + 1] : starts[1]] if len(starts) > 1 else ""
+        return _Place(content, starts[0], starts[-1] + len(contents[-1]), prefix)
+
+    def _line(self, number: int) -> str:
+        return self._text[self._starts[number] : self._ends[number]]
+
+
+class _Segment:
+    """What is between two hard line breaks; `raw` as it is written."""
+
+    def __init__(self, raw: str, marks: Sequence[Mark], inline: Inline) -> None:
+        self.raw = raw
+        self._escapes = inline.escapes
+        self._with_emphasis = TaggedText(_pieces(marks))
+        self._without = TaggedText(_pieces([mark for mark in marks if mark.name not in _EMPHASIS]))
+        self.text = self._with_emphasis.text
+        self.is_tagged = self._with_emphasis.is_tagged
+        self.is_translatable = any(map(str.isalpha, self.text))
+
+    def written(self, answer: Answer, *, strictly: bool, with_emphasis: bool) -> str:
+        """The translation as Markdown; every special character is escaped, or as few as will do."""
+        content = self._with_emphasis if with_emphasis else self._without
+        characters = [_ALL if strictly else _FEW, *map(re.escape, self._escapes)]
+        special = re.compile("|".join(characters))
+        # A line that begins with a letter begins no block.
+
+        def escape(text: str) -> str:
+            text = re.sub(r" (?=[^\W\d_])", _MAY_BREAK, text)
+            return special.sub(lambda found: self._escapes.get(found[0], "\\" + found[0]), text)
+
+        written = content.with_translation(answer, escape)
+        if block := _BLOCK_START.match(written):
+            return written[: block.end()] + "\\" + written[block.end() :]
+        return written
+
+
+class _Paragraph:
+    """The content of a block. Between `raw`, as in the file, and content lie prefixes of lines."""
+
+    def __init__(self, raw: str, place: _Place, reader: InlineReader) -> None:
+        self._raw = raw
+        self._place = place
+        self._reader = reader
+        content = place.content
+        self._width = max(map(len, content.split("\n"))) if "\n" in content else 0
+        self._parts = list(_segments(content, reader.read(content)))
+        self._segments = [
+            part for part in self._parts if isinstance(part, _Segment) and part.is_translatable
+        ]
+        self.texts = [segment.text for segment in self._segments]
+        self.tagged = [segment.is_tagged for segment in self._segments]
+
+    def with_translations(self, answers: Sequence[Answer]) -> str:
+        """The first way to write it that keeps the Markdown what it was."""
+        given = dict(zip(self._segments, answers, strict=True))
+        if all(answer.text == segment.text for segment, answer in given.items()):
+            return self._raw
+        for strictly, with_emphasis in ((False, True), (True, True), (True, False)):
+            content = "".join(
+                self._written(part, given, strictly=strictly, with_emphasis=with_emphasis)
+                for part in self._parts
+            )
+            wanted = self._reader.signature(self._place.content, with_emphasis=with_emphasis)
+            if self._reader.signature(content, with_emphasis=with_emphasis) == wanted:
+                content = content.replace("|", "\\|") if self._place.is_cell else content
+                return content.replace("\n", "\n" + self._place.prefix)
+        return self._raw
+
+    def _written(
+        self,
+        part: str | _Segment,
+        given: dict[_Segment, Answer],
+        *,
+        strictly: bool,
+        with_emphasis: bool,
+    ) -> str:
+        if isinstance(part, str):
+            return part
+        answer = given.get(part)
+        if answer is None or answer.text == part.text:
+            return part.raw
+        answer = Answer(answer.text.replace("\n", " "), answer.links)
+        written = part.written(answer, strictly=strictly, with_emphasis=with_emphasis)
+        if self._width:
+            written = filled(written, self._width, _MAY_BREAK)
+        return written.replace(_MAY_BREAK, " ")
+
+
+def _segments(content: str, inline: Inline) -> Iterator[str | _Segment]:
+    """The segments, and the breaks between them; a break within a tag is part of its segment."""
+    run: list[Mark] = []
+    start = depth = 0
+    for mark, place in zip(inline.marks, inline.starts, strict=True):
+        depth += (mark.kind == "open") - (mark.kind == "close")
+        if mark.kind == "break" and not depth:
+            yield _Segment(content[start:place], run, inline)
+            yield mark.raw
+            run, start = [], place + len(mark.raw)
+        else:
+            run.append(mark)
+    yield _Segment(content[start:], run, inline)
+
+
+def _pieces(marks: Sequence[Mark]) -> Iterator[Piece]:
+    for mark in marks:
+        yield Piece("void" if mark.kind == "break" else mark.kind, mark.raw)

@@ -1,0 +1,211 @@
+"""The inside of a paragraph of Markdown: what is text, what a tag, and where it is written.
+
+markdown-it-py says what the tokens are but not where they stood, so its rules are wrapped to note
+from where to where each of them read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from markdown_it import MarkdownIt
+from markdown_it.parser_inline import RuleFuncInlineType
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+from markdown_it.utils import EnvType
+
+from app.markup_tokens import VOID, unmatched
+
+MarkKind = Literal["text", "open", "close", "void", "atom", "break"]
+
+_HTML = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9-]*)")
+_UNPARSED = re.compile(r"(?P<void>\[\^[^\]\s]+\])|(?P<atom>\$(?!\s)[^$\n]+(?<!\s)\$(?!\d))")
+"""What common extensions add: notes and formulas."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A stretch of a paragraph.
+
+    raw   as it is written; of a text, as it is read
+    name  of what opens and closes
+    """
+
+    kind: MarkKind
+    raw: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Inline:
+    """A paragraph's marks, with where each begins; `escapes` are characters as they are written."""
+
+    marks: list[Mark]
+    starts: list[int]
+    escapes: dict[str, str]
+
+
+class InlineReader:
+    """Reads paragraphs of one document, whose link definitions are in `env`."""
+
+    def __init__(self, markdown: MarkdownIt, env: EnvType) -> None:
+        self._markdown = markdown
+        self._env = env
+
+    def read(self, content: str) -> Inline:
+        """What it consists of."""
+        marks: list[Mark] = []
+        starts: list[int] = []
+        escapes: dict[str, str] = {}
+        at = 0
+        for token, start, end in [*_placed(self._tokens(content)), (None, len(content), 0)]:
+            found = list(_unparsed(content, at, start))
+            if token is not None:
+                begin = start
+                if token.type in ("softbreak", "hardbreak"):
+                    begin = at + len(content[at:start].rstrip(" "))
+                    found = list(_unparsed(content, at, begin))
+                found += [(mark, begin) for mark in _marks(token, content, begin, end)]
+                character = token.content
+                if token.type == "text_special" and len(character) == 1 and not character.isalnum():
+                    escapes[character] = content[start:end]
+            marks += [mark for mark, _ in found]
+            starts += [place for _, place in found]
+            at = end
+        for alone in unmatched(marks):
+            marks[alone] = Mark("void", marks[alone].raw)
+        return Inline(marks, starts, escapes)
+
+    def signature(self, content: str, *, with_emphasis: bool = True) -> Counter[str]:
+        """What there is beside text, in whatever order."""
+        left_out = {"text", "text_special", "softbreak"}
+        if not with_emphasis:
+            left_out |= {"em_open", "em_close", "strong_open", "strong_close", "s_open", "s_close"}
+        return Counter(
+            f"{token.type} {token.attrs} {token.content}"
+            for token in self._tokens(content)
+            if token.type not in left_out
+        )
+
+    def _tokens(self, content: str) -> list[Token]:
+        return self._markdown.inline.parse(content, self._markdown, self._env, [])
+
+
+def new_markdown() -> MarkdownIt:
+    """CommonMark with tables and strikethrough, whose inline tokens know their places."""
+    markdown = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    markdown.disable(["text_join", "fragments_join"])
+    ruler = markdown.inline.ruler
+    for rule in list(ruler.__rules__):
+        if rule.name not in ("text", "linkify"):
+            ruler.at(rule.name, _noting(rule.name, rule.fn))
+    return markdown
+
+
+def _noting(name: str, rule: RuleFuncInlineType) -> RuleFuncInlineType:
+    """The rule, which notes in each token that it makes where it read it."""
+
+    def noting(state: StateInline, silent: bool) -> bool:
+        start = state.pos
+        if silent:
+            return rule(state, silent)
+        if state.pending and name != "newline":  # which looks at the blanks in front
+            state.pushPending()
+        n_before = len(state.tokens)
+        if not rule(state, silent):
+            return False
+        made = state.tokens[-1:] if name == "newline" else state.tokens[n_before:]
+        if name in ("emphasis", "strikethrough"):
+            at = start
+            for token in made:
+                token.meta["place"] = (at, at + len(token.content))
+                at += len(token.content)
+            return True
+        for token in made:
+            token.meta.setdefault("place", (start, state.pos))
+        if name == "link":
+            end = state.pos
+            label_end = state.md.helpers.parseLinkLabel(state, start, True)
+            state.pos = end
+            made[0].meta["place"] = (start, start + 1)
+            made[-1].meta["place"] = (label_end, end)
+            made[-1].meta["label"] = state.src[start + 1 : label_end]
+        return True
+
+    return noting
+
+
+def _placed(tokens: Iterable[Token]) -> Iterator[tuple[Token, int, int]]:
+    """Those that are not mere text; the second sign of a strong emphasis is one with the first."""
+    emptied: tuple[int, int] | None = None
+    pending: tuple[Token, int, int] | None = None
+    is_autolink = False
+    for token in tokens:
+        place = token.meta.get("place")
+        if token.type == "link_open" and token.markup == "autolink":
+            is_autolink = True
+        elif is_autolink:
+            is_autolink = token.type != "link_close"
+            continue
+        if place is None or (token.type == "text" and token.content):
+            continue
+        start, end = place
+        if token.type == "text":
+            if pending and pending[0].type == "strong_close" and pending[2] == start:
+                yield pending[0], pending[1], end
+                pending = None
+            else:
+                emptied = place
+            continue
+        if pending:
+            yield pending
+            pending = None
+        if token.type == "strong_open" and emptied:
+            start, emptied = emptied[0], None
+        if token.type == "strong_close":
+            pending = token, start, end
+        else:
+            yield token, start, end
+    if pending:
+        yield pending
+
+
+def _marks(token: Token, content: str, start: int, end: int) -> Iterator[Mark]:
+    raw = content[start:end]
+    match token.type:
+        case "text_special":
+            yield Mark("text", token.content)
+        case "softbreak":
+            yield Mark("text", " ")
+        case "hardbreak":
+            yield Mark("break", raw)
+        case "code_inline":
+            yield Mark("atom", raw)
+        case "link_open" if token.markup == "autolink":
+            yield Mark("atom", raw)
+        case "link_close" if raw in ("]", "][]"):  # the label is the name of what it links to
+            yield Mark("close", f"][{token.meta['label']}]", token.tag)
+        case "html_inline":
+            tag = _HTML.match(raw)
+            is_pair = tag and tag[2].lower() not in VOID and not raw.endswith("/>")
+            kind: MarkKind = "void" if not tag or not is_pair else "close" if tag[1] else "open"
+            yield Mark(kind, raw, tag[2].lower() if tag else "")
+        case "image":
+            yield Mark("void", raw)
+        case _:
+            yield Mark("open" if token.nesting > 0 else "close", raw, token.tag)
+
+
+def _unparsed(content: str, start: int, end: int) -> Iterator[tuple[Mark, int]]:
+    at = start
+    for found in _UNPARSED.finditer(content[start:end]):
+        if at < start + found.start():
+            yield Mark("text", content[at : start + found.start()]), at
+        yield Mark("void" if found["void"] else "atom", found[0]), start + found.start()
+        at = start + found.end()
+    if at < end:
+        yield Mark("text", content[at:end]), at

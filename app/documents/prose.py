@@ -1,0 +1,107 @@
+"""Plain text as paragraphs: lines that were wrapped at some column are one text.
+
+A line is a text of its own, unless it and the next were filled: where a paragraph's lines are all
+as long as their next words allow, the breaks mean nothing, and its translation is filled anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from app.document import Answer, Document, Parts
+from app.documents.line_breaks import filled
+
+MIN_WIDTH, MAX_WIDTH = 40, 100
+"""Columns at which text is wrapped; shorter lines are verse, longer ones paragraphs."""
+
+_LABEL = re.compile(r"(?:[-*+•‣◦▪·–—>#]+|\(?(?:\d{1,3}|[a-z])\)|\d{1,3}\.)[ \t]+")
+
+
+def prose(text: str) -> Parts:
+    """The paragraphs of a text; what has no letter is not among them."""
+    return Parts(_parts(text))
+
+
+def _parts(text: str) -> Iterator[str | Document]:
+    paragraph: list[str] = []
+    for line in text.split("\n"):
+        if paragraph and not _may_go_on(paragraph, line):
+            yield from _read(paragraph)
+            yield "\n"
+            paragraph = []
+        paragraph.append(line)
+    yield from _read(paragraph)
+
+
+def _may_go_on(paragraph: Sequence[str], line: str) -> bool:
+    if not line.strip() or not paragraph[-1].strip() or _LABEL.match(line.lstrip()):
+        return False
+    return _indent(line) in (_indent(paragraph[-1]), len(_lead(paragraph[0])))
+
+
+def _read(lines: Sequence[str]) -> Iterator[str | Document]:
+    if is_filled(lines):
+        yield _Filled(lines)
+        return
+    for number, line in enumerate(lines):
+        if number:
+            yield "\n"
+        yield Line(line) if any(map(str.isalpha, line)) else line
+
+
+def is_filled(lines: Sequence[str]) -> bool:
+    """Whether no line could have held the next one's first word, and a sentence runs over."""
+    width = max(map(len, lines))
+    return (
+        len(lines) > 1
+        and MIN_WIDTH <= width <= MAX_WIDTH
+        and all(len(line) + 1 + len(after.split()[0]) > width for line, after in pairwise(lines))
+        and any(after.lstrip()[:1].islower() for after in lines[1:])
+    )
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _lead(line: str) -> str:
+    """Indentation and label."""
+    indent = line[: _indent(line)]
+    label = _LABEL.match(line, len(indent))
+    return indent + (label[0] if label else "")
+
+
+class Line:
+    """A line, which stays one."""
+
+    def __init__(self, line: str) -> None:
+        self.texts = [line]
+        self.tagged = [False]
+
+    def with_translations(self, answers: Sequence[Answer]) -> str:
+        """The translation."""
+        [answer] = answers
+        return answer.text.replace("\n", " ")
+
+
+class _Filled:
+    """Lines that are one text, filled up to the longest."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._raw = "\n".join(lines)
+        self._width = max(map(len, lines))
+        self._lead = _lead(lines[0])
+        self._indent = lines[1][: _indent(lines[1])]
+        first = lines[0][len(self._lead) :]
+        self.texts = [" ".join([first.rstrip(), *(line.strip() for line in lines[1:])])]
+        self.tagged = [False]
+
+    def with_translations(self, answers: Sequence[Answer]) -> str:
+        """The translation in lines; as they were where nothing was translated."""
+        [answer] = answers
+        if answer.text == self.texts[0]:
+            return self._raw
+        lines = filled(answer.text.replace("\n", " "), self._width - len(self._indent))
+        return self._lead + lines.replace("\n", "\n" + self._indent)

@@ -1,0 +1,222 @@
+"""SubRip subtitles: numbers and times stay, a cue keeps its number of lines.
+
+A sentence that runs on into the next cues is one text. Its translation is cut between words so that
+each cue has the share of the characters that it had, which is the share of the time to read it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from app.document import Answer, Document, Parts
+from app.documents.line_breaks import apportioned
+from app.documents.prose import Line
+from app.errors import UnreadableFileError
+from app.tagged_text import Piece, TaggedText
+
+MAX_CUES = 6
+"""Of one text: a sentence that seems to run over more of them is none."""
+
+_TIMES = re.compile(r"\s*\d+:\d\d:\d\d[,.]\d{1,3}\s*-->\s*\d+:\d\d:\d\d[,.]\d{1,3}.*")
+_TAG = re.compile(r"</?(?:[bisu]|font)\b[^<>]*>|\{\\[^{}]*\}", re.IGNORECASE)
+_SPEAKER = re.compile(r"\s*[-–—]\s*(?=\S)")
+_ENDS = re.compile(r"[.!?…:;♪*\])»”\"]\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class _Cue:
+    """What is in front (number, times), the tags around the text, and its lines."""
+
+    before: str
+    opening: str
+    lines: list[str]
+    closing: str
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    @property
+    def raw(self) -> str:
+        return self.before + self.opening + self.text + self.closing
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is one speaker's, without tags within."""
+        speaks = any(_SPEAKER.match(line) for line in self.lines)
+        return not speaks and not _TAG.search(self.text) and any(map(str.isalpha, self.text))
+
+    def runs_on(self, following: _Cue) -> bool:
+        """Whether the sentence goes on in the next cue."""
+        return (
+            self.is_plain
+            and following.is_plain
+            and (self.opening, self.closing) == (following.opening, following.closing)
+            and not _ENDS.search(self.text)
+            and following.text.lstrip()[:1].islower()
+        )
+
+
+def open_subtitles(text: str) -> Document:
+    """The cues. Raises `UnreadableFileError` for what is no cue."""
+    return Parts(_parts(text))
+
+
+def _parts(text: str) -> Iterator[str | Document]:
+    waiting: list[_Cue] = []
+    for cue in _cues(text):
+        if isinstance(cue, str):
+            yield from _read(waiting)
+            yield cue
+            waiting = []
+            continue
+        if waiting and not (waiting[-1].runs_on(cue) and len(waiting) < MAX_CUES):
+            yield from _read(waiting)
+            waiting = []
+        waiting.append(cue)
+    yield from _read(waiting)
+
+
+def _cues(text: str) -> Iterator[_Cue | str]:
+    """The cues, and what is behind the last."""
+    lines = text.split("\n")
+    at = start = 0
+    while at < len(lines):
+        if not lines[at].strip():
+            at += 1
+            continue
+        at += lines[at].strip().isdecimal()
+        if at == len(lines) or not _TIMES.fullmatch(lines[at]):
+            raise UnreadableFileError(
+                f"line {at + 1}: not SubRip: here should be the times of a cue, "
+                "such as 00:00:01,000 --> 00:00:02,500"
+            )
+        first = at = at + 1
+        while at < len(lines) and lines[at].strip():
+            at += 1
+        if first == at:
+            continue
+        before = "\n".join([*([""] if start else []), *lines[start:first], ""])
+        yield _cue(before, "\n".join(lines[first:at]))
+        start = at
+    yield "\n".join([*([""] if start else []), *lines[start:]])
+
+
+def _cue(before: str, content: str) -> _Cue:
+    """Tags at the very start and end are around the text."""
+    tags = list(_TAG.finditer(content))
+    start, end = 0, len(content)
+    for tag in tags:
+        if tag.start() == start:
+            start = tag.end()
+    for tag in reversed(tags):
+        if tag.end() == end and tag.start() >= start:
+            end = tag.start()
+    return _Cue(before, content[:start], content[start:end].split("\n"), content[end:])
+
+
+def _read(cues: list[_Cue]) -> Iterator[str | Document]:
+    if not cues:
+        return
+    [cue, *others] = cues
+    if others or cue.is_plain:
+        yield _Utterance(cues)
+    elif _TAG.search(cue.text):
+        yield cue.before + cue.opening
+        yield _Tagged(cue.lines)
+        yield cue.closing
+    else:
+        yield cue.before + cue.opening
+        for number, line in enumerate(cue.lines):
+            speaker = _SPEAKER.match(line)
+            lead = speaker[0] if speaker else ""
+            yield ("\n" if number else "") + lead
+            rest = line[len(lead) :]
+            yield _Spoken(rest) if any(map(str.isalpha, rest)) else rest
+        yield cue.closing
+
+
+class _Utterance:
+    """A text in one cue or several."""
+
+    def __init__(self, cues: Sequence[_Cue]) -> None:
+        self._cues = cues
+        self.texts = [" ".join(line.strip() for cue in cues for line in cue.lines)]
+        self.tagged = [False]
+
+    def with_translations(self, answers: Sequence[Answer]) -> str:
+        """The translation, cue by cue; an ellipsis where there are fewer words than cues."""
+        [answer] = answers
+        if answer.text == self.texts[0]:
+            return "".join(cue.raw for cue in self._cues)
+        text = _harmless(answer.text)
+        shares = apportioned(text, [len(cue.text) for cue in self._cues])
+        shares += ["…"] * (len(self._cues) - len(shares))
+        return "".join(
+            cue.before
+            + cue.opening
+            + "\n".join(apportioned(share, [len(line) for line in cue.lines]))
+            + cue.closing
+            for cue, share in zip(self._cues, shares, strict=True)
+        )
+
+
+class _Spoken(Line):
+    """One of several speakers' lines."""
+
+    def with_translations(self, answers: Sequence[Answer]) -> str:
+        """The translation."""
+        [answer] = answers
+        unchanged = answer.text == self.texts[0]
+        return answer.text if unchanged else _harmless(super().with_translations(answers))
+
+
+class _Tagged:
+    """A cue with tags within."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._raw = "\n".join(lines)
+        self._shares = [len(_TAG.sub("", line)) for line in lines]
+        self._content = TaggedText(_pieces(" ".join(line.strip() for line in lines)))
+        self.texts = [self._content.text]
+        self.tagged = [self._content.is_tagged]
+
+    def with_translations(self, answers: Sequence[Answer]) -> str:
+        """The translation with the tags, in as many lines."""
+        [answer] = answers
+        if answer.text == self._content.text:
+            return self._raw
+        lines = "\n".join(apportioned(answer.text, self._shares))
+        text = lines if len(lines) == len(answer.text) else answer.text  # the links say where
+        return self._content.with_translation(Answer(text, answer.links), _harmless_lines)
+
+
+def _pieces(text: str) -> Iterator[Piece]:
+    """Tags that are not closed are points in the text."""
+    tags = list(_TAG.finditer(text))
+    names = [re.sub(r"[</>\s].*", "", tag[0].lstrip("</")).lower() for tag in tags]
+    kinds: list[str] = ["void"] * len(tags)
+    opened: list[int] = []
+    for at, tag in enumerate(tags):
+        if tag[0].startswith("</"):
+            if opened and names[opened[-1]] == names[at]:
+                kinds[opened.pop()], kinds[at] = "open", "close"
+        elif tag[0].startswith("<"):
+            opened.append(at)
+    at = 0
+    for tag, kind in zip(tags, kinds, strict=True):
+        yield Piece("text", text[at : tag.start()])
+        yield Piece("open" if kind == "open" else "close" if kind == "close" else "void", tag[0])
+        at = tag.end()
+    yield Piece("text", text[at:])
+
+
+def _harmless(text: str) -> str:
+    """On one line, and without what a player would take for times or tags."""
+    return _harmless_lines(text.replace("\n", " "))
+
+
+def _harmless_lines(text: str) -> str:
+    return re.sub(r"<(?=/?[A-Za-z])|\{(?=\\)", "", text.replace("-->", "→"))

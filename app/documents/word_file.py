@@ -1,0 +1,117 @@
+"""Word's .docx: a ZIP archive of XML parts, of which those with text are translated.
+
+Everything else in it, and all of a part but its paragraphs that changed, stays byte for byte.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Sequence
+from itertools import islice
+
+from app.document import Answer, Parts
+from app.documents.word_paragraph import paragraphs
+from app.errors import UnreadableFileError
+from app.markup_tokens import MarkupError, Token, tokens
+
+MAX_ENTRIES = 10_000
+MAX_UNPACKED_BYTES = 200_000_000
+MAX_XML_BYTES = 20_000_000
+"""Of all parts that are read."""
+
+_CONTENTS = "[Content_Types].xml"
+_OVERRIDE = re.compile(r"""\b(PartName|ContentType)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_TRANSLATED = re.compile(
+    r"application/vnd\.(?:openxmlformats-officedocument\.wordprocessingml|ms-word)\."
+    r"(?:(?:document|template)\.(?:macroEnabled\.)?main|header|footer|footnotes|endnotes)\+xml",
+    re.IGNORECASE,
+)
+_DAMAGED = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, ValueError)
+
+
+class WordFile:
+    """A document of Word. Raises `UnreadableFileError`."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        try:
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                _check(archive)
+                self._parts = _read(archive)
+        except _DAMAGED:
+            raise UnreadableFileError("not a Word document: the archive is damaged") from None
+
+    @property
+    def texts(self) -> list[str]:
+        """Of all parts."""
+        return [text for part in self._parts.values() for text in part.texts]
+
+    @property
+    def tagged(self) -> list[bool]:
+        """Of all parts."""
+        return [tagged for part in self._parts.values() for tagged in part.tagged]
+
+    def with_translations(self, answers: Sequence[Answer]) -> bytes:
+        """The archive; as it was where nothing was translated."""
+        waiting = iter(answers)
+        written = {
+            name: part.with_translations(list(islice(waiting, len(part.texts))))
+            for name, part in self._parts.items()
+        }
+        if [answer.text for answer in answers] == self.texts:
+            return self._data
+        target = io.BytesIO()
+        with (
+            zipfile.ZipFile(io.BytesIO(self._data)) as archive,
+            zipfile.ZipFile(target, "w") as copy,
+        ):
+            for entry in archive.infolist():
+                xml = written.get(entry.filename)
+                content = archive.read(entry) if xml is None else xml.encode("utf-8")
+                copy.writestr(entry, content, entry.compress_type)
+        return target.getvalue()
+
+
+def _check(archive: zipfile.ZipFile) -> None:
+    entries = archive.infolist()
+    if len(entries) > MAX_ENTRIES:
+        raise UnreadableFileError(f"the archive has more than {MAX_ENTRIES:,} entries")
+    if sum(entry.file_size for entry in entries) > MAX_UNPACKED_BYTES:
+        raise UnreadableFileError(f"the archive unpacks to more than {MAX_UNPACKED_BYTES:,} bytes")
+    if any(entry.flag_bits & 1 for entry in entries):
+        raise UnreadableFileError("the document is encrypted")
+    names = [entry.filename for entry in entries]
+    if len(set(names)) < len(names):
+        raise UnreadableFileError("the archive has two entries of one name")
+
+
+def _read(archive: zipfile.ZipFile) -> dict[str, Parts]:
+    """The parts with text, by their names."""
+    if _CONTENTS not in archive.namelist():
+        raise UnreadableFileError(f"not a Word document: {_CONTENTS} is missing")
+    names: list[str] = []
+    for token in _xml_tokens(archive, _CONTENTS):
+        said = {name: one or other for name, one, other in _OVERRIDE.findall(token.raw)}
+        if token.name.endswith("Override") and _TRANSLATED.fullmatch(said.get("ContentType", "")):
+            names.append(said.get("PartName", "").removeprefix("/"))
+    missing = [name for name in names if name not in archive.namelist()]
+    if missing or not names:
+        raise UnreadableFileError("not a Word document: parts with text are missing")
+    if sum(archive.getinfo(name).file_size for name in names) > MAX_XML_BYTES:
+        raise UnreadableFileError(f"the parts with text have more than {MAX_XML_BYTES:,} bytes")
+    return {name: paragraphs(_xml_tokens(archive, name)) for name in dict.fromkeys(names)}
+
+
+def _xml_tokens(archive: zipfile.ZipFile, name: str) -> list[Token]:
+    try:
+        xml = archive.read(name).decode("utf-8-sig")
+        if "<!DOCTYPE" in xml:  # with its entities; no program writes one into a Word document
+            raise UnreadableFileError(f"{name}: a document type is not allowed")
+        return tokens(xml, "xml")
+    except UnicodeDecodeError:
+        raise UnreadableFileError(f"{name}: not UTF-8") from None
+    except MarkupError as error:
+        raise UnreadableFileError(f"{name}: {error}") from None

@@ -1,0 +1,216 @@
+"""Paragraphs of WordprocessingML: runs as one text, in whose translation formatting follows words.
+
+What most of a paragraph has for its formatting is that of its text; runs that look otherwise, links
+and what else encloses runs are elements as in markup. A tab or line break ends a text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, islice
+
+from app.document import Answer, Document, Parts
+from app.documents.word_runs import Item, items, written
+from app.markup import XML_ESCAPES
+from app.markup_tokens import Token, end_of_element, unmatched
+from app.tagged_text import Piece, TaggedText
+
+_MARK = re.compile("\ue002(\\d+)\ue003")
+"""What stands for a tag while the tags are put into a translation; no text has these characters."""
+
+_MARKS = re.compile("[\ue002\ue003]")
+
+
+def paragraphs(row: Sequence[Token]) -> Parts:
+    """The paragraphs of a part, of any depth."""
+    return Parts(_parts(row))
+
+
+def _parts(row: Sequence[Token]) -> Iterator[str | Document]:
+    at = start = 0
+    while at < len(row):
+        if row[at].name == "w:p" and row[at].kind == "open":
+            end = end_of_element(row, at)
+            yield "".join(token.raw for token in row[start:at])
+            yield _Paragraph(row[at:end])
+            at = start = end
+        else:
+            at += 1
+    yield "".join(token.raw for token in row[start:])
+
+
+@dataclass(frozen=True, slots=True)
+class _Fixed:
+    """What stays in its place between texts; in `nested` there may be paragraphs."""
+
+    raw: str
+    nested: Parts | None = None
+
+
+class _Paragraph:
+    """A paragraph with its texts, and those of the text boxes in it behind them."""
+
+    def __init__(self, row: Sequence[Token]) -> None:
+        self._raw = "".join(token.raw for token in row)
+        front = end_of_element(row, 1) if row[1].name == "w:pPr" else 1
+        self._opening = "".join(token.raw for token in row[:front])
+        self._closing = row[-1].raw
+        self._nested: list[Parts] = []
+        self._parts = list(self._cut(items(row[front:-1])))
+        self._texts = [part for part in self._parts if isinstance(part, _Text)]
+        self.texts = [part.text for part in self._texts]
+        self.tagged = [part.is_tagged for part in self._texts]
+        for nested in self._nested:
+            self.texts += nested.texts
+            self.tagged += nested.tagged
+
+    def with_translations(self, answers: Sequence[Answer]) -> str:
+        """The paragraph; as it was where nothing was translated."""
+        if [answer.text for answer in answers] == self.texts:
+            return self._raw
+        waiting = iter(answers)
+        given = dict(zip(self._texts, islice(waiting, len(self._texts)), strict=True))
+        inner = {
+            nested: nested.with_translations(list(islice(waiting, len(nested.texts))))
+            for nested in self._nested
+        }
+        content = "".join(
+            part.with_translation(given[part], inner)
+            if isinstance(part, _Text)
+            else _fixed(part, inner)
+            for part in self._parts
+        )
+        return self._opening + content + self._closing
+
+    def _cut(self, row: Sequence[Item]) -> Iterator[_Text | _Fixed]:
+        run: list[Item] = []
+        for item in row:
+            if item.kind == "break":
+                yield from self._read(run)
+                yield self._fix(item)
+                run = []
+            else:
+                run.append(item)
+        yield from self._read(run)
+
+    def _read(self, run: Sequence[Item]) -> Iterator[_Text | _Fixed]:
+        """A text, or several between tags whose partner is beyond a break."""
+        alone = unmatched(run)
+        start = 0
+        for at in [*sorted(alone), len(run)]:
+            between = run[start:at]
+            if any(item.kind == "text" and any(map(str.isalpha, item.text)) for item in between):
+                yield _Text(between, [self._fix(item) for item in between])
+            else:
+                yield from map(self._fix, between)
+            yield from map(self._fix, run[at : at + 1])
+            start = at + 1
+
+    def _fix(self, item: Item) -> _Fixed:
+        if not any(token.name == "w:p" for token in item.inner):
+            return _Fixed(item.raw)
+        # A run's object is in the run, with the run's properties before it.
+        inner = "".join(token.raw for token in item.inner)
+        before, _, behind = item.raw.rpartition(inner)
+        nested = Parts([before, *_parts(item.inner), behind])
+        self._nested.append(nested)
+        return _Fixed(item.raw, nested)
+
+
+def _fixed(part: _Fixed, inner: dict[Parts, str]) -> str:
+    return part.raw if part.nested is None else inner[part.nested]
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What a mark stands for: `raw` that is written, and the look of the text behind it.
+
+    look  run properties; None where it goes back to what it was before
+    """
+
+    raw: str = ""
+    fixed: _Fixed | None = None
+    look: str | None = None
+    is_end: bool = False
+
+
+class _Text:
+    """What is between two breaks."""
+
+    def __init__(self, row: Sequence[Item], fixed: Sequence[_Fixed]) -> None:
+        self._fixed = fixed
+        self._changes: list[_Change] = []
+        self._base = _usual_look(row, 0)
+        self._content = TaggedText(self._pieces(row))
+        self.text = self._content.text
+        self.is_tagged = self._content.is_tagged
+
+    def with_translation(self, answer: Answer, inner: dict[Parts, str]) -> str:
+        """The translation in runs; as it was where nothing was translated."""
+        if answer.text == self.text:
+            return "".join(_fixed(part, inner) for part in self._fixed)
+        marked = self._content.with_translation(answer, lambda text: _MARKS.sub("", text))
+        return "".join(self._runs(marked, inner))
+
+    def _pieces(self, row: Sequence[Item]) -> Iterator[Piece]:
+        """Text that looks as its surroundings do is plain, other text an element."""
+        looks = [self._base]
+        for look, alike in groupby(enumerate(row), lambda pair: _look_of(pair[1])):
+            if look is not None:
+                text = _MARKS.sub("", "".join(item.text for _, item in alike))
+                is_plain = look == looks[-1] or not text.strip()
+                if not is_plain:
+                    yield Piece("open", self._mark(_Change(look=look)))
+                yield Piece("text", text)
+                if not is_plain:
+                    yield Piece("close", self._mark(_Change(is_end=True)))
+                continue
+            for at, item in alike:
+                if item.kind == "open":
+                    looks.append(_usual_look(row, at + 1))
+                    yield Piece("open", self._mark(_Change(item.raw, look=looks[-1])))
+                elif item.kind == "close":
+                    looks.pop()
+                    yield Piece("close", self._mark(_Change(item.raw, is_end=True)))
+                else:
+                    mark = self._mark(_Change(fixed=self._fixed[at]))
+                    yield Piece("atom" if item.kind == "atom" else "void", mark)
+
+    def _mark(self, change: _Change) -> str:
+        self._changes.append(change)
+        return f"\ue002{len(self._changes) - 1}\ue003"
+
+    def _runs(self, marked: str, inner: dict[Parts, str]) -> Iterator[str]:
+        looks = [self._base]
+        for at, part in enumerate(_MARK.split(marked)):
+            if at % 2 == 0:
+                yield written(" ".join(re.split("[\t\n]", part)).translate(XML_ESCAPES), looks[-1])
+                continue
+            change = self._changes[int(part)]
+            yield change.raw
+            if change.fixed:
+                yield _fixed(change.fixed, inner)
+            if change.look is not None:
+                looks.append(change.look)
+            if change.is_end:
+                looks.pop()
+
+
+def _look_of(item: Item) -> str | None:
+    return item.properties if item.kind == "text" else None
+
+
+def _usual_look(row: Sequence[Item], start: int) -> str:
+    """Of most of the text of an element, of what lies in others within it apart."""
+    n_characters: Counter[str] = Counter()
+    level = 0
+    for item in islice(row, start, None):
+        level += (item.kind == "open") - (item.kind == "close")
+        if level < 0:
+            break
+        if item.kind == "text" and not level:
+            n_characters[item.properties] += len(item.text.strip())
+    return max(n_characters, key=n_characters.__getitem__, default="")

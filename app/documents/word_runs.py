@@ -1,0 +1,177 @@
+"""What a paragraph of WordprocessingML (ECMA-376 part 1, §17.3) consists of, as one row.
+
+Runs are taken apart into text and what else is in them, each of which can stand in a run of its
+own; where proofing marks and revisions cut a run in two nothing is lost by making it one.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from app.markup_tokens import Token, end_of_element
+
+ItemKind = Literal["text", "open", "close", "void", "atom", "break"]
+
+_CONTAINERS = frozenset(
+    "w:hyperlink w:ins w:moveTo w:smartTag w:customXml w:dir w:bdo".split()  # noqa: SIM905
+)
+_DROPPED = frozenset("w:proofErr w:lastRenderedPageBreak".split())  # noqa: SIM905
+_BREAKS = frozenset("w:br w:cr w:tab w:ptab".split())  # noqa: SIM905
+_CHARACTERS = {"w:noBreakHyphen": "\u2011", "w:softHyphen": "\u00ad"}
+_ATOMS = frozenset("m:oMath w:fldSimple".split())  # noqa: SIM905
+_PROOFING = re.compile(r"<w:(?:lang|noProof)\b[^>]*/>")
+_FIELD = re.compile(r"""<w:fldChar\b[^>]*\bw:fldCharType\s*=\s*["'](begin|separate|end)""")
+_LINK = re.compile(r"<w:instrText\b[^>]*>\s*HYPERLINK\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A piece of a paragraph.
+
+    raw         as it is written where nothing was translated; complete runs, but for open and close
+    text        of a text, as it is read
+    properties  of the run that a text was in: <w:rPr>…</w:rPr> without what is for proofing
+    inner       tokens of an object in which there may be paragraphs
+    """
+
+    kind: ItemKind
+    raw: str
+    name: str = ""
+    text: str = ""
+    properties: str = ""
+    inner: tuple[Token, ...] = ()
+
+
+def items(row: Sequence[Token]) -> list[Item]:
+    """What is within a paragraph, its own tags and properties left out."""
+    return _fields(list(_items(row)))
+
+
+def written(text: str, properties: str) -> str:
+    """A run with an escaped text."""
+    return f'<w:r>{properties}<w:t xml:space="preserve">{text}</w:t></w:r>' if text else ""
+
+
+def _items(row: Sequence[Token]) -> Iterator[Item]:
+    at = 0
+    while at < len(row):
+        token = row[at]
+        end = end_of_element(row, at)
+        element = row[at:end]
+        raw = "".join(one.raw for one in element)
+        at = end
+        if token.kind not in ("open", "void") or token.name in _DROPPED:
+            if token.kind not in ("open", "void") and raw.strip():
+                yield Item("void", raw)
+        elif token.name == "w:r":
+            yield from _run(element)
+        elif token.name in _CONTAINERS and token.kind == "open":
+            yield Item("open", token.raw, token.name)
+            yield from _items(element[1:-1])
+            yield Item("close", element[-1].raw, token.name)
+        elif token.name == "w:sdt":
+            yield from _content_control(element)
+        elif token.name in _ATOMS:
+            yield Item("atom", raw)
+        elif token.name == "m:oMathPara":
+            yield Item("break", raw)
+        else:
+            yield Item("void", raw, inner=tuple(element))
+
+
+def _content_control(element: Sequence[Token]) -> Iterator[Item]:
+    """<w:sdt>, of which the content is between its properties and its end."""
+    for at, token in enumerate(element):
+        if token.name == "w:sdtContent" and token.kind == "open":
+            end = end_of_element(element, at)
+            yield Item("open", "".join(one.raw for one in element[: at + 1]), "w:sdt")
+            yield from _items(element[at + 1 : end - 1])
+            yield Item("close", "".join(one.raw for one in element[end - 1 :]), "w:sdt")
+            return
+    yield Item("void", "".join(one.raw for one in element))
+
+
+def _run(element: Sequence[Token]) -> Iterator[Item]:
+    """What is in a run, each with the run's properties."""
+    written_properties = properties = ""
+    at = 1
+    while at < len(element) - 1:
+        token = element[at]
+        end = end_of_element(element, at)
+        child = element[at:end]
+        raw = "".join(one.raw for one in child)
+        at = end
+        whole = f"<w:r>{written_properties}{raw}</w:r>"
+        if token.name == "w:rPr":
+            written_properties = raw
+            properties = _PROOFING.sub("", raw)
+            properties = (
+                "" if re.fullmatch(r"<w:rPr\b[^>]*/?>(?:</w:rPr>)?", properties) else properties
+            )
+        elif token.name == "w:t" or token.name in _CHARACTERS:
+            text = _CHARACTERS.get(token.name) or _text(child)
+            if text:
+                yield Item("text", whole, text=text, properties=properties)
+        elif token.name in _BREAKS:
+            yield Item("break", whole)
+        elif raw.strip() and token.name not in _DROPPED:
+            yield Item("void", whole, inner=tuple(child))
+
+
+def _text(element: Sequence[Token]) -> str:
+    """Of <w:t>; blanks at its ends count only where it says so."""
+    text = html.unescape("".join(one.raw for one in element[1:-1]))
+    return text if 'xml:space="preserve"' in element[0].raw else text.strip()
+
+
+def _fields(row: list[Item]) -> list[Item]:
+    """With every field that is complete as one: a link with the text of it, all others as a word.
+
+    The tags of one that begins or ends in another paragraph stay where they are.
+    """
+    found: list[Item] = []
+    at = 0
+    while at < len(row):
+        state = _FIELD.search(row[at].raw) if row[at].kind == "void" else None
+        end = _end_of_field(row, at) if state and state[1] == "begin" else None
+        if end is not None:
+            found += _field(row[at:end])
+            at = end
+            continue
+        found.append(Item("break", row[at].raw, inner=row[at].inner) if state else row[at])
+        at += 1
+    return found
+
+
+def _end_of_field(row: Sequence[Item], start: int) -> int | None:
+    """Behind its end, if that is there, and as deep in other elements."""
+    depth = level = 0
+    for at in range(start, len(row)):
+        level += (row[at].kind == "open") - (row[at].kind == "close")
+        if level < 0:
+            return None
+        state = _FIELD.search(row[at].raw) if row[at].kind == "void" else None
+        depth += (state is not None and state[1] == "begin") - (
+            state is not None and state[1] == "end"
+        )
+        if not depth:
+            return at + 1 if not level else None
+    return None
+
+
+def _field(row: Sequence[Item]) -> Iterator[Item]:
+    for at, item in enumerate(row):
+        state = _FIELD.search(item.raw) if item.kind == "void" else None
+        if state and state[1] == "separate":
+            instruction = "".join(one.raw for one in row[: at + 1])
+            if _LINK.search(instruction):
+                yield Item("open", instruction, "field")
+                yield from _fields(list(row[at + 1 : -1]))
+                yield Item("close", row[-1].raw, "field")
+                return
+            break
+    yield Item("atom", "".join(item.raw for item in row))
