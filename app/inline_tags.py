@@ -53,8 +53,8 @@ def put_tags(
     if links is None:
         links = proportional_links(text, translation)
     placing = _Placing(text, translation, links)
-    placing.place(root, 0, len(placing.words))
     placing.places[root] = Span(0, len(translation))
+    placing.place(root, 0, len(placing.words))
     return "".join(placing.written(root, escape))
 
 
@@ -76,7 +76,7 @@ class _Placing:
         holding = [child for child in parent.children if child.span.of(self._text).strip()]
         ranges = self._ranges(parent, holding, first, last)
         for child, (start, end) in ranges.items():
-            self.places[child] = Span(self.words[start].start, self.words[end - 1].end)
+            self.places[child] = self._place_of(child, start, end - 1, self.places[parent])
             self.place(child, start, end)
         taken = sorted(ranges.values())
         behind = sorted(
@@ -94,6 +94,7 @@ class _Placing:
                     point = max(point, taken[around][1])
                 start = self.words[first].start if first < last else 0
                 at = start if point == first else self.words[point - 1].end
+                at = min(max(at, self.places[parent].start), self.places[parent].end)
                 for element in _all_of(child):
                     self.places[element] = Span(at, at)
 
@@ -108,6 +109,29 @@ class _Placing:
             at = self.places[child].end
         yield escape(self._translation[at : place.end])
         yield element.closing
+
+    def _place_of(self, child: Element, first: int, last: int, within: Span) -> Span:
+        """The words first … last; of a word that is the same in both, what the element has of it.
+
+        So the raised 2 of "m2" is all that is raised.
+        """
+        start, end = self.words[first].start, self.words[last].end
+        for source in self._copied(first):
+            if source.start < child.span.start < source.end:
+                start = self.words[first].start + child.span.start - source.start
+        for source in self._copied(last):
+            if source.start < child.span.end < source.end:
+                end = self.words[last].start + child.span.end - source.start
+        start = min(max(start, within.start), within.end)
+        return Span(start, min(max(start, end), within.end))
+
+    def _copied(self, index: int) -> Iterator[Span]:
+        """Linked words of the text that are the same, capitals aside."""
+        word = self.words[index].of(self._translation)
+        for source in self._sources[index]:
+            read = source.of(self._text)
+            if len(read) == len(word) and read.casefold() == word.casefold():
+                yield source
 
     def _ranges(
         self, parent: Element, holding: Sequence[Element], first: int, last: int

@@ -195,7 +195,7 @@ def test_what_is_a_text_in_html(document: str, read: list[str]) -> None:
 @pytest.mark.parametrize(
     ("document", "options", "read"),
     [
-        ("<r><t>One</t><t>two <x/> <y>three</y></t></r>", {}, ["One", "two  three"]),
+        ("<r><t>One</t><t>two <x/> <y>three</y></t></r>", {}, ["One", "two three"]),
         ("One <t>two</t>", {}, ["One two"]),
         ("One <t>two</t>", {"splitting": {"t"}}, ["One ", "two"]),
         ("<r><t>One</t> <t>two</t></r>", {"non_splitting": {"t"}}, ["One two"]),
