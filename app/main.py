@@ -20,10 +20,14 @@ from app import openapi
 from app.clients import Keys
 from app.dialects.failures import handle
 from app.errors import AppError, SettingsError
+from app.file_service import FileLimits, FileService
+from app.file_store import FileStore
 from app.metrics import Metrics
 from app.middleware import PROBES, RequestMiddleware
 from app.places import Places
-from app.routes import admin, deepl, detect, health, info, languages, libretranslate, translate
+from app.routes import (
+    admin, deepl, detect, files, health, info, languages, libretranslate, translate,
+)
 from app.routes import metrics as metrics_route
 from app.routes.access import known_client
 from app.runtime import Lifecycle, Runtime
@@ -100,9 +104,10 @@ def create_app(
     app.state.metrics = metrics
     app.state.keys = keys
     app.state.ledger = ledger
+    app.state.downloads = FileStore(settings.max_stored_bytes, settings.file_lifetime)
     app.openapi = partial(openapi.describe, app)  # type: ignore[method-assign]
     # These ask for a key themselves, or for none.
-    modules = [translate, detect, libretranslate, deepl, languages, health]
+    modules = [translate, detect, libretranslate, files, deepl, languages, health]
     if settings.admin_port is None:
         modules.append(metrics_route)
     _furnish(app, modules, guarded=[info])
@@ -200,10 +205,11 @@ def build_runtime(
         ServedModel(checkpoint.config, checkpoint.tokenizer, scheduler, checkpoint.golden)
         for checkpoint, scheduler in zip(checkpoints, schedulers, strict=True)
     ]
-    places = Places(
-        settings.max_concurrent_requests,
-        retry_after=lambda: max(scheduler.retry_after() for scheduler in schedulers),
-    )
+
+    def retry_after() -> int:
+        return max(scheduler.retry_after() for scheduler in schedulers)
+
+    places = Places(settings.max_concurrent_requests, retry_after)
     limits = Limits(
         max_texts=settings.max_texts,
         max_text_characters=settings.max_text_characters,
@@ -211,6 +217,16 @@ def build_runtime(
         timeout=settings.request_timeout,
     )
     service = TranslationService(models, places, limits, metrics)
+    files = FileService(
+        models,
+        service.languages,
+        FileLimits(
+            max_files=settings.max_concurrent_files,
+            max_characters=settings.max_file_characters,
+            timeout=settings.file_timeout,
+        ),
+        retry_after,
+    )
     first, *others = map(_model_info, checkpoints, engines)
     info = Info(
         **dict(first),
@@ -218,7 +234,7 @@ def build_runtime(
         pivoted=service.languages.pivoted,
         version=version("attend"),
     )
-    return Runtime(info, service, places, tuple(schedulers))
+    return Runtime(info, service, files, places, tuple(schedulers))
 
 
 def _model_info(checkpoint: Checkpoint, engines: Sequence[Engine]) -> ModelInfo:

@@ -17,6 +17,7 @@ from app.errors import (
     ReloadInProgressError,
     StartingError,
 )
+from app.file_service import FileService
 from app.metrics import Gauges, Metrics
 from app.places import Places
 from app.scheduler import Scheduler
@@ -36,6 +37,7 @@ class Runtime:
 
     info: Info
     service: TranslationService
+    files: FileService
     places: Places
     schedulers: tuple[Scheduler, ...]
     _n_held: int = 0

@@ -84,6 +84,23 @@ class Settings(BaseSettings):
     data: Path | None = Field(
         None, description="Folder that keeps usage over restarts; else it is in memory alone."
     )
+    max_file_bytes: int = Field(10_000_000, ge=1, description="Bytes of an uploaded file.")
+    max_file_characters: int = Field(
+        1_000_000, ge=1, description="Characters to translate in one file."
+    )
+    max_concurrent_files: int = Field(
+        4, ge=1, description="Files translated at a time; further ones are answered 429."
+    )
+    file_timeout: float = Field(
+        600.0, gt=0, le=86_400, description="Seconds a file may take before it is answered 504."
+    )
+    file_lifetime: float = Field(
+        1200.0, gt=0, description="Seconds that a translated file can be downloaded."
+    )
+    max_stored_bytes: int = Field(
+        100_000_000, ge=1,
+        description="Bytes of all translated files that are kept; the oldest goes first.",
+    )  # fmt: skip
     max_attention_weights: int = Field(
         2_000_000, ge=1, description="Attention weights in one answer."
     )

@@ -1,0 +1,213 @@
+"""The way of a file through the models: open it, translate its texts by and by, put it together.
+
+A long file is translated in chunks, a few at a time, each of which waits in the queue as a list of
+texts does: in the bulk lane, so that others are served meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import PurePath
+from typing import TypeAlias
+
+from app.document import Answer
+from app.documents.files import file_format
+from app.errors import TextTooLongError
+from app.flags import Flag
+from app.inline_tags import WordLink
+from app.languages import Direction, Languages
+from app.places import Places
+from app.served_model import ServedModel
+from app.spans import Span
+from app.timings import Timings
+from app.translate_request import TranslateRequest
+from model.decoding.hypothesis import SearchOptions
+
+CHUNK_TEXTS = 64
+CHUNK_CHARACTERS = 8000
+CHUNKS_AT_A_TIME = 2
+"""While the last sentences of a chunk are searched, the next keeps the engines busy."""
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""Is told how many characters are translated, and of how many."""
+
+
+@dataclass(frozen=True)
+class FileLimits:
+    """What files may take; `timeout` in seconds."""
+
+    max_files: int
+    max_characters: int
+    timeout: float
+
+
+@dataclass(frozen=True)
+class FileRequest:
+    """A file to translate; its name says what it is. What is left out the model chooses."""
+
+    name: str
+    data: bytes
+    source: str | None = None
+    target: str | None = None
+    beam_size: int | None = None
+    length_penalty: float | None = None
+
+
+@dataclass(frozen=True)
+class TranslatedFile:
+    """A file's translation, and what there was to translate; `flags` of so many texts."""
+
+    data: bytes
+    target: str
+    media_type: str
+    texts: int
+    characters: int
+    flags: dict[Flag, int]
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A model's part in a request."""
+
+    model: ServedModel
+    direction: Direction
+    options: SearchOptions
+
+
+@dataclass
+class _Work:
+    """The texts of a file, each once, and what became of them."""
+
+    steps: list[_Step]
+    deadline: float
+    progress: Progress
+    total: int
+    done: int = 0
+    answers: dict[tuple[str, bool], Answer] = field(default_factory=dict)
+    flags: Counter[Flag] = field(default_factory=Counter)
+
+
+class FileService:
+    """Translates files with the models that know their languages."""
+
+    def __init__(
+        self,
+        models: Sequence[ServedModel],
+        languages: Languages,
+        limits: FileLimits,
+        retry_after: Callable[[], int],
+    ) -> None:
+        self._by_direction = {pair: model for model in models for pair in model.directions}
+        self._languages = languages
+        self._limits = limits
+        self._places = Places(limits.max_files, retry_after)
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[float]:
+        """A file's place, to be taken before it is read. Yields and raises as `Places.place`."""
+        async with self._places.place(self._limits.timeout) as deadline:
+            yield deadline
+
+    async def translate(
+        self, request: FileRequest, deadline: float, progress: Progress = lambda *_: None
+    ) -> TranslatedFile:
+        """The file's translation.
+
+        Raises `UnreadableFileError`, `TextTooLongError`, and as `TranslationService.translate`.
+        """
+        opened = file_format(request.name)
+        languages = self._languages.chain(request.source, request.target)
+        steps = list(self._steps(request, languages))
+        document = await asyncio.to_thread(opened.open, request.data)
+        texts, tagged = document.texts, document.tagged
+        n_characters = sum(map(len, texts))
+        if n_characters > self._limits.max_characters:
+            raise TextTooLongError(
+                f"a file may have {self._limits.max_characters:,} characters to translate at most"
+            )
+        wanted = dict.fromkeys(zip(texts, tagged, strict=True))
+        work = _Work(steps, deadline, progress, sum(len(text) for text, _ in wanted))
+        await self._work_through(work, list(wanted))
+        answers = [work.answers[text] for text in zip(texts, tagged, strict=True)]
+        return TranslatedFile(
+            data=await asyncio.to_thread(document.with_translations, answers),
+            target=languages[-1],
+            media_type=opened.media_type,
+            texts=len(texts),
+            characters=n_characters,
+            flags=dict(work.flags),
+        )
+
+    def _steps(self, request: FileRequest, languages: tuple[str, ...]) -> Iterator[_Step]:
+        search = TranslateRequest(
+            text=[request.name], beam_size=request.beam_size, length_penalty=request.length_penalty
+        )
+        for direction in pairwise(languages):
+            model = self._by_direction[direction]
+            yield _Step(model, direction, model.search_options(search))
+
+    async def _work_through(self, work: _Work, texts: Sequence[tuple[str, bool]]) -> None:
+        chunks = _chunks(texts)
+
+        async def worker() -> None:
+            for chunk in chunks:
+                await self._translate_chunk(work, chunk)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(CHUNKS_AT_A_TIME):
+                    group.create_task(worker())
+        except ExceptionGroup as failures:
+            failure, *_ = failures.exceptions
+            raise failure from failure.__cause__
+
+    async def _translate_chunk(self, work: _Work, chunk: Sequence[tuple[str, bool]]) -> None:
+        texts = [text for text, _ in chunk]
+        links: dict[int, list[WordLink]] = {}
+        for step in work.steps:
+            passages = await step.model.translate(
+                texts, step.direction, "nonewlines", step.options,
+                deadline=work.deadline, timings=Timings(),
+            )  # fmt: skip
+            for index, (_, tagged) in enumerate(chunk):
+                if tagged:
+                    found = await step.model.explainer.word_links(passages[index], step.direction)
+                    links[index] = _linked(links[index], found) if index in links else found
+            texts = [passage.answer().after for passage in passages]
+            work.flags.update(flag for passage in passages for flag in passage.flags)
+        for index, text in enumerate(chunk):
+            work.answers[text] = Answer(texts[index], links.get(index))
+        work.done += sum(len(text) for text, _ in chunk)
+        work.progress(work.done, work.total)
+
+
+def _chunks(texts: Sequence[tuple[str, bool]]) -> Iterator[list[tuple[str, bool]]]:
+    chunk: list[tuple[str, bool]] = []
+    n_characters = 0
+    for text in texts:
+        chunk.append(text)
+        n_characters += len(text[0])
+        if len(chunk) == CHUNK_TEXTS or n_characters >= CHUNK_CHARACTERS:
+            yield chunk
+            chunk, n_characters = [], 0
+    if chunk:
+        yield chunk
+
+
+def _linked(to_pivot: Sequence[WordLink], from_pivot: Sequence[WordLink]) -> list[WordLink]:
+    """Words of source and target that are linked to the same word between."""
+    onwards: dict[Span, list[Span]] = {}
+    for pivot, target in from_pivot:
+        onwards.setdefault(pivot, []).append(target)
+    return [(source, target) for source, pivot in to_pivot for target in onwards.get(pivot, ())]
+
+
+def translated_name(name: str, target: str) -> str:
+    """What a translation is called: `report.docx` is `report.fr.docx`."""
+    path = PurePath(name)
+    return f"{path.stem}.{target}{path.suffix}"
