@@ -11,6 +11,9 @@ import httpx
 from app.errors import AppError
 
 _TIMEOUT = httpx.Timeout(60.0, connect=5.0)
+_FILE_TIMEOUT = httpx.Timeout(24 * 3600.0, connect=5.0)
+"""The server has a limit of its own for files."""
+
 MAX_TEXTS = 32
 """In one request; a block of lines becomes several."""
 
@@ -65,6 +68,20 @@ class RemoteTranslator:
                 translations[index] = answer
         return translations
 
+    def translate_file(self, name: str, data: bytes) -> tuple[bytes, str]:
+        """A file's translation, and the language it is in. Raises `RemoteError`."""
+        response = self._request(
+            "POST",
+            "/translate_file",
+            files={"file": (name, data)},
+            data={
+                side: self._options[side] for side in ("source", "target") if side in self._options
+            },
+            headers={"Accept": "application/octet-stream"},
+            timeout=_FILE_TIMEOUT,
+        )
+        return response.content, str(self._options.get("target", "translated"))
+
     def _first_direction(self) -> tuple[str, str]:
         try:
             source, target = self._ask("GET", "/info")["directions"][0]
@@ -87,18 +104,22 @@ class RemoteTranslator:
 
     def _ask(self, method: str, path: str, body: object = None) -> Any:
         """The answer's JSON."""
+        response = self._request(method, path, json=body)
         try:
-            response = self._client.request(method, self._url + path, json=body)
+            return response.json()
+        except ValueError:
+            raise self._foreign(path) from None
+
+    def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        try:
+            response = self._client.request(method, self._url + path, **options)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             reason = str(error) or type(error).__name__
             raise RemoteError(f"{self._url}{path}: {reason}") from None
         if response.is_error:
             reason = f"{response.status_code} {_problem(response)}"
             raise RemoteError(f"{self._url}{path}: {reason}")
-        try:
-            return response.json()
-        except ValueError:
-            raise self._foreign(path) from None
+        return response
 
     def _foreign(self, path: str) -> RemoteError:
         return RemoteError(f"{self._url}{path}: not the answer of an attend server")

@@ -1,4 +1,4 @@
-"""`attend translate`: standard input to standard output, a line each."""
+"""`attend translate`: standard input to standard output, a line each, or files."""
 
 from __future__ import annotations
 
@@ -47,6 +47,14 @@ TranslateBlocks: TypeAlias = Callable[[Iterator[list[str]]], Iterator[Record]]
     "--api-key", envvar=env_name("api_keys"), metavar="KEY",
     help="For --url, if that server wants one [default: the first of $ATTEND_API_KEYS].",
 )  # fmt: skip
+@click.option(
+    "--file", "files", type=click.Path(path_type=Path, exists=True, dir_okay=False), multiple=True,
+    help="Translate a file instead; repeat the option for several.",
+)  # fmt: skip
+@click.option(
+    "--output", type=click.Path(path_type=Path),
+    help="Where the file goes, or a folder for several [default: report.docx → report.fr.docx].",
+)  # fmt: skip
 @source_option
 @target_option
 @beam_size_option
@@ -63,6 +71,8 @@ def translate(
     cache: Path | None,
     url: str | None,
     api_key: str | None,
+    files: tuple[Path, ...],
+    output: Path | None,
     source: str | None,
     target: str | None,
     beam_size: int | None,
@@ -79,13 +89,24 @@ def translate(
 
     --json prints {"text", "score", "token_ids", "tokens"} a line, and "flags" where there are any
     (docs/api.md). With --url there are no token_ids and tokens.
+
+    --file takes .txt, .html, .xml, .md, .srt, .po, .json and .docx, and keeps what is not language
+    as it is (docs/files.md); --json then prints an object a file.
     """
+    if output and not files:
+        raise click.UsageError("--output is for --file.")
     if url is None:
         # Reading checkpoints takes torch, which a client of a server can do without.
         from app.cli.import_cache import checkpoint_folder
 
         checkpoint = checkpoint_folder(checkpoint, cache)
         direction = (source, target)
+        if files:
+            _translate_files_here(
+                files, output, checkpoint, direction, (beam_size, length_penalty),
+                as_json=as_json, device=device, precision=precision, threads=threads,
+            )  # fmt: skip
+            return
         opened: AbstractContextManager[TranslateBlocks] = _local(
             checkpoint, direction, (beam_size, length_penalty), device, (precision, threads)
         )
@@ -94,7 +115,13 @@ def translate(
             if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
                 raise click.UsageError(f"--url and --{name} exclude each other.")
         search = {"beam_size": beam_size, "length_penalty": length_penalty}
-        opened = _remote(RemoteTranslator(url, source, target, search, _first(api_key)))
+        translator = RemoteTranslator(url, source, target, search, _first(api_key))
+        if files:
+            from app.cli.translate_files import remote_files, translate_files
+
+            translate_files(files, output, remote_files(translator), as_json=as_json)
+            return
+        opened = _remote(translator)
     with opened as translate_blocks:
         _write(translate_blocks(line_blocks(cast("ByteSource", sys.stdin.buffer))), as_json)
 
@@ -102,6 +129,24 @@ def translate(
 def _first(api_keys: str | None) -> str | None:
     """Of keys with commas between, as a server has them in its environment."""
     return api_keys.partition(",")[0].strip() if api_keys else None
+
+
+def _translate_files_here(
+    files: tuple[Path, ...],
+    output: Path | None,
+    checkpoint: Path,
+    direction: tuple[str | None, str | None],
+    search: tuple[int | None, float | None],
+    *,
+    as_json: bool,
+    **settings: Any,
+) -> None:
+    from app.cli.translate_files import local_files, translate_files
+    from model.checkpoint import read_config
+
+    chosen = choose_direction(read_config(checkpoint), *direction)
+    with local_files(checkpoint, chosen, search, **settings) as translate_file:
+        translate_files(files, output, translate_file, as_json=as_json)
 
 
 @contextmanager

@@ -176,7 +176,7 @@ class _Paragraph:
         self._place = place
         self._reader = reader
         content = place.content
-        self._width = max(map(len, content.split("\n"))) if "\n" in content else 0
+        self._width = max(map(len, content.split("\n")))
         self._parts = list(_segments(content, reader.read(content)))
         self._segments = [
             part for part in self._parts if isinstance(part, _Segment) and part.is_translatable
@@ -215,7 +215,7 @@ class _Paragraph:
             return part.raw
         answer = Answer(answer.text.replace("\n", " "), answer.links)
         written = part.written(answer, strictly=strictly, with_emphasis=with_emphasis)
-        if self._width:
+        if "\n" in part.raw:
             written = filled(written, self._width, _MAY_BREAK)
         return written.replace(_MAY_BREAK, " ")
 

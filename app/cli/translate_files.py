@@ -1,0 +1,137 @@
+"""`attend translate --file`: files, through a checkpoint in this process or a running server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import click
+from rich.progress import Progress
+
+from app.cli.progress import counted_progress
+from app.cli.remote import RemoteTranslator
+from app.documents.files import file_format
+from app.errors import AppError, UnreadableFileError
+from app.file_service import FileRequest, translated_name
+
+Report: TypeAlias = Callable[[int, int], None]
+"""Is told how much is done, and of how much."""
+
+TranslateFile: TypeAlias = Callable[[Path, Report], "Outcome"]
+
+
+class FileError(AppError):
+    """A file that was not translated; says which and why."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A translated file, and what `--json` says of it."""
+
+    data: bytes
+    target: str
+    summary: dict[str, Any] = field(default_factory=dict)
+
+
+def translate_files(
+    files: Sequence[Path], output: Path | None, translate: TranslateFile, *, as_json: bool
+) -> None:
+    """Translate every file and write it, telling of each. Raises `FileError`.
+
+    output  a file for a single one, a folder for several; by default `report.docx` becomes
+            `report.fr.docx` beside it
+    """
+    for file in files:
+        file_format(file.name)
+    if output and len(files) > 1:
+        output.mkdir(parents=True, exist_ok=True)
+    with counted_progress() as progress:
+        for file in files:
+            began = time.perf_counter()
+            done = _translate(file, translate, progress)
+            place = _place(file, output, done.target)
+            place.write_bytes(done.data)
+            seconds = round(time.perf_counter() - began, 2)
+            summary = {"file": str(file), "output": str(place), **done.summary, "seconds": seconds}
+            flags = ", ".join(f"{flag} ({n})" for flag, n in done.summary.get("flags", {}).items())
+            if flags:
+                click.echo(f"attend: {file}: {flags}", err=True)
+            click.echo(json.dumps(summary, ensure_ascii=False) if as_json else str(place))
+
+
+def _translate(file: Path, translate: TranslateFile, progress: Progress) -> Outcome:
+    task = progress.add_task(file.name, total=None)
+
+    def report(done: int, total: int) -> None:
+        progress.update(task, completed=done, total=total)
+
+    try:
+        return translate(file, report)
+    except UnreadableFileError as error:
+        raise FileError(f"{file}: {error}") from None
+    finally:
+        progress.remove_task(task)
+
+
+def _place(file: Path, output: Path | None, target: str) -> Path:
+    if output is None:
+        return file.with_name(translated_name(file.name, target))
+    return output / translated_name(file.name, target) if output.is_dir() else output
+
+
+def remote_files(translator: RemoteTranslator) -> TranslateFile:
+    """By a running server."""
+
+    def translate(file: Path, _: Report) -> Outcome:
+        data, target = translator.translate_file(file.name, file.read_bytes())
+        return Outcome(data, target)
+
+    return translate
+
+
+@contextmanager
+def local_files(
+    checkpoint: Path,
+    direction: tuple[str, str],
+    search: tuple[int | None, float | None],
+    **settings: Any,
+) -> Iterator[TranslateFile]:
+    """By what a server would have of the checkpoint, without a limit to size or time."""
+    from app.main import load_runtime
+    from app.settings import Settings
+
+    source, target = direction
+    beam_size, length_penalty = search
+    unlimited = 2**63
+    runtime = load_runtime(
+        Settings.parse(checkpoint=(checkpoint,), max_file_characters=unlimited, **settings)
+    )
+    with asyncio.Runner() as runner:
+        for scheduler in runtime.schedulers:
+            runner.run(_start(scheduler.start))
+
+        def translate(file: Path, report: Report) -> Outcome:
+            request = FileRequest(
+                file.name, file.read_bytes(), source, target, beam_size, length_penalty
+            )
+            done = runner.run(runtime.files.translate(request, math.inf, report))
+            summary = {"texts": done.texts, "characters": done.characters, "flags": done.flags}
+            return Outcome(done.data, done.target, summary)
+
+        try:
+            yield translate
+        finally:
+            for scheduler in runtime.schedulers:
+                runner.run(scheduler.stop())
+
+
+async def _start(start: Callable[[], None]) -> None:
+    """Engines answer the event loop in which they were started."""
+    start()
