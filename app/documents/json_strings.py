@@ -12,7 +12,7 @@ from app.documents.prose import prose
 from app.errors import UnreadableFileError
 
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?')
-_CODE = re.compile(r"[\d_/\\@#$:<>={}]|[^\W\d_]\.\S|[a-z][A-Z]")
+_CODE = re.compile(r"[\d_/\\@#$:=]|[^\W\d_]\.\S|[a-z][A-Z]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 

@@ -152,7 +152,10 @@ class _Segment:
         self.is_translatable = any(map(str.isalpha, self.text))
 
     def written(self, answer: Answer, *, strictly: bool, with_emphasis: bool) -> str:
-        """The translation as Markdown; every special character is escaped, or as few as will do."""
+        """The translation as Markdown; every special character is escaped, or as few as will do.
+
+        Where a line may end there is a `_MAY_BREAK` for the blank.
+        """
         content = self._with_emphasis if with_emphasis else self._without
         characters = [_ALL if strictly else _FEW, *map(re.escape, self._escapes)]
         special = re.compile("|".join(characters))
@@ -162,10 +165,7 @@ class _Segment:
             text = re.sub(r" (?=[^\W\d_])", _MAY_BREAK, text)
             return special.sub(lambda found: self._escapes.get(found[0], "\\" + found[0]), text)
 
-        written = content.with_translation(answer, escape)
-        if block := _BLOCK_START.match(written):
-            return written[: block.end()] + "\\" + written[block.end() :]
-        return written
+        return content.with_translation(answer, escape)
 
 
 class _Paragraph:
@@ -217,7 +217,10 @@ class _Paragraph:
         written = part.written(answer, strictly=strictly, with_emphasis=with_emphasis)
         if "\n" in part.raw:
             written = filled(written, self._width, _MAY_BREAK)
-        return written.replace(_MAY_BREAK, " ")
+        written = written.replace(_MAY_BREAK, " ")
+        if block := _BLOCK_START.match(written):
+            return written[: block.end()] + "\\" + written[block.end() :]
+        return written
 
 
 def _segments(content: str, inline: Inline) -> Iterator[str | _Segment]:

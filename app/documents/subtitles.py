@@ -188,8 +188,9 @@ class _Tagged:
         [answer] = answers
         if answer.text == self._content.text:
             return self._raw
-        lines = "\n".join(apportioned(answer.text, self._shares))
-        text = lines if len(lines) == len(answer.text) else answer.text  # the links say where
+        line = answer.text.replace("\n", " ")
+        lines = "\n".join(apportioned(line, self._shares))
+        text = lines if len(lines) == len(line) else line  # links are by the places in it
         return self._content.with_translation(Answer(text, answer.links), _harmless_lines)
 
 

@@ -92,6 +92,8 @@ def _read(archive: zipfile.ZipFile) -> dict[str, Parts]:
     """The parts with text, by their names."""
     if _CONTENTS not in archive.namelist():
         raise UnreadableFileError(f"not a Word document: {_CONTENTS} is missing")
+    if archive.getinfo(_CONTENTS).file_size > MAX_XML_BYTES:
+        raise UnreadableFileError(f"{_CONTENTS} has more than {MAX_XML_BYTES:,} bytes")
     names: list[str] = []
     for token in _xml_tokens(archive, _CONTENTS):
         said = {name: one or other for name, one, other in _OVERRIDE.findall(token.raw)}

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import polib
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.documents.catalogue import open_catalogue
+from app.errors import UnreadableFileError
+from tests.app.documents.answering import shouted, translated, unchanged
+
+CATALOGUE = r"""# Somebody's comment
+msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=UTF-8\n"
+"Plural-Forms: nplurals=2; plural=(n > 1);\n"
+
+#: a.py:10
+#, python-format
+msgid "%(n)d \"new\" message"
+msgid_plural "%(n)d new messages"
+msgstr[0] ""
+msgstr[1] ""
+
+msgctxt "menu"
+msgid "Open"
+msgstr ""
+
+#, fuzzy
+msgid "Close"
+msgstr "Fermer ?"
+
+msgid "100"
+msgstr ""
+
+msgid ""
+"This is a long text that was wrapped because it did not fit on a single line, is "
+"it not.\n"
+"And \tthis is the second \\ line.\n"
+msgstr ""
+
+#~ msgid "Old"
+#~ msgstr ""
+"""
+
+
+def read(text: str) -> dict[tuple[str | None, str], tuple[str, dict[int, str]]]:
+    return {(one.msgctxt, one.msgid): (one.msgstr, one.msgstr_plural) for one in polib.pofile(text)}
+
+
+def test_what_has_no_translation_gets_one() -> None:
+    written = shouted(open_catalogue(CATALOGUE))
+    before, after = read(CATALOGUE), read(written)
+    assert after.pop((None, '%(n)d "new" message')) == (
+        "",
+        {0: '%(N)D "NEW" MESSAGE', 1: "%(N)D NEW MESSAGES"},
+    )
+    assert after.pop(("menu", "Open")) == ("OPEN", {})
+    long = next(key for key in after if key[1].startswith("This"))
+    assert after.pop(long) == (long[1].upper(), {})
+    for key, value in after.items():  # what had one, what has no letters, what is obsolete
+        assert before[key] == value
+    assert not any(len(line) > 80 for line in written.splitlines() if not line.startswith('"This'))
+
+
+def test_all_other_lines_stay_as_they_were() -> None:
+    kept = [line for line in CATALOGUE.splitlines() if not line.startswith("msgstr")]
+    written = shouted(open_catalogue(CATALOGUE)).splitlines()
+    assert [line for line in written if line in kept] == kept
+
+
+def test_a_catalogue_without_gaps_comes_back_as_it_was() -> None:
+    full = shouted(open_catalogue(CATALOGUE))
+    assert open_catalogue(full).texts == []
+    assert unchanged(open_catalogue(full)) == full
+
+
+def test_which_form_is_of_one_is_said_by_the_header() -> None:
+    slovenian = CATALOGUE.replace("plural=(n > 1)", "plural=(n%100==1 ? 1 : 0)")
+    after = read(shouted(open_catalogue(slovenian)))
+    assert after[None, '%(n)d "new" message'][1] == {
+        0: "%(N)D NEW MESSAGES",
+        1: '%(N)D "NEW" MESSAGE',
+    }
+    for rule in ("plural=n ** 2", "plural=1/(n-1)", "plural=" + "(" * 400 + "n"):
+        odd = CATALOGUE.replace("plural=(n > 1)", rule)
+        assert shouted(open_catalogue(odd)) == shouted(open_catalogue(CATALOGUE)).replace(
+            "plural=(n > 1)", rule
+        )
+
+
+@given(st.lists(st.text('ab\\"\n\t\r é{}%~', min_size=1, max_size=40), max_size=6, unique=True))
+def test_every_string_is_read_and_written_as_gettext_does(messages: list[str]) -> None:
+    file = polib.POFile(wrapwidth=30)
+    for message in messages:
+        file.append(polib.POEntry(msgid=message, msgstr=""))
+    written = shouted(open_catalogue(str(file)))
+    for entry in polib.pofile(written):
+        if any(map(str.isalpha, entry.msgid)):
+            assert entry.msgstr == entry.msgid.upper()
+
+
+def test_a_translation_ends_no_string() -> None:
+    written = translated(open_catalogue('msgid "a"\nmsgstr ""'), lambda _: '"\nmsgid "x\\')
+    assert written == 'msgid "a"\nmsgstr "\\" msgid \\"x\\\\"'
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Hello", "line 1: not PO"),
+        ('msgid "a"\nmsgstr "b', "line 2: not PO"),
+        ('msgid "a" b"\nmsgstr ""', "line 1: not PO"),
+        ('"a"', "line 1: not PO"),
+        ('msgstr "a"', "line 1: not PO: msgstr is out of place"),
+        ('msgid "a"\nmsgid "b"', "line 2: not PO: msgid is out of place"),
+        ('msgid "a"\nmsgstr "b"\nmsgid_plural "c"', "line 3: not PO: msgid_plural is out of"),
+        ('msgid "a"\n', "the last msgid has no msgstr"),
+    ],
+)
+def test_what_is_no_catalogue_is_told_with_its_line(text: str, reason: str) -> None:
+    with pytest.raises(UnreadableFileError, match=reason):
+        open_catalogue(text)

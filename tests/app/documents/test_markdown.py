@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from app.document import Answer
+from app.documents.markdown import open_markdown
+from app.placeholders import ATOM
+from app.spans import Span
+from tests.app.documents.answering import shouted, translated, unchanged
+
+README = r"""---
+title: Weather station
+---
+
+# The *weather* station ##
+
+Welcome to the **weather station**. It measures the [temperature](https://example.com/temp "Temp") and
+the `pressure` in your garden. 2 * 3 is \*six\*, and snake_case_names stay &copy; [^1].
+
+> [!NOTE]
+> The station is **not** waterproof, please
+> put it under a roof.
+
+1. Open the box.
+   - Do not [touch][base] the sensor, which
+     is not yours.
+- [ ] Buy batteries
+
+| Name | Meaning | Price |
+|------|:-------:|------:|
+| Sensor | Measures **wind** \| rain | 10 |
+| Base | `a \| b` and <br> more | |
+
+```python
+# This is code
+```
+
+    indented code
+
+Heading
+=======
+
+<div align="center">
+  <b>Thank you</b>
+</div>
+
+A break  
+here.\
+And <https://example.com>, ![picture](img.png) [base] or [base][].
+
+[base]: https://example.com/base "The base"
+
+[^1]: The manual.
+
+$$
+x = y
+$$
+
+***
+
+The ***very*** old ~~text~~ costs $x_1$ now. \[Not a link\](x)
+"""
+SHOUTED = {
+    "# The *weather* station ##": "# THE *WEATHER* STATION ##",
+    "   - Do not [touch][base] the sensor, which": "   - DO NOT [TOUCH][base] THE SENSOR, WHICH",
+    "     is not yours.": "     IS NOT YOURS.",
+    "> [!NOTE]": "> [!NOTE]",
+    "> put it under a roof.": "> PUT IT UNDER A ROOF.",
+    "- [ ] Buy batteries": "- [ ] BUY BATTERIES",
+    r"| Sensor | Measures **wind** \| rain | 10 |": r"| SENSOR | MEASURES **WIND** \| RAIN | 10 |",
+    r"| Base | `a \| b` and <br> more | |": r"| BASE | `a \| b` AND <br> MORE | |",
+    "# This is code": "# This is code",
+    "    indented code": "    indented code",
+    "Heading": "HEADING",
+    "  <b>Thank you</b>": "  <b>THANK YOU</b>",
+    "A break  ": "A BREAK  ",
+    "here.\\": "HERE.\\",
+    "And <https://example.com>, ![picture](img.png) [base] or [base][].":
+        "AND <https://example.com>, ![picture](img.png) [BASE][base] OR [BASE][base].",
+    '[base]: https://example.com/base "The base"': '[base]: https://example.com/base "The base"',
+    "[^1]: The manual.": "[^1]: THE MANUAL.",
+    "x = y": "x = y",
+    r"The ***very*** old ~~text~~ costs $x_1$ now. \[Not a link\](x)":
+        r"THE ***VERY*** OLD ~~TEXT~~ COSTS $x_1$ NOW. \[NOT A LINK\](X)",
+}  # fmt: skip
+
+
+def test_a_document_comes_back_as_it_was() -> None:
+    assert unchanged(open_markdown(README)) == README
+
+
+@pytest.mark.parametrize("line", SHOUTED)
+def test_in_capitals_nothing_but_the_text_changes(line: str) -> None:
+    before, after = README.split("\n"), shouted(open_markdown(README)).split("\n")
+    assert len(before) == len(after)
+    assert after[before.index(line)] == SHOUTED[line]
+
+
+def test_a_paragraph_is_wrapped_as_wide_as_it_was() -> None:
+    paragraph = "> The **first** line of it\n> and the second.\n"
+    twice = translated(open_markdown(paragraph), lambda text: f"{text} {text}")
+    lines = twice.splitlines()
+    assert all(line.startswith("> ") for line in lines)
+    assert max(map(len, lines)) <= len("> The **first** line of it")
+    assert len(lines) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "written"),
+    [
+        ("a", "# b", r"\# b"),
+        ("a", "1. b", r"1\. b"),
+        ("a", "- b", r"\- b"),
+        ("a", "> b", r"\> b"),
+        ("a", "---", r"\---"),
+        ("a", "[b]: c", r"\[b]: c"),
+        ("a", "b\n\nc", "b  c"),
+        ("a", "`b` *c* <d> &amp;", r"\`b\` \*c\* \<d\> \&amp;"),
+        ("a", "2 * 3 a_b", "2 * 3 a_b"),
+        ("a\nb", "x - y 1. z # w", "x -\ny 1.\nz #\nw"),
+        ("a", "![b](c)", r"\!\[b\](c)"),
+        ("a", "\\", r"\\"),
+        (r"\*a\*", "*b*", r"\*b\*"),
+        ("&lt;b&gt;", "<i>", "&lt;i&gt;"),
+        ("| a |\n|---|\n", "x|y", "| x\\|y |\n|---|\n"),
+        ("a\n===", "x", "x\n==="),
+    ],
+)
+def test_nothing_of_a_translation_becomes_markdown(text: str, answer: str, written: str) -> None:
+    assert translated(open_markdown(text), lambda _: answer) == written
+
+
+def test_emphasis_that_cannot_be_is_left_out() -> None:
+    document = open_markdown("see **one**")
+    links = [(Span(0, 3), Span(0, 3)), (Span(4, 7), Span(3, 4))]
+    # Between a letter and a quotation mark no emphasis begins.
+    assert document.with_translations([Answer("mot«one»", links)]) == "mot«one»"
+    links = [(Span(0, 3), Span(0, 3)), (Span(4, 7), Span(4, 7))]
+    assert document.with_translations([Answer("mot«one»", links)]) == "mot«**one**»"
+
+
+WORD = st.sampled_from(
+    ["cat", "The", "*old*", "**big**", "`x`", "[dog](y)", "<b>sea</b>", "\\*", "&amp;", "_a_b", "~~no~~",
+     "[ref]", "[see][ref]", "<http://a.b>", "![i](j)", "*", "[", "]", "<br>", "a  \nb", "\\\n", "\n", "|"]
+)  # fmt: skip
+INLINE = st.lists(WORD, min_size=1, max_size=7).map(" ".join)
+BLOCK = st.builds(
+    lambda lead, content: "\n".join(
+        (lead if not n else " " * len(lead) if lead[:1] in "-1" else lead) + line
+        for n, line in enumerate(content.split("\n"))
+    ),
+    st.sampled_from(["", "- ", "> ", "1. ", "# ", "> - ", "    ", "<div>\n", "```\n"]),
+    INLINE,
+)
+DOCUMENTS = st.lists(BLOCK, max_size=5).map(
+    lambda blocks: "\n\n".join([*blocks, "[ref]: http://c.d"])
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(DOCUMENTS)
+def test_any_document_comes_back_as_it_was(text: str) -> None:
+    assert unchanged(open_markdown(text)) == text
+
+
+def structure(text: str) -> list[tuple[str, int]]:
+    """The blocks, one after the other."""
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
+    return [(token.type, token.level) for token in tokens]
+
+
+def formatting(text: str) -> Counter[str]:
+    """Code, links and images, wherever they are."""
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
+    children = (child for token in tokens for child in token.children or [])
+    kept = ("code_inline", "link_open", "image", "html_inline")
+    return Counter(
+        f"{child.type}{child.attrs.get('href')}{child.content if child.type != 'image' else ''}"
+        for child in children
+        if child.type in kept
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(DOCUMENTS, st.randoms())
+def test_whatever_the_translation_the_markdown_is_the_same(
+    text: str, chooser: random.Random
+) -> None:
+    def scrambled(source: str) -> str:
+        atoms = ATOM.findall(source)
+        words = [word.upper() for word in ATOM.sub(" ", source).split()]
+        words += chooser.choices(["*x*", "- a", "1.", "`", "[b](c)", "<i>", "#", "]"], k=2) + atoms
+        chooser.shuffle(words)
+        return " ".join(words)
+
+    written = translated(open_markdown(text), scrambled)
+    assert structure(written) == structure(text)
+    assert formatting(written) == formatting(text)

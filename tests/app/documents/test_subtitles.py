@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.document import Answer
+from app.documents.subtitles import open_subtitles
+from app.errors import UnreadableFileError
+from tests.app.documents.answering import shouted, translated, unchanged
+
+FILM = """\
+1
+00:00:01,000 --> 00:00:03,500
+I never thought that we
+would come back to this house
+
+2
+00:00:03,600 --> 00:00:05,000
+after so many years.
+
+3
+00:00:05,500 --> 00:00:07,000
+- Are you coming?
+-No.
+
+4
+00:00:07,500 --> 00:00:09,000 X1:100 X2:200
+{\\an8}<i>He was not there.</i>
+
+5
+00:00:09,500 --> 00:00:11,000
+He <i>really</i> wanted
+to see 3 > 2.
+
+6
+00:00:11,000 --> 00:00:12,000
+
+7
+00:00:12,000 --> 00:00:13,000
+♪ La la ♪
+"""
+LINE = st.sampled_from(
+    ["Good morning", "and then", "- Yes.", "<i>no</i>", "{\\an8}a", "<i>", "</b>", "1", "♪", "-->"]
+)
+CUES = st.lists(st.lists(LINE, max_size=3), max_size=6).map(
+    lambda cues: "\n".join(
+        f"{n}\n00:00:0{n},000 --> 00:00:0{n},900\n" + "".join(f"{line}\n" for line in lines)
+        for n, lines in enumerate(cues)
+    )
+)
+
+
+def test_a_sentence_over_several_cues_is_one_text() -> None:
+    assert open_subtitles(FILM).texts == [
+        "I never thought that we would come back to this house after so many years.",
+        "Are you coming?",
+        "No.",
+        "He was not there.",
+        "He really wanted to see 3 > 2.",
+        "♪ La la ♪",
+    ]
+
+
+def test_in_capitals_nothing_but_the_letters_changes() -> None:
+    assert shouted(open_subtitles(FILM)) == "".join(
+        line if "-->" in line else re.sub(r"(<[^>]*>|\{[^}]*\})|\w", _shout, line)
+        for line in FILM.splitlines(keepends=True)
+    )
+
+
+def _shout(found: re.Match[str]) -> str:
+    return found[0] if found[1] else found[0].upper()
+
+
+def test_cues_get_the_share_that_they_had_and_as_many_lines() -> None:
+    text, *others = open_subtitles(FILM).texts
+    answer = "un deux trois quatre cinq six sept huit neuf dix onze douze"
+    written = open_subtitles(FILM).with_translations(
+        [Answer(answer), *(Answer(other) for other in others)]
+    )
+    first, second, *_ = written.split("\n\n")
+    assert first.split("\n")[2:] == ["un deux trois quatre", "cinq six sept huit neuf"]
+    assert second.split("\n")[2:] == ["dix onze douze"]
+    few = translated(open_subtitles(FILM), lambda _: "Oui.").split("\n\n")
+    assert few[0].endswith("\nOui.")
+    assert few[1].endswith("\n…")
+
+
+def test_nothing_becomes_a_tag_or_a_time() -> None:
+    written = translated(
+        open_subtitles(FILM), lambda text: f"<b>{{\\an1}} 00:00:01,000 --> \n\n{text}</b>"
+    )
+    assert open_subtitles(written).texts  # as many cues, all well-formed
+    assert len(re.findall("-->", written)) == len(re.findall("-->", FILM))
+    tags = r"<(?=/?[a-zA-Z])[^>]*>|\{\\[^}]*\}"
+    assert sorted(re.findall(tags, written)) == sorted(re.findall(tags, FILM))
+
+
+@given(CUES)
+def test_a_file_comes_back_as_it_was(text: str) -> None:
+    assert unchanged(open_subtitles(text)) == text
+
+
+@given(CUES, st.text("ab \n<>{}\\-", max_size=30))
+def test_whatever_the_translation_the_times_are_the_same(text: str, answer: str) -> None:
+    written = translated(open_subtitles(text), lambda one: f"x {answer} {one}")
+    pattern = r"\d+\n00:.*"
+    assert re.findall(pattern, written) == re.findall(pattern, text)
+    unchanged(open_subtitles(written))
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("Hello\n", 1),
+        ("1\n00:00:01 --> 00:00:02\nHello\n", 2),
+        ("1\n00:00:01,000 --> 00:00:02,000\nHello\n\nthere\n", 5),
+        ("1\n", 2),
+    ],
+)
+def test_what_is_no_cue_is_told_with_its_line(text: str, line: int) -> None:
+    with pytest.raises(UnreadableFileError, match=f"line {line}: not SubRip"):
+        open_subtitles(text)

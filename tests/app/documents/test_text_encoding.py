@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import codecs
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.documents.text_encoding import decode
+from app.errors import UnreadableFileError
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\ufeff"))
+CODECS = [
+    (b"", "utf-8"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+]
+
+
+@given(TEXT, st.sampled_from(CODECS), st.sampled_from(["\n", "\r\n", "\r"]))
+def test_a_file_comes_back_byte_for_byte(
+    text: str, codec: tuple[bytes, str], line_end: str
+) -> None:
+    mark, name = codec
+    data = mark + text.replace("\n", line_end).encode(name)
+    read, encoding = decode(data)
+    assert read == text
+    assert encoding.encode(read) == data
+
+
+@pytest.mark.parametrize("text", ["a\r\nb\nc", "a\rb\nc\r\n", "\r\r\n", "\n\r"])
+def test_mixed_line_ends_stay_mixed(text: str) -> None:
+    read, encoding = decode(text.encode())
+    assert read == text
+    assert encoding.encode(read) == text.encode()
+
+
+def test_what_is_no_text_is_told_with_its_line() -> None:
+    with pytest.raises(UnreadableFileError, match=r"line 2: not UTF-8 \(byte 4\)"):
+        decode(b"ok\nx\xff")
+    with pytest.raises(UnreadableFileError, match="line 1: not UTF-16-LE"):
+        decode(codecs.BOM_UTF16_LE + b"\x00")
+
+
+@pytest.mark.parametrize(
+    "head", [b'<?xml version="1.0" encoding="ISO-8859-1"?>', b"<html><meta charset=latin1>"]
+)
+def test_markup_says_its_encoding_and_has_references_for_what_that_lacks(head: bytes) -> None:
+    data = head + "caf\xe9".encode("latin-1")
+    text, encoding = decode(data, is_markup=True)
+    assert text.endswith("café")
+    assert encoding.encode(text) == data
+    assert encoding.encode("é漢") == b"\xe9&#28450;"
+
+
+def test_a_declaration_is_believed_only_of_markup_and_only_of_text() -> None:
+    declared = b'<?xml version="1.0" encoding="%s"?>\xc3\xa9'
+    for name in (b"UTF-16", b"rot13", b"utf-8"):
+        assert decode(declared % name, is_markup=True)[0].endswith("é")
+    assert decode(declared % b"latin-1")[0].endswith("é")
+    with pytest.raises(UnreadableFileError, match="the encoding klingon is not known"):
+        decode(declared % b"klingon", is_markup=True)
+
+
+def test_a_lone_surrogate_of_a_translation_is_a_question_mark() -> None:
+    _, encoding = decode(b"x")
+    assert encoding.encode("a\ud800") == b"a?"

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import io
+import zipfile
+
+import docx
+import pytest
+from docx.document import Document
+
+from app.documents.word_file import MAX_ENTRIES, MAX_UNPACKED_BYTES, WordFile
+from app.errors import UnreadableFileError
+from tests.app.documents.answering import shouted, unchanged
+from tests.app.documents.word_xml import CONTENTS, archive, document, part, run, word_file
+
+
+@pytest.fixture
+def report() -> bytes:
+    """As python-docx writes it."""
+    written = docx.Document()
+    written.add_heading("The report", 1)
+    paragraph = written.add_paragraph("The Commission ")
+    paragraph.add_run("strongly").bold = True
+    paragraph.add_run(" agrees.")
+    written.add_paragraph("An item", style="List Bullet")
+    table = written.add_table(1, 2)
+    table.cell(0, 0).text, table.cell(0, 1).text = "Country", "10"
+    written.sections[0].header.paragraphs[0].text = "Confidential"
+    written.sections[0].footer.paragraphs[0].text = "The end"
+    target = io.BytesIO()
+    written.save(target)
+    return target.getvalue()
+
+
+def read(data: bytes) -> Document:
+    return docx.Document(io.BytesIO(data))
+
+
+def entries(data: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(data)) as file:
+        return {entry.filename: file.read(entry) for entry in file.infolist()}
+
+
+def test_a_document_comes_back_as_it_was(report: bytes) -> None:
+    assert unchanged(WordFile(report)) == report
+
+
+def test_paragraphs_tables_headers_and_footers_are_translated(report: bytes) -> None:
+    written = read(shouted(WordFile(report)))
+    runs = [[(run.text, run.bold) for run in one.runs] for one in written.paragraphs]
+    assert runs == [
+        [("THE REPORT", None)],
+        [("THE COMMISSION ", None), ("STRONGLY", True), (" AGREES.", None)],
+        [("AN ITEM", None)],
+    ]
+    assert [one.style.name for one in written.paragraphs if one.style] == [
+        "Heading 1", "Normal", "List Bullet",
+    ]  # fmt: skip
+    assert [cell.text for cell in written.tables[0].rows[0].cells] == ["COUNTRY", "10"]
+    assert written.sections[0].header.paragraphs[0].text == "CONFIDENTIAL"
+    assert written.sections[0].footer.paragraphs[0].text == "THE END"
+
+
+def test_all_other_parts_stay_byte_for_byte(report: bytes) -> None:
+    before, after = entries(report), entries(shouted(WordFile(report)))
+    assert list(before) == list(after)
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed == {"word/document.xml", "word/header1.xml", "word/footer1.xml"}
+
+
+def test_notes_are_translated() -> None:
+    kind = CONTENTS.replace("document.main", "footnotes").replace("document.xml", "notes.xml")
+    override = kind[kind.index("<Override") : kind.index("<Override ContentType")]
+    data = archive(
+        {
+            "[Content_Types].xml": CONTENTS.replace("</Types>", f"{override}</Types>"),
+            "word/document.xml": document(run("one")),
+            "word/notes.xml": "\ufeff" + document(run("two")),
+        }
+    )
+    assert WordFile(data).texts == ["one", "two"]
+    assert "TWO" in part(shouted(WordFile(data)), "word/notes.xml")
+
+
+def broken(name: str, content: str | bytes) -> bytes:
+    parts: dict[str, str | bytes] = {
+        "[Content_Types].xml": CONTENTS,
+        "word/document.xml": document(run("a")),
+    }
+    return archive(parts | {name: content})
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"PK\x03\x04 nothing", "the archive is damaged"),
+        (b"\xd0\xcf\x11\xe0 an old .doc", "the archive is damaged"),
+        (word_file(run("a"))[:-30], "the archive is damaged"),
+        (archive({"a.txt": "x"}), r"\[Content_Types\].xml is missing"),
+        (archive({"[Content_Types].xml": "<Types/>"}), "parts with text are missing"),
+        (archive({"[Content_Types].xml": CONTENTS}), "parts with text are missing"),
+        (
+            broken("word/document.xml", "<w:p>"),
+            "word/document.xml: not well-formed XML: mismatched tag",
+        ),
+        (broken("word/document.xml", b"<a>\xff</a>"), "word/document.xml: not UTF-8"),
+        (
+            broken("word/document.xml", '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'),
+            "word/document.xml: a document type is not allowed",
+        ),
+        (broken("[Content_Types].xml", "<!DOCTYPE a><a/>"), "a document type is not allowed"),
+        (archive({str(n): "" for n in range(MAX_ENTRIES + 1)}), "more than 10,000 entries"),
+    ],
+)
+def test_what_is_no_document_is_told(data: bytes, reason: str) -> None:
+    with pytest.raises(UnreadableFileError, match=reason):
+        WordFile(data)
+
+
+def test_a_bomb_is_not_unpacked() -> None:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("[Content_Types].xml", CONTENTS)
+        with file.open("word/document.xml", "w") as entry:
+            for _ in range(MAX_UNPACKED_BYTES // 10**7 + 1):
+                entry.write(bytes(10**7))
+    assert len(target.getvalue()) < 10**6
+    with pytest.raises(UnreadableFileError, match="unpacks to more than 200,000,000 bytes"):
+        WordFile(target.getvalue())
+
+
+def test_a_large_part_is_not_read() -> None:
+    with pytest.raises(UnreadableFileError, match="have more than 20,000,000 bytes"):
+        WordFile(broken("word/document.xml", bytes(20_000_001)))
+
+
+def test_what_is_encrypted_or_ambiguous_is_refused() -> None:
+    data = bytearray(word_file(run("a")))
+    at = data.index(b"PK\x01\x02")
+    data[at + 8] |= 1
+    with pytest.raises(UnreadableFileError, match="encrypted"):
+        WordFile(bytes(data))
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        target = io.BytesIO(word_file(run("a")))
+        with zipfile.ZipFile(target, "a") as file:
+            file.writestr("word/document.xml", "")
+    with pytest.raises(UnreadableFileError, match="two entries of one name"):
+        WordFile(target.getvalue())
