@@ -20,9 +20,12 @@ from app.documents.files import file_format
 from app.errors import TextTooLongError
 from app.flags import Flag
 from app.inline_tags import WordLink
-from app.languages import Direction, Languages
+from app.itinerary import Itineraries
+from app.languages import Direction
+from app.placeholders import ATOM
 from app.places import Places
 from app.served_model import ServedModel
+from app.side_by_side import side_by_side
 from app.spans import Span
 from app.timings import Timings
 from app.translate_request import TranslateRequest
@@ -32,6 +35,9 @@ CHUNK_TEXTS = 64
 CHUNK_CHARACTERS = 8000
 CHUNKS_AT_A_TIME = 2
 """While the last sentences of a chunk are searched, the next keeps the engines busy."""
+
+SAMPLE_CHARACTERS = 2000
+"""Of a file whose language is to be found out."""
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Is told how many characters are translated, and of how many."""
@@ -98,12 +104,12 @@ class FileService:
     def __init__(
         self,
         models: Sequence[ServedModel],
-        languages: Languages,
+        itineraries: Itineraries,
         limits: FileLimits,
         retry_after: Callable[[], int],
     ) -> None:
         self._by_direction = {pair: model for model in models for pair in model.directions}
-        self._languages = languages
+        self._itineraries = itineraries
         self._limits = limits
         self._places = Places(limits.max_files, retry_after)
 
@@ -121,8 +127,6 @@ class FileService:
         Raises `UnreadableFileError`, `TextTooLongError`, and as `TranslationService.translate`.
         """
         opened = file_format(request.name)
-        languages = self._languages.chain(request.source, request.target)
-        steps = list(self._steps(request, languages))
         document = await asyncio.to_thread(opened.open, request.data)
         texts, tagged = document.texts, document.tagged
         n_characters = sum(map(len, texts))
@@ -130,6 +134,11 @@ class FileService:
             raise TextTooLongError(
                 f"a file may have {self._limits.max_characters:,} characters to translate at most"
             )
+        [itinerary] = await self._itineraries.find(
+            request.source, request.target, 1, lambda: [_sample(texts)]
+        )
+        languages = itinerary.languages
+        steps = list(self._steps(request, languages))
         wanted = dict.fromkeys(zip(texts, tagged, strict=True))
         work = _Work(steps, deadline, progress, sum(len(text) for text, _ in wanted))
         await self._work_through(work, list(wanted))
@@ -158,13 +167,7 @@ class FileService:
             for chunk in chunks:
                 await self._translate_chunk(work, chunk)
 
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(CHUNKS_AT_A_TIME):
-                    group.create_task(worker())
-        except ExceptionGroup as failures:
-            failure, *_ = failures.exceptions
-            raise failure from failure.__cause__
+        await side_by_side(worker() for _ in range(CHUNKS_AT_A_TIME))
 
     async def _translate_chunk(self, work: _Work, chunk: Sequence[tuple[str, bool]]) -> None:
         texts = [text for text, _ in chunk]
@@ -177,7 +180,7 @@ class FileService:
             for index, (_, tagged) in enumerate(chunk):
                 if tagged:
                     found = await step.model.explainer.word_links(passages[index], step.direction)
-                    links[index] = _linked(links[index], found) if index in links else found
+                    links[index] = joined_links(links[index], found) if index in links else found
             texts = [passage.answer().after for passage in passages]
             work.flags.update(flag for passage in passages for flag in passage.flags)
         for index, text in enumerate(chunk):
@@ -199,7 +202,17 @@ def _chunks(texts: Sequence[tuple[str, bool]]) -> Iterator[list[tuple[str, bool]
         yield chunk
 
 
-def _linked(to_pivot: Sequence[WordLink], from_pivot: Sequence[WordLink]) -> list[WordLink]:
+def _sample(texts: Sequence[str]) -> str:
+    """Enough of the file to tell its language, markup left out."""
+    sample = ""
+    for text in texts:
+        sample += ATOM.sub(" ", text) + "\n"
+        if len(sample) >= SAMPLE_CHARACTERS:
+            break
+    return sample
+
+
+def joined_links(to_pivot: Sequence[WordLink], from_pivot: Sequence[WordLink]) -> list[WordLink]:
     """Words of source and target that are linked to the same word between."""
     onwards: dict[Span, list[Span]] = {}
     for pivot, target in from_pivot:

@@ -219,7 +219,7 @@ def build_runtime(
     service = TranslationService(models, places, limits, metrics)
     files = FileService(
         models,
-        service.languages,
+        service.itineraries,
         FileLimits(
             max_files=settings.max_concurrent_files,
             max_characters=settings.max_file_characters,

@@ -72,7 +72,7 @@ class TranslationService:
         self._limits = limits
         self._metrics = metrics
         self.languages = Languages([pair for model in models for pair in model.directions])
-        self._itineraries = Itineraries(self.languages)
+        self.itineraries = Itineraries(self.languages)
 
     async def translate(
         self,
@@ -90,7 +90,7 @@ class TranslationService:
             self._check_lengths(request.text)
             timings = Timings()
             with timings.measure("tokenize"):
-                itineraries = await self._itineraries.find(
+                itineraries = await self.itineraries.find(
                     request.source, request.target, len(request.text), partial(_prose, request)
                 )
             groups: dict[tuple[str, ...], list[int]] = {}
@@ -136,7 +136,7 @@ class TranslationService:
         """
         async with self._places.place(self._limits.timeout):
             self._check_lengths(texts)
-            return await self._itineraries.detect(texts)
+            return await self.itineraries.detect(texts)
 
     async def _translate_along(
         self,

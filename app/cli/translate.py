@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -119,7 +119,8 @@ def translate(
         if files:
             from app.cli.translate_files import remote_files, translate_files
 
-            translate_files(files, output, remote_files(translator), as_json=as_json)
+            with closing(translator):
+                translate_files(files, output, remote_files(translator), as_json=as_json)
             return
         opened = _remote(translator)
     with opened as translate_blocks:
@@ -142,7 +143,7 @@ def _translate_files_here(
     **settings: Any,
 ) -> None:
     from app.cli.translate_files import local_files, translate_files
-    from model.checkpoint import read_config
+    from model.checkpoint_config import read_config
 
     chosen = choose_direction(read_config(checkpoint), *direction)
     with local_files(checkpoint, chosen, search, **settings) as translate_file:

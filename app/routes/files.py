@@ -112,21 +112,25 @@ async def _read_form(request: Request, max_bytes: int) -> FileRequest:
     parser = MultiPartParser(
         request.headers, stream(), max_files=1, max_fields=MAX_FIELDS, max_part_size=MAX_FIELD_BYTES
     )
+    parser.spool_max_size = len(body) + 1  # never on disk
     try:
         form = await parser.parse()
     except (MultiPartException, KeyError, ValueError):
         raise InvalidRequestError.at("/file", f"The body is not a form of {FORM}") from None
-    file = form.get("file")
-    if not isinstance(file, UploadFile) or not file.filename:
-        raise InvalidRequestError.at("/file", "Field required, a file with its name")
-    data = await file.read()
+    try:
+        file = form.get("file")
+        if not isinstance(file, UploadFile) or not file.filename:
+            raise InvalidRequestError.at("/file", "Field required, a file with its name")
+        data, name = await file.read(), file.filename
+    finally:
+        await form.close()
     if len(data) > max_bytes:
         raise HTTPException(
             HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a file may have {max_bytes:,} bytes at most"
         )
     source, target = form.get("source"), form.get("target")
     return FileRequest(
-        name=PurePath(file.filename.replace("\\", "/")).name,
+        name=PurePath(name.replace("\\", "/")).name,
         data=data,
         source=source if isinstance(source, str) and source else None,
         target=target if isinstance(target, str) and target else None,

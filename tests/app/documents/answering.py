@@ -7,23 +7,23 @@ from typing import Protocol, TypeVar
 
 from app.document import Answer
 
-T = TypeVar("T", covariant=True)
+T_co = TypeVar("T_co", covariant=True)
 
 
-class Opened(Protocol[T]):
+class Opened(Protocol[T_co]):
     @property
     def texts(self) -> list[str]: ...
 
-    def with_translations(self, answers: Sequence[Answer]) -> T: ...
+    def with_translations(self, answers: Sequence[Answer]) -> T_co: ...
 
 
-def translated(document: Opened[T], translate: Callable[[str], str]) -> T:
+def translated(document: Opened[T_co], translate: Callable[[str], str]) -> T_co:
     return document.with_translations([Answer(translate(text)) for text in document.texts])
 
 
-def unchanged(document: Opened[T]) -> T:
+def unchanged(document: Opened[T_co]) -> T_co:
     return translated(document, str)
 
 
-def shouted(document: Opened[T]) -> T:
+def shouted(document: Opened[T_co]) -> T_co:
     return translated(document, str.upper)

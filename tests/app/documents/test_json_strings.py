@@ -14,7 +14,8 @@ from tests.app.documents.answering import shouted, translated, unchanged
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8)
     | st.sampled_from(["Good morning", 'say "x"', "a\nb\tc d", "\\", "é / è", "btn_ok"]),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
+    lambda inner: st.lists(inner, max_size=4)
+    | st.dictionaries(st.text(max_size=4), inner, max_size=4),
     max_leaves=10,
 )  # fmt: skip
 

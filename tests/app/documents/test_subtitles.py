@@ -76,7 +76,7 @@ def _shout(found: re.Match[str]) -> str:
 
 
 def test_cues_get_the_share_that_they_had_and_as_many_lines() -> None:
-    text, *others = open_subtitles(FILM).texts
+    _, *others = open_subtitles(FILM).texts
     answer = "un deux trois quatre cinq six sept huit neuf dix onze douze"
     written = open_subtitles(FILM).with_translations(
         [Answer(answer), *(Answer(other) for other in others)]

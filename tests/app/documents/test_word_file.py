@@ -139,9 +139,8 @@ def test_what_is_encrypted_or_ambiguous_is_refused() -> None:
     data[at + 8] |= 1
     with pytest.raises(UnreadableFileError, match="encrypted"):
         WordFile(bytes(data))
-    with pytest.warns(UserWarning, match="Duplicate name"):
-        target = io.BytesIO(word_file(run("a")))
-        with zipfile.ZipFile(target, "a") as file:
-            file.writestr("word/document.xml", "")
+    target = io.BytesIO(word_file(run("a")))
+    with zipfile.ZipFile(target, "a") as file, pytest.warns(UserWarning, match="Duplicate"):
+        file.writestr("word/document.xml", "")
     with pytest.raises(UnreadableFileError, match="two entries of one name"):
         WordFile(target.getvalue())

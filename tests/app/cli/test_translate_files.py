@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.app.cli.conftest import Attend
+from tests.app.server_process import serving
+
+FILES = {
+    "a.txt": "The house.\n",
+    "b.md": "# The *house*\n",
+    "c.json": '{"key": "The house"}',
+}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return [tmp_path / name for name in FILES]
+
+
+def as_options(files: list[Path]) -> list[str | Path]:
+    return [part for file in files for part in ("--file", file)]
+
+
+def test_a_file_goes_beside_its_source_or_where_it_is_told_to(
+    attend: Attend, tiny_checkpoint: Path, files: list[Path], tmp_path: Path, kernels: None
+) -> None:
+    command = ("translate", "--checkpoint", tiny_checkpoint, "--file", files[0])
+    beside = attend(*command)
+    assert beside.exit_code == 0
+    assert beside.stdout == f"{tmp_path / 'a.fr.txt'}\n"
+    told = attend(*command, "--output", tmp_path / "b.txt", "--target", "fr")
+    assert told.stdout == f"{tmp_path / 'b.txt'}\n"
+    first, second = ((tmp_path / name).read_text("utf-8") for name in ("a.fr.txt", "b.txt"))
+    assert first == second != FILES["a.txt"]
+    assert first.endswith("\n")
+
+
+def test_several_go_into_a_folder_with_an_object_for_each(
+    attend: Attend, tiny_checkpoint: Path, files: list[Path], tmp_path: Path, kernels: None
+) -> None:
+    folder = tmp_path / "out" / "fr"
+    result = attend(
+        "translate", "--checkpoint", tiny_checkpoint, *as_options(files), "--output", folder,
+        "--json", "--beam-size", "1",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    summaries = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [summary["file"] for summary in summaries] == [str(file) for file in files]
+    assert [Path(summary["output"]).name for summary in summaries] == [
+        "a.fr.txt", "b.fr.md", "c.fr.json",
+    ]  # fmt: skip
+    assert [summary["texts"] for summary in summaries] == [1, 1, 1]
+    assert [summary["characters"] for summary in summaries] == [10, 9, 9]
+    assert summaries[0]["flags"]["length_capped"] == 1  # random weights do not know when to end
+    assert json.loads((folder / "c.fr.json").read_text("utf-8")).keys() == {"key"}
+
+
+def test_a_server_translates_them_as_well(
+    attend: Attend, tiny_checkpoint: Path, files: list[Path], tmp_path: Path, kernels: None
+) -> None:
+    attend("translate", "--checkpoint", tiny_checkpoint, *as_options(files))
+    here = [(tmp_path / name).read_bytes() for name in ("a.fr.txt", "b.fr.md", "c.fr.json")]
+    with serving(tiny_checkpoint) as (_, client):
+        url = str(client.base_url)
+        result = attend(
+            "translate", "--url", url, *as_options(files), "--output", tmp_path / "out", "--json"
+        )
+        assert result.exit_code == 0, result.stderr
+        bad = tmp_path / "bad.json"
+        bad.write_text("{", encoding="utf-8")
+        refused = attend("translate", "--url", url, "--file", bad)
+    there = [Path(json.loads(line)["output"]).read_bytes() for line in result.stdout.splitlines()]
+    assert there == here
+    assert refused.exit_code == 1
+    assert "422 line 1, column 2: not JSON" in refused.stderr
+
+
+def test_what_cannot_be_is_said_in_a_line(
+    attend: Attend, tiny_checkpoint: Path, tmp_path: Path, kernels: None
+) -> None:
+    unknown, broken = tmp_path / "a.exe", tmp_path / "a.json"
+    unknown.touch()
+    broken.write_text("{", encoding="utf-8")
+    command = ("translate", "--checkpoint", tiny_checkpoint)
+    for file, reason in ((unknown, "only files .txt, "), (broken, f"{broken}: line 1, column 2")):
+        result = attend(*command, "--file", file)
+        assert result.exit_code == 1
+        assert result.stderr.startswith("attend: ")
+        assert reason in result.stderr
+    assert attend(*command, "--file", tmp_path / "missing.txt").exit_code == 2
+    assert attend(*command, "--output", tmp_path).exit_code == 2

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import pytest
+
+from app.errors import TextTooLongError
+from app.file_store import FileStore, StoredFile
+from tests.app.scheduling import FakeClock
+
+
+def file(n_bytes: int) -> StoredFile:
+    return StoredFile(b"x" * n_bytes, "a.txt", "text/plain")
+
+
+def test_a_file_is_kept_for_a_while_under_a_name_of_its_own() -> None:
+    clock = FakeClock()
+    store = FileStore(100, lifetime=60, clock=clock)
+    names = [store.put(file(1), ".txt") for _ in range(3)]
+    assert len(set(names)) == 3
+    assert all(name.endswith(".txt") and len(name) > 32 for name in names)
+    clock.now += 59
+    assert store.get(names[0]) == file(1)
+    clock.now += 1
+    assert store.get(names[0]) is None
+    assert store.get("other") is None
+
+
+def test_the_oldest_makes_room() -> None:
+    store = FileStore(10, lifetime=60, clock=FakeClock())
+    first, second = store.put(file(4), ""), store.put(file(4), "")
+    third = store.put(file(6), "")
+    assert [store.get(name) is None for name in (first, second, third)] == [True, False, False]
+    last = store.put(file(10), "")
+    assert store.get(last) == file(10)
+    assert store.get(third) is None
+    with pytest.raises(TextTooLongError, match="the 10 bytes that are kept"):
+        store.put(file(11), "")
+    assert store.get(last) == file(10)

@@ -1,0 +1,227 @@
+"""POST /translate_file and GET /download_file."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import threading
+import urllib.request
+import zipfile
+from pathlib import Path
+from xml.etree import ElementTree
+
+import httpx
+import pytest
+
+from app.documents.files import FORMATS
+from app.placeholders import find_placeholders
+from tests.app.asynchronous import asynchronous
+from tests.app.conftest import Serve
+from tests.app.documents.word_xml import part, run, word_file
+from tests.app.fake_engine import FakeEngine
+from tests.app.server_process import serving
+
+FILES: dict[str, bytes] = {
+    "a.txt": b"\xef\xbb\xbfThe house.\r\n\r\n42\r\n",
+    "a.html": b"<p class=x>The <b>old</b> cat &amp; dog</p><script>f()</script>",
+    "a.xml": b"<?xml version='1.0'?><r><t>The <b>old</b> house</t></r>",
+    "a.md": b"# The *old* house\n\n- green `x`\n",
+    "a.srt": b"1\n00:00:01,000 --> 00:00:02,000\nThe house.\n",
+    "a.po": b'msgid "The house"\nmsgstr ""\n',
+    "a.json": b'{"key": "The house", "n": 1.50}',
+    "a.docx": word_file(run("The ") + run("old", "<w:b/>") + run(" house")),
+}
+KEPT: dict[str, list[bytes]] = {
+    "a.txt": [b"\xef\xbb\xbf", b"\r\n\r\n42\r\n"],
+    "a.html": [b"<p class=x>", b"<b>", b"</b>", b"</p><script>f()</script>"],
+    "a.xml": [b"<?xml version='1.0'?><r><t>", b"<b>", b"</t></r>"],
+    "a.md": [b"# ", b"\n\n- ", b"`x`", b"\n"],
+    "a.srt": [b"1\n00:00:01,000 --> 00:00:02,000\n"],
+    "a.po": [b'msgid "The house"\nmsgstr "'],
+    "a.json": [b'{"key": "', b'", "n": 1.50}'],
+}
+
+
+async def send(
+    client: httpx.AsyncClient, name: str, data: bytes, accept: str = "*/*", **fields: str
+) -> httpx.Response:
+    return await client.post(
+        "/translate_file",
+        files={"file": (name, data)},
+        data={"source": "en", "target": "fr"} | fields,
+        headers={"Accept": accept},
+    )
+
+
+@pytest.mark.parametrize("name", FILES)
+@asynchronous
+async def test_a_file_is_translated_and_fetched(serve: Serve, name: str) -> None:
+    async with serve() as client:
+        answer = await send(client, name, FILES[name])
+        assert answer.status_code == httpx.codes.OK, answer.text
+        assert answer.json().keys() == {"translatedFileUrl"}
+        url = httpx.URL(answer.json()["translatedFileUrl"])
+        assert url.path.startswith("/download_file/")
+        fetched = await client.get(url)
+        direct = await send(client, name, FILES[name], "application/octet-stream")
+    suffix = Path(name).suffix
+    media_type = FORMATS[suffix].media_type
+    assert fetched.headers["content-type"].partition(";")[0] == media_type
+    assert f"filename*=UTF-8''a.fr{suffix}" in fetched.headers["content-disposition"]
+    assert fetched.headers["content-disposition"].startswith("attachment")
+    assert fetched.content != FILES[name]
+    assert direct.headers["content-type"] == fetched.headers["content-type"]
+    if suffix == ".docx":
+        assert zipfile.ZipFile(io.BytesIO(fetched.content)).testzip() is None
+        ElementTree.fromstring(part(fetched.content))
+        return
+    assert direct.content == fetched.content
+    at = 0
+    for kept in KEPT[name]:
+        assert kept in fetched.content[at:], kept
+        at = fetched.content.index(kept, at) + len(kept)
+
+
+def test_the_kinds_of_files_are_all_there() -> None:
+    assert [Path(name).suffix for name in FILES] == list(FORMATS)
+
+
+@asynchronous
+async def test_a_text_of_a_file_is_translated_as_it_is_alone(serve: Serve) -> None:
+    texts = ["The house is green.", "A dog sees {name} and the old cat.", "The house is green."]
+    async with serve() as client:
+        file = await send(client, "a.txt", "\n".join(texts).encode(), "text/plain")
+        alone = await client.post("/translate", json={"text": texts, "target": "fr"})
+    lines = [one["text"].replace("\n", " ") for one in alone.json()["translations"]]
+    assert file.text == "\n".join(lines)
+    assert len(find_placeholders(file.text)) == 1
+
+
+@asynchronous
+async def test_a_file_goes_by_way_of_a_pivot_as_a_text_does(
+    serve: Serve, row_of_checkpoints: tuple[Path, Path]
+) -> None:
+    text, page = "le chat voit", b"<p>le <b>chat</b> voit</p>"
+    fields = {"source": "fr", "target": "de"}
+    async with serve(checkpoint=row_of_checkpoints) as client:
+        plain = await send(client, "a.txt", text.encode(), "text/plain", **fields)
+        tagged = await send(client, "a.html", page, "text/html", **fields)
+        alone = await client.post("/translate", json={"text": text} | fields)
+    assert plain.text == alone.json()["translations"][0]["text"].replace("\n", " ")
+    assert tagged.text.count("<b>") == tagged.text.count("</b>") == 1
+    assert tagged.text.startswith("<p>")
+
+
+@asynchronous
+async def test_the_language_of_a_file_is_found_out(serve: Serve) -> None:
+    text = b"La maison est verte et le chien est vieux."
+    async with serve() as client:
+        back = await send(client, "a.txt", text, "text/plain", source="auto", target="en")
+        same = await send(client, "a.txt", text, "text/plain", source="auto", target="fr")
+    assert "filename*=UTF-8''a.en.txt" in back.headers["content-disposition"]
+    assert back.content != text
+    assert same.content == text
+
+
+@asynchronous
+async def test_what_cannot_be_is_refused(serve: Serve) -> None:
+    big = b"The house. " * 100
+    async with serve(max_file_bytes=2000, max_file_characters=500, max_stored_bytes=50) as client:
+        answers = {
+            "suffix": await send(client, "a.exe", b"x"),
+            "json": await send(client, "a.json", b"{\n"),
+            "encoding": await send(client, "a.txt", b"\xff"),
+            "language": await send(client, "a.txt", b"x", target="de"),
+            "characters": await send(client, "a.txt", big),
+            "bytes": await send(client, "a.txt", big * 2),
+            "body": await send(client, "a.txt", bytes(200_000)),
+            "stored": await send(client, "a.json", b'["The house", ' + b"1," * 30 + b"1]"),
+            "no file": await client.post("/translate_file", files={"source": (None, "en")}),
+            "no name": await client.post("/translate_file", files={"file": (None, "x")}),
+            "two files": await client.post(
+                "/translate_file", files=[("file", ("a.txt", b"x")), ("b", ("b.txt", b"x"))]
+            ),
+            "no form": await client.post("/translate_file", json={}),
+            "broken form": await client.post(
+                "/translate_file", content=b"x", headers={"Content-Type": "multipart/form-data"}
+            ),
+            "gone": await client.get("/download_file/AAAA.txt"),
+        }
+        statuses = {name: answer.status_code for name, answer in answers.items()}
+        assert (await client.get("/readyz")).status_code == httpx.codes.OK
+    assert statuses == {
+        "suffix": 422, "json": 422, "encoding": 422, "language": 404, "characters": 422,
+        "bytes": 413, "body": 413, "stored": 422, "no file": 422, "no name": 422,
+        "two files": 422, "no form": 415, "broken form": 422, "gone": 404,
+    }  # fmt: skip
+    assert "line 2, column 1: not JSON" in answers["json"].text
+    assert ".docx" in answers["suffix"].text
+
+
+@asynchronous
+async def test_so_many_files_at_a_time(serve: Serve) -> None:
+    engine = FakeEngine(gate=threading.Semaphore(1))  # which the warm-up takes
+    async with serve(engine, max_concurrent_files=1) as client:
+        first = asyncio.create_task(send(client, "a.txt", b"The house."))
+        assert await asyncio.to_thread(_is_working, engine)
+        second = await send(client, "a.txt", b"The house.")
+        assert second.status_code == httpx.codes.TOO_MANY_REQUESTS
+        assert int(second.headers["retry-after"]) >= 1
+        assert engine.gate
+        engine.gate.release(1000)
+        assert (await first).status_code == httpx.codes.OK
+        assert (await send(client, "a.txt", b"The house.")).status_code == httpx.codes.OK
+
+
+def _is_working(engine: FakeEngine) -> bool:
+    engine.in_step.clear()
+    return engine.in_step.wait(timeout=10)
+
+
+@asynchronous
+async def test_a_file_has_only_so_long(serve: Serve) -> None:
+    engine = FakeEngine(gate=threading.Semaphore(1))
+    async with serve(engine, file_timeout=0.05) as client:
+        answer = await send(client, "a.txt", b"The house.")
+        assert answer.status_code == httpx.codes.GATEWAY_TIMEOUT
+        assert engine.gate
+        engine.gate.release(1000)
+
+
+@asynchronous
+async def test_others_are_served_while_a_long_file_is_translated(serve: Serve) -> None:
+    engine = FakeEngine(n_slots=16)
+    lines = "\n".join(f"The house {number} is green." for number in range(2000)).encode()
+    async with serve(engine) as client:
+        file = asyncio.create_task(send(client, "a.txt", lines))
+        await asyncio.to_thread(_is_working, engine)
+        answer = await client.post("/translate", json={"text": "The dog.", "target": "fr"})
+        assert answer.status_code == httpx.codes.OK
+        assert not file.done()
+        assert (await file).status_code == httpx.codes.OK
+
+
+def test_a_form_as_clients_of_the_dialect_send_it(tiny_checkpoint: Path, kernels: None) -> None:
+    """A form as clients of LibreTranslate make it, with nothing but urllib, to a real server."""
+    boundary = "----------------0123456789"
+    parts = [("source", "en"), ("target", "fr"), ("api_key", "")]
+    content = "".join(
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
+        for name, value in parts
+    )
+    content += (
+        f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="résumé.txt"\r\n'
+        f"Content-Type: text/plain\r\n\r\nThe house.\n\r\n--{boundary}--\r\n"
+    )
+    with serving(tiny_checkpoint) as (_, client):
+        request = urllib.request.Request(
+            f"{client.base_url}/translate_file",
+            content.encode(),
+            {"Content-Type": f"multipart/form-data; boundary={boundary}"},
+        )
+        with urllib.request.urlopen(request) as answer:
+            url = httpx.Response(200, content=answer.read()).json()["translatedFileUrl"]
+        assert url.startswith(str(client.base_url))
+        with urllib.request.urlopen(url) as file:
+            assert "r%C3%A9sum%C3%A9.fr.txt" in file.headers["content-disposition"]
+            assert file.read().endswith(b"\n")
