@@ -132,6 +132,7 @@ APP_ROWS = (
     ("app.document",),
     ("app.tagged_text",),
     ("app.markup",),
+    ("app.documents",),
     ("app.passage",),
     ("app.rendition",),
     ("app.waiting", "app.metrics"),

@@ -105,17 +105,18 @@ def local_files(
 ) -> Iterator[TranslateFile]:
     """By what a server would have of the checkpoint, without a limit to size or time."""
     from app.main import load_runtime
+    from app.metrics import Metrics
     from app.settings import Settings
 
     source, target = direction
     beam_size, length_penalty = search
     unlimited = 2**63
     runtime = load_runtime(
-        Settings.parse(checkpoint=(checkpoint,), max_file_characters=unlimited, **settings)
+        Settings.parse(checkpoint=(checkpoint,), max_file_characters=unlimited, **settings),
+        Metrics(),
     )
     with asyncio.Runner() as runner:
-        for scheduler in runtime.schedulers:
-            runner.run(_start(scheduler.start))
+        runner.run(runtime.start())
 
         def translate(file: Path, report: Report) -> Outcome:
             request = FileRequest(
@@ -128,10 +129,4 @@ def local_files(
         try:
             yield translate
         finally:
-            for scheduler in runtime.schedulers:
-                runner.run(scheduler.stop())
-
-
-async def _start(start: Callable[[], None]) -> None:
-    """Engines answer the event loop in which they were started."""
-    start()
+            runner.run(runtime.stop())

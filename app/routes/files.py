@@ -16,11 +16,11 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from app.documents.files import SUFFIXES
 from app.errors import InvalidRequestError
 from app.file_service import FileRequest, TranslatedFile, translated_name
-from app.file_store import StoredFile
+from app.file_store import FileStore, StoredFile
 from app.openapi import problem_answers
 from app.routes.body import read_body
 from app.routes.disconnect import while_connected
-from app.routes.state import current_settings, ready_runtime
+from app.routes.state import current_downloads, current_settings, ready_runtime
 from app.runtime import Runtime
 from app.settings import Settings
 
@@ -70,6 +70,7 @@ async def translate_file(
     request: Request,
     settings: Annotated[Settings, Depends(current_settings)],
     runtime: Annotated[Runtime, Depends(ready_runtime)],
+    downloads: Annotated[FileStore, Depends(current_downloads)],
 ) -> Response:
     """Translate a file. With `Accept: application/octet-stream` the answer is the file itself."""
     async with runtime.files.place() as deadline:
@@ -78,7 +79,7 @@ async def translate_file(
     file = StoredFile(done.data, translated_name(wanted.name, done.target), done.media_type)
     if _wants_the_file(request, done):
         return _as_download(file)
-    name = runtime.downloads.put(file, PurePath(wanted.name).suffix.lower())
+    name = downloads.put(file, PurePath(wanted.name).suffix.lower())
     url = str(request.url_for("download_file", name=name))
     answer = TranslateFileAnswer(translatedFileUrl=url)
     return Response(answer.model_dump_json(by_alias=True), media_type="application/json")
@@ -87,11 +88,13 @@ async def translate_file(
 @router.get(
     "/download_file/{name}",
     response_class=Response,
-    responses={200: {"content": _FILE_ANSWER}, **problem_answers(404, 503)},
+    responses={200: {"content": _FILE_ANSWER}, **problem_answers(404)},
 )
-async def download_file(name: str, runtime: Annotated[Runtime, Depends(ready_runtime)]) -> Response:
+async def download_file(
+    name: str, downloads: Annotated[FileStore, Depends(current_downloads)]
+) -> Response:
     """A translated file, until it expires."""
-    file = runtime.downloads.get(name)
+    file = downloads.get(name)
     if file is None:
         raise HTTPException(HTTPStatus.NOT_FOUND, "there is no such file, or no longer")
     return _as_download(file)

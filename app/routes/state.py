@@ -8,6 +8,7 @@ from __future__ import annotations
 from fastapi import Request
 
 from app.clients import Keys
+from app.file_store import FileStore
 from app.runtime import Lifecycle, Runtime
 from app.settings import Settings
 from app.usage_ledger import UsageLedger
@@ -23,6 +24,12 @@ async def current_lifecycle(request: Request) -> Lifecycle:
     """Where the server is between start and stop."""
     lifecycle: Lifecycle = request.app.state.lifecycle
     return lifecycle
+
+
+async def current_downloads(request: Request) -> FileStore:
+    """Translated files that wait to be fetched, whatever models are loaded meanwhile."""
+    downloads: FileStore = request.app.state.downloads
+    return downloads
 
 
 def held_runtime(request: Request) -> Runtime:

@@ -43,6 +43,8 @@ ABOVE = {
     "word_aligner": {"app.schemas", "app.served_model", "app.service", "app.routes", "app.main"},
     "live_text": {"app.scheduler", "app.served_model", "app.service", "app.routes", "app.main"},
     "served_model": {"app.service", "app.routes", "app.main", "app.runtime", "app.problems"},
+    "file_store": {"app.file_service", "app.routes", "app.main", "app.runtime", "model"},
+    "file_service": {"app.service", "app.routes", "app.main", "app.runtime", "app.problems"},
     "service": {"app.routes", "app.main", "app.runtime", "app.problems"},
     "runtime": {"app.routes", "app.main"},
 }
