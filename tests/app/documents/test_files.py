@@ -1,0 +1,107 @@
+"""Of every format: what is sent is either refused or read, whatever it is."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.documents.files import SUFFIXES, file_format
+from app.errors import UnreadableFileError
+from tests.app.documents.answering import shouted, unchanged
+from tests.app.documents.test_catalogue import CATALOGUE
+from tests.app.documents.test_markdown import README
+from tests.app.documents.test_prose import LIST, WRAPPED
+from tests.app.documents.test_subtitles import FILM
+from tests.app.documents.word_xml import CONTENTS, archive, document, run, word_file
+
+SAMPLES = {
+    ".txt": WRAPPED + LIST,
+    ".html": "<!DOCTYPE html><p class=x>The <b>old</b> cat &amp; dog<br>é</p><script>1<2</script>",
+    ".xml": '<?xml version="1.0"?><!-- c --><r a="b"><t>The <b>old</b> cat</t><![CDATA[<]]></r>',
+    ".md": README,
+    ".srt": FILM,
+    ".po": CATALOGUE,
+    ".json": '{"a": ["The old cat", 1.50, null], "b": {"c": "\\u00e9t\\u00e9 \\/ hiver"}}',
+}
+WORD_XML = document(
+    run("The ") + run("old", "<w:b/>") + run(" cat"),
+    f"<w:hyperlink>{run('a link')}</w:hyperlink><w:r><w:tab/></w:r>{run('behind')}",
+    '<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:sdt><w:sdtContent/></w:sdt>',
+)
+
+
+def test_there_is_a_sample_of_every_format() -> None:
+    assert (*SAMPLES, ".docx") == SUFFIXES
+
+
+@pytest.mark.parametrize("suffix", SAMPLES)
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_encodings_and_line_ends_stay(suffix: str, line_end: str, encoding: str) -> None:
+    data = SAMPLES[suffix].replace("\n", line_end).encode(encoding)
+    plain = SAMPLES[suffix].encode()
+    opened, sample = (file_format("a" + suffix).open(one) for one in (data, plain))
+    assert opened.texts == sample.texts
+    if suffix != ".po":  # of which unchanged texts are translations
+        assert unchanged(opened) == data
+    expected = shouted(sample).decode().replace("\n", line_end).encode(encoding)
+    assert shouted(opened) == expected
+
+
+@pytest.mark.parametrize("name", ["a.pdf", "docx", ".docx", "a", "a.docx.exe", ""])
+def test_other_files_are_refused(name: str) -> None:
+    with pytest.raises(UnreadableFileError, match=r"only files \.txt, .*\.docx are"):
+        file_format(name)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(sorted(SAMPLES)), st.randoms(use_true_random=False))
+def test_a_damaged_file_is_refused_or_read(suffix: str, chooser: random.Random) -> None:
+    read(suffix, damaged(SAMPLES[suffix].encode(), chooser))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_a_damaged_word_document_is_refused_or_read(chooser: random.Random) -> None:
+    whole = word_file(run("The old cat"))
+    read(".docx", damaged(whole, chooser))
+    contents, xml = (damaged(one, chooser) for one in (CONTENTS.encode(), WORD_XML.encode()))
+    read(".docx", archive({"[Content_Types].xml": CONTENTS, "word/document.xml": xml}))
+    read(".docx", archive({"[Content_Types].xml": contents, "word/document.xml": WORD_XML}))
+
+
+def damaged(data: bytes, chooser: random.Random) -> bytes:
+    """With a few pieces left out, repeated or overwritten."""
+    for _ in range(chooser.randint(1, 4)):
+        start = chooser.randrange(len(data) + 1)
+        end = min(len(data), start + chooser.choice([0, 1, 1, 5, 40]))
+        instead = chooser.choice(
+            [
+                b"",
+                data[start:end] * 2,
+                b"<",
+                b"</w:p>",
+                b"<w:p>",
+                b"*",
+                b'"',
+                b"\\",
+                b"\n\n",
+                b"\xff",
+            ]
+        )
+        data = data[:start] + instead + data[end:]
+    return data
+
+
+def read(suffix: str, data: bytes) -> None:
+    try:
+        opened = file_format(Path("a").with_suffix(suffix).name).open(data)
+    except UnreadableFileError:
+        return
+    if suffix != ".po":
+        assert unchanged(opened) == data
+    file_format("a" + suffix).open(shouted(opened))
