@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import httpx
 
 from app.errors import AppError
 
 _TIMEOUT = httpx.Timeout(60.0, connect=5.0)
+_FILE_NAME = re.compile(r"filename\*=UTF-8''([^\s;]+)")
 _FILE_TIMEOUT = httpx.Timeout(24 * 3600.0, connect=5.0)
 """The server has a limit of its own for files."""
 
@@ -69,7 +73,7 @@ class RemoteTranslator:
         return translations
 
     def translate_file(self, name: str, data: bytes) -> tuple[bytes, str]:
-        """A file's translation, and the language it is in. Raises `RemoteError`."""
+        """A file's translation, and what it is called. Raises `RemoteError`."""
         response = self._request(
             "POST",
             "/translate_file",
@@ -80,7 +84,10 @@ class RemoteTranslator:
             headers={"Accept": "application/octet-stream"},
             timeout=_FILE_TIMEOUT,
         )
-        return response.content, str(self._options.get("target", "translated"))
+        called = _FILE_NAME.search(response.headers.get("content-disposition", ""))
+        if not called:
+            raise self._foreign("/translate_file")
+        return response.content, Path(unquote(called[1])).name
 
     def _first_direction(self) -> tuple[str, str]:
         try:

@@ -115,6 +115,8 @@ def translate(
             if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
                 raise click.UsageError(f"--url and --{name} exclude each other.")
         search = {"beam_size": beam_size, "length_penalty": length_penalty}
+        if files and any(value is not None for value in search.values()):
+            raise click.UsageError("--url translates a --file as its server is set to search.")
         translator = RemoteTranslator(url, source, target, search, _first(api_key))
         if files:
             from app.cli.translate_files import remote_files, translate_files

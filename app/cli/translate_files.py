@@ -33,10 +33,10 @@ class FileError(AppError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """A translated file, and what `--json` says of it."""
+    """A translated file, what it is called, and what `--json` says of it."""
 
     data: bytes
-    target: str
+    name: str
     summary: dict[str, Any] = field(default_factory=dict)
 
 
@@ -56,7 +56,7 @@ def translate_files(
         for file in files:
             began = time.perf_counter()
             done = _translate(file, translate, progress)
-            place = _place(file, output, done.target)
+            place = _place(file, output, done.name)
             place.write_bytes(done.data)
             seconds = round(time.perf_counter() - began, 2)
             summary = {"file": str(file), "output": str(place), **done.summary, "seconds": seconds}
@@ -80,18 +80,17 @@ def _translate(file: Path, translate: TranslateFile, progress: Progress) -> Outc
         progress.remove_task(task)
 
 
-def _place(file: Path, output: Path | None, target: str) -> Path:
+def _place(file: Path, output: Path | None, name: str) -> Path:
     if output is None:
-        return file.with_name(translated_name(file.name, target))
-    return output / translated_name(file.name, target) if output.is_dir() else output
+        return file.with_name(name)
+    return output / name if output.is_dir() else output
 
 
 def remote_files(translator: RemoteTranslator) -> TranslateFile:
     """By a running server."""
 
     def translate(file: Path, _: Report) -> Outcome:
-        data, target = translator.translate_file(file.name, file.read_bytes())
-        return Outcome(data, target)
+        return Outcome(*translator.translate_file(file.name, file.read_bytes()))
 
     return translate
 
@@ -124,7 +123,7 @@ def local_files(
             )
             done = runner.run(runtime.files.translate(request, math.inf, report))
             summary = {"texts": done.texts, "characters": done.characters, "flags": done.flags}
-            return Outcome(done.data, done.target, summary)
+            return Outcome(done.data, translated_name(file.name, done.target), summary)
 
         try:
             yield translate

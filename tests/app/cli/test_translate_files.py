@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -94,3 +96,33 @@ def test_what_cannot_be_is_said_in_a_line(
         assert reason in result.stderr
     assert attend(*command, "--file", tmp_path / "missing.txt").exit_code == 2
     assert attend(*command, "--output", tmp_path).exit_code == 2
+    searched = attend("translate", "--url", "http://x", "--file", broken, "--beam-size", "2")
+    assert searched.exit_code == 2
+
+
+def test_what_is_no_attend_server_is_told(
+    attend: Attend, files: list[Path], tmp_path: Path
+) -> None:
+    with HTTPServer(("127.0.0.1", 0), _Stranger) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        result = attend("translate", "--url", url, "--target", "fr", "--file", files[0])
+        server.shutdown()
+        thread.join()
+    assert result.exit_code == 1
+    assert "/translate_file: not the answer of an attend server" in result.stderr
+    assert not (tmp_path / "a.fr.txt").exists()
+
+
+class _Stranger(BaseHTTPRequestHandler):
+    """Answers anything with nothing."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *args: object) -> None:
+        pass
