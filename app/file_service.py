@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -16,7 +16,7 @@ from pathlib import PurePath
 from typing import TypeAlias
 
 from app.document import Answer
-from app.documents.files import file_format
+from app.documents.files import FileDocument, file_format
 from app.errors import TextTooLongError
 from app.flags import Flag
 from app.inline_tags import WordLink
@@ -65,14 +65,24 @@ class FileRequest:
 
 
 @dataclass(frozen=True)
+class OpenedFile:
+    """A file that was read, and what there is to translate: of every text whether it has tags."""
+
+    request: FileRequest
+    document: FileDocument
+    media_type: str
+    texts: list[str]
+    tagged: list[bool]
+    characters: int
+
+
+@dataclass(frozen=True)
 class TranslatedFile:
-    """A file's translation, and what there was to translate; `flags` of so many texts."""
+    """A file's translation, and the language it is in; `flags` of so many texts."""
 
     data: bytes
     target: str
     media_type: str
-    texts: int
-    characters: int
     flags: dict[Flag, int]
 
 
@@ -91,6 +101,7 @@ class _Work:
 
     steps: list[_Step]
     deadline: float
+    client: Hashable
     progress: Progress
     total: int
     done: int = 0
@@ -119,36 +130,49 @@ class FileService:
         async with self._places.place(self._limits.timeout) as deadline:
             yield deadline
 
-    async def translate(
-        self, request: FileRequest, deadline: float, progress: Progress = lambda *_: None
-    ) -> TranslatedFile:
-        """The file's translation.
-
-        Raises `UnreadableFileError`, `TextTooLongError`, and as `TranslationService.translate`.
-        """
-        opened = file_format(request.name)
-        document = await asyncio.to_thread(opened.open, request.data)
-        texts, tagged = document.texts, document.tagged
-        n_characters = sum(map(len, texts))
-        if n_characters > self._limits.max_characters:
+    async def open(self, request: FileRequest) -> OpenedFile:
+        """The file, read. Raises `UnreadableFileError`, `TextTooLongError`."""
+        found = file_format(request.name)
+        document = await asyncio.to_thread(found.open, request.data)
+        texts = document.texts
+        opened = OpenedFile(
+            request, document, found.media_type, texts, document.tagged, sum(map(len, texts))
+        )
+        if opened.characters > self._limits.max_characters:
             raise TextTooLongError(
                 f"a file may have {self._limits.max_characters:,} characters to translate at most"
             )
+        return opened
+
+    async def translate(
+        self,
+        opened: OpenedFile,
+        deadline: float,
+        progress: Progress = lambda *_: None,
+        client: Hashable = None,
+    ) -> TranslatedFile:
+        """The file's translation; `client` takes turns with others. Raises as
+        `TranslationService.translate`.
+        """
+        asked = opened.request
         [itinerary] = await self._itineraries.find(
-            request.source, request.target, 1, lambda: [_sample(texts)]
+            asked.source, asked.target, 1, lambda: [_sample(opened.texts)]
         )
-        languages = itinerary.languages
-        steps = list(self._steps(request, languages))
-        wanted = dict.fromkeys(zip(texts, tagged, strict=True))
-        work = _Work(steps, deadline, progress, sum(len(text) for text, _ in wanted))
+        texts = list(zip(opened.texts, opened.tagged, strict=True))
+        wanted = dict.fromkeys(texts)
+        work = _Work(
+            steps=list(self._steps(asked, itinerary.languages)),
+            deadline=deadline,
+            client=client,
+            progress=progress,
+            total=sum(len(text) for text, _ in wanted),
+        )
         await self._work_through(work, list(wanted))
-        answers = [work.answers[text] for text in zip(texts, tagged, strict=True)]
+        answers = [work.answers[text] for text in texts]
         return TranslatedFile(
-            data=await asyncio.to_thread(document.with_translations, answers),
-            target=languages[-1],
+            data=await asyncio.to_thread(opened.document.with_translations, answers),
+            target=itinerary.languages[-1],
             media_type=opened.media_type,
-            texts=len(texts),
-            characters=n_characters,
             flags=dict(work.flags),
         )
 
@@ -175,7 +199,7 @@ class FileService:
         for step in work.steps:
             passages = await step.model.translate(
                 texts, step.direction, "nonewlines", step.options,
-                deadline=work.deadline, timings=Timings(),
+                client=work.client, deadline=work.deadline, timings=Timings(),
             )  # fmt: skip
             for index, (_, tagged) in enumerate(chunk):
                 if tagged:

@@ -26,7 +26,15 @@ from app.metrics import Metrics
 from app.middleware import PROBES, RequestMiddleware
 from app.places import Places
 from app.routes import (
-    admin, deepl, detect, files, health, info, languages, libretranslate, translate,
+    admin,
+    deepl,
+    detect,
+    files,
+    health,
+    info,
+    languages,
+    libretranslate,
+    translate,
 )
 from app.routes import metrics as metrics_route
 from app.routes.access import known_client

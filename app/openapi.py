@@ -13,7 +13,7 @@ from pydantic.json_schema import models_json_schema
 
 from app.detect_request import DetectRequest
 from app.dialects.deepl import DeepLError, DeepLRequest
-from app.dialects.failures import FORMS, SHARED_PATHS
+from app.dialects.failures import FORMS, LIBRETRANSLATE_PATHS, SHARED_PATHS
 from app.dialects.libretranslate import (
     LibreTranslateAnswer,
     LibreTranslateDetectRequest,
@@ -184,7 +184,16 @@ TRANSLATE_ANSWERS: dict[int | str, dict[str, Any]] = {
 }
 
 OPEN_PATHS = frozenset(
-    {"/livez", "/readyz", "/startupz", "/metrics", "/health", "/languages", "/frontend/settings"}
+    {
+        "/livez",
+        "/readyz",
+        "/startupz",
+        "/metrics",
+        "/health",
+        "/languages",
+        "/frontend/settings",
+        "/download_file/{name}",
+    }
 )
 """What is answered without a key, even where one is needed."""
 
@@ -223,6 +232,10 @@ def describe(app: FastAPI) -> dict[str, Any]:
 
 def _security(path: str, *, is_needed: bool) -> list[dict[str, list[str]]]:
     """Any one of these will do; the empty one is none at all."""
-    ways = ["bearer", "deepl", *(["libretranslate"] if path in SHARED_PATHS else [])]
+    ways = [
+        "bearer",
+        "deepl",
+        *(["libretranslate"] if path in SHARED_PATHS | LIBRETRANSLATE_PATHS else []),
+    ]
     keyed: list[dict[str, list[str]]] = [{way: []} for way in ways]
     return keyed if is_needed else [{}, *keyed]

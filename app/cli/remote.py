@@ -136,6 +136,8 @@ def _problem(response: httpx.Response) -> str:
     """What a problem document (RFC 9457) says, or else the status in words."""
     try:
         problem: Any = response.json()
+        if "error" in problem:  # as LibreTranslate has it, and so /translate_file
+            return str(problem["error"])
         parts = [problem.get("detail") or problem["title"]]
         parts += [f"{item['pointer']}: {item['detail']}" for item in problem.get("errors", [])]
         return "; ".join(parts)

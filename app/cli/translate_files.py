@@ -121,8 +121,11 @@ def local_files(
             request = FileRequest(
                 file.name, file.read_bytes(), source, target, beam_size, length_penalty
             )
-            done = runner.run(runtime.files.translate(request, math.inf, report))
-            summary = {"texts": done.texts, "characters": done.characters, "flags": done.flags}
+            opened = runner.run(runtime.files.open(request))
+            done = runner.run(runtime.files.translate(opened, math.inf, report))
+            summary = {
+                "texts": len(opened.texts), "characters": opened.characters, "flags": done.flags,
+            }  # fmt: skip
             return Outcome(done.data, translated_name(file.name, done.target), summary)
 
         try:

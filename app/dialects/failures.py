@@ -28,7 +28,8 @@ from app.problems import detail_of, headers_of, kind_of, problem_response
 Dialect = Literal["native", "libretranslate", "deepl"]
 
 DEEPL_PREFIX = "/v2/"
-LIBRETRANSLATE_PATHS = frozenset({"/health", "/frontend/settings"})
+LIBRETRANSLATE_PATHS = frozenset({"/health", "/frontend/settings", "/translate_file"})
+DOWNLOADS_PREFIX = "/download_file/"
 SHARED_PATHS = frozenset({"/translate", "/detect"})
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
@@ -62,7 +63,11 @@ def dialect_of(scope: Scope) -> Dialect:
     path = scope["path"]
     if path.startswith(DEEPL_PREFIX):
         return "deepl"
-    if path in LIBRETRANSLATE_PATHS or (path in SHARED_PATHS and _says_libretranslate(scope)):
+    if (
+        path in LIBRETRANSLATE_PATHS
+        or path.startswith(DOWNLOADS_PREFIX)
+        or (path in SHARED_PATHS and _says_libretranslate(scope))
+    ):
         return "libretranslate"
     return "native"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from http import HTTPStatus
 from pathlib import PurePath
@@ -10,27 +11,30 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from pydantic import BaseModel, Field
-from starlette.datastructures import UploadFile
+from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
+from app.dialects.failures import FORMS, media_type
 from app.documents.files import SUFFIXES
-from app.errors import InvalidRequestError
-from app.file_service import FileRequest, TranslatedFile, translated_name
+from app.errors import DeadlineExceededError, InvalidRequestError, MalformedFormError
+from app.file_service import FileRequest, translated_name
 from app.file_store import FileStore, StoredFile
-from app.openapi import problem_answers
+from app.openapi import libretranslate_errors
+from app.routes.access import client_of
 from app.routes.body import read_body
 from app.routes.disconnect import while_connected
-from app.routes.state import current_downloads, current_settings, ready_runtime
+from app.routes.state import current_downloads, current_ledger, current_settings, ready_runtime
 from app.runtime import Runtime
 from app.settings import Settings
+from app.usage_ledger import UsageLedger
 
-FORM = "multipart/form-data"
+FORM = FORMS[1]
 MAX_FIELDS = 20
 MAX_FIELD_BYTES = 10_000
 OVERHEAD_BYTES = 100_000
 """Of a form around its file."""
 
-router = APIRouter(tags=["files"])
+router = APIRouter(tags=["LibreTranslate"])
 
 _FORM_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -41,9 +45,9 @@ _FORM_SCHEMA: dict[str, Any] = {
             "format": "binary",
             "description": "one of " + ", ".join(SUFFIXES) + "; its name says which",
         },
-        "source": {"type": "string", "description": "BCP-47 code"},
+        "source": {"type": "string", "description": "BCP-47 code, or auto"},
         "target": {"type": "string", "description": "BCP-47 code"},
-        "api_key": {"type": "string"},
+        "api_key": {"type": "string", "description": "where one is needed"},
     },
 }
 _FILE_ANSWER = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
@@ -63,21 +67,32 @@ class TranslateFileAnswer(BaseModel):
     openapi_extra={"requestBody": {"required": True, "content": {FORM: {"schema": _FORM_SCHEMA}}}},
     responses={
         200: {"content": _FILE_ANSWER},
-        **problem_answers(404, 413, 415, 422, 429, 500, 503, 504),
+        **libretranslate_errors(400, 403, 413, 415, 429, 500, 503, 504),
     },
 )
 async def translate_file(
     request: Request,
     settings: Annotated[Settings, Depends(current_settings)],
     runtime: Annotated[Runtime, Depends(ready_runtime)],
+    ledger: Annotated[UsageLedger, Depends(current_ledger)],
     downloads: Annotated[FileStore, Depends(current_downloads)],
 ) -> Response:
     """Translate a file. With `Accept: application/octet-stream` the answer is the file itself."""
     async with runtime.files.place() as deadline:
-        wanted = await _read_form(request, settings.max_file_bytes)
-        done = await while_connected(request, runtime.files.translate(wanted, deadline))
+        form = await _read_form(request, settings)
+        try:
+            key = form.get("api_key") or request.query_params.get("api_key")
+            client = client_of(request, key)
+            wanted = await _read_upload(form, settings.max_file_bytes)
+        finally:
+            await form.close()
+        opened = await runtime.files.open(wanted)
+        with ledger.charge(client.account, opened.characters):
+            done = await while_connected(
+                request, runtime.files.translate(opened, deadline, client=client.turn)
+            )
     file = StoredFile(done.data, translated_name(wanted.name, done.target), done.media_type)
-    if _wants_the_file(request, done):
+    if _names_first(request, "application/octet-stream", done.media_type):
         return _as_download(file)
     name = downloads.put(file, PurePath(wanted.name).suffix.lower())
     url = str(request.url_for("download_file", name=name))
@@ -88,26 +103,35 @@ async def translate_file(
 @router.get(
     "/download_file/{name}",
     response_class=Response,
-    responses={200: {"content": _FILE_ANSWER}, **problem_answers(404)},
+    responses={200: {"content": _FILE_ANSWER}, **libretranslate_errors(404)},
 )
 async def download_file(
     name: str, downloads: Annotated[FileStore, Depends(current_downloads)]
 ) -> Response:
-    """A translated file, until it expires."""
+    """A translated file, until it expires; its name is the key to it."""
     file = downloads.get(name)
     if file is None:
         raise HTTPException(HTTPStatus.NOT_FOUND, "there is no such file, or no longer")
     return _as_download(file)
 
 
-async def _read_form(request: Request, max_bytes: int) -> FileRequest:
-    """Raises `HTTPException` 413 and 415, `InvalidRequestError`."""
-    body = await read_body(request, max_bytes + OVERHEAD_BYTES)
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
+async def _read_form(request: Request, settings: Settings) -> FormData:
+    """Raises `HTTPException` 413 and 415, `MalformedFormError`, `DeadlineExceededError`, and as
+    `client_of`.
+    """
+    if media_type(request.headers) != FORM:
+        client_of(request, request.query_params.get("api_key"))  # only who has one learns more
         raise HTTPException(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the body should be {FORM}",
             headers={"Accept-Post": FORM},
         )  # fmt: skip
+    try:
+        async with asyncio.timeout(settings.request_timeout):  # it has a place meanwhile
+            body = await read_body(request, settings.max_file_bytes + OVERHEAD_BYTES)
+    except TimeoutError:
+        raise DeadlineExceededError(
+            f"the file did not arrive within {settings.request_timeout:g} s"
+        ) from None
 
     async def stream() -> AsyncGenerator[bytes, None]:
         yield body
@@ -117,34 +141,35 @@ async def _read_form(request: Request, max_bytes: int) -> FileRequest:
     )
     parser.spool_max_size = len(body) + 1  # never on disk
     try:
-        form = await parser.parse()
+        return await parser.parse()
     except (MultiPartException, KeyError, ValueError):
-        raise InvalidRequestError.at("/file", f"The body is not a form of {FORM}") from None
-    try:
-        file = form.get("file")
-        if not isinstance(file, UploadFile) or not file.filename:
-            raise InvalidRequestError.at("/file", "Field required, a file with its name")
-        data, name = await file.read(), file.filename
-    finally:
-        await form.close()
+        raise MalformedFormError(f"the body is not a form of {FORM} with one file") from None
+
+
+async def _read_upload(form: FormData, max_bytes: int) -> FileRequest:
+    """Raises `InvalidRequestError`, `HTTPException` 413."""
+    file = form.get("file")
+    if not isinstance(file, UploadFile) or not file.filename:
+        raise InvalidRequestError.at("/file", "Field required, a file with its name")
+    data = await file.read()
     if len(data) > max_bytes:
         raise HTTPException(
             HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a file may have {max_bytes:,} bytes at most"
         )
     source, target = form.get("source"), form.get("target")
     return FileRequest(
-        name=PurePath(name.replace("\\", "/")).name,
+        name=PurePath(file.filename.replace("\\", "/")).name,
         data=data,
         source=source if isinstance(source, str) and source else None,
         target=target if isinstance(target, str) and target else None,
     )
 
 
-def _wants_the_file(request: Request, done: TranslatedFile) -> bool:
-    """Whether it is what the client names first. By default clients accept anything."""
-    first = request.headers.get("accept", "").partition(",")[0].partition(";")[0].strip().lower()
-    is_json = first == "application/json"  # a client of the dialect that says what it reads
-    return first in ("application/octet-stream", done.media_type) and not is_json
+def _names_first(request: Request, *media_types: str) -> bool:
+    """Whether one of these, JSON aside, is what the client would rather have."""
+    first, _, _ = request.headers.get("accept", "").partition(",")
+    name = first.partition(";")[0].strip().lower()
+    return name in media_types and name != "application/json"
 
 
 def _as_download(file: StoredFile) -> Response:

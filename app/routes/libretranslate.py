@@ -16,6 +16,7 @@ from app.dialects.libretranslate import (
     LibreTranslateDetectRequest,
     LibreTranslateRequest,
 )
+from app.documents.files import SUFFIXES
 from app.languages import language_name
 from app.openapi import libretranslate_errors
 from app.routes.access import client_of
@@ -82,7 +83,7 @@ async def frontend_settings(
     return FrontendSettings(
         apiKeys=keys.needed,
         charLimit=settings.max_text_characters,
-        filesTranslation=False,
+        filesTranslation=True,
         frontendTimeout=FRONTEND_TIMEOUT_MS,
         keyRequired=keys.needed,
         language=FrontendLanguages(
@@ -90,5 +91,5 @@ async def frontend_settings(
             target=FrontendLanguage(code=target, name=language_name(target)),
         ),
         suggestions=False,
-        supportedFilesFormat=[],
+        supportedFilesFormat=list(SUFFIXES),
     )

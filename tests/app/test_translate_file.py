@@ -150,12 +150,35 @@ async def test_what_cannot_be_is_refused(serve: Serve) -> None:
         statuses = {name: answer.status_code for name, answer in answers.items()}
         assert (await client.get("/readyz")).status_code == httpx.codes.OK
     assert statuses == {
-        "suffix": 422, "json": 422, "encoding": 422, "language": 404, "characters": 422,
-        "bytes": 413, "body": 413, "stored": 422, "no file": 422, "no name": 422,
-        "two files": 422, "no form": 415, "broken form": 422, "gone": 404,
+        "suffix": 400, "json": 400, "encoding": 400, "language": 400, "characters": 400,
+        "bytes": 413, "body": 413, "stored": 400, "no file": 400, "no name": 400,
+        "two files": 400, "no form": 415, "broken form": 400, "gone": 404,
     }  # fmt: skip
-    assert "line 2, column 1: not JSON" in answers["json"].text
-    assert ".docx" in answers["suffix"].text
+    errors = {name: answer.json() for name, answer in answers.items()}
+    assert all(error.keys() == {"error"} for error in errors.values())
+    assert errors["json"]["error"].startswith("line 2, column 1: not JSON")
+    assert ".docx" in errors["suffix"]["error"]
+
+
+@asynchronous
+async def test_a_key_is_needed_for_files_but_not_to_fetch_them(serve: Serve) -> None:
+    async with serve(FakeEngine(), api_keys="mine", character_limit=25) as client:
+        without = await send(client, "a.txt", b"The house.")
+        wrong = await send(client, "a.txt", b"The house.", api_key="yours")
+        right = await send(client, "a.txt", b"The house.", api_key="mine")
+        in_query = await client.post(
+            "/translate_file?api_key=mine",
+            files={"file": ("a.txt", b"The dog.")},
+            data={"source": "en", "target": "fr"},
+        )
+        assert (await client.get(right.json()["translatedFileUrl"])).status_code == httpx.codes.OK
+        client.headers["Authorization"] = "Bearer mine"
+        used_up = await send(client, "a.txt", b"The old cat.")
+        refused = await send(client, "a.json", b"[")
+        usage = (await client.get("/v2/usage")).json()["character_count"]
+    answers = (without, wrong, right, in_query, used_up, refused)
+    assert [answer.status_code for answer in answers] == [400, 403, 200, 200, 403, 400]
+    assert usage == 18
 
 
 @asynchronous

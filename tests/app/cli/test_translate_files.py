@@ -79,7 +79,7 @@ def test_a_server_translates_them_as_well(
     there = [Path(json.loads(line)["output"]).read_bytes() for line in result.stdout.splitlines()]
     assert there == here
     assert refused.exit_code == 1
-    assert "422 line 1, column 2: not JSON" in refused.stderr
+    assert "400 line 1, column 2: not JSON" in refused.stderr
 
 
 def test_what_cannot_be_is_said_in_a_line(
