@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from app.document import Answer, Document, Parts
+from app.documents.code_words import is_code
 from app.documents.prose import prose
 from app.errors import UnreadableFileError
 
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?')
-_CODE = re.compile(r"[\d_/\\@#$:=]|[^\W\d_]\.\S|[a-z][A-Z]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -42,10 +42,7 @@ def _parts(text: str) -> Iterator[str | Document]:
 
 
 def _is_language(value: str) -> bool:
-    """Not: `btn_primary`, `img/logo.png`, `#ff00aa`, `onClick`, `v1.2`, `text/html`."""
-    if not any(map(str.isalpha, value)) or _SURROGATE.search(value):
-        return False
-    return len(value.split()) > 1 or not _CODE.search(value)
+    return any(map(str.isalpha, value)) and not _SURROGATE.search(value) and not is_code(value)
 
 
 class _String:

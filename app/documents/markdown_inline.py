@@ -18,6 +18,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
+from app.documents.code_words import is_code
 from app.markup_tokens import VOID, unmatched
 
 MarkKind = Literal["text", "open", "close", "void", "atom", "break"]
@@ -78,6 +79,7 @@ class InlineReader:
             at = end
         for alone in unmatched(marks):
             marks[alone] = Mark("void", marks[alone].raw)
+        marks, starts = _whole_links(content, marks, starts)
         return Inline(marks, starts, escapes)
 
     def signature(self, content: str, *, with_emphasis: bool = True) -> Counter[str]:
@@ -198,6 +200,25 @@ def _marks(token: Token, content: str, start: int, end: int) -> Iterator[Mark]:
             yield Mark("void", raw)
         case _:
             yield Mark("open" if token.nesting > 0 else "close", raw, token.tag)
+
+
+def _whole_links(
+    content: str, marks: list[Mark], starts: list[int]
+) -> tuple[list[Mark], list[int]]:
+    """A link to a file or function that is labelled with its name is a word of the sentence."""
+    ends = [*starts[1:], len(content)]
+    at = 0
+    found: list[tuple[Mark, int]] = []
+    while at < len(marks):
+        kinds = [mark.kind for mark in marks[at : at + 3]]
+        is_link = kinds == ["open", "text", "close"] and marks[at].name == "a"
+        if is_link and is_code(marks[at + 1].raw):
+            found.append((Mark("atom", content[starts[at] : ends[at + 2]]), starts[at]))
+            at += 3
+        else:
+            found.append((marks[at], starts[at]))
+            at += 1
+    return [mark for mark, _ in found], [start for _, start in found]
 
 
 def _unparsed(content: str, start: int, end: int) -> Iterator[tuple[Mark, int]]:

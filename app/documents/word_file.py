@@ -86,6 +86,8 @@ def _check(archive: zipfile.ZipFile) -> None:
     names = [entry.filename for entry in entries]
     if len(set(names)) < len(names):
         raise UnreadableFileError("the archive has two entries of one name")
+    if (damaged := archive.testzip()) is not None:  # all of it will have to be written again
+        raise UnreadableFileError(f"not a Word document: {damaged} is damaged")
 
 
 def _read(archive: zipfile.ZipFile) -> dict[str, Parts]:

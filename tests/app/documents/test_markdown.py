@@ -136,6 +136,17 @@ def test_nothing_of_a_translation_becomes_markdown(text: str, answer: str, writt
     assert translated(open_markdown(text), lambda _: answer) == written
 
 
+def test_a_link_that_is_named_after_a_file_is_left_whole() -> None:
+    document = open_markdown(
+        "See [docs/api.md](docs/api.md), [the docs](x) and [os.path]\n\n[os.path]: y"
+    )
+    [text] = document.texts
+    assert text == "See \ue0000\ue001, the docs and \ue0001\ue001"
+    assert shouted(document).startswith(
+        "SEE [docs/api.md](docs/api.md), [THE DOCS](x) AND [os.path]\n"
+    )
+
+
 def test_emphasis_that_cannot_be_is_left_out() -> None:
     document = open_markdown("see **one**")
     links = [(Span(0, 3), Span(0, 3)), (Span(4, 7), Span(3, 4))]
