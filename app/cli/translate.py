@@ -145,9 +145,11 @@ def _translate_files_here(
     **settings: Any,
 ) -> None:
     from app.cli.translate_files import local_files, translate_files
+    from app.itinerary import AUTO
     from model.checkpoint_config import read_config
 
-    chosen = choose_direction(read_config(checkpoint), *direction)
+    finds_out = (direction[0] or "").lower() == AUTO
+    chosen = direction if finds_out else choose_direction(read_config(checkpoint), *direction)
     with local_files(checkpoint, chosen, search, **settings) as translate_file:
         translate_files(files, output, translate_file, as_json=as_json)
 

@@ -98,7 +98,7 @@ def remote_files(translator: RemoteTranslator) -> TranslateFile:
 @contextmanager
 def local_files(
     checkpoint: Path,
-    direction: tuple[str, str],
+    direction: tuple[str | None, str | None],
     search: tuple[int | None, float | None],
     **settings: Any,
 ) -> Iterator[TranslateFile]:

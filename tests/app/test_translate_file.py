@@ -7,6 +7,7 @@ import io
 import threading
 import urllib.request
 import zipfile
+from collections.abc import AsyncIterator
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -209,6 +210,29 @@ async def test_a_file_has_only_so_long(serve: Serve) -> None:
         assert answer.status_code == httpx.codes.GATEWAY_TIMEOUT
         assert engine.gate
         engine.gate.release(1000)
+
+
+@asynchronous
+async def test_an_upload_has_only_so_long(serve: Serve) -> None:
+    async def slowly() -> AsyncIterator[bytes]:
+        yield b"--x\r\n"
+        await asyncio.sleep(10)
+
+    async with serve(FakeEngine(), request_timeout=0.05) as client:
+        headers = {"Content-Type": "multipart/form-data; boundary=x"}
+        answer = await client.post("/translate_file", content=slowly(), headers=headers)
+    assert answer.status_code == httpx.codes.GATEWAY_TIMEOUT
+    assert answer.json() == {"error": "the file did not arrive within 0.05 s"}
+
+
+@asynchronous
+async def test_a_name_is_no_path_and_json_may_be_asked_for(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        for name in ("../../a b.json", "C:\\x\\a b.json"):
+            answer = await send(client, name, b'["The house"]', "application/json")
+            fetched = await client.get(answer.json()["translatedFileUrl"])
+            said = fetched.headers["content-disposition"]
+            assert said == "attachment; filename*=UTF-8''a%20b.fr.json"
 
 
 @asynchronous

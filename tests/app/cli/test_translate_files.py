@@ -82,6 +82,16 @@ def test_a_server_translates_them_as_well(
     assert "400 line 1, column 2: not JSON" in refused.stderr
 
 
+def test_the_language_of_a_file_is_found_out(
+    attend: Attend, tiny_checkpoint: Path, files: list[Path], tmp_path: Path, kernels: None
+) -> None:
+    files[0].write_text("La maison est verte et le chien est vieux.", encoding="utf-8")
+    result = attend(
+        "translate", "--checkpoint", tiny_checkpoint, "--file", files[0], "--source", "auto"
+    )
+    assert result.stdout == f"{tmp_path / 'a.en.txt'}\n"
+
+
 def test_what_cannot_be_is_said_in_a_line(
     attend: Attend, tiny_checkpoint: Path, tmp_path: Path, kernels: None
 ) -> None:

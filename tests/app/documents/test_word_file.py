@@ -131,6 +131,15 @@ def test_a_bomb_is_not_unpacked() -> None:
 def test_a_large_part_is_not_read() -> None:
     with pytest.raises(UnreadableFileError, match="have more than 20,000,000 bytes"):
         WordFile(broken("word/document.xml", bytes(20_000_001)))
+    with pytest.raises(UnreadableFileError, match="has more than 20,000,000 bytes"):
+        WordFile(broken("[Content_Types].xml", bytes(20_000_001)))
+
+
+def test_what_could_not_be_written_again_is_not_read() -> None:
+    data = bytearray(word_file(run("a")))
+    data[data.index(b"\x89PNG")] ^= 1
+    with pytest.raises(UnreadableFileError, match=r"word/media/image.png is damaged"):
+        WordFile(bytes(data))
 
 
 def test_what_is_encrypted_or_ambiguous_is_refused() -> None:

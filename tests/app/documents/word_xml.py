@@ -31,7 +31,8 @@ def archive(parts: dict[str, str | bytes]) -> bytes:
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as file:
         for name, content in parts.items():
-            file.writestr(name, content)
+            how = zipfile.ZIP_STORED if name.endswith(".png") else zipfile.ZIP_DEFLATED
+            file.writestr(name, content, how)
     return target.getvalue()
 
 
