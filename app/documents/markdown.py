@@ -16,9 +16,13 @@ from markdown_it.token import Token
 
 from app.document import Answer, Document, Parts
 from app.documents.line_breaks import filled
-from app.documents.markdown_inline import Inline, InlineReader, Mark, new_markdown
+from app.documents.markdown_inline import EMPHASIS, Inline, InlineReader, Mark, new_markdown
+from app.errors import UnreadableFileError
 from app.markup import MarkupDocument
 from app.tagged_text import Piece, TaggedText
+
+MAX_PARAGRAPH = 30_000
+"""Code points; the time that it takes to read one may grow with their square."""
 
 _FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\n.*?\n\1[ \t]*(?:\n|\Z)", re.DOTALL)
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -36,11 +40,9 @@ _BLOCK_START = re.compile(
 _MAY_BREAK = "\ue004"
 """Stands for a blank at which a line may end."""
 
-_EMPHASIS = ("em", "strong", "s")
-
 
 def open_markdown(text: str) -> Document:
-    """The document."""
+    """The document. Raises `UnreadableFileError` for a paragraph that is too long."""
     front = _FRONT_MATTER.match(text)
     start = front.end() if front else 0
     return Parts([text[:start], *_parts(text[start:])])
@@ -63,6 +65,11 @@ def _parts(text: str) -> Iterator[str | Document]:
             part = MarkupDocument(raw, "html")
         elif _FOREIGN.match(found.content):
             continue
+        elif len(found.content) > MAX_PARAGRAPH:
+            line = 1 + text.count("\n", 0, found.start)
+            raise UnreadableFileError(
+                f"line {line}: a paragraph of Markdown may have {MAX_PARAGRAPH:,} characters"
+            )
         else:
             part = _Paragraph(raw, found, reader)
         yield text[at : found.start]
@@ -146,7 +153,7 @@ class _Segment:
         self.raw = raw
         self._escapes = inline.escapes
         self._with_emphasis = TaggedText(_pieces(marks))
-        self._without = TaggedText(_pieces([mark for mark in marks if mark.name not in _EMPHASIS]))
+        self._without = TaggedText(_pieces([mark for mark in marks if mark.name not in EMPHASIS]))
         self.text = self._with_emphasis.text
         self.is_tagged = self._with_emphasis.is_tagged
         self.is_translatable = any(map(str.isalpha, self.text))
@@ -176,8 +183,10 @@ class _Paragraph:
         self._place = place
         self._reader = reader
         content = place.content
+        inline = reader.read(content)
+        self._structure = inline.structure
         self._width = max(map(len, content.split("\n")))
-        self._parts = list(_segments(content, reader.read(content)))
+        self._parts = list(_segments(content, inline))
         self._segments = [
             part for part in self._parts if isinstance(part, _Segment) and part.is_translatable
         ]
@@ -194,8 +203,10 @@ class _Paragraph:
                 self._written(part, given, strictly=strictly, with_emphasis=with_emphasis)
                 for part in self._parts
             )
-            wanted = self._reader.signature(self._place.content, with_emphasis=with_emphasis)
-            if self._reader.signature(content, with_emphasis=with_emphasis) == wanted:
+            made = self._reader.structure(content)
+            if made == self._structure or (
+                not with_emphasis and made.others == self._structure.others
+            ):
                 content = content.replace("|", "\\|") if self._place.is_cell else content
                 return content.replace("\n", "\n" + self._place.prefix)
         return self._raw

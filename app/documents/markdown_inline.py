@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.parser_inline import RuleFuncInlineType
@@ -20,6 +20,9 @@ from markdown_it.utils import EnvType
 
 from app.documents.code_words import is_code
 from app.markup_tokens import VOID, unmatched
+
+EMPHASIS = ("em", "strong", "s")
+"""Tags that a translation may do without."""
 
 MarkKind = Literal["text", "open", "close", "void", "atom", "break"]
 
@@ -43,11 +46,23 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """A paragraph's marks, with where each begins; `escapes` are characters as they are written."""
+    """A paragraph's marks, with where each begins.
+
+    escapes    characters as they are written
+    structure  what there is beside text, in whatever order
+    """
 
     marks: list[Mark]
     starts: list[int]
     escapes: dict[str, str]
+    structure: Structure
+
+
+class Structure(NamedTuple):
+    """What there is in a paragraph beside text, in whatever order."""
+
+    emphasis: Counter[str]
+    others: Counter[str]
 
 
 class InlineReader:
@@ -63,7 +78,8 @@ class InlineReader:
         starts: list[int] = []
         escapes: dict[str, str] = {}
         at = 0
-        for token, start, end in [*_placed(self._tokens(content)), (None, len(content), 0)]:
+        tokens = self._tokens(content)
+        for token, start, end in [*_placed(tokens), (None, len(content), 0)]:
             found = list(_unparsed(content, at, start))
             if token is not None:
                 begin = start
@@ -80,27 +96,29 @@ class InlineReader:
         for alone in unmatched(marks):
             marks[alone] = Mark("void", marks[alone].raw)
         marks, starts = _whole_links(content, marks, starts)
-        return Inline(marks, starts, escapes)
+        return Inline(marks, starts, escapes, _structure(tokens))
 
-    def signature(self, content: str, *, with_emphasis: bool = True) -> Counter[str]:
-        """What there is beside text, in whatever order."""
-        left_out = {"text", "text_special", "softbreak"}
-        if not with_emphasis:
-            left_out |= {"em_open", "em_close", "strong_open", "strong_close", "s_open", "s_close"}
-        return Counter(
-            f"{token.type} {token.attrs} {token.content}"
-            for token in self._tokens(content)
-            if token.type not in left_out
-        )
+    def structure(self, content: str) -> Structure:
+        """Of a paragraph that need not be taken apart."""
+        return _structure(self._tokens(content))
 
     def _tokens(self, content: str) -> list[Token]:
         return self._markdown.inline.parse(content, self._markdown, self._env, [])
 
 
+def _structure(tokens: Iterable[Token]) -> Structure:
+    structure = Structure(Counter(), Counter())
+    for token in tokens:
+        if token.type not in ("text", "text_special", "softbreak"):
+            counter = structure.emphasis if token.tag in EMPHASIS else structure.others
+            counter[f"{token.type} {token.attrs} {token.content}"] += 1
+    return structure
+
+
 def new_markdown() -> MarkdownIt:
-    """CommonMark with tables and strikethrough, whose inline tokens know their places."""
+    """CommonMark with tables and strikethrough, which leaves paragraphs to `InlineReader`."""
     markdown = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-    markdown.disable(["text_join", "fragments_join"])
+    markdown.disable(["inline", "text_join", "fragments_join"])
     ruler = markdown.inline.ruler
     for rule in list(ruler.__rules__):
         if rule.name not in ("text", "linkify"):

@@ -43,6 +43,8 @@ class WordFile:
                 self._parts = _read(archive)
         except _DAMAGED:
             raise UnreadableFileError("not a Word document: the archive is damaged") from None
+        except RecursionError:
+            raise UnreadableFileError("the document is nested too deeply") from None
 
     @property
     def texts(self) -> list[str]:

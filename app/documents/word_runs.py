@@ -133,40 +133,47 @@ def _fields(row: list[Item]) -> list[Item]:
 
     The tags of one that begins or ends in another paragraph stay where they are.
     """
+    ends = _ends_of_fields(row)
     found: list[Item] = []
     at = 0
     while at < len(row):
-        state = _FIELD.search(row[at].raw) if row[at].kind == "void" else None
-        end = _end_of_field(row, at) if state and state[1] == "begin" else None
-        if end is not None:
-            found += _field(row[at:end])
-            at = end
+        item = row[at]
+        if at in ends:
+            found += _field(row[at : ends[at]])
+            at = ends[at]
             continue
-        found.append(Item("break", row[at].raw, inner=row[at].inner) if state else row[at])
+        found.append(Item("break", item.raw, inner=item.inner) if _state(item) else item)
         at += 1
     return found
 
 
-def _end_of_field(row: Sequence[Item], start: int) -> int | None:
-    """Behind its end, if that is there, and as deep in other elements."""
-    depth = level = 0
-    for at in range(start, len(row)):
-        level += (row[at].kind == "open") - (row[at].kind == "close")
-        if level < 0:
-            return None
-        state = _FIELD.search(row[at].raw) if row[at].kind == "void" else None
-        depth += (state is not None and state[1] == "begin") - (
-            state is not None and state[1] == "end"
-        )
-        if not depth:
-            return at + 1 if not level else None
-    return None
+def _ends_of_fields(row: Sequence[Item]) -> dict[int, int]:
+    """Where a field begins → behind where it ends, if that is as deep in other elements."""
+    ends: dict[int, int] = {}
+    opened: list[tuple[int, int]] = []
+    level = 0
+    for at, item in enumerate(row):
+        level += (item.kind == "open") - (item.kind == "close")
+        while opened and opened[-1][1] > level:
+            opened.pop()
+        state = _state(item)
+        if state == "begin":
+            opened.append((at, level))
+        elif state == "end" and opened and opened[-1][1] == level:
+            start, _ = opened.pop()
+            ends[start] = at + 1
+    return ends
+
+
+def _state(item: Item) -> str | None:
+    """Of a tag of a field: begin, separate or end."""
+    match = _FIELD.search(item.raw) if item.kind == "void" else None
+    return match[1] if match else None
 
 
 def _field(row: Sequence[Item]) -> Iterator[Item]:
     for at, item in enumerate(row):
-        state = _FIELD.search(item.raw) if item.kind == "void" else None
-        if state and state[1] == "separate":
+        if _state(item) == "separate":
             instruction = "".join(one.raw for one in row[: at + 1])
             if _LINK.search(instruction):
                 yield Item("open", instruction, "field")

@@ -10,6 +10,7 @@ from markdown_it import MarkdownIt
 
 from app.document import Answer
 from app.documents.markdown import open_markdown
+from app.errors import UnreadableFileError
 from app.placeholders import ATOM
 from app.spans import Span
 from tests.app.documents.answering import shouted, translated, unchanged
@@ -145,6 +146,13 @@ def test_a_link_that_is_named_after_a_file_is_left_whole() -> None:
     assert shouted(document).startswith(
         "SEE [docs/api.md](docs/api.md), [THE DOCS](x) AND [os.path]\n"
     )
+
+
+def test_a_paragraph_that_takes_too_long_is_refused() -> None:
+    paragraphs = "a\n\n" + "b " * 15_000 + "\n\n"
+    assert len(open_markdown(paragraphs).texts) == 2
+    with pytest.raises(UnreadableFileError, match=r"line 5: a paragraph .* may have 30,000"):
+        open_markdown(paragraphs + "[" * 30_001)
 
 
 def test_emphasis_that_cannot_be_is_left_out() -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from app.document import Answer
 from app.documents.word_file import WordFile
+from app.errors import UnreadableFileError
 from app.placeholders import ATOM
 from app.spans import Span
 from tests.app.documents.answering import shouted, translated, unchanged
@@ -61,6 +62,17 @@ def test_what_is_a_text(paragraph: str, texts: list[str]) -> None:
     opened = WordFile(data)
     assert opened.texts == texts
     assert unchanged(opened) == data
+
+
+@pytest.mark.parametrize(
+    "nested", ["<w:ins>{}</w:ins>", "<w:r><w:pict><w:p>{}</w:p></w:pict></w:r>"]
+)
+def test_what_is_nested_too_deeply_is_refused(nested: str) -> None:
+    start, _, end = nested.partition("{}")
+    with pytest.raises(UnreadableFileError, match="nested too deeply"):
+        WordFile(word_file(start * 3000 + run("a") + end * 3000))
+    deep = word_file(start * 120 + run("a") + end * 120)
+    assert "A" in body(shouted(WordFile(deep)))
 
 
 def test_formatting_goes_with_its_words() -> None:
