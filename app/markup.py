@@ -57,7 +57,7 @@ class _Block:
 
     def __init__(self, row: Sequence[Token], markup: Format) -> None:
         self.raw = "".join(token.raw for token in row)
-        self._escapes = XML_ESCAPES.copy()
+        self._entities: dict[int, str] = {}
         self._content = TaggedText(self._pieces(row, markup))
 
     @property
@@ -75,7 +75,8 @@ class _Block:
         [answer] = answers
         if answer.text == self._content.text:
             return self.raw
-        return self._content.with_translation(answer, lambda text: text.translate(self._escapes))
+        escapes = XML_ESCAPES | self._entities if self._entities else XML_ESCAPES
+        return self._content.with_translation(answer, lambda text: text.translate(escapes))
 
     def _pieces(self, row: Sequence[Token], markup: Format) -> Iterator[Piece]:
         for token in row:
@@ -110,7 +111,7 @@ class _Block:
 
     def _remember(self, character: str, entity: str) -> None:
         if len(character) == 1 and not character.isdigit():  # digits are in the marks of atoms
-            self._escapes[ord(character)] = entity
+            self._entities[ord(character)] = entity
 
 
 class MarkupDocument(Parts):
