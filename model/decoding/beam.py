@@ -18,12 +18,14 @@ normalisation, what happens at the token limit and when a sentence is done.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
 
+from model.decoding.agreement import Steps, agreed_ids, finished
 from model.decoding.distribution import next_log_probs
-from model.decoding.greedy import greedy_search
+from model.decoding.greedy import greedy_steps
 from model.decoding.hypothesis import (
     Hypothesis,
     SearchOptions,
@@ -58,13 +60,18 @@ class _Pool:
         self.log_probs = torch.nn.functional.pad(self.log_probs, (0, 1))
 
 
-@torch.inference_mode()
 def beam_search(
     model: Transformer, source_ids: Tensor, options: SearchOptions
 ) -> list[list[Hypothesis]]:
     """[B, S] right-padded ids → for each sentence its n best hypotheses, best first."""
+    return finished(beam_steps(model, source_ids, options))
+
+
+@torch.inference_mode()
+def beam_steps(model: Transformer, source_ids: Tensor, options: SearchOptions) -> Steps:
+    """`beam_search`, which stops after every token but the last."""
     if options.beam_size == 1:
-        return greedy_search(model, source_ids, options)
+        return (yield from greedy_steps(model, source_ids, options))
     config = model.config
     n_sentences, beam = len(source_ids), options.beam_size
     device = source_ids.device
@@ -84,6 +91,7 @@ def beam_search(
     at_limit_normalisation = live_scores.new_tensor(
         [options.normalisation(limit) for limit in limits.tolist()]
     )
+    no_words = {config.eos_id, config.pad_id}
     running = torch.ones(n_sentences, dtype=torch.bool, device=device)
 
     for length in range(1, int(limits.max()) + 1):
@@ -121,7 +129,32 @@ def beam_search(
         running &= ~capped & _unsettled(pool.scores, best_now, best_at_limit, options)
         if not running.any():
             break
+        yield partial(
+            _agreed, live_ids, live_scores, running, pool, n_best=options.n_best, ends=no_words
+        )
     return _answers(pool, limits, config.eos_id, options)
+
+
+def _agreed(
+    live_ids: Tensor,
+    live_scores: Tensor,
+    running: Tensor,
+    pool: _Pool,
+    *,
+    n_best: int,
+    ends: set[int],
+) -> list[list[int]]:
+    """Shared by the n best that are finished and by what lives, one of which goes on to the best.
+
+    Who is beyond the n best does not come back: the pool only gets better ones.
+    """
+    is_live = live_scores.isfinite() & running[:, None]
+    is_possible = torch.cat((is_live, pool.scores[:, :n_best].isfinite()), dim=1)
+    rows = torch.cat((live_ids, pool.ids[:, :n_best]), dim=1).cpu()
+    return [
+        agreed_ids(of_one[possible], ends)
+        for of_one, possible in zip(rows, is_possible.cpu(), strict=True)
+    ]
 
 
 def _gather_rows(x: Tensor, index: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The reference engine: plain modules, one whole search per step. Slow, simple, and right."""
+"""The reference engine: plain modules, one batch after the other. Slow, simple, and right."""
 
 from __future__ import annotations
 
@@ -9,14 +9,60 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from model.decoding.beam import beam_search
-from model.decoding.hypothesis import SearchOptions
+from model.decoding.agreement import Agreed, Steps, finished
+from model.decoding.beam import beam_steps
 from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job, Progress
 from model.tensors import padded_ids
 from model.transformer import AttentionRecord, Transformer
 
 MAX_LOGITS = 2**25
 """Of one decoding step, over all rows: 128 MB in float32, of which a search holds a few copies."""
+
+
+class _Search:
+    """Of a batch of jobs with the same options; `unwanted` are the ids of those that are dropped.
+
+    It stops after every token if any of its jobs streams, else not at all.
+    """
+
+    def __init__(self, model: Transformer, batch: Sequence[Job]) -> None:
+        self.unwanted: set[int] = set()
+        self._model = model
+        self._batch = batch
+        self._steps: Steps | None = None
+        self._agreed: Agreed | None = None
+        self._n_told = dict.fromkeys((job.id for job in batch if job.stream), 0)
+
+    @property
+    def wanted(self) -> list[Job]:
+        return [job for job in self._batch if job.id not in self.unwanted]
+
+    def advance(self) -> list[Finished] | None:
+        """The outcomes of those that are wanted, if it is over."""
+        if self._steps is None:
+            pad_id, device = self._model.config.pad_id, self._model.device
+            source = padded_ids([job.source_ids for job in self._batch], pad_id, device)
+            self._steps = beam_steps(self._model, source, self._batch[0].options)
+        try:
+            if self._n_told:
+                self._agreed = next(self._steps)
+                return None
+            found = finished(self._steps)
+        except StopIteration as end:
+            found = end.value
+        outcomes = zip(self._batch, found, strict=True)
+        return [Finished(job.id, one) for job, one in outcomes if job.id not in self.unwanted]
+
+    def news(self) -> list[Progress]:
+        """What has become certain since it was told last."""
+        if self._agreed is None:
+            return []
+        news = []
+        for job, ids in zip(self._batch, self._agreed(), strict=True):
+            if job.id not in self.unwanted and len(ids) > self._n_told.get(job.id, len(ids)):
+                self._n_told[job.id] = len(ids)
+                news.append(Progress(job.id, ids))
+        return news
 
 
 class EagerEngine:
@@ -30,6 +76,7 @@ class EagerEngine:
         self._max_batch_tokens = max_batch_tokens
         self._jobs: dict[int, Job] = {}
         self._longest = 0
+        self._search: _Search | None = None
 
     @property
     def info(self) -> EngineInfo:
@@ -40,7 +87,7 @@ class EagerEngine:
     @property
     def busy(self) -> bool:
         """True while jobs are admitted and not finished."""
-        return bool(self._jobs)
+        return bool(self._jobs or self._search)
 
     def room(self, job: Job) -> bool:
         """Whether the padded batch stays within its bound."""
@@ -57,33 +104,44 @@ class EagerEngine:
         for job_id in job_ids:
             self._jobs.pop(job_id, None)
         self._longest = max((len(job.source_ids) for job in self._jobs.values()), default=0)
+        if self._search:
+            self._search.unwanted.update(job_ids)
+            if not self._search.wanted:
+                self._search = None
 
     def progress(self) -> list[Progress]:
-        """None, since a job is finished by the step that begins it."""
-        return []
+        """Of the jobs that stream, what their search agrees on; see `Engine.progress`."""
+        return self._search.news() if self._search else []
 
     def interrupt(self) -> None:
-        """A search cannot be stopped half-way."""
+        """A search that nobody follows is not stopped."""
 
     def step(self) -> list[Finished]:
-        """Finish the jobs that have the options of the oldest, as many as memory allows."""
-        if not self._jobs:
+        """Finish the jobs that have the options of the oldest, as many as memory allows.
+
+        If one of them streams, they are a token further instead.
+        """
+        search, self._search = self._search, None
+        if not search:
+            if not self._jobs:
+                return []
+            search = self._begin()
+        try:
+            outcomes = search.advance()
+        except Exception as error:
+            return [Finished(job.id, error) for job in search.wanted]
+        if outcomes is None:
+            self._search = search
             return []
+        return outcomes
+
+    def _begin(self) -> _Search:
         options = next(iter(self._jobs.values())).options
         n_most = max(1, MAX_LOGITS // (options.beam_size * self._model.config.target_vocab_size))
         alike = (job for job in self._jobs.values() if job.options == options)
         batch = list(itertools.islice(alike, n_most))
         self.cancel([job.id for job in batch])
-        try:
-            return self._search(batch, options)
-        except Exception as error:
-            return [Finished(job.id, error) for job in batch]
-
-    def _search(self, batch: list[Job], options: SearchOptions) -> list[Finished]:
-        config = self._model.config
-        source = padded_ids([job.source_ids for job in batch], config.pad_id, self._model.device)
-        found = beam_search(self._model, source, options)
-        return [Finished(job.id, hypotheses) for job, hypotheses in zip(batch, found, strict=True)]
+        return _Search(self._model, batch)
 
     @torch.inference_mode()
     def explain(

@@ -84,8 +84,7 @@ class Engine(Protocol):
         """Advance the jobs admitted and return those that ended. Does nothing when there are none.
 
         It may go on for as long as none ends, but no further than a token once `interrupt` is
-        called, nor if that was called after the last step ended, nor while a job streams (an
-        engine that finishes whole batches excepted).
+        called, nor if that was called after the last step ended, nor while a job streams.
 
         An error that concerns single jobs is their outcome; an exception means that every job
         admitted is lost and the engine is empty and ready again.

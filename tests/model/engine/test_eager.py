@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import get_args
 
 import numpy as np
@@ -120,7 +121,7 @@ def test_an_exception_is_the_outcome_of_its_batch_alone(
 
     engine.admit(jobs(GREEDY, BEAM))
     with monkeypatch.context() as patch:
-        patch.setattr(eager, "beam_search", out_of_memory)
+        patch.setattr(eager, "beam_steps", out_of_memory)
         assert engine.step() == [Finished(10, failure)]
     assert engine.busy
     ((job_id, outcome),) = engine.step()
@@ -189,3 +190,78 @@ def test_a_model_in_training_is_put_to_evaluation(make_model: MakeModel) -> None
     engine: Engine = EagerEngine(model)
     first = engine.explain(SOURCES[0], (4, 1), "cross")
     np.testing.assert_array_equal(first, engine.explain(SOURCES[0], (4, 1), "cross"))
+
+
+# Streaming
+
+
+def streaming(*options: SearchOptions) -> list[Job]:
+    return [replace(one, stream=True) for one in jobs(*options)]
+
+
+def test_a_job_that_streams_is_told_token_by_token_and_ends_as_it_would(
+    engine: Engine, model: Transformer
+) -> None:
+    admitted = [*streaming(GREEDY), *jobs(GREEDY, GREEDY)[1:]]
+    engine.admit(admitted)
+    told: list[list[int]] = []
+    while not (done := engine.step()):
+        assert engine.busy
+        news = engine.progress()
+        assert {one.job_id for one in news} <= {10}
+        told += [one.ids for one in news]
+        assert engine.progress() == []
+    check(done, admitted, model)
+    best = alone(model, admitted[0])[0].ids
+    assert told == [list(best[:n]) for n in range(1, len(told) + 1)]
+    assert len(best) - len(told) in (0, 1)
+    assert not engine.busy
+    assert engine.progress() == []
+
+
+def test_what_joins_a_search_that_is_followed_waits_for_its_end(
+    engine: Engine, model: Transformer
+) -> None:
+    first, second = streaming(BEAM, GREEDY)
+    engine.admit([first])
+    assert engine.step() == []
+    engine.admit([second])
+    finished: list[Finished] = []
+    while engine.busy:
+        finished += engine.step()
+    assert [job_id for job_id, _ in finished] == [10, 11]
+    check(finished, [first, second], model)
+
+
+def test_a_cancelled_job_is_told_of_no_more(engine: Engine, model: Transformer) -> None:
+    admitted = streaming(GREEDY, GREEDY, GREEDY)
+    engine.admit(admitted)
+    engine.step()
+    engine.cancel([10, 11])
+    assert {one.job_id for one in engine.progress()} == {12}
+    while not (done := engine.step()):
+        pass
+    assert [job_id for job_id, _ in done] == [12]
+    check(done, admitted, model)
+    engine.admit(streaming(BEAM))
+    engine.step()
+    engine.cancel([10])
+    assert not engine.busy
+    assert engine.progress() == []
+    assert engine.step() == []
+
+
+def test_an_exception_on_the_way_is_the_outcome(
+    engine: Engine, model: Transformer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failure = RuntimeError("out of memory")
+    engine.admit(streaming(GREEDY, GREEDY))
+    assert engine.step() == []
+
+    def out_of_memory(*_: object) -> None:
+        raise failure
+
+    monkeypatch.setattr(model, "step", out_of_memory)
+    engine.cancel([11])
+    assert engine.step() == [Finished(10, failure)]
+    assert not engine.busy

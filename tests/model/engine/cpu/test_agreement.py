@@ -10,9 +10,9 @@ import pytest
 
 from model.decoding.hypothesis import SearchOptions
 from model.engine.cpu.agreement import agreed_ids
-from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.slots import MAX_BEAM, make_pages, make_slots
-from model.engine.protocol import Job
+from model.engine.eager import EagerEngine
+from model.engine.protocol import Engine, Job
 from model.transformer import Transformer
 from tests.model.engine.cpu.running import (
     Outcome,
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("impatient")
 
 
 def streamed(
-    engine: CpuEngine, jobs: list[Job]
+    engine: Engine, jobs: list[Job]
 ) -> tuple[dict[int, Outcome], dict[int, list[list[int]]]]:
     """Outcomes, and what was told of each job, of jobs that join one a step."""
     waiting = [replace(job, stream=True) for job in jobs]
@@ -66,6 +66,14 @@ def test_what_is_told_grows_and_the_answer_begins_with_it(
         assert lengths == sorted(set(lengths))
         assert all(tuple(one) == ids[: len(one)] for one in told[job.id])
     assert sum(bool(told[job.id]) for job in jobs if job.options.beam_size > 1) >= 3
+
+
+@pytest.mark.parametrize("seed", [0, 2, 3])
+def test_the_reference_tells_the_same(make_speaker: MakeModel, seed: int) -> None:
+    model = make_speaker(seed=seed, eos_bias=0.5)
+    for job in draw_jobs(model, 12, seed):
+        told = [streamed(cpu_engine(model, "float32"), [job]), streamed(EagerEngine(model), [job])]
+        assert told[0][1] == told[1][1]
 
 
 def test_of_a_greedy_search_every_token_is_told_at_once(endless: Transformer) -> None:
