@@ -116,7 +116,9 @@ words = st.sampled_from(
 
 
 @given(st.data())
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_in_whatever_order_it_comes_it_adds_up_to_the_answer(
     codec: TextCodec, data: st.DataObject
 ) -> None:

@@ -264,6 +264,7 @@ def test_whatever_is_produced_has_places_in_the_decoded_text(
 
 
 @given(st.data())
+@settings(deadline=None)
 def test_the_text_of_a_beginning_is_the_beginning_of_the_text(
     tokenizer: Tokenizer, data: st.DataObject
 ) -> None:
