@@ -1,0 +1,104 @@
+"""A replica and its deployment, without a cluster; tests/deploy/ray/test_cluster.py has one."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from pathlib import Path
+
+import httpx
+import pytest
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from app.errors import SettingsError
+from model.errors import CheckpointError
+from tests.app.asynchronous import asynchronous
+
+pytest.importorskip("ray", reason="the extra `ray` is not installed")
+pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own, at its import
+
+from deploy.ray.attend_serve import Fleet, Translator, build  # noqa: E402
+
+SERVE_YAML = Path(__file__).resolve().parents[3] / "deploy" / "ray" / "serve.yaml"
+
+
+@asynchronous
+async def test_a_replica_is_healthy_once_its_models_are_warm_and_then_translates(
+    tiny_checkpoint: Path, kernels: None
+) -> None:
+    replica = Translator({"checkpoint": tiny_checkpoint, "threads": 1})
+    app = replica.__serve_build_asgi_app__()
+    health = asyncio.ensure_future(replica.check_health())
+    await asyncio.sleep(0)
+    assert not health.done()
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://attend") as client,
+    ):
+        await health
+        assert (await client.get("/readyz")).status_code == 200
+        answer = await client.post("/translate", json={"text": "cat", "target": "fr"})
+        await replica.check_health()
+    assert answer.json()["model"] == "tiny"
+
+
+@asynchronous
+async def test_a_health_check_that_is_given_up_leaves_the_next_one_to_wait(
+    tiny_checkpoint: Path,
+) -> None:
+    replica = Translator({"checkpoint": tiny_checkpoint})
+    replica.__serve_build_asgi_app__()
+    for _ in range(2):
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(replica.check_health(), 0.01)
+
+
+@asynchronous
+async def test_a_checkpoint_that_cannot_be_loaded_fails_the_first_health_check_by_name(
+    tmp_path: Path,
+) -> None:
+    replica = Translator({"checkpoint": tmp_path / "missing"})
+    app = replica.__serve_build_asgi_app__()
+    async with app.router.lifespan_context(app):
+        with pytest.raises(CheckpointError, match="missing"):
+            await replica.check_health()
+
+
+@asynchronous
+async def test_settings_that_cannot_be_end_the_constructor() -> None:
+    with pytest.raises(SettingsError, match="'precision'"):
+        Translator({"precision": "int4"})
+
+
+def test_ray_reads_what_the_builder_takes_from_its_annotation() -> None:
+    [parameter] = inspect.signature(build).parameters.values()
+    assert issubclass(parameter.annotation, BaseModel)
+
+
+def test_the_arguments_of_the_command_line_are_strings_and_a_slip_is_told() -> None:
+    fleet = Fleet.model_validate({"max_replicas": "20", "target_ongoing_requests": "16"})
+    assert (fleet.max_replicas, fleet.target_ongoing_requests) == (20, 16)
+    with pytest.raises(ValidationError, match="max_replica"):
+        Fleet.model_validate({"max_replica": "20"})
+
+
+def test_the_deployment_keeps_our_batches_full_and_says_429_when_there_is_too_much() -> None:
+    fleet = Fleet(cores_per_replica=4, settings={"shutdown_timeout": 10})
+    deployment = build(fleet)._bound_deployment
+    assert deployment.max_ongoing_requests >= 2 * fleet.target_ongoing_requests
+    assert deployment.backpressure_config.status_code == 429
+    assert deployment.ray_actor_options["num_cpus"] == 4
+    assert deployment.init_args == ({"threads": 4, "shutdown_timeout": 10},)
+    assert deployment._deployment_config.graceful_shutdown_timeout_s == 15
+
+
+def test_the_file_for_serve_deploy_is_what_ray_and_the_builder_take() -> None:
+    from ray.serve.schema import ServeDeploySchema
+
+    schema = ServeDeploySchema.model_validate(yaml.safe_load(SERVE_YAML.read_text("utf-8")))
+    [application] = schema.applications
+    assert application.import_path == "attend_serve:build"
+    fleet = Fleet.model_validate(application.args)
+    build(fleet)
+    assert schema.http_options.request_timeout_s
