@@ -11,16 +11,32 @@ RUN python -m venv --without-pip /opt/venv
 COPY constraints.txt ./
 RUN python -m pip --python /opt/venv/bin/python install --no-deps --constraint constraints.txt \
     ${TORCH_INDEX_URL:+--index-url ${TORCH_INDEX_URL}} torch
+# Extras of pyproject.toml, such as EXTRAS=otel or EXTRAS=ray,otel.
+ARG EXTRAS=
 COPY pyproject.toml README.md LICENSE ./
 COPY app app
 COPY model model
-RUN python -m pip --python /opt/venv/bin/python install --constraint constraints.txt .
+RUN python -m pip --python /opt/venv/bin/python install --constraint constraints.txt ".${EXTRAS:+[${EXTRAS}]}"
+# What no translation calls: torch's tests and C++ headers, the algebra system of its compiler, tests
+# that packages bring, and symbols that only a debugger reads. Starting torch asks for torch_shm_manager.
+# hadolint ignore=DL3008
+RUN apt-get update && apt-get install --yes --no-install-recommends binutils \
+    && find /opt/venv/lib -type d \( -name tests -o -path '*/torch/test' -o -path '*/torch/include' \
+        -o -path '*/torch/share' -o -path '*/site-packages/sympy' -o -path '*/site-packages/mpmath' \
+        -o -path '*/site-packages/networkx' \) -prune -exec rm -rf {} + \
+    && find /opt/venv/lib -type f \( -name '*.a' -o -path '*/torch/bin/*' \) \
+        ! -name torch_shm_manager -delete \
+    && find /opt/venv/lib \( -name libtorch_cpu.so -o -name libtorch_python.so \
+        -o -name libllvmlite.so \) -exec strip --strip-unneeded {} +
 # Compiled here, for the kind of processor that this runs on; on another kind they are compiled anew.
 RUN XDG_CACHE_HOME=/opt/cache /opt/venv/bin/python -m model.engine.compile \
     && chmod -R a+rX /opt/cache
 # Weights may be written readable for their owner alone, who is nobody in the image.
 COPY checkpoints/en-fr /opt/checkpoints/en-fr
 RUN chmod -R a+rX /opt/checkpoints
+# Nothing that translating needs was removed.
+RUN echo "The weather is nice today." >sentence \
+    && XDG_CACHE_HOME=/opt/cache /opt/venv/bin/attend translate --checkpoint /opt/checkpoints/en-fr <sentence
 
 FROM ${PYTHON_IMAGE}
 LABEL org.opencontainers.image.title="attend" \
@@ -31,8 +47,11 @@ RUN groupadd --gid 10001 attend \
 COPY --from=builder /opt/venv /opt/venv
 COPY --from=builder /opt/cache /opt/cache
 COPY --from=builder /opt/checkpoints /opt/checkpoints
+# What a node of a Ray cluster imports; for an image with EXTRAS=ray.
+COPY deploy/ray/attend_serve.py /opt/serve/
 ENV PATH=/opt/venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONPATH=/opt/serve \
     PYTHONUNBUFFERED=1 \
     XDG_CACHE_HOME=/opt/cache \
     ATTEND_CHECKPOINT=/opt/checkpoints/en-fr \
