@@ -1,0 +1,32 @@
+"""The files of deploy/ as the tests read them, and what they may name."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from app.settings import Settings, env_name
+
+ROOT = Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "deploy"
+VARIABLES = {env_name(setting) for setting in Settings.model_fields}
+SHUTDOWN_TIMEOUT = env_name("shutdown_timeout")
+
+
+def read_yaml(path: Path) -> Any:
+    return yaml.safe_load(path.read_text("utf-8"))
+
+
+def seconds(duration: str) -> int:
+    """Of compose's `40s` and `2m`."""
+    match = re.fullmatch(r"(\d+)([sm])", duration)
+    assert match, duration
+    return int(match[1]) * {"s": 1, "m": 60}[match[2]]
+
+
+def metrics_in(expression: str) -> set[str]:
+    """The names of attend's metrics in a PromQL expression."""
+    return set(re.findall(r"\battend_\w+", expression))

