@@ -1,4 +1,7 @@
 ARG PYTHON_IMAGE=python:3.11-slim
+# full, or slim: without torch, for checkpoints in attend's own form on CPUs. Importing Marian models,
+# GPUs, training and the other verbs that look into weights need torch.
+ARG VARIANT=full
 
 FROM ${PYTHON_IMAGE} AS builder
 # Where torch comes from: its builds for CPUs. https://download.pytorch.org/whl/cu130 has those for
@@ -17,9 +20,9 @@ COPY pyproject.toml README.md LICENSE ./
 COPY app app
 COPY model model
 RUN python -m pip --python /opt/venv/bin/python install --constraint constraints.txt ".${EXTRAS:+[${EXTRAS}]}"
-# What no translation calls: torch's tests and C++ headers, the algebra system of its compiler, tests
+# What nothing here calls: torch's tests and C++ headers, the algebra system of its compiler, tests
 # that packages bring, and symbols that only a debugger reads. Starting torch asks for torch_shm_manager.
-# hadolint ignore=DL3008
+# hadolint ignore=DL3008,DL3009
 RUN apt-get update && apt-get install --yes --no-install-recommends binutils \
     && find /opt/venv/lib -type d \( -name tests -o -path '*/torch/test' -o -path '*/torch/include' \
         -o -path '*/torch/share' -o -path '*/site-packages/sympy' -o -path '*/site-packages/mpmath' \
@@ -34,6 +37,15 @@ RUN XDG_CACHE_HOME=/opt/cache /opt/venv/bin/python -m model.engine.compile \
 # Weights may be written readable for their owner alone, who is nobody in the image.
 COPY checkpoints/en-fr /opt/checkpoints/en-fr
 RUN chmod -R a+rX /opt/checkpoints
+
+FROM builder AS full
+
+FROM builder AS slim
+RUN find /opt/venv/lib -maxdepth 3 \( -name torch -o -name 'torch-*' -o -name torchgen \
+    -o -name functorch \) -exec rm -rf {} +
+
+# hadolint ignore=DL3006
+FROM ${VARIANT} AS made
 # Nothing that translating needs was removed.
 RUN echo "The weather is nice today." >sentence \
     && XDG_CACHE_HOME=/opt/cache /opt/venv/bin/attend translate --checkpoint /opt/checkpoints/en-fr <sentence
@@ -44,9 +56,9 @@ LABEL org.opencontainers.image.title="attend" \
       org.opencontainers.image.licenses="Apache-2.0"
 RUN groupadd --gid 10001 attend \
     && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin attend
-COPY --from=builder /opt/venv /opt/venv
-COPY --from=builder /opt/cache /opt/cache
-COPY --from=builder /opt/checkpoints /opt/checkpoints
+COPY --from=made /opt/venv /opt/venv
+COPY --from=made /opt/cache /opt/cache
+COPY --from=made /opt/checkpoints /opt/checkpoints
 # What a node of a Ray cluster imports; for an image with EXTRAS=ray.
 COPY deploy/ray/attend_serve.py /opt/serve/
 ENV PATH=/opt/venv/bin:$PATH \

@@ -75,6 +75,10 @@ class VerbGroup(click.Group):
             raise Failure(reasons) from None
         except (ModelError, AppError) as error:
             raise Failure(str(error)) from None
+        except ModuleNotFoundError as error:
+            if error.name != "torch":
+                raise
+            raise Failure("this needs torch, which is not installed here") from None
         except OSError as error:
             if error.errno in (None, errno.EPIPE):  # a closed pipe is click's to end quietly
                 raise

@@ -70,8 +70,8 @@ def simulate(start_delay: float, seed: int = 1) -> Outcome:
 def table(outcomes: Sequence[Outcome]) -> str:
     """Markdown."""
     lines = [
-        "| starts after | most replicas | refused until | asked | answered | refused once or more "
-        "| gave up | too late | p50 s | p95 s |",
+        "| starts after | most replicas | 429 until | asked | answered | 429s "
+        "| gave up | 504 | p50 s | p95 s |",
         "| ---: |" + " ---: |" * 9,
     ]
     for outcome in outcomes:

@@ -204,7 +204,7 @@ class Fleet:
             self.admitted -= 1
         replica.free += 1
 
-    def _decide(self, now: float, _: None) -> None:
+    def _decide(self, now: float, _subject: None) -> None:
         self._schedule(now + self._policy.period, self._decide)
         size = len(self._ready) + self._n_starting
         self._wanted = self._autoscaler.decide(now, self.admitted, size)
@@ -216,6 +216,6 @@ class Fleet:
         n_ready = max(self._policy.minimum, len(self._ready) - max(0, size - self._wanted))
         del self._ready[n_ready:]
 
-    def _started(self, now: float, _: None) -> None:
+    def _started(self, _now: float, _: None) -> None:
         self._n_starting -= 1
         self._ready.append(_Replica(self._kind.cores))

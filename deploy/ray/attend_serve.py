@@ -2,8 +2,8 @@
 
 serve run --working-dir deploy/ray attend_serve:build max_replicas=20
 
-Each replica is the whole server that `attend serve` runs, engines and queue included: sentences are
-batched where they are translated, and Ray only spreads requests over replicas, starts and ends them.
+Each replica is the whole server that `attend serve` runs, engines and queue included: sentences
+are batched where they are translated. Ray spreads requests over replicas, starts and ends them.
 """
 
 # No `from __future__ import annotations`: Ray reads the annotation of what `build` takes.

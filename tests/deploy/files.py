@@ -13,6 +13,7 @@ from app.settings import Settings, env_name
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
 VARIABLES = {env_name(setting) for setting in Settings.model_fields}
+DRAIN_DELAY = env_name("drain_delay")
 SHUTDOWN_TIMEOUT = env_name("shutdown_timeout")
 
 

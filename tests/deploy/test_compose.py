@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.deploy.files import ROOT, SHUTDOWN_TIMEOUT, VARIABLES, read_yaml, seconds
+from tests.deploy.files import DRAIN_DELAY, ROOT, SHUTDOWN_TIMEOUT, VARIABLES, read_yaml, seconds
 
 FILE = ROOT / "docker-compose.yml"
 COMPOSE = read_yaml(FILE)
@@ -16,10 +17,11 @@ OURS = [name for name, service in SERVICES.items() if service["image"].startswit
 
 
 def test_the_file_has_the_published_schema() -> None:
-    command = [Path(sys.executable).with_name("check-jsonschema"), "--builtin-schema"]
+    program = Path(sys.executable).with_name("check-jsonschema")
     result = subprocess.run(
-        [*command, "vendor.compose-spec", FILE], capture_output=True, text=True, check=False
-    )
+        [program, "--builtin-schema", "vendor.compose-spec", FILE],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert result.returncode == 0, result.stdout
 
 
@@ -51,7 +53,8 @@ def test_admitted_requests_have_time_to_finish(name: str) -> None:
     service = SERVICES[name]
     assert set(service["environment"]) <= VARIABLES
     drain = int(service["environment"][SHUTDOWN_TIMEOUT])
-    assert seconds(service["stop_grace_period"]) >= drain + 5
+    delay = int(service["environment"].get(DRAIN_DELAY, 0))
+    assert seconds(service["stop_grace_period"]) >= delay + drain + 5
     assert service["healthcheck"]["test"][0] == "CMD"
     assert "/readyz" in service["healthcheck"]["test"][-1]
 
@@ -77,3 +80,13 @@ def test_what_is_mounted_is_here() -> None:
     for mount in mounts:
         source = mount.split(":")[0]
         assert source in COMPOSE["volumes"] or (ROOT / source).exists(), source
+
+
+def test_a_replica_drains_only_after_the_proxy_has_noticed() -> None:
+    proxy = (ROOT / "deploy" / "haproxy" / "haproxy.cfg").read_text("utf-8")
+    match = re.search(r"check inter (\d+)s fall (\d+)", proxy)
+    assert match
+    delay = int(SERVICES["attend-replica"]["environment"][DRAIN_DELAY])
+    assert delay > int(match[1]) * int(match[2])
+    assert "GET /readyz" in proxy
+    assert "attend-replica:8000" in proxy

@@ -108,7 +108,9 @@ def test_the_panels_have_their_own_ids_and_places() -> None:
     for panel in DASHBOARD["panels"]:
         at = panel["gridPos"]
         cells = {
-            (x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])
+            (x, y)
+            for x in range(at["x"], at["x"] + at["w"])
+            for y in range(at["y"], at["y"] + at["h"])
         }
         assert not cells & taken, panel["title"]
         assert max(x for x, _ in cells) < 24

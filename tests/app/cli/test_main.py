@@ -79,6 +79,17 @@ def test_an_error_of_the_system_is_one_line_that_names_the_file(
     assert str(tmp_path / "file") in result.stderr
 
 
+@pytest.mark.parametrize("verb", ["train", "import"])
+def test_a_verb_that_needs_torch_says_so_where_there_is_none(verb: str) -> None:
+    without = "import sys\nsys.modules['torch'] = None\n" + ATTEND[-1]
+    result = subprocess.run(
+        [sys.executable, "-c", without, verb, "--help"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert result.returncode == 1
+    assert result.stderr == "attend: this needs torch, which is not installed here\n"
+
+
 def test_a_reader_that_leaves_early_ends_it_quietly(tiny_checkpoint: Path) -> None:
     with start("translate", "--checkpoint", tiny_checkpoint, stdin=subprocess.PIPE) as process:
         assert process.stdin

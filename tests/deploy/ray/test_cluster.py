@@ -54,7 +54,8 @@ class Cluster:
         from ray import serve
 
         [deployment] = serve.status().applications["attend"].deployments.values()
-        return deployment.replica_states.get("RUNNING", 0)
+        running: int = deployment.replica_states.get("RUNNING", 0)
+        return running
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +69,9 @@ def cluster(tiny_checkpoint: Path) -> Iterator[Cluster]:
     os.environ["PYTHONPATH"] = str(ROOT)  # inherited by the nodes and their workers
     small = {"object_store_memory": 80_000_000, "include_dashboard": False}
     ray_cluster = RayCluster(initialize_head=True, head_node_args={"num_cpus": 0, **small})
-    nodes = [ray_cluster.add_node(num_cpus=1, object_store_memory=80_000_000) for _ in range(N_NODES)]
+    nodes = [
+        ray_cluster.add_node(num_cpus=1, object_store_memory=80_000_000) for _ in range(N_NODES)
+    ]
     ray.init(ray_cluster.address, log_to_driver=False)
     port = free_port()
     try:
