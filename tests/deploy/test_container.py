@@ -30,6 +30,15 @@ def test_it_runs_without_privileges_and_takes_signals_itself() -> None:
         assert json.loads(form)  # not a shell's
 
 
+def test_every_build_argument_is_described_with_its_default() -> None:
+    page = (ROOT / "docs" / "deploy.md").read_text("utf-8")
+    arguments = re.findall(r"^ARG (\w+)=(.*)$", DOCKERFILE, re.MULTILINE)
+    assert len(arguments) == 4
+    for name, default in arguments:
+        said = "PyTorch's builds for CPUs" if name == "TORCH_INDEX_URL" else f"`{default}`"
+        assert f"| `{name}` | {said if default else ''}" in page
+
+
 def test_its_variables_exist() -> None:
     assert set(re.findall(r"ATTEND_\w+", DOCKERFILE)) <= VARIABLES
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 from pathlib import Path
 
 import httpx
@@ -14,13 +15,14 @@ from pydantic import BaseModel, ValidationError
 from app.errors import SettingsError
 from model.errors import CheckpointError
 from tests.app.asynchronous import asynchronous
+from tests.deploy.files import DEPLOY, ROOT
 
 pytest.importorskip("ray", reason="the extra `ray` is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own, at its import
 
 from deploy.ray.attend_serve import Fleet, Translator, build  # noqa: E402
 
-SERVE_YAML = Path(__file__).resolve().parents[3] / "deploy" / "ray" / "serve.yaml"
+SERVE_YAML = DEPLOY / "ray" / "serve.yaml"
 
 
 @asynchronous
@@ -81,6 +83,16 @@ def test_the_arguments_of_the_command_line_are_strings_and_a_slip_is_told() -> N
     assert (fleet.max_replicas, fleet.target_ongoing_requests) == (20, 16)
     with pytest.raises(ValidationError, match="max_replica"):
         Fleet.model_validate({"max_replica": "20"})
+
+
+@pytest.mark.parametrize("argument", Fleet.model_fields)
+def test_every_argument_is_described_with_its_default(argument: str) -> None:
+    page = (ROOT / "docs" / "deploy.md").read_text("utf-8")
+    rows = re.findall(r"^\| (`.+?) \|(.*?)\|", page, re.MULTILINE)
+    [(names, defaults)] = [row for row in rows if f"`{argument}`" in row[0]]
+    place = re.findall(r"`(\w+)`", names).index(argument)
+    default = Fleet.model_fields[argument].default
+    assert defaults.strip().split(", ")[place] == (f"{default:g}" if default else "")
 
 
 def test_the_deployment_keeps_our_batches_full_and_says_429_when_there_is_too_much() -> None:
