@@ -73,7 +73,7 @@ def serve(**flags: Any) -> None:
         failures.append(error)
         server.should_exit = True
 
-    app = create_app(settings, _load, give_up, spare_the_collector)
+    app = create_app(settings, load, give_up, spare_the_collector)
     server = make_server(app, settings, admin_listener)
     server.run([listener])
     if failures:
@@ -97,7 +97,7 @@ def make_server(
     )
 
 
-def _load(settings: Settings, metrics: Metrics) -> Runtime:
+def load(settings: Settings, metrics: Metrics) -> Runtime:
     """With Marian folders imported first."""
     folders = tuple(checkpoint_folder(folder, settings.cache) for folder in settings.checkpoint)
     return load_runtime(settings.model_copy(update={"checkpoint": folders}), metrics)

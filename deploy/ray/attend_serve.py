@@ -1,6 +1,6 @@
 """attend as a Ray Serve application, for more than one machine can do.
 
-serve run --working-dir deploy/ray attend_serve:build max_replicas=20
+cd deploy/ray && serve run --working-dir . attend_serve:build max_replicas=20
 
 Each replica is the whole server that `attend serve` runs, engines and queue included: sentences
 are batched where they are translated. Ray spreads requests over replicas, starts and ends them.
@@ -16,6 +16,7 @@ from ray import serve
 from ray.serve import Application
 from ray.serve.config import AutoscalingConfig, BackpressureConfig
 
+from app.cli.serve import load
 from app.logs import configure_logs
 from app.main import create_app
 from app.settings import Settings
@@ -42,7 +43,7 @@ class Fleet(BaseModel):
     max_queued_requests: int = Field(
         512, ge=0, description="per proxy, while no replica takes any; more are answered 429"
     )
-    look_back: float = Field(10, gt=0, description="seconds of which the ongoing requests count")
+    look_back: float = Field(15, gt=10, description="seconds of which the ongoing requests count")
     upscale_delay: float = Field(5, ge=0, description="seconds")
     downscale_delay: float = Field(300, ge=0, description="seconds")
     settings: dict[str, Any] = {}
@@ -55,13 +56,11 @@ class Translator:
         """Raise `SettingsError` where the settings cannot be."""
         self._settings = Settings.parse(**settings)
         self._started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        configure_logs(self._settings.log_level)
+        configure_logs(self._settings.log_level, self._settings.log_format)
 
     def __serve_build_asgi_app__(self) -> FastAPI:
         """Ray enters the application's lifespan next, which loads the models."""
-        self._app = create_app(
-            self._settings, give_up=self._started.set_exception, when_ready=self._when_ready
-        )
+        self._app = create_app(self._settings, load, self._started.set_exception, self._when_ready)
         return self._app
 
     def _when_ready(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -43,6 +44,17 @@ async def test_a_replica_is_healthy_once_its_models_are_warm_and_then_translates
         answer = await client.post("/translate", json={"text": "cat", "target": "fr"})
         await replica.check_health()
     assert answer.json()["model"] == "tiny"
+
+
+@asynchronous
+async def test_a_replica_imports_a_marian_folder_as_the_server_does(
+    make_folder: Callable[..., Path], tmp_path: Path, kernels: None
+) -> None:
+    replica = Translator({"checkpoint": make_folder(), "cache": tmp_path, "threads": 1})
+    app = replica.__serve_build_asgi_app__()
+    async with app.router.lifespan_context(app):
+        await replica.check_health()
+    assert len(list((tmp_path / "marian").iterdir())) == 1
 
 
 @asynchronous

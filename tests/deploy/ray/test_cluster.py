@@ -181,7 +181,7 @@ def test_a_flood_is_answered_429_or_503_and_not_by_timeouts(cluster: Cluster) ->
 
 def test_more_is_asked_and_more_replicas_start(cluster: Cluster) -> None:
     cluster.deploy(
-        min_replicas=1, target_ongoing_requests=2, look_back=2, upscale_delay=0, downscale_delay=0
+        min_replicas=1, target_ongoing_requests=2, look_back=11, upscale_delay=0, downscale_delay=0
     )
     load = Load(cluster.url, SLOW)
 
