@@ -13,6 +13,7 @@ from tests.deploy.files import DRAIN_DELAY, ROOT, SHUTDOWN_TIMEOUT, VARIABLES, r
 FILE = ROOT / "docker-compose.yml"
 COMPOSE = read_yaml(FILE)
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+PROXY = (ROOT / "deploy" / "haproxy" / "haproxy.cfg").read_text("utf-8")
 OURS = [name for name, service in SERVICES.items() if service["image"].startswith("attend:")]
 
 
@@ -51,7 +52,7 @@ def test_every_service_is_confined_and_comes_back(name: str) -> None:
 @pytest.mark.parametrize("name", OURS)
 def test_admitted_requests_have_time_to_finish(name: str) -> None:
     service = SERVICES[name]
-    assert set(service["environment"]) <= VARIABLES
+    assert set(service["environment"]) <= VARIABLES | {"FORWARDED_ALLOW_IPS"}
     drain = int(service["environment"][SHUTDOWN_TIMEOUT])
     delay = int(service["environment"].get(DRAIN_DELAY, 0))
     assert seconds(service["stop_grace_period"]) >= delay + drain + 5
@@ -83,10 +84,16 @@ def test_what_is_mounted_is_here() -> None:
 
 
 def test_a_replica_drains_only_after_the_proxy_has_noticed() -> None:
-    proxy = (ROOT / "deploy" / "haproxy" / "haproxy.cfg").read_text("utf-8")
-    match = re.search(r"check inter (\d+)s fall (\d+)", proxy)
+    match = re.search(r"check inter (\d+)s fall (\d+)", PROXY)
     assert match
     delay = int(SERVICES["attend-replica"]["environment"][DRAIN_DELAY])
     assert delay > int(match[1]) * int(match[2])
-    assert "GET /readyz" in proxy
-    assert "attend-replica:8000" in proxy
+    assert "GET /readyz" in PROXY
+    assert "attend-replica:8000" in PROXY
+
+
+def test_a_replica_believes_the_proxy_alone_of_a_clients_address() -> None:
+    trusting = [one for one in OURS if "FORWARDED_ALLOW_IPS" in SERVICES[one]["environment"]]
+    assert trusting == ["attend-replica"]
+    assert "ports" not in SERVICES["attend-replica"]
+    assert "http-request set-header X-Forwarded-For %[src]" in PROXY
