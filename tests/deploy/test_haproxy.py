@@ -27,11 +27,11 @@ def test_haproxy_takes_the_configuration(tmp_path: Path) -> None:
     found = haproxy()
     assert found
     program, libraries = found
-    command = [tmp_path / "haproxy", "-c", "-f", DEPLOY / "haproxy" / "haproxy.cfg"]
     shutil.copy(program, tmp_path / "haproxy")  # a wheel's may not be executable
     (tmp_path / "haproxy").chmod(0o700)
     result = subprocess.run(
-        command, env=os.environ | {"LD_LIBRARY_PATH": str(libraries)},
+        [tmp_path / "haproxy", "-c", "-f", DEPLOY / "haproxy" / "haproxy.cfg"],
+        env=os.environ | {"LD_LIBRARY_PATH": str(libraries)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
