@@ -117,6 +117,8 @@ class Metrics:
             "engine_failures", "Failures of engines, by kind", "kind"
         )
         self._reloads = self._counter("reloads", "Reloads of the models, by outcome", "outcome")
+        for outcome in ("done", "failed"):  # from 0 on, else the first would be no increase
+            self._reloads.labels(outcome)
         self._restarts = self._counter("engine_restarts", "Engine threads started again")
 
     def watch(self, gauges: Callable[[], Gauges]) -> None:

@@ -63,6 +63,14 @@ def test_a_metric_that_nobody_exposes_would_be_noticed() -> None:
     }
 
 
+def test_what_an_alert_asks_the_increase_of_is_there_before_the_first_time() -> None:
+    body, _ = Metrics().exposition()
+    there = {line.rpartition(" ")[0] for line in body.decode().splitlines()}
+    asked = {series for rule in ALERTS for series in re.findall(r"increase\((.+?)\[", rule["expr"])}
+    assert asked == {"attend_engine_restarts_total", 'attend_reloads_total{outcome="failed"}'}
+    assert asked <= there
+
+
 def test_the_reasons_that_alerts_tell_apart_exist() -> None:
     slugs = {kind.slug for kind in (*KINDS.values(), *HTTP_KINDS.values())}
     named = [
