@@ -26,6 +26,11 @@ from deploy.ray.attend_serve import Fleet, Translator, build  # noqa: E402
 SERVE_YAML = DEPLOY / "ray" / "serve.yaml"
 
 
+@pytest.fixture(autouse=True)
+def _logs_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deploy.ray.attend_serve.configure_logs", lambda *_: None)
+
+
 @asynchronous
 async def test_a_replica_is_healthy_once_its_models_are_warm_and_then_translates(
     tiny_checkpoint: Path, kernels: None

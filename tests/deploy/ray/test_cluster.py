@@ -28,6 +28,7 @@ pytestmark = [
 ROOT = Path(__file__).resolve().parents[3]
 QUICK = {"text": "The cat sees the house.", "target": "fr", "beam_size": 1}
 SLOW = {"text": ["the cat sees the old dog " * 8] * 30, "target": "fr", "beam_size": 8}
+WORDS = [f"{first}{second}" for first in "abcdefgh" for second in "aeiou"]
 N_NODES = 3
 N_WORKERS = 8
 CONTROL_LOOP = 30
@@ -146,6 +147,25 @@ def test_requests_are_spread_over_the_nodes_and_answered_as_by_the_server(
     assert wrong.status_code == 422
     assert wrong.headers["Content-Type"] == "application/problem+json"
     assert probe.json() == {"status": "ok"}
+
+
+def test_a_stream_arrives_while_it_is_translated(cluster: Cluster) -> None:
+    text = " ".join(f"The {word} cat sees the old dog and the house." for word in WORDS)
+    body = {"text": text, "target": "fr", "beam_size": 8, "stream": True}
+    came: list[float] = []
+    events: list[str] = []
+    with (
+        httpx.Client(base_url=cluster.url, timeout=60) as client,
+        client.stream("POST", "/translate", json=body) as response,
+    ):
+        assert response.headers["Content-Type"].startswith("text/event-stream")
+        for line in response.iter_lines():
+            if line.startswith("event:"):
+                came.append(time.monotonic())
+                events.append(line.partition(": ")[2])
+    assert events.count("segment") == len(WORDS)
+    assert events[-1] == "done"
+    assert len({round(at, 2) for at in came}) > 3
 
 
 def test_a_rolling_redeploy_fails_no_request(cluster: Cluster) -> None:
