@@ -11,10 +11,13 @@ import structlog
 
 from app.errors import DeadlineExceededError, EngineDownError, EngineFailedError
 from app.exchange import Exchange
+from app.isolation import Isolation
+from app.logs import log_failure
 from app.metrics import Metrics
 from app.pace import Pace
 from app.sentence import Completion, Sentence
 from model.engine.protocol import Engine, Finished, Progress
+from model.errors import NumericalError
 
 MAX_JOINING_TOKENS = 512
 """Source tokens that may join between two steps of an engine at work, though always a sentence.
@@ -25,7 +28,10 @@ same trade-off.)
 """
 
 MAX_FAILURES = 10
-"""Exceptions of an engine, with no sentence translated between them, after which it is down."""
+"""Sentences in a row over each of which, alone, an engine raised, and after which it is down."""
+
+MAX_RESTARTS = 1
+"""Deaths of a thread, of what is no failure of its engine, after which it begins anew."""
 
 Clock = Callable[[], float]
 Deliver = Callable[[Sequence[Callable[[], None]]], None]
@@ -59,6 +65,8 @@ class EngineThread:
         self._clock = clock
         self._metrics = metrics
         self._n_failures = 0
+        self._suspects = Isolation()
+        self._ceiling = math.inf
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
@@ -70,22 +78,44 @@ class EngineThread:
         self._thread.join(seconds)
 
     def _run(self) -> None:
+        death: BaseException | None = None
         try:
-            while self._up and self._exchange.wait_for_work(self._in_flight):
-                self.busy_since = self._clock()
-                self._explain_next()
-                began = self.busy_since = self._clock()
-                finished, progress = self._advance(began)
-                now = self._clock()
-                self.pace.worked(now - began)
-                self._measure(now - began)
-                self._deliver(self._news(progress))
-                if finished:
-                    self._deliver(self._answers(finished, now))
-                self.busy_since = math.inf
+            for _ in range(1 + MAX_RESTARTS):
+                try:
+                    if death:
+                        self._begin_anew(death)
+                    self._work()
+                    return
+                except BaseException as error:
+                    death = error
+                    log_failure(error)
+                    self._metrics.engine_failed("thread-died")
         finally:
             self.busy_since = math.inf
             self._leave()
+
+    def _work(self) -> None:
+        while self._up and self._exchange.wait_for_work(self._in_flight):
+            self.busy_since = self._clock()
+            self._explain_next()
+            began = self.busy_since = self._clock()
+            finished, progress = self._advance(began)
+            now = self._clock()
+            self.pace.worked(now - began)
+            self._measure(now - began)
+            self._deliver(self._news(progress))
+            if finished:
+                self._deliver(self._answers(finished, now))
+            self.busy_since = math.inf
+
+    def _begin_anew(self, error: BaseException) -> None:
+        """What was in the engine is lost; what waits is not."""
+        lost = self._in_flight.ids()
+        sentences = [self._in_flight.remove(job_id) for job_id in lost]
+        self._deliver([partial(one.settle, _engine_failed(error)) for one in sentences if one])
+        self._suspects.clear()
+        self._engine.cancel(lost)
+        self._metrics.engine_restarted()
 
     @property
     def _up(self) -> bool:
@@ -103,14 +133,48 @@ class EngineThread:
             self._deliver([partial(explanation.settle, weights)])
 
     def _advance(self, now: float) -> tuple[list[Finished], list[Progress]]:
-        """One step; if the engine raises, that is the outcome of everything in it."""
+        """One step; if the engine raises, that is the outcome of a sentence alone in it.
+
+        Of several, each half is tried again, and so on until that one is found.
+        """
         try:
             self._drop_cancelled()
-            self._admit_next(now)
+            if not self._try_suspects():
+                self._admit_next(now)
             return self._engine.step(), self._engine.progress()
         except Exception as error:
-            self._n_failures += 1
-            return [Finished(job_id, error) for job_id in self._in_flight.ids()], []
+            return self._failed(error), []
+
+    def _failed(self, error: Exception) -> list[Finished]:
+        lost = self._suspects.on_trial(self._in_flight.__contains__) or self._in_flight.ids()
+        if isinstance(error, MemoryError):
+            self._lower_ceiling(sum(self._in_flight[job_id].n_tokens for job_id in lost))
+        if len(lost) > 1:
+            self._metrics.engine_failed(_kind_of(error))
+            try:
+                self._engine.cancel(lost)  # one that raised may not have forgotten all it had
+            except Exception as another:
+                error = another
+            else:
+                self._suspects.suspect(lost)
+                return []
+        self._n_failures += 1
+        return [Finished(job_id, error) for job_id in lost]
+
+    def _lower_ceiling(self, n_tokens: int) -> None:
+        """Not even half as much again, in the life of this engine."""
+        self._ceiling = min(self._ceiling, n_tokens // 2)
+        _log.warning("out of memory", engine=self._thread.name, max_tokens=self._ceiling)
+
+    def _try_suspects(self) -> bool:
+        """Let in those to be tried next, if nobody is on trial; whether anybody is."""
+        present = self._in_flight.__contains__
+        if not self._suspects:
+            return False
+        if not self._suspects.on_trial(present):
+            jobs = [self._in_flight[job_id].job for job_id in self._suspects.next_group(present)]
+            self._engine.admit(jobs)
+        return bool(self._suspects)
 
     def _drop_cancelled(self) -> None:
         while self._in_flight.cancelled:
@@ -126,6 +190,8 @@ class EngineThread:
         def fits(sentence: Sentence) -> bool:
             if sentence.deadline <= now or not self._in_flight:
                 return True
+            if self._in_flight.n_tokens + sentence.n_tokens > self._ceiling:
+                return False
             if joined and joined + sentence.n_tokens > may_join:
                 self._engine.interrupt()  # after one step it may
                 return False
@@ -151,11 +217,13 @@ class EngineThread:
             self._metrics.stepped(seconds, len(inside), inside.n_rows, inside.n_tokens)
 
     def _news(self, progress: list[Progress]) -> list[Callable[[], None]]:
-        return [
-            partial(sentence.progress, ids)
-            for job_id, ids in progress
-            if (sentence := self._in_flight.get(job_id))
-        ]
+        news: list[Callable[[], None]] = []
+        for job_id, ids in progress:
+            sentence = self._in_flight.get(job_id)
+            if sentence and len(ids) > sentence.n_told:  # one that is tried again begins anew
+                sentence.n_told = len(ids)
+                news.append(partial(sentence.progress, ids))
+        return news
 
     def _answers(self, finished: list[Finished], now: float) -> list[Callable[[], None]]:
         answers: list[Callable[[], None]] = []
@@ -166,6 +234,7 @@ class EngineThread:
                 continue
             self.pace.finished(sentence.n_tokens)
             if isinstance(outcome, Exception):
+                self._metrics.engine_failed(_kind_of(outcome))
                 answers.append(partial(sentence.settle, _engine_failed(outcome)))
             else:
                 self._n_failures = 0
@@ -186,7 +255,13 @@ class EngineThread:
         self._deliver([partial(one.settle, EngineDownError()) for one in left])
 
 
-def _engine_failed(cause: Exception) -> EngineFailedError:
+def _kind_of(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return "out-of-memory"
+    return "not-finite" if isinstance(error, NumericalError) else "exception"
+
+
+def _engine_failed(cause: BaseException) -> EngineFailedError:
     failure = EngineFailedError("the engine failed while it worked on this request")
     failure.__cause__ = cause
     return failure

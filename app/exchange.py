@@ -32,6 +32,12 @@ class InFlight:
     def __len__(self) -> int:
         return len(self._sentences)
 
+    def __contains__(self, job_id: int) -> bool:
+        return job_id in self._sentences
+
+    def __getitem__(self, job_id: int) -> Sentence:
+        return self._sentences[job_id]
+
     def add(self, sentence: Sentence) -> None:
         """It went into the engine."""
         self._sentences[sentence.job.id] = sentence

@@ -119,7 +119,7 @@ class Metrics:
         self._reloads = self._counter("reloads", "Reloads of the models, by outcome", "outcome")
         for outcome in ("done", "failed"):  # from 0 on, else the first would be no increase
             self._reloads.labels(outcome)
-        self._restarts = self._counter("engine_restarts", "Engine threads started again")
+        self._restarts = self._counter("engine_restarts", "Engine threads that died and began anew")
 
     def watch(self, gauges: Callable[[], Gauges]) -> None:
         """Ask `gauges` whenever metrics are read."""
@@ -171,11 +171,11 @@ class Metrics:
         self._generated.inc(target_tokens)
 
     def engine_failed(self, kind: str) -> None:
-        """An engine failed, in one of the few ways that `app.faults` tells apart."""
+        """An engine failed, in one of the few ways that `app.engine_thread` tells apart."""
         self._engine_failures.labels(kind).inc()
 
     def engine_restarted(self) -> None:
-        """A thread died and another took its place."""
+        """A thread died and began anew."""
         self._restarts.inc()
 
     def reloaded(self, outcome: str) -> None:

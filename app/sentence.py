@@ -82,6 +82,7 @@ class Sentence:
     request    the first that asked for it, whose turn it waits for
     askers     requests that are to be told, and the sentence's index in each
     deadline   by the clock, of the most patient of them
+    n_told     target tokens that were certain when its progress was last told
     cancelled  of the engine that it is in: where to tell that nobody wants it any more
     settled    whether there is an outcome
     on_settled is told it before the requests are
@@ -92,6 +93,7 @@ class Sentence:
     askers: list[tuple[Request, int]] = field(default_factory=list)
     deadline: float = -math.inf
     admitted: float = 0.0
+    n_told: int = 0
     cancelled: deque[int] | None = None
     settled: bool = False
     on_settled: Callable[[Sentence, Completion | Exception], None] | None = None

@@ -135,7 +135,7 @@ APP_ROWS = (
     ("app.documents",),
     ("app.passage",),
     ("app.rendition",),
-    ("app.waiting", "app.metrics"),
+    ("app.waiting", "app.metrics", "app.isolation"),
     ("app.sentence",),
     ("app.exchange",),
     ("app.engine_thread",),

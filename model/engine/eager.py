@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,7 +12,9 @@ from numpy.typing import NDArray
 
 from model.decoding.agreement import Agreed, Steps, finished
 from model.decoding.beam import beam_steps
+from model.decoding.hypothesis import Hypothesis
 from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job, Progress
+from model.errors import NumericalError
 from model.tensors import padded_ids
 from model.transformer import AttentionRecord, Transformer
 
@@ -51,7 +54,12 @@ class _Search:
         except StopIteration as end:
             found = end.value
         outcomes = zip(self._batch, found, strict=True)
-        return [Finished(job.id, one) for job, one in outcomes if job.id not in self.unwanted]
+        not_finite = NumericalError("the model's output is not finite for this input")
+        return [
+            Finished(job.id, one if _all_finite(one) else not_finite)
+            for job, one in outcomes
+            if job.id not in self.unwanted
+        ]
 
     def news(self) -> list[Progress]:
         """What has become certain since it was told last."""
@@ -129,7 +137,13 @@ class EagerEngine:
         try:
             outcomes = search.advance()
         except Exception as error:
-            return [Finished(job.id, error) for job in search.wanted]
+            out_of_memory = isinstance(error, torch.OutOfMemoryError)
+            failure = MemoryError("the device has no memory left") if out_of_memory else error
+            if len(search.wanted) == 1:
+                return [Finished(search.wanted[0].id, failure)]
+            # Of several, who drives the engine may find out which it was.
+            self.cancel(list(self._jobs))
+            raise failure from None
         if outcomes is None:
             self._search = search
             return []
@@ -158,3 +172,7 @@ class EagerEngine:
         layers: list[torch.Tensor] = getattr(record, kind)
         weights: NDArray[np.float32] = torch.cat(layers).float().cpu().numpy()
         return weights
+
+
+def _all_finite(hypotheses: Sequence[Hypothesis]) -> bool:
+    return bool(hypotheses) and all(math.isfinite(one.score) for one in hypotheses)

@@ -122,23 +122,22 @@ async def test_a_sentence_that_is_not_finite_fails_its_request_alone(weights: We
         await until(lambda: scheduler.load.in_flight == 0)
 
 
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError()])
 @asynchronous
-async def test_an_exception_in_a_step_fails_what_is_in_it_and_not_what_waits(
-    weights: Weights, monkeypatch: pytest.MonkeyPatch
+async def test_an_exception_in_a_step_changes_no_answer_once_what_was_in_it_is_tried_again(
+    weights: Weights, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     engine = CpuEngine(CONFIG, weights)
     texts, others = sources(MAX_SENTENCES, 1), sources(10, 2)
     expected, of_others = answers(engine, texts), answers(engine, others)
-    gate = Gate(monkeypatch, MemoryError())
+    gate = Gate(monkeypatch, error)
     async with running(engine) as scheduler:
-        failing = asyncio.create_task(scheduler.translate(texts, OPTIONS))
+        struck = asyncio.create_task(scheduler.translate(texts, OPTIONS))
         await until(gate.entered.is_set)
         waiting = asyncio.create_task(scheduler.translate(others, OPTIONS))
         await until(lambda: scheduler.load.waiting >= len(others))
         gate.opened.set()
-        with pytest.raises(EngineFailedError) as failure:
-            await failing
-        assert isinstance(failure.value.__cause__, MemoryError)
+        assert hypotheses(await struck) == expected
         assert hypotheses(await waiting) == of_others
         assert hypotheses(await scheduler.translate(texts, OPTIONS)) == expected
     assert not engine.busy
@@ -163,3 +162,29 @@ async def test_a_client_that_leaves_does_not_change_the_others_answers(
         assert hypotheses(await staying) == expected
         await until(lambda: scheduler.load.in_flight == 0)
     assert not engine.busy
+
+
+@asynchronous
+async def test_a_poisoned_sentence_among_sixty_four_fails_alone(
+    weights: Weights, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = CpuEngine(CONFIG, weights)
+    requests = [[text] for text in sources(MAX_SENTENCES, 5)]
+    expected = [answers(engine, texts) for texts in requests]
+    poisoned = [*requests[40][0][:-1], POISON, requests[40][0][-1]]
+    requests[40] = [poisoned]
+    run = search.run
+
+    def faulty(*arguments: Any) -> int:
+        if any(list(job.source_ids) == poisoned for job in engine._in_slot.values()):
+            raise RuntimeError
+        return run(*arguments)
+
+    monkeypatch.setattr(search, "run", faulty)
+    async with running(engine) as scheduler:
+        found = await asyncio.gather(
+            *(scheduler.translate(texts, OPTIONS) for texts in requests), return_exceptions=True
+        )
+    assert isinstance(found.pop(40), EngineFailedError)
+    del expected[40]
+    assert [hypotheses(one) for one in found if isinstance(one, list)] == expected

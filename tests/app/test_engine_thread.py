@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from app.engine_thread import MAX_FAILURES, MAX_JOINING_TOKENS
+from app.engine_thread import MAX_FAILURES, MAX_JOINING_TOKENS, MAX_RESTARTS
 from app.errors import DeadlineExceededError, EngineDownError, EngineFailedError
 from app.scheduler import Load, Scheduler
 from app.sentence import Completion
@@ -112,12 +112,16 @@ async def test_what_waits_for_an_engine_that_goes_down_is_answered() -> None:
         assert explaining.exception() is None  # it was run between the first two steps
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 @pytest.mark.parametrize("n_waiting", [0, 2])
 @asynchronous
 async def test_an_explanation_that_nobody_is_left_to_run_is_answered(n_waiting: int) -> None:
     engine = FakeEngine(gate=threading.Semaphore(0))
     async with running(engine) as scheduler:
+        for _ in range(MAX_RESTARTS):
+            first = submit(scheduler, COLLAPSE)
+            release([engine], 1)
+            await asyncio.wait([first])
+        engine.in_step.clear()
         lost = submit(scheduler, COLLAPSE)
         await until(lambda: scheduler.load.in_flight == 1)
         await asyncio.to_thread(engine.in_step.wait, 10)

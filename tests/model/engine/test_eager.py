@@ -13,6 +13,7 @@ from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine import eager
 from model.engine.eager import EagerEngine
 from model.engine.protocol import AttentionKind, Engine, Finished, Job
+from model.errors import NumericalError
 from model.transformer import AttentionRecord, Transformer
 
 MakeModel = Callable[..., Transformer]
@@ -111,7 +112,58 @@ def test_there_is_room_as_long_as_the_padded_batch_fits(model: Transformer) -> N
     assert engine.room(job(4, 30))
 
 
-def test_an_exception_is_the_outcome_of_its_batch_alone(
+@pytest.mark.parametrize(
+    ("failure", "raised"),
+    [(RuntimeError("struck"), RuntimeError), (torch.OutOfMemoryError("CUDA"), MemoryError)],
+)
+def test_an_exception_over_several_is_raised_and_leaves_the_engine_empty(
+    engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    failure: Exception,
+    raised: type[Exception],
+) -> None:
+    def fail(*_: object) -> None:
+        raise failure
+
+    engine.admit(jobs(GREEDY, GREEDY, BEAM))
+    with monkeypatch.context() as patch:
+        patch.setattr(eager, "beam_search", fail)
+        with pytest.raises(raised):
+            engine.step()
+        assert not engine.busy
+        engine.admit(jobs(GREEDY))
+        ((_, outcome),) = engine.step()
+        assert isinstance(outcome, raised)
+    assert engine.room(job(0, 2000))
+
+
+def test_what_is_not_finite_is_an_error_of_its_sentence(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nan = float("nan")
+    found = [
+        [Hypothesis((4,), (-0.1, -0.1), -0.1, capped=False)],
+        [Hypothesis((), (nan,), nan, capped=False)],
+        [],
+    ]
+    monkeypatch.setattr(eager, "beam_search", lambda *_: found)
+    engine.admit(jobs(GREEDY, GREEDY, GREEDY))
+    first, *others = [outcome for _, outcome in engine.step()]
+    assert first == found[0]
+    assert {type(outcome) for outcome in others} == {NumericalError}
+
+
+def test_a_model_that_computes_nan_answers_with_the_error(
+    engine: Engine, model: Transformer
+) -> None:
+    with torch.no_grad():
+        model.source_embedding.weight[5] = float("nan")
+    engine.admit([job(0, 3)])
+    [(_, outcome)] = engine.step()
+    assert isinstance(outcome, NumericalError)
+
+
+def test_an_exception_is_the_outcome_of_a_job_that_is_alone_in_its_batch(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failure = RuntimeError("out of memory")

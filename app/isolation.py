@@ -1,0 +1,49 @@
+"""Who did it: bisection of the sentences over which an engine failed as a whole.
+
+A pure data structure: no clock, no lock, no torch.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+
+class Isolation:
+    """Groups of suspects, by the ids of their jobs. Each is tried alone in the engine.
+
+    A group that fails is halved; one that ends well is cleared. So one of n sentences that the
+    engine cannot stand is found in at most 2 log2 n more trials, and no other fails with it.
+    """
+
+    def __init__(self) -> None:
+        self._groups: deque[Sequence[int]] = deque()
+        self._on_trial: Sequence[int] = ()
+
+    def suspect(self, ids: Sequence[int]) -> None:
+        """The engine failed over these, which are at least two."""
+        half = len(ids) // 2
+        self._groups.extendleft((ids[half:], ids[:half]))
+        self._on_trial = ()
+
+    def on_trial(self, present: Callable[[int], bool]) -> list[int]:
+        """Those in the engine alone that have not ended; none without a trial."""
+        return [job_id for job_id in self._on_trial if present(job_id)]
+
+    def next_group(self, present: Callable[[int], bool]) -> list[int]:
+        """Those to be tried now, as far as they are present; none if all is clear."""
+        while self._groups:
+            group = [job_id for job_id in self._groups.popleft() if present(job_id)]
+            if group:
+                self._on_trial = group
+                return group
+        self._on_trial = ()
+        return []
+
+    def clear(self) -> None:
+        """Suspect nobody."""
+        self._groups.clear()
+        self._on_trial = ()
+
+    def __bool__(self) -> bool:
+        return bool(self._groups or self._on_trial)

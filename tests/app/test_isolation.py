@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from app.isolation import Isolation
+
+
+def try_all(guilty: set[int], n: int) -> tuple[list[int], set[int]]:
+    """Sizes of the trials until all is clear, and who was found."""
+    isolation = Isolation()
+    present = set(range(n))
+    isolation.suspect(sorted(present))
+    sizes, found = [], set()
+    while group := isolation.next_group(present.__contains__):
+        assert isolation.on_trial(present.__contains__) == group
+        sizes.append(len(group))
+        if not guilty & set(group):
+            present -= set(group)
+        elif len(group) == 1:
+            present -= set(group)
+            found |= set(group)
+        else:
+            isolation.suspect(group)
+    assert not isolation
+    assert not present
+    return sizes, found
+
+
+def test_halves_of_halves() -> None:
+    assert try_all({2}, 8) == ([4, 2, 2, 1, 1, 4], {2})
+
+
+@pytest.mark.parametrize("n", [2, 3, 7, 64])
+def test_whoever_it_is_is_found_soon(n: int) -> None:
+    for one in range(n):
+        sizes, found = try_all({one}, n)
+        assert found == {one}
+        assert len(sizes) <= 2 * math.ceil(math.log2(n))
+
+
+def test_several_are_found_and_none_else() -> None:
+    assert try_all({0, 5, 6}, 9)[1] == {0, 5, 6}
+    assert try_all(set(range(5)), 5)[1] == set(range(5))
+
+
+def test_who_left_meanwhile_is_not_tried() -> None:
+    isolation = Isolation()
+    isolation.suspect([1, 2, 3, 4])
+    present = {1, 4}
+    assert isolation.next_group(present.__contains__) == [1]
+    assert isolation.next_group({2}.__contains__) == []
+    assert not isolation
+
+
+def test_a_trial_is_over_when_all_of_it_has_ended() -> None:
+    isolation = Isolation()
+    isolation.suspect([1, 2, 3])
+    present = {1, 2, 3}
+    assert isolation.next_group(present.__contains__) == [1]
+    assert isolation
+    present -= {1}
+    assert isolation.on_trial(present.__contains__) == []
+    assert isolation.next_group(present.__contains__) == [2, 3]
+    isolation.clear()
+    assert not isolation
