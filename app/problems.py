@@ -84,8 +84,12 @@ KINDS: dict[type[Exception], Kind] = {
 HTTP_KINDS: dict[int, Kind] = {
     404: Kind(404, "not-found", "There is nothing here"),
     405: Kind(405, "method-not-allowed", "This method is not allowed here"),
+    400: Kind(400, "bad-request", "This is not HTTP"),
+    408: Kind(408, "too-slow", "The request came too slowly"),
     413: Kind(413, "body-too-large", "The body is too large"),
     415: Kind(415, "unsupported-media-type", "The body has a type that is not read here"),
+    431: Kind(431, "headers-too-large", "The headers are too large"),
+    503: Kind(503, "too-many-connections", "There are too many connections"),
 }
 """What is raised by the HTTP layer itself, where no translation is involved."""
 

@@ -15,13 +15,22 @@ import structlog
 import uvicorn
 
 from app.errors import AppError, ReloadFailedError
+from app.http_protocol import ConnectionLimits, Connections
 from app.logs import log_failure
 from app.runtime import Lifecycle
 
 _log = structlog.get_logger()
 
 
-class AdminServer(uvicorn.Server):
+class LimitedServer(uvicorn.Server):
+    """Times and counts connections; see `app.http_protocol`."""
+
+    def __init__(self, config: uvicorn.Config, limits: ConnectionLimits) -> None:
+        super().__init__(config)
+        self.server_state = Connections(limits)
+
+
+class AdminServer(LimitedServer):
     """One beside another in its event loop, which leaves signals to that."""
 
     @contextmanager
@@ -30,7 +39,7 @@ class AdminServer(uvicorn.Server):
         yield
 
 
-class Server(uvicorn.Server):
+class Server(LimitedServer):
     """Drains on SIGTERM and SIGINT, exits at once on a second one; reloads the models on SIGHUP.
 
     After the first signal the server is not ready, but takes requests for `drain_delay` seconds,
@@ -43,11 +52,12 @@ class Server(uvicorn.Server):
     def __init__(
         self,
         config: uvicorn.Config,
+        limits: ConnectionLimits,
         lifecycle: Lifecycle,
         drain_delay: float,
         admin: tuple[AdminServer, socket.socket] | None = None,
     ) -> None:
-        super().__init__(config)
+        super().__init__(config, limits)
         self._lifecycle = lifecycle
         self._drain_delay = drain_delay
         self._admin = admin

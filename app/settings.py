@@ -71,6 +71,15 @@ class Settings(BaseSettings):
     max_batch_tokens: int = Field(
         16_384, ge=1, description="Source tokens, padding included, of the sentences in flight."
     )
+    max_connections: int = Field(
+        1000, ge=1, description="Connections at a time; beyond, idle and unfinished ones give way."
+    )
+    head_timeout: float = Field(
+        10.0, gt=0, description="Seconds that the headers of a request may take to arrive."
+    )
+    body_timeout: float = Field(
+        30.0, gt=0, description="Seconds that its body may then take to arrive."
+    )
     max_texts: int = Field(256, ge=1, description="Texts in one request.")
     max_text_characters: int = Field(50_000, ge=1, description="Characters of one text.")
     max_body_bytes: int = Field(2_000_000, ge=1, description="Bytes of a request's body.")

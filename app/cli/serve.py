@@ -14,6 +14,7 @@ from fastapi import FastAPI
 from app.cli.import_cache import checkpoint_folder
 from app.cli.main import Failure
 from app.errors import SettingsError
+from app.http_protocol import ConnectionLimits, TimedProtocol
 from app.logs import configure_logs
 from app.main import create_admin_app, create_app, load_runtime
 from app.metrics import Metrics
@@ -84,13 +85,19 @@ def make_server(
     app: FastAPI, settings: Settings, admin_listener: socket.socket | None = None
 ) -> Server:
     """The HTTP server of the application, with its admin port if there is a socket for that."""
-    config = partial(uvicorn.Config, log_config=None, access_log=False, server_header=False)
+    config = partial(
+        uvicorn.Config, http=TimedProtocol, log_config=None, access_log=False, server_header=False
+    )
+    limits = ConnectionLimits(
+        settings.head_timeout, settings.body_timeout, settings.max_connections
+    )
     admin = None
     if admin_listener:
         beside = config(create_admin_app(app), lifespan="off", timeout_graceful_shutdown=1)
-        admin = AdminServer(beside), admin_listener
+        admin = AdminServer(beside, limits), admin_listener
     return Server(
         config(app, timeout_graceful_shutdown=settings.shutdown_timeout),
+        limits,
         app.state.lifecycle,
         settings.drain_delay,
         admin,

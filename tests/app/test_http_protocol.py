@@ -1,0 +1,222 @@
+"""What clients do to connections, on purpose or not, seen from the other end of a socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+import uvicorn
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse
+from starlette.types import Receive, Scope, Send
+
+from app.cli.serve import listen
+from app.http_protocol import MAX_HEAD_BYTES, ConnectionLimits, TimedProtocol
+from app.server import AdminServer
+from tests.app.asynchronous import asynchronous
+
+LIMITS = ConnectionLimits(head_timeout=0.2, body_timeout=0.4, max_connections=5)
+GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+POST = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n"
+
+
+class Echo:
+    """Answers the body, once the gate is open."""
+
+    def __init__(self) -> None:
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.left: list[bool] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        try:
+            body = await request.body()
+        except ClientDisconnect:
+            self.left.append(True)
+            return
+        await self.gate.wait()
+        await PlainTextResponse(body)(scope, receive, send)
+
+
+class Connection:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self.writer = writer
+
+    def send(self, data: bytes) -> None:
+        self.writer.write(data)
+
+    async def answer(self) -> tuple[int, bytes]:
+        head = await self._reader.readuntil(b"\r\n\r\n")
+        length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+        return int(head.split()[1]), await self._reader.readexactly(length)
+
+    async def end(self) -> bytes:
+        try:
+            return await self._reader.read()
+        except ConnectionError:
+            return b""
+
+
+class Served:
+    def __init__(self, app: Echo, port: int) -> None:
+        self.app = app
+        self._port = port
+        self._connections: list[Connection] = []
+
+    async def connect(self, data: bytes = b"") -> Connection:
+        connection = Connection(*await asyncio.open_connection("127.0.0.1", self._port))
+        connection.send(data)
+        self._connections.append(connection)
+        return connection
+
+    def close(self) -> None:
+        for connection in self._connections:
+            connection.writer.close()
+
+
+@asynccontextmanager
+async def serving(limits: ConnectionLimits = LIMITS) -> AsyncIterator[Served]:
+    app = Echo()
+    config = uvicorn.Config(
+        app, http=TimedProtocol, lifespan="off", log_config=None, timeout_graceful_shutdown=1
+    )
+    server = AdminServer(config, limits)
+    listener = listen("127.0.0.1", 0)
+    served = Served(app, listener.getsockname()[1])
+    running = asyncio.create_task(server.serve([listener]))
+    while not server.started:
+        await asyncio.sleep(0.001)
+    try:
+        yield served
+    finally:
+        served.close()
+        server.should_exit = True
+        await running
+
+
+@asynchronous
+async def test_what_comes_in_time_is_answered_however_it_is_cut() -> None:
+    async with serving() as served:
+        connection = await served.connect()
+        for byte in POST + b"abcd":
+            connection.send(bytes([byte]))
+            await asyncio.sleep(0)
+        assert await connection.answer() == (200, b"abcd")
+        connection.send(GET + POST + b"efgh" + GET[:10])  # pipelined
+        assert await connection.answer() == (200, b"")
+        assert await connection.answer() == (200, b"efgh")
+        connection.send(GET[10:])
+        assert await connection.answer() == (200, b"")
+
+
+@pytest.mark.parametrize(
+    ("sent", "seconds", "part"), [(GET[:20], 0.2, "headers"), (POST + b"ab", 0.4, "body")]
+)
+@asynchronous
+async def test_a_byte_now_and_then_does_not_help(sent: bytes, seconds: float, part: str) -> None:
+    async with serving() as served:
+        connection = await served.connect(sent)
+        began = time.monotonic()
+
+        async def drip() -> None:
+            while True:
+                await asyncio.sleep(0.05)
+                connection.send(b"x" if part == "headers" else b"")
+
+        dripping = asyncio.create_task(drip())
+        status, body = await connection.answer()
+        assert seconds * 0.9 < time.monotonic() - began < seconds + 1
+        dripping.cancel()
+        assert status == 408
+        assert json.loads(body)["type"] == "urn:problem-type:attend:too-slow"
+        assert part in json.loads(body)["detail"]
+        assert await connection.end() == b""
+        assert bool(served.app.left) == (part == "body")
+
+
+@asynchronous
+async def test_the_second_request_of_a_connection_has_its_time_too() -> None:
+    async with serving() as served:
+        connection = await served.connect(GET)
+        assert (await connection.answer())[0] == 200
+        await asyncio.sleep(0.3)  # between requests is no hurry
+        connection.send(GET[:5])
+        await asyncio.sleep(0.15)
+        connection.send(GET[5:])
+        assert (await connection.answer())[0] == 200
+        connection.send(GET[:5])
+        assert (await connection.answer())[0] == 408
+
+
+@asynchronous
+async def test_a_connection_that_is_never_used_is_closed_without_a_word() -> None:
+    async with serving() as served:
+        assert await (await served.connect()).end() == b""
+
+
+@asynchronous
+async def test_a_client_that_waits_for_its_answer_is_not_hurried() -> None:
+    async with serving() as served:
+        served.app.gate.clear()
+        connection = await served.connect(POST + b"abcd" + GET + GET)
+        await asyncio.sleep(0.6)
+        served.app.gate.set()
+        assert await connection.answer() == (200, b"abcd")
+        assert await connection.answer() == (200, b"")
+        assert await connection.answer() == (200, b"")
+
+
+@asynchronous
+async def test_headers_without_end_are_refused() -> None:
+    async with serving() as served:
+        connection = await served.connect(b"GET / HTTP/1.1\r\nX: " + b"x" * (MAX_HEAD_BYTES + 100))
+        status, body = await connection.answer()
+        assert status == 431
+        assert json.loads(body)["type"] == "urn:problem-type:attend:headers-too-large"
+
+
+@asynchronous
+async def test_what_is_no_http_is_refused() -> None:
+    async with serving() as served:
+        connection = await served.connect(b"\x16\x03\x01\x02 hello\r\n\r\n")
+        status, body = await connection.answer()
+        assert (status, json.loads(body)["status"]) == (400, 400)
+
+
+@asynchronous
+async def test_the_unfinished_and_the_idle_give_way_to_newcomers_the_oldest_first() -> None:
+    async with serving(ConnectionLimits(10, 10, max_connections=5)) as served:
+        served.app.gate.clear()
+        working = await served.connect(GET)
+        slow = [await served.connect(GET[:7]) for _ in range(3)]
+        served.app.gate.set()
+        idle = await served.connect(GET)
+        assert (await working.answer())[0] == (await idle.answer())[0] == 200
+        for connection in slow:
+            newcomer = await served.connect(GET)
+            assert (await newcomer.answer())[0] == 200
+            assert await connection.end() == b""
+        again = await served.connect(GET)
+        assert (await again.answer())[0] == 200
+        assert await working.end() == b""  # it was idle, and the oldest
+
+
+@asynchronous
+async def test_only_where_all_are_at_work_a_newcomer_is_refused() -> None:
+    async with serving() as served:
+        served.app.gate.clear()
+        working = [await served.connect(GET) for _ in range(5)]
+        await asyncio.sleep(0.05)
+        refused = await served.connect(GET)
+        status, body = await refused.answer()
+        assert status == 503
+        assert json.loads(body)["type"] == "urn:problem-type:attend:too-many-connections"
+        served.app.gate.set()
+        for connection in working:
+            assert (await connection.answer())[0] == 200
