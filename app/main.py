@@ -15,6 +15,7 @@ import structlog
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 
 from app import openapi
 from app.clients import Keys
@@ -23,7 +24,7 @@ from app.errors import AppError, SettingsError
 from app.file_service import FileLimits, FileService
 from app.file_store import FileStore
 from app.metrics import Metrics
-from app.middleware import PROBES, RequestMiddleware
+from app.middleware import PROBES, REQUEST_ID, RequestMiddleware
 from app.places import Places
 from app.routes import (
     admin,
@@ -38,9 +39,11 @@ from app.routes import (
 )
 from app.routes import metrics as metrics_route
 from app.routes.access import known_client
+from app.routes.timeout import HEADER as TIMEOUT_HEADER
 from app.runtime import Lifecycle, Runtime
 from app.scheduler import Scheduler
 from app.schemas import Info, ModelInfo
+from app.security_headers import SecurityHeaders
 from app.served_model import ServedModel
 from app.service import Limits, TranslationService
 from app.settings import Settings
@@ -142,6 +145,16 @@ def _furnish(
 ) -> None:
     """Routes, `guarded` ones for holders of a key alone, and what surrounds every request."""
     app.add_middleware(RequestMiddleware, metrics=app.state.metrics)
+    app.add_middleware(SecurityHeaders)
+    settings: Settings = app.state.settings
+    if settings.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.cors_origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=["Authorization", "Content-Type", REQUEST_ID, TIMEOUT_HEADER],
+            expose_headers=["Retry-After", "Server-Timing", REQUEST_ID],
+        )
     routers: list[APIRouter] = [module.router for module in (*modules, *guarded)]
     for error in (AppError, HTTPException):
         app.add_exception_handler(error, partial(handle, routers))

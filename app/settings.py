@@ -40,6 +40,11 @@ def _keys(value: Any) -> Any:
     return tuple(value)
 
 
+def _commas(value: Any) -> Any:
+    """Several in a string, with commas between."""
+    return [one.strip() for one in value.split(",")] if isinstance(value, str) else value
+
+
 class Settings(BaseSettings):
     """Frozen; a flag beats the environment, which beats the default."""
 
@@ -57,6 +62,10 @@ class Settings(BaseSettings):
     admin_host: str = Field("127.0.0.1", description="Address of the admin port.")
     admin_port: int | None = Field(
         None, ge=0, le=65_535, description="Port of POST /reload and GET /metrics; none by default."
+    )
+    cors_origins: Annotated[tuple[str, ...] | None, BeforeValidator(_commas), NoDecode] = Field(
+        None,
+        description="Origins whose pages may ask, as https://a.example,https://b.example; or *.",
     )
     device: str = Field("auto", description="auto, cpu, cuda, cuda:1, …; auto takes a GPU if any.")
     precision: PrecisionChoice = Field(

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import httpx
+import pytest
+from starlette.responses import HTMLResponse
+
+from app.security_headers import ALWAYS, DATA_POLICY, SecurityHeaders
+from tests.app.asynchronous import asynchronous
+from tests.app.conftest import Serve
+from tests.app.fake_engine import FakeEngine
+
+ORIGIN = "https://page.example"
+
+
+@pytest.mark.parametrize("path", ["/livez", "/info", "/translate", "/nothing", "/metrics"])
+@asynchronous
+async def test_every_answer_has_them(serve: Serve, path: str) -> None:
+    async with serve(FakeEngine()) as client:
+        response = await client.get(path)
+    assert {name: response.headers[name] for name in ALWAYS} == ALWAYS
+    assert response.headers["Content-Security-Policy"] == DATA_POLICY
+
+
+@asynchronous
+async def test_a_page_may_have_its_own() -> None:
+    page = SecurityHeaders(HTMLResponse("<p>", headers={"Cache-Control": "max-age=60"}))
+    transport = httpx.ASGITransport(page)
+    async with httpx.AsyncClient(transport=transport, base_url="http://attend") as client:
+        response = await client.get("/")
+    assert response.headers["Cache-Control"] == "max-age=60"
+    assert response.headers["X-Frame-Options"] == "DENY"
+    assert "Content-Security-Policy" not in response.headers
+
+
+async def preflight(client: httpx.AsyncClient) -> httpx.Response:
+    headers = {"Origin": ORIGIN, "Access-Control-Request-Method": "POST"}
+    return await client.options("/translate", headers=headers)
+
+
+@asynchronous
+async def test_pages_of_other_origins_may_not_ask_unless_it_is_set(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        asked = await client.get("/info", headers={"Origin": ORIGIN})
+        for response in (asked, await preflight(client)):
+            assert not [name for name in response.headers if name.startswith("access-control")]
+
+
+@pytest.mark.parametrize("origins", ["https://other.example, " + ORIGIN, "*"])
+@asynchronous
+async def test_origins_that_are_set_may_ask_and_read_errors_too(serve: Serve, origins: str) -> None:
+    async with serve(FakeEngine(), cors_origins=origins) as client:
+        allowed = await preflight(client)
+        failed = await client.post("/translate", json={}, headers={"Origin": ORIGIN})
+        stranger = await client.get("/info", headers={"Origin": "https://evil.example"})
+    assert allowed.status_code == httpx.codes.OK
+    assert "POST" in allowed.headers["Access-Control-Allow-Methods"]
+    assert failed.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+    for response in (allowed, failed):
+        assert response.headers["Access-Control-Allow-Origin"] in (ORIGIN, "*")
+    assert "Retry-After" in failed.headers["Access-Control-Expose-Headers"]
+    assert ("Access-Control-Allow-Origin" in stranger.headers) == (origins == "*")
