@@ -22,6 +22,7 @@
     ├── ReloadInProgressError         one reload at a time
     └── TryAgainLaterError            it may go well in a while; knows after how many seconds
         ├── QueueFullError            no place is free
+        ├── RateLimitedError          the client asks for more than it may in a minute
         ├── StartingError             the model is being loaded
         ├── DrainingError             the server is about to stop
         └── EngineDownError           no engine is left
@@ -154,6 +155,10 @@ class TryAgainLaterError(AppError):
 
 class QueueFullError(TryAgainLaterError):
     """No place is free."""
+
+
+class RateLimitedError(TryAgainLaterError):
+    """The client asks for more than it may in a minute."""
 
 
 class StartingError(TryAgainLaterError):

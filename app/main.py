@@ -26,6 +26,7 @@ from app.file_store import FileStore
 from app.metrics import Metrics
 from app.middleware import PROBES, REQUEST_ID, RequestMiddleware
 from app.places import Places
+from app.rate_limits import RateLimits
 from app.routes import (
     admin,
     deepl,
@@ -113,6 +114,7 @@ def create_app(
     app.state.settings = settings
     app.state.lifecycle = lifecycle
     app.state.metrics = metrics
+    app.state.rate_limits = RateLimits(settings.requests_per_minute, settings.characters_per_minute)
     app.state.keys = keys
     app.state.ledger = ledger
     app.state.downloads = FileStore(settings.max_stored_bytes, settings.file_lifetime)
@@ -219,6 +221,7 @@ def build_runtime(
             metrics=metrics,
             cache_bytes=settings.sentence_cache_bytes,
             step_timeout=settings.engine_timeout,
+            max_queue_tokens=settings.max_queue_tokens,
         )
         for of_one in engines
     ]

@@ -22,7 +22,7 @@ from itertools import count
 
 from app.background import in_background
 from app.engine_thread import Clock, EngineThread
-from app.errors import MAX_RETRY_AFTER
+from app.errors import MAX_RETRY_AFTER, QueueFullError
 from app.exchange import Exchange
 from app.metrics import Metrics
 from app.sentence import Completion, Explanation, Listener, Request, Sentence, Weights
@@ -46,9 +46,10 @@ class Load:
 class Scheduler:
     """Owns the engines from `start` to `stop`; its coroutines belong to one event loop.
 
-    clock         monotonic, in seconds
-    cache_bytes   of memory for answers to sentences that come again; 0 searches every sentence
-    step_timeout  seconds after which an engine that has not ended a step hangs
+    clock             monotonic, in seconds
+    cache_bytes       of memory for answers to sentences that come again; 0 searches every one
+    step_timeout      seconds after which an engine that has not ended a step hangs
+    max_queue_tokens  of sources that may wait, unless all are of one request
     """
 
     def __init__(
@@ -59,12 +60,14 @@ class Scheduler:
         metrics: Metrics | None = None,
         cache_bytes: int = 0,
         step_timeout: float = math.inf,
+        max_queue_tokens: float = math.inf,
     ) -> None:
         self._engines = engines
         self._shared = SharedSentences(cache_bytes)
         self._clock = clock
         self._metrics = metrics or Metrics()
         self._step_timeout = step_timeout
+        self._max_queue_tokens = max_queue_tokens
         self._exchange = Exchange()
         self._threads: list[EngineThread] = []
         self._ids = count()
@@ -134,14 +137,17 @@ class Scheduler:
         client: Hashable = None,
         deadline: float = math.inf,
         listener: Listener | None = None,
+        is_new: bool = True,
     ) -> list[Completion]:
         """Search each source; answers in the order of the sources. Cancelling drops the work.
 
         client    takes turns with other clients; None is one that has this request alone
         deadline  by the clock; what waits longer never reaches an engine
         listener  is told what is certain before the end
+        is_new    it may be refused where too much waits already
 
-        Raises `EngineFailedError`, `DeadlineExceededError`, `DrainingError`, `EngineDownError`.
+        Raises `QueueFullError`, `EngineFailedError`, `DeadlineExceededError`, `DrainingError`,
+        `EngineDownError`.
         """
         future: asyncio.Future[list[Completion]] = asyncio.get_running_loop().create_future()
         request = Request(lane, client, self._clock(), deadline, len(sources), future, listener)
@@ -155,12 +161,20 @@ class Scheduler:
                 opened[-1].join(request, index)
                 self._shared.open(opened[-1])
         try:
+            if is_new:
+                self._check_queue(opened)
             if opened:
                 self._exchange.submit(opened)
             return await future
         finally:  # one that failed, or a client that left, ends them all
             if abandoned := self._shared.leave(request):
                 self._exchange.drop(abandoned)
+
+    def _check_queue(self, sentences: Sequence[Sentence]) -> None:
+        """One request may be any size, but not where others wait."""
+        waiting = self._exchange.n_waiting_tokens
+        if waiting + sum(one.n_tokens for one in sentences) > self._max_queue_tokens and waiting:
+            raise QueueFullError("too much is waiting", self.retry_after())
 
     async def explain(
         self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind

@@ -124,6 +124,7 @@ class ServedModel:
         deadline: float,
         timings: Timings,
         feeds: Sequence[Feed] = (),
+        is_new: bool = True,
     ) -> list[Passage]:
         """Cut into sentences, tokenise and search. Raises as `Scheduler.translate`.
 
@@ -152,7 +153,9 @@ class ServedModel:
                 deadline=deadline,
                 timings=timings,
                 followed=[(live[passage], stretch) for passage, stretch in pending if live],
+                is_new=is_new,
             )
+            is_new = False  # what is begun is finished
             if live:  # as each of them was done
                 continue
             with timings.measure("detokenize"):
@@ -176,6 +179,7 @@ class ServedModel:
         deadline: float,
         timings: Timings,
         followed: Sequence[tuple[LiveText, Stretch]],
+        is_new: bool,
     ) -> list[Completion]:
         """Those with placeholders get as many hypotheses as there are, to choose from."""
         choice = replace(options, n_best=options.beam_size)
@@ -191,6 +195,7 @@ class ServedModel:
                 client=client,
                 deadline=deadline,
                 listener=LiveStretches([followed[i] for i in indices]) if followed else None,
+                is_new=is_new,
             )
             for wanted, indices in by_options.items()
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -79,14 +80,17 @@ class TranslationService:
         request: TranslateRequest,
         client: Hashable = None,
         put: PutEvent | None = None,
+        timeout: float | None = None,
     ) -> tuple[TranslateAnswer, Timings]:
         """Answer a request; `client` takes turns with others, None is one of its own.
 
-        With `put`, what is certain of the answer is told before, as it comes.
+        With `put`, what is certain of the answer is told before, as it comes. `timeout` is in
+        seconds, if the client gives it less than any request may take.
 
         Raises any `AppError` but `SettingsError` and `AccessError`.
         """
-        async with self._places.place(self._limits.timeout) as deadline:
+        seconds = min(timeout or math.inf, self._limits.timeout)
+        async with self._places.place(seconds) as deadline:
             self._check_lengths(request.text)
             timings = Timings()
             with timings.measure("tokenize"):
@@ -168,6 +172,7 @@ class TranslationService:
                 deadline=deadline,
                 timings=timings,
                 feeds=told,
+                is_new=step is steps[0],
             )
             texts = [rendition.text() for rendition in renditions]
             passed.append(renditions)
@@ -208,6 +213,7 @@ class TranslationService:
         deadline: float,
         timings: Timings,
         feeds: Sequence[Feed],
+        is_new: bool,
     ) -> list[Rendition]:
         """The texts through one model; their markup, if any, is put on the words it belongs to."""
         with timings.measure("tokenize"):
@@ -223,6 +229,7 @@ class TranslationService:
             deadline=deadline,
             timings=timings,
             feeds=feeds,
+            is_new=is_new,
         )
         passages = iter(found)
         renditions = [

@@ -80,6 +80,15 @@ class Settings(BaseSettings):
     max_batch_tokens: int = Field(
         16_384, ge=1, description="Source tokens, padding included, of the sentences in flight."
     )
+    max_queue_tokens: int = Field(
+        65_536, ge=1, description="Source tokens that wait; a request beyond is answered 429."
+    )
+    requests_per_minute: int | None = Field(
+        None, ge=1, description="Requests of a client, by key or else address; any by default."
+    )
+    characters_per_minute: int | None = Field(
+        None, ge=1, description="Characters of a client's requests; any by default."
+    )
     max_connections: int = Field(
         1000, ge=1, description="Connections at a time; beyond, idle and unfinished ones give way."
     )

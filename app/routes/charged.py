@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fastapi import Request, Response
 
 from app.clients import Client
+from app.rate_limits import RateLimits
 from app.routes.disconnect import while_connected
 from app.routes.event_stream import event_stream
 from app.routes.state import held_runtime
+from app.routes.timeout import timeout_of
 from app.schemas import News, PutEvent, TranslateAnswer
 from app.timings import Timings
 from app.translate_request import TranslateRequest
@@ -19,12 +23,17 @@ async def translated(
 ) -> tuple[TranslateAnswer, Timings]:
     """The answer, its characters counted if there is one. The body must be read.
 
-    Raises as `held_runtime`, `UsageLedger.charge`, `while_connected` and the service.
+    Raises as `held_runtime`, `timeout_of`, `spend`, `UsageLedger.charge`, `while_connected` and the
+    service.
     """
     ledger: UsageLedger = request.app.state.ledger
     service = held_runtime(request).service
+    timeout = timeout_of(request)
+    spend(request, client, wanted.text)
     with ledger.charge(client.account, sum(map(len, wanted.text))):
-        return await while_connected(request, service.translate(wanted, client.turn))
+        return await while_connected(
+            request, service.translate(wanted, client.turn, timeout=timeout)
+        )
 
 
 async def streamed(request: Request, client: Client, wanted: TranslateRequest) -> Response:
@@ -34,6 +43,8 @@ async def streamed(request: Request, client: Client, wanted: TranslateRequest) -
     """
     ledger: UsageLedger = request.app.state.ledger
     service = held_runtime(request).service
+    timeout = timeout_of(request)
+    spend(request, client, wanted.text)
 
     async def work(put: PutEvent) -> TranslateAnswer:
         any_told = False
@@ -45,7 +56,7 @@ async def streamed(request: Request, client: Client, wanted: TranslateRequest) -
 
         with ledger.charge(client.account, sum(map(len, wanted.text))):
             try:
-                answer, _ = await service.translate(wanted, client.turn, note)
+                answer, _ = await service.translate(wanted, client.turn, note, timeout)
             except BaseException as error:
                 if not any_told:
                     raise
@@ -55,3 +66,9 @@ async def streamed(request: Request, client: Client, wanted: TranslateRequest) -
         raise failure
 
     return await event_stream(request, work)
+
+
+def spend(request: Request, client: Client, texts: Sequence[str]) -> None:
+    """Of what the client may ask for in a minute. Raises `RateLimitedError`."""
+    limits: RateLimits = request.app.state.rate_limits
+    limits.take(client.turn, sum(map(len, texts)))

@@ -11,6 +11,7 @@ from app.dialects.libretranslate import LibreTranslateDetected
 from app.openapi import DETECT_REQUEST_BODY, LIBRETRANSLATE_OR_NATIVE_ERRORS
 from app.routes import libretranslate
 from app.routes.access import client_of
+from app.routes.charged import spend
 from app.routes.either import LibreTranslate, read_either
 from app.routes.state import current_settings, held_runtime
 from app.schemas import DetectedLanguage
@@ -36,8 +37,9 @@ async def detect(
     said = await read_either(request, settings.max_body_bytes)
     if isinstance(said, LibreTranslate):
         return await libretranslate.detect(request, said.parameters)
-    client_of(request)
+    client = client_of(request)
     wanted = DetectRequest.parse(said.value)
+    spend(request, client, wanted.text)
     found = await held_runtime(request).service.detect(wanted.text)
     return [
         [DetectedLanguage(language=one.language, confidence=one.confidence) for one in candidates]

@@ -21,7 +21,7 @@ from app.languages import language_name
 from app.openapi import libretranslate_errors
 from app.routes.access import client_of
 from app.routes.body import Form
-from app.routes.charged import translated
+from app.routes.charged import spend, translated
 from app.routes.state import (
     current_keys,
     current_lifecycle,
@@ -50,11 +50,13 @@ async def detect(
     request: Request, values: Form
 ) -> list[LibreTranslateDetected] | list[list[LibreTranslateDetected]]:
     """POST /detect, for a request of this dialect; some language for a text of none."""
-    client_of(request, values.get("api_key"))
+    client = client_of(request, values.get("api_key"))
     asked = LibreTranslateDetectRequest.parse(values)
+    texts = [asked.q] if isinstance(asked.q, str) else asked.q
+    spend(request, client, texts)
     service = held_runtime(request).service
     nothing = [LibreTranslateDetected.of(service.languages.sources[0].code, 0)]
-    found = await service.detect([asked.q] if isinstance(asked.q, str) else asked.q)
+    found = await service.detect(texts)
     shown = [
         [LibreTranslateDetected.of(one.language, one.confidence) for one in candidates] or nothing
         for candidates in found

@@ -1,0 +1,84 @@
+"""The header X-Request-Timeout, from the request to the engine."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+
+import pytest
+
+from tests.app.asynchronous import asynchronous
+from tests.app.conftest import Serve
+from tests.app.fake_engine import FakeEngine
+from tests.app.scheduling import until
+
+BODY = {"text": "cat", "target": "fr"}
+
+
+@asynchronous
+async def test_the_client_may_wait_less_than_the_server_would(serve: Serve) -> None:
+    engine = FakeEngine(gate=threading.Semaphore(1), n_slots=1)  # a step, for the warm-up
+    async with serve(engine) as client:
+        assert engine.gate
+        app = client._transport.app  # type: ignore[attr-defined]
+        scheduler = app.state.lifecycle.started.schedulers[0]
+        first = asyncio.create_task(client.post("/translate", json=BODY))
+        await until(lambda: scheduler.load.in_flight == 1)
+        began = time.monotonic()
+        headers = {"X-Request-Timeout": "0.2"}
+        late = await client.post("/translate", json={**BODY, "text": "dog"}, headers=headers)
+        assert 0.15 < time.monotonic() - began < 2
+        assert late.status_code == 504
+        assert late.json()["detail"] == "the answer was not ready within 0.2 s"
+        assert scheduler.load.waiting == 0  # the work is dropped
+        engine.gate.release(1000)
+        assert (await first).status_code == 200
+
+
+@asynchronous
+async def test_the_client_cannot_wait_longer_than_the_server_does(serve: Serve) -> None:
+    engine = FakeEngine(gate=threading.Semaphore(1))
+    async with serve(engine, request_timeout=0.1) as client:
+        assert engine.gate
+        headers = {"X-Request-Timeout": "1000"}
+        answer = await client.post("/translate", json=BODY, headers=headers)
+        engine.gate.release(1000)
+    assert answer.status_code == 504
+    assert "within 0.1 s" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("given", ["", "soon", "0", "-1", "nan", "inf", "1e999"])
+@asynchronous
+async def test_what_is_no_time_is_refused(serve: Serve, given: str) -> None:
+    async with serve(FakeEngine()) as client:
+        headers = {"X-Request-Timeout": given}
+        answer = await client.post("/translate", json=BODY, headers=headers)
+    assert answer.status_code == 422
+    assert "X-Request-Timeout" in answer.json()["errors"][0]["detail"]
+
+
+@asynchronous
+async def test_the_queue_is_bounded_in_tokens(serve: Serve) -> None:
+    engine = FakeEngine(gate=threading.Semaphore(1), n_slots=1)
+    async with serve(engine, max_queue_tokens=50) as client:
+        assert engine.gate
+        app = client._transport.app  # type: ignore[attr-defined]
+        scheduler = app.state.lifecycle.started.schedulers[0]
+
+        def ask(text: str) -> asyncio.Task[object]:
+            body = {"text": text, "target": "fr"}
+            return asyncio.create_task(client.post("/translate", json=body))
+
+        first = ask("house")
+        await until(lambda: scheduler.load.in_flight == 1)
+        large = ask("the cat sees " * 60)  # alone in the queue, so it may
+        await until(lambda: scheduler.load.waiting == 1)
+        assert scheduler.load.waiting_tokens > 50
+        refused = await client.post("/translate", json=BODY)
+        engine.gate.release(1000)
+        await asyncio.gather(first, large)
+        accepted = await client.post("/translate", json=BODY)
+    assert (refused.status_code, accepted.status_code) == (429, 200)
+    assert int(refused.headers["Retry-After"]) >= 1
+    assert refused.json()["type"] == "urn:problem-type:attend:queue-full"
