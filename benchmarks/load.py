@@ -53,7 +53,8 @@ class Load:
 class Outcome:
     """Of the requests that count; latencies in milliseconds, of those answered 200.
 
-    errors  status, or the name of an exception, → how many, those of the warm-up included
+    errors       status, or the name of an exception, → how many, those of the warm-up included
+    refused_p99  of those answered 429; 0 without any
     """
 
     per_second: float
@@ -62,6 +63,7 @@ class Outcome:
     p99: float
     answered: int
     errors: dict[str, int] = field(default_factory=dict)
+    refused_p99: float = 0.0
 
 
 class Connection:
@@ -99,7 +101,9 @@ class Run:
 
     def __init__(self, load: Load) -> None:
         self._load = load
-        self._requests = cycle([_request({"text": text, **load.fields}) for text in load.texts])
+        self._requests = cycle(
+            [request_bytes({"text": text, **load.fields}) for text in load.texts]
+        )
         self._numbers: Iterator[int] = (
             count() if load.requests is None else iter(range(load.requests))
         )
@@ -108,6 +112,7 @@ class Run:
         self._end = self._counts_from + load.seconds
         self._last = self._began
         self._latencies: list[float] = []
+        self._refusals: list[float] = []
         self._errors: Counter[str] = Counter()
 
     async def closed(self, n_clients: int) -> Outcome:
@@ -152,6 +157,8 @@ class Run:
         now = time.perf_counter()
         if status != "200":
             self._errors[status] += 1
+            if status == "429" and since >= self._counts_from:
+                self._refusals.append(now - since)
         elif since >= self._counts_from:
             self._latencies.append(now - since)
             self._last = now
@@ -164,10 +171,14 @@ class Run:
         cuts = statistics.quantiles(latencies, n=100, method="inclusive")
         p50, p95, p99 = (1000 * cuts[percent - 1] for percent in (50, 95, 99))
         per_second = len(latencies) / (self._last - self._counts_from)
-        return Outcome(per_second, p50, p95, p99, len(latencies), dict(self._errors))
+        refused_p99 = 0.0
+        if len(self._refusals) > 1:
+            refused_p99 = 1000 * statistics.quantiles(self._refusals, n=100, method="inclusive")[98]
+        return Outcome(per_second, p50, p95, p99, len(latencies), dict(self._errors), refused_p99)
 
 
-def _request(fields: Mapping[str, str | int]) -> bytes:
+def request_bytes(fields: Mapping[str, str | int]) -> bytes:
+    """A whole POST /translate."""
     body = json.dumps(fields).encode()
     head = (
         f"POST /translate HTTP/1.1\r\nHost: {HOST}\r\nContent-Type: application/json\r\n"

@@ -94,12 +94,12 @@ class Running:
 @contextmanager
 def running(server: Server) -> Iterator[Running]:
     """Start it, wait until it is ready, stop it. Raises `RuntimeError` with what it said if not."""
-    port = _free_port()
+    port = free_port()
     with tempfile.TemporaryFile() as said:
         began = time.perf_counter()
         process = subprocess.Popen([*server.command, str(port)], stdout=said, stderr=said)
         try:
-            while not _is_ready(port):
+            while not is_ready(port):
                 if process.poll() is not None or time.perf_counter() - began > START_LIMIT:
                     said.seek(0)
                     text = said.read().decode(errors="replace")[-2000:]
@@ -115,13 +115,15 @@ def running(server: Server) -> Iterator[Running]:
                 process.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """One that nobody listens at."""
     with socket.create_server((HOST, 0)) as probe:
         port: int = probe.getsockname()[1]
     return port
 
 
-def _is_ready(port: int) -> bool:
+def is_ready(port: int) -> bool:
+    """Whether /readyz there says so."""
     connection = http.client.HTTPConnection(HOST, port, timeout=5)
     try:
         connection.request("GET", "/readyz")

@@ -1,0 +1,132 @@
+"""Who is at a server in `benchmarks.reliability`: clients, probes, and those that mean harm."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import statistics
+import threading
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from itertools import cycle
+
+from benchmarks.load import HOST, Connection
+
+PROBE_INTERVAL = 0.05
+DRIP_INTERVAL = 1.0
+
+
+def p99(seconds: Sequence[float]) -> float:
+    """In milliseconds; 0 of none."""
+    if len(seconds) < 2:
+        return 1000 * sum(seconds)
+    return 1000 * statistics.quantiles(seconds, n=100, method="inclusive")[98]
+
+
+@dataclass
+class Crowd:
+    """Clients in this process, each of which asks again as soon as it has its answer.
+
+    statuses   → how many; what was no answer is under the name of its exception
+    latencies  of those answered 200, seconds
+    """
+
+    port: int
+    requests: Sequence[bytes]
+    statuses: Counter[str] = field(default_factory=Counter)
+    latencies: list[float] = field(default_factory=list)
+    leaving: bool = False
+
+    @asynccontextmanager
+    async def of(self, n_clients: int, *, stay: bool = False) -> AsyncIterator[None]:
+        """So many meanwhile; then they leave. One that gets no answer does so at once, or stays."""
+        async with asyncio.TaskGroup() as clients:
+            for index in range(n_clients):
+                clients.create_task(self._client(index, stay))
+            try:
+                yield
+            finally:
+                self.leaving = True
+
+    async def _client(self, index: int, stay: bool) -> None:
+        connection = Connection(self.port)
+        requests = cycle(self.requests[index % len(self.requests) :])
+        while not self.leaving:
+            began = time.perf_counter()
+            status = await connection.ask(next(requests))
+            self.statuses[status] += 1
+            if status == "200":
+                self.latencies.append(time.perf_counter() - began)
+            elif not status.isdigit():
+                if not stay:
+                    break
+                await asyncio.sleep(0.05)
+        connection.close()
+
+    @property
+    def n_errors(self) -> int:
+        """Answers other than 200, and failures of connections."""
+        return sum(self.statuses.values()) - self.statuses["200"]
+
+
+@contextmanager
+def probing(port: int) -> Iterator[list[float]]:
+    """Seconds that /livez takes, connecting included, again and again; infinity where it fails."""
+    seconds: list[float] = []
+    done = threading.Event()
+
+    def probe() -> None:
+        while not done.wait(PROBE_INTERVAL):
+            began = time.perf_counter()
+            connection = http.client.HTTPConnection(HOST, port, timeout=5)
+            try:
+                connection.request("GET", "/livez")
+                alive = connection.getresponse().status == http.client.OK
+            except (OSError, http.client.HTTPException):
+                alive = False
+            finally:
+                connection.close()
+            seconds.append(time.perf_counter() - began if alive else float("inf"))
+
+    thread = threading.Thread(target=probe)
+    thread.start()
+    try:
+        yield seconds
+    finally:
+        done.set()
+        thread.join()
+
+
+@contextmanager
+def slow_loris(port: int, n_connections: int) -> Iterator[None]:
+    """Connections whose headers never end; whoever is thrown out comes again."""
+    done = threading.Event()
+
+    async def drip() -> None:
+        writer: asyncio.StreamWriter | None = None
+        while not done.is_set():
+            try:
+                if writer is None:
+                    _, writer = await asyncio.open_connection(HOST, port)
+                    writer.write(b"POST /translate HTTP/1.1\r\nHost: a\r\nX-Slow: ")
+                writer.write(b"x")
+                await writer.drain()
+            except OSError:
+                writer = None
+            await asyncio.sleep(DRIP_INTERVAL)
+        if writer:
+            writer.close()
+
+    async def all_of_them() -> None:
+        await asyncio.gather(*(drip() for _ in range(n_connections)))
+
+    thread = threading.Thread(target=asyncio.run, args=(all_of_them(),))
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()

@@ -1,0 +1,106 @@
+"""A server with an engine that cannot stand one sentence; see `benchmarks.reliability`."""
+
+from __future__ import annotations
+
+import multiprocessing
+import socket
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.cli.serve import listen, make_server
+from app.logs import configure_logs
+from app.main import build_runtime, create_app
+from app.metrics import Metrics
+from app.runtime import Runtime
+from app.settings import Settings
+from benchmarks.load import HOST
+from model.checkpoint import load_checkpoint
+from model.engine.build import build_engines
+from model.engine.protocol import AttentionKind, Engine, EngineInfo, Finished, Job
+
+
+class PoisonedEngine:
+    """Raises in every step that the poisoned source takes part in, and loses what was in it."""
+
+    def __init__(self, engine: Engine, poison: Sequence[int]) -> None:
+        self._engine = engine
+        self._poison = tuple(poison)
+        self._inside: dict[int, Job] = {}
+
+    @property
+    def info(self) -> EngineInfo:
+        """The engine's."""
+        return self._engine.info
+
+    @property
+    def busy(self) -> bool:
+        """As the engine."""
+        return self._engine.busy
+
+    def room(self, job: Job) -> bool:
+        """As the engine."""
+        return self._engine.room(job)
+
+    def admit(self, jobs: Sequence[Job]) -> None:
+        """Take jobs in."""
+        self._engine.admit(jobs)
+        self._inside |= {job.id: job for job in jobs}
+
+    def cancel(self, job_ids: Sequence[int]) -> None:
+        """Drop jobs."""
+        self._engine.cancel(job_ids)
+        for job_id in job_ids:
+            self._inside.pop(job_id, None)
+
+    def step(self) -> list[Finished]:
+        """Raise, or advance the engine."""
+        if any(job.source_ids == self._poison for job in self._inside.values()):
+            self.cancel(list(self._inside))
+            raise RuntimeError("poisoned")
+        finished = self._engine.step()
+        for done in finished:
+            self._inside.pop(done.job_id, None)
+        return finished
+
+    def interrupt(self) -> None:
+        """The engine's step."""
+        self._engine.interrupt()
+
+    def explain(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
+    ) -> NDArray[np.float32]:
+        """The engine's."""
+        return self._engine.explain(source_ids, target_ids, kind)
+
+
+@contextmanager
+def poisoned_server(checkpoint: Path, threads: int, poison: str) -> Iterator[int]:
+    """Its port; `poison` is the sentence."""
+    with listen(HOST, 0) as listener:
+        server = multiprocessing.get_context("fork").Process(
+            target=_serve, args=(listener, checkpoint, threads, poison)
+        )
+        server.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            server.terminate()
+            server.join()
+
+
+def _serve(listener: socket.socket, folder: Path, threads: int, poison: str) -> None:
+    def load(settings: Settings, metrics: Metrics) -> Runtime:
+        checkpoint = load_checkpoint(folder)
+        _, target = checkpoint.config.directions[0]
+        ids = [token.id for token in checkpoint.tokenizer.encode_source(poison, target)]
+        engines = [PoisonedEngine(one, ids) for one in build_engines(checkpoint, n_threads=threads)]
+        return build_runtime([checkpoint], [engines], settings, metrics)
+
+    configure_logs("error", stream=sys.stderr)
+    settings = Settings.parse(checkpoint=folder, sentence_cache_bytes=0)
+    make_server(create_app(settings, load), settings).run([listener])

@@ -1,0 +1,299 @@
+"""What a server withstands: overload, slow clients, SIGTERM, a reload, kill -9, a poisoned request.
+
+python -m benchmarks.reliability --threads 1
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import click
+
+from benchmarks.crowd import Crowd, p99, probing, slow_loris
+from benchmarks.load import HOST, Load, put, request_bytes
+from benchmarks.options import checkpoint_option, json_option, sentences_option, threads_option
+from benchmarks.poison import poisoned_server
+from benchmarks.report import Cell, Report, publish
+from benchmarks.sentences import read_sentences
+from benchmarks.server import Server, attend_server, free_port, is_ready, request_fields, running
+
+CLIENTS = 32
+N_SLOW = 200
+DEADLINE = 5.0
+SHUTDOWN = 10.0
+COLUMNS = {"Scenario": "", "Measure": "", "Seen": ",.1f", "Must be": "", "Holds": ""}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One measure of one scenario; with `least`, the bound is from below."""
+
+    scenario: str
+    measure: str
+    seen: float
+    bound: float
+    least: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is as it must be."""
+        return self.seen >= self.bound if self.least else self.seen <= self.bound
+
+    def row(self) -> dict[str, Cell]:
+        """For the table."""
+        return {
+            "Scenario": self.scenario,
+            "Measure": self.measure,
+            "Seen": self.seen,
+            "Must be": f"{'≥' if self.least else '≤'} {self.bound:g}",
+            "Holds": "yes" if self.holds else "NO",
+        }
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What the scenarios share."""
+
+    checkpoint: Path
+    texts: Sequence[str]
+    threads: int
+    seconds: float
+
+    @property
+    def fields(self) -> dict[str, str | int]:
+        """Of a request, beside its text."""
+        return request_fields(self.checkpoint, beam=4)
+
+    @property
+    def requests(self) -> list[bytes]:
+        """A single sentence each."""
+        return [request_bytes({"text": text, **self.fields}) for text in self.texts]
+
+    def server(self, *flags: str) -> Server:
+        """`attend serve`."""
+        return attend_server(self.checkpoint, self.threads, "auto", *flags)
+
+
+def overload(bench: Bench) -> list[Finding]:
+    """Open loop at multiples of the capacity, once with slow connections beside it."""
+    findings: list[Finding] = []
+    with running(bench.server("--request-timeout", str(DEADLINE))) as server:
+        load = Load(server.port, bench.texts, bench.fields, CLIENTS, seconds=bench.seconds)
+        peak = put(load).per_second
+        for factor, n_slow in ((2, 0), (5, 0), (2, N_SLOW)):
+            beside = f", {n_slow} slow connections" if n_slow else ""
+            scenario = f"{factor} × {peak:.0f} requests/s{beside}"
+            with ExitStack() as stack:
+                latencies = stack.enter_context(probing(server.port))
+                if n_slow:
+                    stack.enter_context(slow_loris(server.port, n_slow))
+                outcome = put(replace(load, clients=None, rate=factor * peak, warm_up=3.0))
+            goodput = 100 * outcome.answered / bench.seconds / peak
+            wrong = sum(
+                n for status, n in outcome.errors.items() if status not in ("429", "503", "504")
+            )
+            findings += [
+                Finding(scenario, "goodput, % of the peak", goodput, 90, least=True),
+                Finding(scenario, "admitted p99, ms", outcome.p99, 1000 * DEADLINE),
+                Finding(scenario, "refused p99, ms", outcome.refused_p99, 50),
+                Finding(scenario, "/livez p99, ms", p99(latencies), 50),
+                Finding(scenario, "other than 200, 429, 503, 504", wrong, 0),
+            ]
+    return findings
+
+
+def sigterm(bench: Bench) -> list[Finding]:
+    """Stop a server at work: what it admitted is answered, and it ends in time."""
+    with tempfile.TemporaryFile() as log:
+        port = free_port()
+        flags = ("--log-level", "info", "--shutdown-timeout", f"{SHUTDOWN:g}", "--port", str(port))
+        process = _start(bench.server(*flags), port, log.fileno())
+        crowd = Crowd(port, bench.requests)
+
+        async def stop() -> float:
+            async with crowd.of(CLIENTS):
+                await asyncio.sleep(bench.seconds)
+                began = time.perf_counter()
+                process.send_signal(signal.SIGTERM)
+                await asyncio.to_thread(process.wait, 60)
+                return time.perf_counter() - began
+
+        seconds = asyncio.run(stop())
+        log.seek(0)
+        statuses = [
+            line["status"]
+            for line in map(json.loads, log.read().splitlines())
+            if line.get("path") == "/translate"
+        ]
+    lost = len([status for status in statuses if status not in (200, 503)])
+    lost += abs(statuses.count(200) - crowd.statuses["200"])
+    return [
+        Finding("SIGTERM under load", "admitted requests lost", lost, 0),
+        Finding("SIGTERM under load", "seconds to the end", seconds, SHUTDOWN + 2),
+        Finding("SIGTERM under load", "exit code", abs(process.returncode), 0),
+    ]
+
+
+def reload(bench: Bench) -> list[Finding]:
+    """Load the models anew, twice, while requests are on their way."""
+    admin = free_port()
+    crowd_seconds: list[float] = []
+
+    async def load(port: int) -> Crowd:
+        crowd = Crowd(port, bench.requests)
+        async with crowd.of(CLIENTS, stay=True):
+            for _ in range(2):
+                await asyncio.sleep(bench.seconds / 3)
+                began = time.perf_counter()
+                status = await asyncio.to_thread(_post_reload, admin)
+                crowd_seconds.append(time.perf_counter() - began)
+                crowd.statuses["reload failed"] += status != http.client.OK
+            await asyncio.sleep(bench.seconds / 3)
+        return crowd
+
+    with running(bench.server("--admin-port", str(admin))) as server:
+        with probing(server.port) as latencies:
+            crowd = asyncio.run(load(server.port))
+        after = server.resident() / 1e6
+    return [
+        Finding("two reloads under load", "requests failed", crowd.n_errors, 0),
+        Finding("two reloads under load", "seconds of a reload", max(crowd_seconds), 30),
+        Finding("two reloads under load", "request p99, ms", p99(crowd.latencies), 1000 * DEADLINE),
+        Finding("two reloads under load", "/livez p99, ms", p99(latencies), 1000),
+        Finding("two reloads under load", "resident MB at the end", after, 1000),
+    ]
+
+
+def killed(bench: Bench) -> list[Finding]:
+    """kill -9, and whoever started the server starts it again."""
+    port = free_port()
+    server = bench.server("--port", str(port))
+    process = _start(server, port, subprocess.DEVNULL)
+    crowd = Crowd(port, bench.requests)
+
+    async def kill() -> tuple[subprocess.Popen[bytes], float]:
+        async with crowd.of(CLIENTS, stay=True):
+            await asyncio.sleep(bench.seconds / 3)
+            process.kill()
+            began = time.perf_counter()
+            process.wait()
+            again = await asyncio.to_thread(_start, server, port, subprocess.DEVNULL)
+            seconds = time.perf_counter() - began
+            before = crowd.statuses["200"]
+            await asyncio.sleep(bench.seconds / 3)
+            crowd.statuses["none after the start"] = int(crowd.statuses["200"] == before)
+        return again, seconds
+
+    again, seconds = asyncio.run(kill())
+    again.terminate()
+    again.wait(60)
+    answers = {status: n for status, n in crowd.statuses.items() if status.isdigit()}
+    wrong = sum(n for status, n in answers.items() if status not in ("200", "503"))
+    return [
+        Finding("kill -9 under load", "seconds until it is ready again", seconds, 10),
+        Finding("kill -9 under load", "answers other than 200 and 503", wrong, 0),
+        Finding(
+            "kill -9 under load", "no answer afterwards", crowd.statuses["none after the start"], 0
+        ),
+    ]
+
+
+def poisoned(bench: Bench) -> list[Finding]:
+    """One sentence that the engine cannot stand, among others at the same time."""
+    texts = list(dict.fromkeys(bench.texts))[:48]
+    poison = "This sentence is poison."
+    with poisoned_server(bench.checkpoint, bench.threads, poison) as port:
+        while not is_ready(port):
+            time.sleep(0.05)
+
+        def ask(text: str) -> tuple[int, str]:
+            connection = http.client.HTTPConnection(HOST, port, timeout=60)
+            body = json.dumps({"text": text, **bench.fields})
+            connection.request("POST", "/translate", body, {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            content = json.loads(answer.read())
+            connection.close()
+            return answer.status, json.dumps(content.get("translations"))
+
+        with ThreadPoolExecutor(len(texts) + 1) as pool:
+            clean = list(pool.map(ask, texts))
+            beside = list(pool.map(ask, [*texts[:24], poison, *texts[24:]]))
+    failed = [status for status, _ in beside if status != http.client.OK]
+    del beside[24]
+    changed = sum(one != other for one, other in zip(clean, beside, strict=True))
+    return [
+        Finding("a poisoned request among 48", "requests failed", len(failed), 1),
+        Finding("a poisoned request among 48", "of them, the poisoned", len(failed), 1, least=True),
+        Finding("a poisoned request among 48", "others changed", changed, 0),
+    ]
+
+
+SCENARIOS: dict[str, Callable[[Bench], list[Finding]]] = {
+    "overload": overload,
+    "sigterm": sigterm,
+    "reload": reload,
+    "kill": killed,
+    "poison": poisoned,
+}
+
+
+def _start(server: Server, port: int, output: int) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen(server.command[:-1], stdout=output, stderr=output)
+    while not is_ready(port):
+        if process.poll() is not None:
+            raise RuntimeError(f"{server.name} did not start")
+        time.sleep(0.02)
+    return process
+
+
+def _post_reload(port: int) -> int:
+    connection = http.client.HTTPConnection(HOST, port, timeout=120)
+    connection.request("POST", "/reload")
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+@click.command()
+@checkpoint_option
+@sentences_option
+@click.option("--seconds", type=click.FloatRange(1), default=10.0, show_default=True)
+@click.option("--only", type=click.Choice(list(SCENARIOS)), multiple=True, help="Some of it.")
+@threads_option
+@json_option
+def main(
+    *,
+    checkpoint: Path,
+    sentences: Path,
+    seconds: float,
+    only: Sequence[str],
+    threads: int,
+    json_file: Path | None,
+) -> None:
+    """Do to a server what production does to it; exit code 1 unless all holds."""
+    bench = Bench(checkpoint, read_sentences(sentences), threads, seconds)
+    findings = [one for name in only or SCENARIOS for one in SCENARIOS[name](bench)]
+    settings: dict[str, Cell] = {
+        "checkpoint": checkpoint.name, "threads": threads, "seconds": seconds, "beam": 4,
+        "load average before": round(os.getloadavg()[2], 1),
+    }  # fmt: skip
+    rows = [finding.row() for finding in findings]
+    publish(Report("reliability", "What it withstands", settings, COLUMNS, rows), json_file)
+    sys.exit(0 if all(finding.holds for finding in findings) else 1)
+
+
+if __name__ == "__main__":
+    main()
