@@ -32,6 +32,7 @@ Messages are fit to be shown to a client: they name fields and limits and never 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -154,7 +155,12 @@ class TryAgainLaterError(AppError):
 
 
 class QueueFullError(TryAgainLaterError):
-    """No place is free."""
+    """No place is free, or none that is worth having."""
+
+    @classmethod
+    def after(cls, message: str, seconds: float) -> QueueFullError:
+        """Of a server that will have done its present work in so many seconds."""
+        return cls(message, min(max(1, math.ceil(seconds)), MAX_RETRY_AFTER))
 
 
 class RateLimitedError(TryAgainLaterError):

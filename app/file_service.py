@@ -117,12 +117,12 @@ class FileService:
         models: Sequence[ServedModel],
         itineraries: Itineraries,
         limits: FileLimits,
-        retry_after: Callable[[], int],
+        forecast: Callable[[], float],
     ) -> None:
         self._by_direction = {pair: model for model in models for pair in model.directions}
         self._itineraries = itineraries
         self._limits = limits
-        self._places = Places(limits.max_files, retry_after)
+        self._places = Places(limits.max_files, forecast)
 
     @asynccontextmanager
     async def place(self) -> AsyncIterator[float]:
@@ -199,7 +199,7 @@ class FileService:
         for step in work.steps:
             passages = await step.model.translate(
                 texts, step.direction, "nonewlines", step.options,
-                client=work.client, deadline=work.deadline, timings=Timings(),
+                client=work.client, deadline=work.deadline, timings=Timings(), is_new=False,
             )  # fmt: skip
             for index, (_, tagged) in enumerate(chunk):
                 if tagged:

@@ -24,9 +24,11 @@ from app.errors import AppError, SettingsError
 from app.file_service import FileLimits, FileService
 from app.file_store import FileStore
 from app.metrics import Metrics
-from app.middleware import PROBES, REQUEST_ID, RequestMiddleware
+from app.middleware import PROBES, RequestMiddleware
+from app.overload import OverloadShield
 from app.places import Places
 from app.rate_limits import RateLimits
+from app.request_id import REQUEST_ID
 from app.routes import (
     admin,
     deepl,
@@ -123,7 +125,7 @@ def create_app(
     modules = [translate, detect, libretranslate, files, deepl, languages, health]
     if settings.admin_port is None:
         modules.append(metrics_route)
-    _furnish(app, modules, guarded=[info])
+    _furnish(app, modules, guarded=[info], shielded=True)
     return app
 
 
@@ -143,12 +145,26 @@ def create_admin_app(app: FastAPI) -> FastAPI:
 
 
 def _furnish(
-    app: FastAPI, modules: Sequence[ModuleType], guarded: Sequence[ModuleType] = ()
+    app: FastAPI,
+    modules: Sequence[ModuleType],
+    guarded: Sequence[ModuleType] = (),
+    *,
+    shielded: bool = False,
 ) -> None:
-    """Routes, `guarded` ones for holders of a key alone, and what surrounds every request."""
+    """Routes, `guarded` ones for holders of a key alone, and what surrounds every request.
+
+    What is added last is outermost.
+    """
     app.add_middleware(RequestMiddleware, metrics=app.state.metrics)
-    app.add_middleware(SecurityHeaders)
     settings: Settings = app.state.settings
+    if shielded:
+        app.add_middleware(
+            OverloadShield,
+            lifecycle=app.state.lifecycle,
+            metrics=app.state.metrics,
+            timeout=settings.request_timeout,
+        )
+    app.add_middleware(SecurityHeaders)
     if settings.cors_origins:
         app.add_middleware(
             CORSMiddleware,
@@ -230,10 +246,10 @@ def build_runtime(
         for checkpoint, scheduler in zip(checkpoints, schedulers, strict=True)
     ]
 
-    def retry_after() -> int:
-        return max(scheduler.retry_after() for scheduler in schedulers)
+    def forecast() -> float:
+        return max(scheduler.forecast() for scheduler in schedulers)
 
-    places = Places(settings.max_concurrent_requests, retry_after)
+    places = Places(settings.max_concurrent_requests, forecast)
     limits = Limits(
         max_texts=settings.max_texts,
         max_text_characters=settings.max_text_characters,
@@ -249,7 +265,7 @@ def build_runtime(
             max_characters=settings.max_file_characters,
             timeout=settings.file_timeout,
         ),
-        retry_after,
+        forecast,
     )
     first, *others = map(_model_info, checkpoints, engines)
     info = Info(

@@ -30,6 +30,9 @@ DURATIONS = tuple(15e-6 * 1.5**i for i in range(35))
 SIZES = tuple(float(2**i) for i in range(15))
 """Upper bounds of sentences, rows and tokens."""
 
+EARLY = "refused-early"
+"""What is told as the route of a request that was refused before it had one."""
+
 CLIENT_GONE = "client-gone"
 DEADLINE = "deadline-exceeded"
 """Reasons for which work that was begun is dropped."""
@@ -147,6 +150,10 @@ class Metrics:
             self._rejections.labels(reason).inc()
         elif reason in (CLIENT_GONE, DEADLINE):
             self._cancellations.labels(reason).inc()
+
+    def refused_early(self, reason: str, seconds: float) -> None:
+        """It was turned away before it had a route."""
+        self.failed(EARLY, reason, seconds, rejected=True)
 
     def translated(self, timings: Timings, source_tokens: int) -> None:
         """A translation request was done."""

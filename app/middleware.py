@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
-import uuid
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
@@ -18,9 +16,9 @@ from app.errors import DrainingError
 from app.logs import log_failure
 from app.metrics import CLIENT_GONE, Metrics
 from app.problems import KINDS, REJECTIONS
+from app.request_id import REQUEST_ID, request_id_of
 from app.tracing import trace_id
 
-REQUEST_ID = "X-Request-ID"
 GONE_STATUS = 499
 """Not sent, only logged: nginx's status for a client that left before its answer."""
 
@@ -31,7 +29,6 @@ NO_ROUTE = "none"
 OTHER = "other"
 """What metrics call a request that no route answered, and a failure that said no reason."""
 
-_USABLE_ID = re.compile(r"[!-~]{1,128}")
 _log = structlog.get_logger()
 
 
@@ -53,8 +50,7 @@ class RequestMiddleware:
             return
         began = time.perf_counter()
         headers = Headers(scope=scope)
-        given = headers.get(REQUEST_ID, "")
-        request_id = given if _USABLE_ID.fullmatch(given) else uuid.uuid4().hex
+        request_id = request_id_of(headers)
         ids = {"request_id": request_id}
         if trace := trace_id(headers.get("traceparent", "")):
             ids["trace_id"] = trace

@@ -11,20 +11,23 @@ from app.errors import DeadlineExceededError, QueueFullError
 
 Clock = Callable[[], float]
 
+PRUDENCE = 0.8
+"""Of the time that a request has, the part that the work ahead of it may take by the forecast."""
+
 
 class Places:
     """Places for requests: admitted and not yet answered. One a request, whatever it makes of it.
 
-    n_places     over all models together
-    retry_after  forecasts in how many seconds a place may be free, for those that are refused
-    clock        seconds, monotonic; the schedulers' own
+    n_places  over all models together
+    forecast  in how many seconds what is here will be done
+    clock     seconds, monotonic; the schedulers' own
     """
 
     def __init__(
-        self, n_places: int, retry_after: Callable[[], int], clock: Clock = time.monotonic
+        self, n_places: int, forecast: Callable[[], float], clock: Clock = time.monotonic
     ) -> None:
         self._n_places = n_places
-        self._retry_after = retry_after
+        self._forecast = forecast
         self._clock = clock
         self._taken = 0
 
@@ -33,6 +36,19 @@ class Places:
         """Requests admitted and not yet answered."""
         return self._taken
 
+    def check(self, timeout: float) -> None:
+        """Raise `QueueFullError` if there is no place, or none that is worth having.
+
+        Who could not be answered in time would only take time from those who can.
+        """
+        if not self._taken:
+            return
+        forecast = self._forecast()
+        if self._taken >= self._n_places:
+            raise QueueFullError.after("all places are taken", forecast)
+        if forecast > PRUDENCE * timeout:
+            raise QueueFullError.after("the answer would come too late", forecast)
+
     @asynccontextmanager
     async def place(self, timeout: float) -> AsyncIterator[float]:
         """A request's place, for `timeout` seconds at most; reserve it before any work.
@@ -40,8 +56,7 @@ class Places:
         Yields the deadline by the clock. Raises `QueueFullError` at once, and
         `DeadlineExceededError` when the time is over.
         """
-        if self._taken >= self._n_places:
-            raise QueueFullError("all places are taken", self._retry_after())
+        self.check(timeout)
         self._taken += 1
         try:
             async with asyncio.timeout(timeout) as deadline:

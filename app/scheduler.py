@@ -22,7 +22,7 @@ from itertools import count
 
 from app.background import in_background
 from app.engine_thread import Clock, EngineThread
-from app.errors import MAX_RETRY_AFTER, QueueFullError
+from app.errors import QueueFullError
 from app.exchange import Exchange
 from app.metrics import Metrics
 from app.sentence import Completion, Explanation, Listener, Request, Sentence, Weights
@@ -120,13 +120,12 @@ class Scheduler:
             engines=len(engines),
         )
 
-    def retry_after(self) -> int:
+    def forecast(self) -> float:
         """Seconds until the sentences now here are done, at the pace of late."""
         load = self.load
         tokens = load.waiting_tokens + load.in_flight_tokens
         slowest = max(thread.pace.seconds_per_token for thread in self._threads)
-        seconds = tokens * slowest / max(1, load.engines)
-        return min(max(1, math.ceil(seconds)), MAX_RETRY_AFTER)
+        return tokens * slowest / max(1, load.engines)
 
     async def translate(
         self,
@@ -174,7 +173,7 @@ class Scheduler:
         """One request may be any size, but not where others wait."""
         waiting = self._exchange.n_waiting_tokens
         if waiting + sum(one.n_tokens for one in sentences) > self._max_queue_tokens and waiting:
-            raise QueueFullError("too much is waiting", self.retry_after())
+            raise QueueFullError.after("too much is waiting", self.forecast())
 
     async def explain(
         self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind

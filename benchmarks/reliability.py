@@ -141,6 +141,7 @@ def sigterm(bench: Bench) -> list[Finding]:
     lost = len([status for status in statuses if status not in (200, 503)])
     lost += abs(statuses.count(200) - crowd.statuses["200"])
     return [
+        Finding("SIGTERM under load", "requests answered", crowd.statuses["200"], 100, least=True),
         Finding("SIGTERM under load", "admitted requests lost", lost, 0),
         Finding("SIGTERM under load", "seconds to the end", seconds, SHUTDOWN + 2),
         Finding("SIGTERM under load", "exit code", abs(process.returncode), 0),
@@ -169,6 +170,9 @@ def reload(bench: Bench) -> list[Finding]:
             crowd = asyncio.run(load(server.port))
         after = server.resident() / 1e6
     return [
+        Finding(
+            "two reloads under load", "requests answered", crowd.statuses["200"], 100, least=True
+        ),
         Finding("two reloads under load", "requests failed", crowd.n_errors, 0),
         Finding("two reloads under load", "seconds of a reload", max(crowd_seconds), 30),
         Finding("two reloads under load", "request p99, ms", p99(crowd.latencies), 1000 * DEADLINE),

@@ -118,13 +118,14 @@ async def test_a_reload_lets_the_old_models_finish_and_then_go(models: Models) -
 
 
 @asynchronous
-async def test_a_request_whose_body_is_still_coming_is_served_by_what_it_found(
+async def test_a_request_whose_body_is_still_coming_is_served_by_the_new_models(
     models: Models,
 ) -> None:
-    rest = asyncio.Event()
+    begun, rest = asyncio.Event(), asyncio.Event()
 
     async def slowly() -> AsyncIterator[bytes]:
         yield b'{"text": "cat",'
+        begun.set()
         await rest.wait()
         yield b'"target": "fr"}'
 
@@ -133,14 +134,11 @@ async def test_a_request_whose_body_is_still_coming_is_served_by_what_it_found(
         before = lifecycle.started
         # httpx's ASGI transport hands over a body piece by piece, as it is asked for.
         asked = asyncio.create_task(client.post("/translate", content=slowly()))
-        await until(lambda: before._n_held == 1)
+        await begun.wait()
         await lifecycle.reload()
-        for _ in range(20):
-            await asyncio.sleep(0.001)
-        assert before.alive
+        await until(lambda: not before.alive)
         rest.set()
         assert (await asked).status_code == 200
-        await until(lambda: not before.alive)
 
 
 @asynchronous

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from app.errors import (
-    MAX_RETRY_AFTER,
     DeadlineExceededError,
     DrainingError,
     EngineDownError,
@@ -103,11 +102,11 @@ async def test_as_many_join_as_the_engine_has_room_for(
 
 
 @pytest.mark.parametrize(
-    ("seconds_for_three_tokens", "retry_after"), [(0.001, 1), (6, 12), (3000, MAX_RETRY_AFTER)]
+    ("seconds_for_three_tokens", "forecast"), [(0.001, 0.002), (6, 12), (3000, 6000)]
 )
 @asynchronous
-async def test_retry_after_is_the_work_ahead_at_the_pace_of_late(
-    seconds_for_three_tokens: float, retry_after: int
+async def test_the_forecast_is_the_work_ahead_at_the_pace_of_late(
+    seconds_for_three_tokens: float, forecast: float
 ) -> None:
     clock = FakeClock()
     engine = FakeEngine(gate=threading.Semaphore(0))
@@ -124,7 +123,7 @@ async def test_retry_after_is_the_work_ahead_at_the_pace_of_late(
         await settle()
         last = submit(scheduler, 15, length=3)
         await settle()
-        assert scheduler.retry_after() == retry_after  # for six tokens
+        assert scheduler.forecast() == pytest.approx(forecast, rel=0.01)  # for six tokens
         engine.gate.release(10)
         await asyncio.gather(waiting, last)
 
@@ -153,7 +152,7 @@ async def test_queue_and_work_are_timed_by_the_clock() -> None:
 @asynchronous
 async def test_a_deadline_drops_the_work() -> None:
     engine = FakeEngine(n_steps=2, gate=threading.Semaphore(0))
-    places = Places(1, retry_after=lambda: 1)
+    places = Places(1, forecast=lambda: 0.5)
     async with running(engine) as scheduler:
         with pytest.raises(DeadlineExceededError):
             async with places.place(timeout=0.05):

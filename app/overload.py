@@ -1,0 +1,53 @@
+"""The cheapest way to refuse: before a request is parsed, or its body is read.
+
+Under a flood most requests are refused, and what a refusal costs decides how much of the processor
+is left for those that are admitted.
+"""
+
+from __future__ import annotations
+
+import time
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.dialects.failures import failure_response
+from app.errors import AppError, QueueFullError
+from app.metrics import Metrics
+from app.problems import KINDS
+from app.request_id import REQUEST_ID, request_id_of
+from app.runtime import Lifecycle
+
+REFUSED = KINDS[QueueFullError].slug
+
+
+class OverloadShield:
+    """Refuses what is posted while there is no place for it. Metrics tell of it, no log does.
+
+    timeout  seconds that a request has, if it asks for no less
+    """
+
+    def __init__(
+        self, app: ASGIApp, lifecycle: Lifecycle, metrics: Metrics, timeout: float
+    ) -> None:
+        self._app = app
+        self._lifecycle = lifecycle
+        self._metrics = metrics
+        self._timeout = timeout
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] == "http" and scope["method"] == "POST":
+            began = time.perf_counter()
+            try:
+                self._lifecycle.open.places.check(self._timeout)
+            except QueueFullError as error:
+                scope.setdefault("state", {})["request_id"] = request_id_of(Headers(scope=scope))
+                answer = failure_response(error, scope)
+                answer.headers[REQUEST_ID] = scope["state"]["request_id"]
+                await answer(scope, receive, send)
+                self._metrics.refused_early(REFUSED, time.perf_counter() - began)
+                return
+            except AppError:
+                pass  # starting or stopping, which is told with a line in the log
+        await self._app(scope, receive, send)

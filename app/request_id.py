@@ -1,0 +1,18 @@
+"""The identifier that a request has in its answer, in the log and in what its client says of it."""
+
+from __future__ import annotations
+
+import re
+import uuid
+
+from starlette.datastructures import Headers
+
+REQUEST_ID = "X-Request-ID"
+
+_USABLE = re.compile(r"[!-~]{1,128}")
+
+
+def request_id_of(headers: Headers) -> str:
+    """The client's own if it can be used, else a new one."""
+    given = headers.get(REQUEST_ID, "")
+    return given if _USABLE.fullmatch(given) else uuid.uuid4().hex

@@ -1,0 +1,72 @@
+"""A full server refuses before it reads, and lets everything else through."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+
+from app.security_headers import ALWAYS
+from tests.app.asynchronous import asynchronous
+from tests.app.conftest import Serve
+from tests.app.fake_engine import FakeEngine
+from tests.app.scheduling import until
+from tests.app.test_metrics import of, read
+
+BODY = {"text": "cat", "target": "fr"}
+
+
+@asynchronous
+async def test_a_full_server_does_not_even_read_the_body(serve: Serve) -> None:
+    engine = FakeEngine(gate=threading.Semaphore(1))  # one step, for the warm-up
+    async with serve(engine, max_concurrent_requests=1) as client:
+        assert engine.gate
+        app = client._transport.app  # type: ignore[attr-defined]
+        scheduler = app.state.lifecycle.started.schedulers[0]
+        first = asyncio.create_task(client.post("/translate", json=BODY))
+        await until(lambda: scheduler.load.in_flight == 1)
+        n_read = 0
+
+        async def body() -> AsyncIterator[bytes]:
+            nonlocal n_read
+            n_read += 1
+            yield b"{}"
+
+        headers = {"X-Request-ID": "mine", "Content-Type": "application/json"}
+        refused = await client.post("/translate", content=body(), headers=headers)
+        during = [(await client.get(path)).status_code for path in ("/livez", "/readyz", "/info")]
+        engine.gate.release(1000)
+        assert (await first).status_code == httpx.codes.OK
+        assert (await client.post("/translate", json=BODY)).status_code == httpx.codes.OK
+        series = await read(client)
+    assert n_read == 0
+    assert refused.status_code == httpx.codes.TOO_MANY_REQUESTS
+    assert refused.json()["type"] == "urn:problem-type:attend:queue-full"
+    assert refused.json()["request_id"] == refused.headers["X-Request-ID"] == "mine"
+    assert int(refused.headers["Retry-After"]) >= 1
+    assert {name: refused.headers[name] for name in ALWAYS} == ALWAYS
+    assert during == [200, 200, 200]
+    assert of(series, "attend_request_rejected_total", reason="queue-full") == 1
+    assert of(series, "attend_request_count_total", route="refused-early") == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "member"), [("/v2/translate", "message"), ("/translate?q=cat", "error")]
+)
+@asynchronous
+async def test_it_refuses_in_the_dialect_of_who_asks(serve: Serve, path: str, member: str) -> None:
+    engine = FakeEngine(gate=threading.Semaphore(1))
+    async with serve(engine, max_concurrent_requests=1) as client:
+        assert engine.gate
+        app = client._transport.app  # type: ignore[attr-defined]
+        scheduler = app.state.lifecycle.started.schedulers[0]
+        first = asyncio.create_task(client.post("/translate", json=BODY))
+        await until(lambda: scheduler.load.in_flight == 1)
+        refused = await client.post(path)
+        engine.gate.release(1000)
+        await first
+    assert refused.status_code == httpx.codes.TOO_MANY_REQUESTS
+    assert list(refused.json()) == [member]
