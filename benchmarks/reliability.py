@@ -28,7 +28,15 @@ from benchmarks.options import checkpoint_option, json_option, sentences_option,
 from benchmarks.poison import poisoned_server
 from benchmarks.report import Cell, Report, publish
 from benchmarks.sentences import read_sentences
-from benchmarks.server import Server, attend_server, free_port, is_ready, request_fields, running
+from benchmarks.server import (
+    Server,
+    attend_server,
+    free_port,
+    is_ready,
+    request_fields,
+    running,
+    start_at,
+)
 
 CLIENTS = 32
 N_SLOW = 200
@@ -120,7 +128,7 @@ def sigterm(bench: Bench) -> list[Finding]:
     with tempfile.TemporaryFile() as log:
         port = free_port()
         flags = ("--log-level", "info", "--shutdown-timeout", f"{SHUTDOWN:g}", "--port", str(port))
-        process = _start(bench.server(*flags), port, log.fileno())
+        process = start_at(bench.server(*flags), port, log.fileno())
         crowd = Crowd(port, bench.requests)
 
         async def stop() -> float:
@@ -185,7 +193,7 @@ def killed(bench: Bench) -> list[Finding]:
     """kill -9, and whoever started the server starts it again."""
     port = free_port()
     server = bench.server("--port", str(port))
-    process = _start(server, port, subprocess.DEVNULL)
+    process = start_at(server, port, subprocess.DEVNULL)
     crowd = Crowd(port, bench.requests)
 
     async def kill() -> tuple[subprocess.Popen[bytes], float]:
@@ -194,7 +202,7 @@ def killed(bench: Bench) -> list[Finding]:
             process.kill()
             began = time.perf_counter()
             process.wait()
-            again = await asyncio.to_thread(_start, server, port, subprocess.DEVNULL)
+            again = await asyncio.to_thread(start_at, server, port, subprocess.DEVNULL)
             seconds = time.perf_counter() - began
             before = crowd.statuses["200"]
             await asyncio.sleep(bench.seconds / 3)
@@ -252,15 +260,6 @@ SCENARIOS: dict[str, Callable[[Bench], list[Finding]]] = {
     "kill": killed,
     "poison": poisoned,
 }
-
-
-def _start(server: Server, port: int, output: int) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen(server.command[:-1], stdout=output, stderr=output)
-    while not is_ready(port):
-        if process.poll() is not None:
-            raise RuntimeError(f"{server.name} did not start")
-        time.sleep(0.02)
-    return process
 
 
 def _post_reload(port: int) -> int:

@@ -115,6 +115,19 @@ def running(server: Server) -> Iterator[Running]:
                 process.wait()
 
 
+def start_at(server: Server, port: int, output: int) -> subprocess.Popen[bytes]:
+    """A server whose command names its port, ready; what it says goes to a file descriptor.
+
+    Raises `RuntimeError`. The caller stops it.
+    """
+    process = subprocess.Popen(server.command[:-1], stdout=output, stderr=output)
+    while not is_ready(port):
+        if process.poll() is not None:
+            raise RuntimeError(f"{server.name} did not start")
+        time.sleep(POLL)
+    return process
+
+
 def free_port() -> int:
     """One that nobody listens at."""
     with socket.create_server((HOST, 0)) as probe:
