@@ -23,6 +23,7 @@ from app.dialects.failures import handle
 from app.errors import AppError, SettingsError
 from app.file_service import FileLimits, FileService
 from app.file_store import FileStore
+from app.loop_lag import LoopLag
 from app.metrics import Metrics
 from app.middleware import PROBES, RequestMiddleware
 from app.overload import OverloadShield
@@ -82,6 +83,7 @@ def create_app(
     ledger = UsageLedger(settings.character_limit, settings.data)
     lifecycle = Lifecycle(partial(load or load_runtime, settings, metrics), metrics, when_ready)
     metrics.watch(lifecycle.gauges)
+    lag = LoopLag()
     spans = SpanExport(settings.otlp_endpoint) if settings.otlp_endpoint else None
 
     async def start() -> None:
@@ -90,10 +92,12 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        lag.start()
         starting = asyncio.create_task(start())
         saving = asyncio.create_task(ledger.save_regularly())
         starting.add_done_callback(partial(_report, give_up or _log_failed_start))
         yield
+        lag.stop()
         for task in (starting, saving):
             task.cancel()
         await asyncio.gather(starting, saving, return_exceptions=True)
@@ -116,6 +120,7 @@ def create_app(
     app.state.settings = settings
     app.state.lifecycle = lifecycle
     app.state.metrics = metrics
+    app.state.lag = lag
     app.state.rate_limits = RateLimits(settings.requests_per_minute, settings.characters_per_minute)
     app.state.keys = keys
     app.state.ledger = ledger
@@ -162,6 +167,7 @@ def _furnish(
             OverloadShield,
             lifecycle=app.state.lifecycle,
             metrics=app.state.metrics,
+            lag=app.state.lag,
             timeout=settings.request_timeout,
         )
     app.add_middleware(SecurityHeaders)

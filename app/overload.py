@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.dialects.failures import failure_response
 from app.errors import AppError, QueueFullError
+from app.loop_lag import LoopLag
 from app.metrics import Metrics
 from app.problems import KINDS
 from app.request_id import REQUEST_ID, request_id_of
@@ -24,13 +25,15 @@ REFUSED = KINDS[QueueFullError].slug
 class OverloadShield:
     """Refuses what is posted while there is no place for it. Metrics tell of it, no log does.
 
+    lag      of the event loop, which may be what does not keep up
     timeout  seconds that a request has, if it asks for no less
     """
 
     def __init__(
-        self, app: ASGIApp, lifecycle: Lifecycle, metrics: Metrics, timeout: float
+        self, app: ASGIApp, lifecycle: Lifecycle, metrics: Metrics, *, lag: LoopLag, timeout: float
     ) -> None:
         self._app = app
+        self._lag = lag
         self._lifecycle = lifecycle
         self._metrics = metrics
         self._timeout = timeout
@@ -40,7 +43,10 @@ class OverloadShield:
         if scope["type"] == "http" and scope["method"] == "POST":
             began = time.perf_counter()
             try:
-                self._lifecycle.open.places.check(self._timeout)
+                places = self._lifecycle.open.places
+                places.check(self._timeout)
+                if self._lag.sustained:
+                    raise QueueFullError("more comes in than can be read")
             except QueueFullError as error:
                 scope.setdefault("state", {})["request_id"] = request_id_of(Headers(scope=scope))
                 answer = failure_response(error, scope)

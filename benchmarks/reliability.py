@@ -42,6 +42,7 @@ CLIENTS = 32
 N_SLOW = 200
 DEADLINE = 5.0
 SHUTDOWN = 10.0
+SILENT = "none after the start"
 COLUMNS = {"Scenario": "", "Measure": "", "Seen": ",.1f", "Must be": "", "Holds": ""}
 
 
@@ -127,7 +128,7 @@ def sigterm(bench: Bench) -> list[Finding]:
     """Stop a server at work: what it admitted is answered, and it ends in time."""
     with tempfile.TemporaryFile() as log:
         port = free_port()
-        flags = ("--log-level", "info", "--shutdown-timeout", f"{SHUTDOWN:g}", "--port", str(port))
+        flags = ("--log-level", "info", "--shutdown-timeout", f"{SHUTDOWN:g}")
         process = start_at(bench.server(*flags), port, log.fileno())
         crowd = Crowd(port, bench.requests)
 
@@ -192,7 +193,7 @@ def reload(bench: Bench) -> list[Finding]:
 def killed(bench: Bench) -> list[Finding]:
     """kill -9, and whoever started the server starts it again."""
     port = free_port()
-    server = bench.server("--port", str(port))
+    server = bench.server()
     process = start_at(server, port, subprocess.DEVNULL)
     crowd = Crowd(port, bench.requests)
 
@@ -206,7 +207,7 @@ def killed(bench: Bench) -> list[Finding]:
             seconds = time.perf_counter() - began
             before = crowd.statuses["200"]
             await asyncio.sleep(bench.seconds / 3)
-            crowd.statuses["none after the start"] = int(crowd.statuses["200"] == before)
+            crowd.statuses[SILENT] = int(crowd.statuses["200"] == before)
         return again, seconds
 
     again, seconds = asyncio.run(kill())
@@ -217,9 +218,7 @@ def killed(bench: Bench) -> list[Finding]:
     return [
         Finding("kill -9 under load", "seconds until it is ready again", seconds, 10),
         Finding("kill -9 under load", "answers other than 200 and 503", wrong, 0),
-        Finding(
-            "kill -9 under load", "no answer afterwards", crowd.statuses["none after the start"], 0
-        ),
+        Finding("kill -9 under load", "no answer afterwards", crowd.statuses[SILENT], 0),
     ]
 
 

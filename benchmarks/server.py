@@ -116,11 +116,11 @@ def running(server: Server) -> Iterator[Running]:
 
 
 def start_at(server: Server, port: int, output: int) -> subprocess.Popen[bytes]:
-    """A server whose command names its port, ready; what it says goes to a file descriptor.
+    """The server on that port, ready; what it says goes to a file descriptor.
 
     Raises `RuntimeError`. The caller stops it.
     """
-    process = subprocess.Popen(server.command[:-1], stdout=output, stderr=output)
+    process = subprocess.Popen([*server.command, str(port)], stdout=output, stderr=output)
     while not is_ready(port):
         if process.poll() is not None:
             raise RuntimeError(f"{server.name} did not start")

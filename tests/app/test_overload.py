@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
+from app.loop_lag import SUSTAINED
 from app.security_headers import ALWAYS
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
@@ -70,3 +71,17 @@ async def test_it_refuses_in_the_dialect_of_who_asks(serve: Serve, path: str, me
         await first
     assert refused.status_code == httpx.codes.TOO_MANY_REQUESTS
     assert list(refused.json()) == [member]
+
+
+@asynchronous
+async def test_a_loop_that_is_behind_refuses_what_is_posted_and_nothing_else(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        lag = client._transport.app.state.lag  # type: ignore[attr-defined]
+        lag.stop()
+        lag._n_late = SUSTAINED
+        refused = await client.post("/translate", json=BODY)
+        alive = await client.get("/livez")
+        lag._n_late = 0
+        answered = await client.post("/translate", json=BODY)
+    assert (refused.status_code, alive.status_code, answered.status_code) == (429, 200, 200)
+    assert refused.headers["Retry-After"] == "1"
