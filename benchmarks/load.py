@@ -55,6 +55,8 @@ class Outcome:
 
     errors       status, or the name of an exception, → how many, those of the warm-up included
     refused_p99  of those answered 429; 0 without any
+    late_p99     by which requests of an open loop were made after they were due: where the client
+                 itself did not keep up, the other figures are of the client
     """
 
     per_second: float
@@ -64,6 +66,7 @@ class Outcome:
     answered: int
     errors: dict[str, int] = field(default_factory=dict)
     refused_p99: float = 0.0
+    late_p99: float = 0.0
 
 
 class Connection:
@@ -113,6 +116,7 @@ class Run:
         self._last = self._began
         self._latencies: list[float] = []
         self._refusals: list[float] = []
+        self._late: list[float] = []
         self._errors: Counter[str] = Counter()
 
     async def closed(self, n_clients: int) -> Outcome:
@@ -148,6 +152,7 @@ class Run:
         connection.close()
 
     async def _arrival(self, due: float, idle: list[Connection]) -> None:
+        self._late.append(time.perf_counter() - due)
         connection = idle.pop() if idle else Connection(self._load.port)
         await self._ask(connection, due)
         idle.append(connection)
@@ -168,13 +173,24 @@ class Run:
         latencies = self._latencies
         if len(latencies) < 2:
             raise RuntimeError(f"only {len(latencies)} answers; errors: {dict(self._errors)}")
-        cuts = statistics.quantiles(latencies, n=100, method="inclusive")
-        p50, p95, p99 = (1000 * cuts[percent - 1] for percent in (50, 95, 99))
-        per_second = len(latencies) / (self._last - self._counts_from)
-        refused_p99 = 0.0
-        if len(self._refusals) > 1:
-            refused_p99 = 1000 * statistics.quantiles(self._refusals, n=100, method="inclusive")[98]
-        return Outcome(per_second, p50, p95, p99, len(latencies), dict(self._errors), refused_p99)
+        p50, p95, p99 = (_percentile(latencies, percent) for percent in (50, 95, 99))
+        return Outcome(
+            len(latencies) / (self._last - self._counts_from),
+            p50,
+            p95,
+            p99,
+            len(latencies),
+            dict(self._errors),
+            refused_p99=_percentile(self._refusals, 99),
+            late_p99=_percentile(self._late, 99),
+        )
+
+
+def _percentile(seconds: Sequence[float], percent: int) -> float:
+    """In milliseconds; 0 of fewer than two."""
+    if len(seconds) < 2:
+        return 0.0
+    return 1000 * statistics.quantiles(seconds, n=100, method="inclusive")[percent - 1]
 
 
 def request_bytes(fields: Mapping[str, str | int]) -> bytes:

@@ -39,7 +39,6 @@ from benchmarks.server import (
 )
 
 CLIENTS = 32
-N_SLOW = 200
 DEADLINE = 5.0
 SHUTDOWN = 10.0
 SILENT = "none after the start"
@@ -102,7 +101,7 @@ def overload(bench: Bench) -> list[Finding]:
     with running(bench.server("--request-timeout", str(DEADLINE))) as server:
         load = Load(server.port, bench.texts, bench.fields, CLIENTS, seconds=bench.seconds)
         peak = put(load).per_second
-        for factor, n_slow in ((2, 0), (5, 0), (2, N_SLOW)):
+        for factor, n_slow in ((2, 0), (5, 0), (2, 200)):
             beside = f", {n_slow} slow connections" if n_slow else ""
             scenario = f"{factor} × {peak:.0f} requests/s{beside}"
             with ExitStack() as stack:
@@ -115,6 +114,7 @@ def overload(bench: Bench) -> list[Finding]:
                 n for status, n in outcome.errors.items() if status not in ("429", "503", "504")
             )
             findings += [
+                Finding(scenario, "client late p99, ms", outcome.late_p99, 25),
                 Finding(scenario, "goodput, % of the peak", goodput, 90, least=True),
                 Finding(scenario, "admitted p99, ms", outcome.p99, 1000 * DEADLINE),
                 Finding(scenario, "refused p99, ms", outcome.refused_p99, 50),
@@ -160,7 +160,7 @@ def sigterm(bench: Bench) -> list[Finding]:
 def reload(bench: Bench) -> list[Finding]:
     """Load the models anew, twice, while requests are on their way."""
     admin = free_port()
-    crowd_seconds: list[float] = []
+    reload_seconds: list[float] = []
 
     async def load(port: int) -> Crowd:
         crowd = Crowd(port, bench.requests)
@@ -169,7 +169,7 @@ def reload(bench: Bench) -> list[Finding]:
                 await asyncio.sleep(bench.seconds / 3)
                 began = time.perf_counter()
                 status = await asyncio.to_thread(_post_reload, admin)
-                crowd_seconds.append(time.perf_counter() - began)
+                reload_seconds.append(time.perf_counter() - began)
                 crowd.statuses["reload failed"] += status != http.client.OK
             await asyncio.sleep(bench.seconds / 3)
         return crowd
@@ -183,7 +183,7 @@ def reload(bench: Bench) -> list[Finding]:
             "two reloads under load", "requests answered", crowd.statuses["200"], 100, least=True
         ),
         Finding("two reloads under load", "requests failed", crowd.n_errors, 0),
-        Finding("two reloads under load", "seconds of a reload", max(crowd_seconds), 30),
+        Finding("two reloads under load", "seconds of a reload", max(reload_seconds), 30),
         Finding("two reloads under load", "request p99, ms", p99(crowd.latencies), 1000 * DEADLINE),
         Finding("two reloads under load", "/livez p99, ms", p99(latencies), 1000),
         Finding("two reloads under load", "resident MB at the end", after, 1000),
@@ -213,8 +213,8 @@ def killed(bench: Bench) -> list[Finding]:
     again, seconds = asyncio.run(kill())
     again.terminate()
     again.wait(60)
-    answers = {status: n for status, n in crowd.statuses.items() if status.isdigit()}
-    wrong = sum(n for status, n in answers.items() if status not in ("200", "503"))
+    fine = ("200", "503")
+    wrong = sum(n for one, n in crowd.statuses.items() if one.isdigit() and one not in fine)
     return [
         Finding("kill -9 under load", "seconds until it is ready again", seconds, 10),
         Finding("kill -9 under load", "answers other than 200 and 503", wrong, 0),
@@ -242,13 +242,12 @@ def poisoned(bench: Bench) -> list[Finding]:
         with ThreadPoolExecutor(len(texts) + 1) as pool:
             clean = list(pool.map(ask, texts))
             beside = list(pool.map(ask, [*texts[:24], poison, *texts[24:]]))
-    failed = [status for status, _ in beside if status != http.client.OK]
-    del beside[24]
+    status, _ = beside.pop(24)
     changed = sum(one != other for one, other in zip(clean, beside, strict=True))
+    scenario = f"a poisoned request among {len(texts)}"
     return [
-        Finding("a poisoned request among 48", "requests failed", len(failed), 1),
-        Finding("a poisoned request among 48", "of them, the poisoned", len(failed), 1, least=True),
-        Finding("a poisoned request among 48", "others changed", changed, 0),
+        Finding(scenario, "it failed", status != http.client.OK, 1, least=True),
+        Finding(scenario, "others failed or changed", changed, 0),
     ]
 
 

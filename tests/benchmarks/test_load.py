@@ -113,3 +113,17 @@ def test_a_process_of_its_own_does_the_same(stub: Server) -> None:
         assert put(load).answered == 20
         with pytest.raises(RuntimeError, match="could not be put"):
             put(replace(load, texts=["refuse"]))
+
+
+def test_refusals_have_their_own_latency() -> None:
+    answering = Answering(seconds=0.02)
+    outcome = outcome_of(answering, replace(LOAD, texts=["a", "refuse"], clients=2))
+    assert 20 <= outcome.refused_p99 < 200
+    assert outcome.errors["429"] > 2
+    assert outcome_of(Answering(), replace(LOAD, clients=1)).refused_p99 == 0
+
+
+def test_a_client_that_is_late_says_so() -> None:
+    outcome = outcome_of(Answering(), replace(LOAD, rate=50.0))
+    assert 0 < outcome.late_p99 < 1000
+    assert outcome_of(Answering(), replace(LOAD, clients=1)).late_p99 == 0
