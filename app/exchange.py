@@ -120,6 +120,11 @@ class Exchange:
         return self._waiting.n_tokens
 
     @property
+    def n_bulk_tokens(self) -> int:
+        """Of these, those of the bulk lane."""
+        return self._waiting.n_bulk_tokens
+
+    @property
     def engines(self) -> Sequence[InFlight]:
         """What is in each of the engines that are up."""
         return tuple(self._engines)

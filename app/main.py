@@ -255,7 +255,10 @@ def build_runtime(
     def forecast() -> float:
         return max(scheduler.forecast() for scheduler in schedulers)
 
-    places = Places(settings.max_concurrent_requests, forecast)
+    def delay() -> float:
+        return max(scheduler.delay() for scheduler in schedulers)
+
+    places = Places(settings.max_concurrent_requests, forecast, delay)
     limits = Limits(
         max_texts=settings.max_texts,
         max_text_characters=settings.max_text_characters,

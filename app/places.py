@@ -20,14 +20,20 @@ class Places:
 
     n_places  over all models together
     forecast  in how many seconds what is here will be done
+    delay     after how many seconds what came now would be begun
     clock     seconds, monotonic; the schedulers' own
     """
 
     def __init__(
-        self, n_places: int, forecast: Callable[[], float], clock: Clock = time.monotonic
+        self,
+        n_places: int,
+        forecast: Callable[[], float],
+        delay: Callable[[], float] = lambda: 0.0,
+        clock: Clock = time.monotonic,
     ) -> None:
         self._n_places = n_places
         self._forecast = forecast
+        self._delay = delay
         self._clock = clock
         self._taken = 0
 
@@ -41,13 +47,10 @@ class Places:
 
         Who could not be answered in time would only take time from those who can.
         """
-        if not self._taken:
-            return
-        forecast = self._forecast()
         if self._taken >= self._n_places:
-            raise QueueFullError.after("all places are taken", forecast)
-        if forecast > PRUDENCE * timeout:
-            raise QueueFullError.after("the answer would come too late", forecast)
+            raise QueueFullError.after("all places are taken", self._forecast())
+        if self._taken and (delay := self._delay()) > PRUDENCE * timeout:
+            raise QueueFullError.after("the answer would come too late", delay)
 
     @asynccontextmanager
     async def place(self, timeout: float) -> AsyncIterator[float]:

@@ -123,9 +123,15 @@ class Scheduler:
     def forecast(self) -> float:
         """Seconds until the sentences now here are done, at the pace of late."""
         load = self.load
-        tokens = load.waiting_tokens + load.in_flight_tokens
+        return self._seconds_for(load.waiting_tokens + load.in_flight_tokens)
+
+    def delay(self) -> float:
+        """Seconds until one that came now would be begun: lists do not hold up single sentences."""
+        return self._seconds_for(self._exchange.n_waiting_tokens - self._exchange.n_bulk_tokens)
+
+    def _seconds_for(self, n_tokens: int) -> float:
         slowest = max(thread.pace.seconds_per_token for thread in self._threads)
-        return tokens * slowest / max(1, load.engines)
+        return n_tokens * slowest / max(1, len(self._exchange.engines))
 
     async def translate(
         self,

@@ -113,10 +113,14 @@ class _Round(Generic[W]):
 
 
 class Waiting(Generic[W]):
-    """Both lanes. `len` is the number of sentences, `n_tokens` their source tokens."""
+    """Both lanes. `len` is the number of sentences, `n_tokens` their source tokens.
+
+    n_bulk_tokens  of them, those of the bulk lane
+    """
 
     def __init__(self) -> None:
         self.n_tokens = 0
+        self.n_bulk_tokens = 0
         self._everyone: dict[W, None] = {}
         by_request = partial(_Round[W], attrgetter("request"), _Line[W])
         self._interactive = _Round[W](attrgetter("client"), by_request)
@@ -130,7 +134,7 @@ class Waiting(Generic[W]):
         """Wait behind what is of the same request, and take turns with everyone else."""
         self._everyone[waiter] = None
         self._lane_of(waiter).add(waiter)
-        self.n_tokens += waiter.n_tokens
+        self._count(waiter, waiter.n_tokens)
 
     def head(self) -> W:
         """The next. Within a lane it stays the next until it is taken or discarded."""
@@ -164,7 +168,12 @@ class Waiting(Generic[W]):
     def _remove(self, waiter: W, cost: int) -> None:
         del self._everyone[waiter]
         self._lane_of(waiter).remove(waiter, cost)
-        self.n_tokens -= waiter.n_tokens
+        self._count(waiter, -waiter.n_tokens)
+
+    def _count(self, waiter: W, n_tokens: int) -> None:
+        self.n_tokens += n_tokens
+        if waiter.lane == "bulk":
+            self.n_bulk_tokens += n_tokens
 
     def _lane_of(self, waiter: W) -> _Round[W]:
         return self._bulk if waiter.lane == "bulk" else self._interactive

@@ -21,7 +21,7 @@ from app.settings import Settings
 from benchmarks.load import HOST
 from model.checkpoint import load_checkpoint
 from model.engine.build import build_engines
-from model.engine.protocol import AttentionKind, Engine, EngineInfo, Finished, Job
+from model.engine.protocol import AttentionKind, Engine, EngineInfo, Finished, Job, Progress
 
 
 class PoisonedEngine:
@@ -66,6 +66,10 @@ class PoisonedEngine:
         for done in finished:
             self._inside.pop(done.job_id, None)
         return finished
+
+    def progress(self) -> list[Progress]:
+        """The engine's."""
+        return self._engine.progress()
 
     def interrupt(self) -> None:
         """The engine's step."""

@@ -41,7 +41,7 @@ async def test_the_forecast_is_when_to_come_back_within_bounds(
 
 @asynchronous
 async def test_who_could_not_be_answered_in_time_is_not_admitted_unless_nobody_else_is() -> None:
-    places = Places(10, forecast=lambda: 5.0)
+    places = Places(10, forecast=lambda: 99.0, delay=lambda: 5.0)
     async with places.place(1):
         await take(places, timeout=5 / PRUDENCE + 0.1)
         with pytest.raises(QueueFullError, match="too late") as refused:

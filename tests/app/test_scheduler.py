@@ -338,3 +338,28 @@ async def test_an_explanation_is_left_to_an_idle_engine() -> None:
         assert not first.done()
         release(engines)
         await first
+
+
+@asynchronous
+async def test_lists_that_wait_do_not_delay_a_single_sentence() -> None:
+    clock = FakeClock()
+    engine = FakeEngine(gate=threading.Semaphore(0), n_slots=1)
+    async with running(engine, clock=clock) as scheduler:
+        assert engine.gate
+        first = await occupy(scheduler, engine, 11)
+        engine.in_step.clear()
+        clock.now += 3  # for three tokens
+        engine.gate.release()
+        await first
+        assert scheduler.forecast() == scheduler.delay() == 0
+        held = await occupy(scheduler, engine, 12)
+        bulk = asyncio.create_task(scheduler.translate([[2, 14, 0]], OPTIONS, lane="bulk"))
+        await settle()
+        assert scheduler.forecast() == pytest.approx(6, rel=0.5)
+        assert scheduler.delay() == 0
+        single = submit(scheduler, 15)
+        await settle()
+        assert scheduler.delay() == pytest.approx(scheduler.forecast() / 3)
+        engine.gate.release(10)
+        await asyncio.gather(held, bulk, single)
+        assert scheduler.delay() == 0
