@@ -12,11 +12,12 @@ import pytest
 from app import engine_thread
 from app.errors import EngineDownError, EngineFailedError
 from app.scheduler import Load
+from app.sentence import Completion
 from model.engine.protocol import Finished
 from model.errors import NumericalError
 from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import COLLAPSE, DISASTER, FakeEngine
-from tests.app.scheduling import release, running, settle, submit, until
+from tests.app.scheduling import OPTIONS, release, running, settle, submit, until
 from tests.app.test_metrics import of, told
 
 IDLE = Load(0, 0, 0, 0, engines=1)
@@ -234,3 +235,31 @@ async def test_an_engine_that_cannot_even_forget_fails_all_and_goes_on() -> None
         assert {type(task.exception()) for task in tasks} == {EngineFailedError}
         await submit(scheduler, 12)
         assert scheduler.load == IDLE
+
+
+@asynchronous
+async def test_who_follows_a_sentence_that_is_tried_again_hears_nothing_twice() -> None:
+    heard: list[list[int]] = []
+
+    class Listening:
+        def agreed(self, index: int, ids: Sequence[int]) -> None:
+            heard.append(list(ids))
+
+        def completed(self, index: int, completion: Completion) -> None:
+            heard.append(list(completion.hypotheses[0].ids))
+
+    engine = FakeEngine(n_steps=4, gate=threading.Semaphore(0))
+    async with running(engine) as scheduler:
+        source = [2, 11, 12, 14, 15, 0]
+        followed = asyncio.create_task(scheduler.translate([source], OPTIONS, listener=Listening()))
+        await until(engine.in_step.is_set)
+        release([engine], 2)
+        await until(lambda: len(heard) == 2)
+        poisoned = submit(scheduler, DISASTER)
+        await settle()
+        release([engine])
+        await asyncio.wait([followed, poisoned])
+        assert isinstance(poisoned.exception(), EngineFailedError)
+        assert followed.exception() is None
+    answer = source[-2:0:-1]
+    assert heard == [answer[:1], answer[:2], answer[:3], answer]

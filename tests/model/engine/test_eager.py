@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from typing import get_args
 
@@ -127,7 +127,7 @@ def test_an_exception_over_several_is_raised_and_leaves_the_engine_empty(
 
     engine.admit(jobs(GREEDY, GREEDY, BEAM))
     with monkeypatch.context() as patch:
-        patch.setattr(eager, "beam_search", fail)
+        patch.setattr(eager, "beam_steps", fail)
         with pytest.raises(raised):
             engine.step()
         assert not engine.busy
@@ -146,7 +146,12 @@ def test_what_is_not_finite_is_an_error_of_its_sentence(
         [Hypothesis((), (nan,), nan, capped=False)],
         [],
     ]
-    monkeypatch.setattr(eager, "beam_search", lambda *_: found)
+
+    def search(*_: object) -> Generator[None, None, list[list[Hypothesis]]]:
+        yield None
+        return found
+
+    monkeypatch.setattr(eager, "beam_steps", search)
     engine.admit(jobs(GREEDY, GREEDY, GREEDY))
     first, *others = [outcome for _, outcome in engine.step()]
     assert first == found[0]
