@@ -22,6 +22,9 @@ from app.problems import problem_response
 MAX_HEAD_BYTES = 65_536
 """Of a request line and headers that are not complete yet."""
 
+MIN_RATE = 20_000
+"""Bytes a second at which a body gets as much time again: a large file on a slow line."""
+
 Phase = Literal["head", "body", "none"]
 """What of a request is to come. Between two requests, none."""
 
@@ -67,6 +70,7 @@ class TimedProtocol(HttpToolsProtocol):
         self._phase: Phase = "head"
         self._n_requests = 0
         self._head_bytes = 0
+        self._body_bytes = 0
         self._watched: tuple[Phase, int] = "none", 0
         self._timer: asyncio.TimerHandle | None = None
 
@@ -96,6 +100,8 @@ class TimedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Some of a request, or several."""
         super().data_received(data)
+        if self._phase == "body":
+            self._body_bytes += len(data)
         if self._phase == "head":
             self._head_bytes += len(data)
             if self._head_bytes > MAX_HEAD_BYTES:
@@ -112,12 +118,13 @@ class TimedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """All but the body is there."""
         self._phase = "body"
-        self._head_bytes = 0
+        self._head_bytes = self._body_bytes = 0
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         """All is there."""
         self._phase = "none"
+        self._body_bytes = 0
         self.server_state.incomplete.pop(self, None)
         super().on_message_complete()
 
@@ -155,6 +162,9 @@ class TimedProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         if self.pipeline or self.flow.read_paused:  # it is we who do not read
+            self._start_timer()
+        elif self._body_bytes >= MIN_RATE * self.server_state.limits.body_timeout:
+            self._body_bytes = 0
             self._start_timer()
         elif self._phase == "head" and not self._head_bytes:
             self.transport.close()  # opened, and never used

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import time
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, QueryParams
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.dialects.failures import failure_response
+from app.dialects.failures import SHARED_PATHS, failure_response
 from app.errors import AppError, QueueFullError
 from app.loop_lag import LoopLag
 from app.metrics import Metrics
-from app.problems import KINDS
+from app.problems import KINDS, detail_of, problem_response
 from app.request_id import REQUEST_ID, request_id_of
 from app.runtime import Lifecycle
 
@@ -49,7 +50,7 @@ class OverloadShield:
                     raise QueueFullError("more comes in than can be read")
             except QueueFullError as error:
                 scope.setdefault("state", {})["request_id"] = request_id_of(Headers(scope=scope))
-                answer = failure_response(error, scope)
+                answer = _refusal(error, scope)
                 answer.headers[REQUEST_ID] = scope["state"]["request_id"]
                 await answer(scope, receive, send)
                 self._metrics.refused_early(REFUSED, time.perf_counter() - began)
@@ -57,3 +58,10 @@ class OverloadShield:
             except AppError:
                 pass  # starting or stopping, which is told with a line in the log
         await self._app(scope, receive, send)
+
+
+def _refusal(error: Exception, scope: Scope) -> Response:
+    """Where only the body would tell the dialect, a document that clients of both can read."""
+    if scope["path"] in SHARED_PATHS and "q" not in QueryParams(scope["query_string"]):
+        return problem_response(error, scope["state"]["request_id"], error=detail_of(error))
+    return failure_response(error, scope)

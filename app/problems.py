@@ -129,8 +129,8 @@ def kind_of(error: Exception) -> Kind:
     return next(KINDS[base] for base in type(error).__mro__ if base in KINDS)
 
 
-def problem_response(error: Exception, request_id: str) -> Response:
-    """The answer to a request that ended in `error`."""
+def problem_response(error: Exception, request_id: str, /, **members: str) -> Response:
+    """The answer to a request that ended in `error`; `members` are added to the document."""
     kind = kind_of(error)
     document: dict[str, Any] = {
         "type": TYPE_PREFIX + kind.slug,
@@ -138,6 +138,7 @@ def problem_response(error: Exception, request_id: str) -> Response:
         "status": kind.status,
         "detail": detail_of(error),
         "request_id": request_id,
+        **members,
     }
     if isinstance(error, InvalidRequestError):
         document["errors"] = [

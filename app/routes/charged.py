@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from fastapi import Request, Response
 
 from app.clients import Client
@@ -29,7 +27,7 @@ async def translated(
     ledger: UsageLedger = request.app.state.ledger
     service = held_runtime(request).service
     timeout = timeout_of(request)
-    spend(request, client, wanted.text)
+    spend(request, client, sum(map(len, wanted.text)))
     with ledger.charge(client.account, sum(map(len, wanted.text))):
         return await while_connected(
             request, service.translate(wanted, client.turn, timeout=timeout)
@@ -44,7 +42,7 @@ async def streamed(request: Request, client: Client, wanted: TranslateRequest) -
     ledger: UsageLedger = request.app.state.ledger
     service = held_runtime(request).service
     timeout = timeout_of(request)
-    spend(request, client, wanted.text)
+    spend(request, client, sum(map(len, wanted.text)))
 
     async def work(put: PutEvent) -> TranslateAnswer:
         any_told = False
@@ -68,7 +66,7 @@ async def streamed(request: Request, client: Client, wanted: TranslateRequest) -
     return await event_stream(request, work)
 
 
-def spend(request: Request, client: Client, texts: Sequence[str]) -> None:
+def spend(request: Request, client: Client, n_characters: int) -> None:
     """Of what the client may ask for in a minute. Raises `RateLimitedError`."""
     limits: RateLimits = request.app.state.rate_limits
-    limits.take(client.turn, sum(map(len, texts)))
+    limits.take(client.turn, n_characters)

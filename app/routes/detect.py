@@ -39,7 +39,7 @@ async def detect(
         return await libretranslate.detect(request, said.parameters)
     client = client_of(request)
     wanted = DetectRequest.parse(said.value)
-    spend(request, client, wanted.text)
+    spend(request, client, sum(map(len, wanted.text)))
     found = await held_runtime(request).service.detect(wanted.text)
     return [
         [DetectedLanguage(language=one.language, confidence=one.confidence) for one in candidates]

@@ -22,6 +22,7 @@ from app.file_store import FileStore, StoredFile
 from app.openapi import libretranslate_errors
 from app.routes.access import client_of
 from app.routes.body import read_body
+from app.routes.charged import spend
 from app.routes.disconnect import while_connected
 from app.routes.state import current_downloads, current_ledger, current_settings, ready_runtime
 from app.runtime import Runtime
@@ -87,6 +88,7 @@ async def translate_file(
         finally:
             await form.close()
         opened = await runtime.files.open(wanted)
+        spend(request, client, opened.characters)
         with ledger.charge(client.account, opened.characters):
             done = await while_connected(
                 request, runtime.files.translate(opened, deadline, client=client.turn)

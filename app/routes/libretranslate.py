@@ -53,7 +53,7 @@ async def detect(
     client = client_of(request, values.get("api_key"))
     asked = LibreTranslateDetectRequest.parse(values)
     texts = [asked.q] if isinstance(asked.q, str) else asked.q
-    spend(request, client, texts)
+    spend(request, client, sum(map(len, texts)))
     service = held_runtime(request).service
     nothing = [LibreTranslateDetected.of(service.languages.sources[0].code, 0)]
     found = await service.detect(texts)

@@ -14,6 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
+from app import http_protocol
 from app.cli.serve import listen
 from app.http_protocol import MAX_HEAD_BYTES, ConnectionLimits, TimedProtocol
 from app.server import AdminServer
@@ -21,6 +22,7 @@ from tests.app.asynchronous import asynchronous
 
 LIMITS = ConnectionLimits(head_timeout=0.2, body_timeout=0.4, max_connections=5)
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+LARGE = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 200\r\n\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n"
 
 
@@ -220,3 +222,23 @@ async def test_only_where_all_are_at_work_a_newcomer_is_refused() -> None:
         served.app.gate.set()
         for connection in working:
             assert (await connection.answer())[0] == 200
+
+
+@asynchronous
+async def test_a_large_body_on_a_slow_line_arrives_as_long_as_it_keeps_coming(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http_protocol, "MIN_RATE", 100)
+    async with serving() as served:
+        connection = await served.connect(
+            b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 200\r\n\r\n"
+        )
+        for _ in range(10):  # 1.0 s, at 200 bytes a second
+            await asyncio.sleep(0.1)
+            connection.send(b"x" * 20)
+        assert await connection.answer() == (200, b"x" * 200)
+        slow = await served.connect(LARGE)
+        for _ in range(3):
+            slow.send(b"x")
+            await asyncio.sleep(0.1)
+        assert (await slow.answer())[0] == 408
