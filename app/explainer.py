@@ -12,13 +12,14 @@ from app.inline_tags import WordLink
 from app.languages import Direction
 from app.passage import Passage, Stretch
 from app.scheduler import Scheduler
-from app.schemas import Segment, SourceToken, TargetToken
+from app.schemas import AttentionWeights, Segment, SourceToken, TargetToken
+from app.scorer import ScoredPair
 from app.spans import Span, replace
 from app.word_aligner import WordAligner
 from model.alignment import Bitext
 from model.checkpoint_config import CheckpointConfig
 from model.decoding.hypothesis import Hypothesis
-from model.text_codec import TextCodec
+from model.text_codec import TextCodec, Token
 from model.words import words
 
 
@@ -46,18 +47,10 @@ class Explainer:
 
         Raises `AttentionTooLargeError`, and as `Scheduler.explain`.
         """
-        n_weights = sum(
-            view.n_weights(len(stretch.best.log_probs), len(stretch.tokens))
-            for passage in passages
-            for stretch in passage.stretches
-            if view
-        )
-        if n_weights > max_weights:
-            raise AttentionTooLargeError(
-                f"the answer would hold {n_weights:,} attention weights, "
-                f"{max_weights:,} are allowed; "
-                "ask for fewer layers or heads, or send fewer texts"
-            )
+        if view:
+            stretches = [stretch for passage in passages for stretch in passage.stretches]
+            sizes = [(len(one.best.log_probs), len(one.tokens)) for one in stretches]
+            _check_size(view, sizes, max_weights)
         explained: list[list[Segment]] = []
         for passage in passages:
             places = zip(passage.stretches, passage.answer().places, strict=True)
@@ -67,6 +60,23 @@ class Explainer:
             ]
             explained.append(segments)
         return explained
+
+    async def explain_given(
+        self,
+        pairs: Sequence[ScoredPair],
+        direction: Direction,
+        *,
+        view: AttentionView | None,
+        alignment: bool,
+        max_weights: int,
+    ) -> list[Segment]:
+        """A segment for each pair, as `explain`."""
+        if view:
+            sizes = [(len(one.target_tokens), len(one.source_tokens)) for one in pairs]
+            _check_size(view, sizes, max_weights)
+        return [
+            await self._given_segment(pair, direction, view, alignment=alignment) for pair in pairs
+        ]
 
     async def word_links(self, passage: Passage, direction: Direction) -> list[WordLink]:
         """The words of the whole text and of the best answer that belong together.
@@ -100,29 +110,16 @@ class Explainer:
         alignment: bool,
     ) -> Segment:
         _, produced = self._codec.decode_target(self._produced(stretch.best))
-        sources = [stretch.origin(Span(token.start, token.end)) for token in stretch.tokens]
-        targets = [
-            stretch.place(Span(token.start, token.end)).shifted(place.start) for token in produced
-        ]
+        sources = [stretch.origin(span) for span in _spans(stretch.tokens)]
+        targets = [stretch.place(span).shifted(place.start) for span in _spans(produced)]
         segment = Segment(
             source=stretch.span,
             target=place,
-            source_tokens=[
-                SourceToken(piece=token.piece, start=span.start, end=span.end)
-                for token, span in zip(stretch.tokens, sources, strict=True)
-            ],
-            target_tokens=[
-                TargetToken(piece=token.piece, start=span.start, end=span.end, log_prob=log_prob)
-                for token, span, log_prob in zip(
-                    produced, targets, stretch.best.log_probs, strict=True
-                )
-            ],
+            source_tokens=_source_tokens(stretch.tokens, sources),
+            target_tokens=_target_tokens(produced, targets, stretch.best.log_probs),
         )
         if view:
-            source_ids = [token.id for token in stretch.tokens]
-            target_ids = [token.id for token in produced]
-            weights = await self._scheduler.explain(source_ids, target_ids, view.kind)
-            segment.attention = await asyncio.to_thread(view.show, weights)
+            segment.attention = await self._attention(stretch.tokens, produced, view)
         if alignment:
             lifted, put_back = stretch.stand_ins.substitution, stretch.renderings[0].substitution
             read = _words(lifted.after, lifted.places)
@@ -134,10 +131,74 @@ class Explainer:
             )
         return segment
 
+    async def _given_segment(
+        self,
+        pair: ScoredPair,
+        direction: Direction,
+        view: AttentionView | None,
+        *,
+        alignment: bool,
+    ) -> Segment:
+        read, produced = pair.source_tokens, pair.target_tokens
+        segment = Segment(
+            source=(0, len(pair.text)),
+            target=(0, len(pair.translation)),
+            source_tokens=_source_tokens(read, _spans(read)),
+            target_tokens=_target_tokens(produced, _spans(produced), pair.hypothesis.log_probs),
+        )
+        if view:
+            segment.attention = await self._attention(read, produced, view)
+        if alignment:
+            source_words, target_words = _words(pair.text, []), _words(pair.translation, [])
+            segment.source_words, segment.target_words = list(source_words), list(target_words)
+            segment.alignment = await self._aligner.links(
+                Bitext(
+                    pair.text, pair.translation, *direction, source_words, target_words, produced
+                )
+            )
+        return segment
+
+    async def _attention(
+        self, read: Sequence[Token], produced: Sequence[Token], view: AttentionView
+    ) -> AttentionWeights:
+        source_ids, target_ids = ([token.id for token in tokens] for tokens in (read, produced))
+        weights = await self._scheduler.explain(source_ids, target_ids, view.kind)
+        return await asyncio.to_thread(view.show, weights)
+
     def _produced(self, hypothesis: Hypothesis) -> list[int]:
         """A hypothesis's tokens with the end-of-sentence token, if it got that far."""
         end = [] if hypothesis.capped else [self._codec.eos_id]
         return [*hypothesis.ids, *end]
+
+
+def _check_size(view: AttentionView, sizes: Sequence[tuple[int, int]], max_weights: int) -> None:
+    """For pairs of that many target and source tokens. Raises `AttentionTooLargeError`."""
+    n_weights = sum(view.n_weights(n_target, n_source) for n_target, n_source in sizes)
+    if n_weights > max_weights:
+        raise AttentionTooLargeError(
+            f"the answer would hold {n_weights:,} attention weights, {max_weights:,} are allowed; "
+            "ask for fewer layers or heads, or send fewer texts"
+        )
+
+
+def _spans(tokens: Sequence[Token]) -> list[Span]:
+    return [Span(token.start, token.end) for token in tokens]
+
+
+def _source_tokens(tokens: Sequence[Token], spans: Sequence[Span]) -> list[SourceToken]:
+    return [
+        SourceToken(piece=token.piece, start=span.start, end=span.end)
+        for token, span in zip(tokens, spans, strict=True)
+    ]
+
+
+def _target_tokens(
+    tokens: Sequence[Token], spans: Sequence[Span], log_probs: Sequence[float]
+) -> list[TargetToken]:
+    return [
+        TargetToken(piece=token.piece, start=span.start, end=span.end, log_prob=log_prob)
+        for token, span, log_prob in zip(tokens, spans, log_probs, strict=True)
+    ]
 
 
 def _words(text: str, stand_ins: Sequence[Span]) -> list[Span]:

@@ -39,6 +39,7 @@ from app.routes import (
     info,
     languages,
     libretranslate,
+    score,
     translate,
 )
 from app.routes import metrics as metrics_route
@@ -130,7 +131,7 @@ def create_app(
     modules = [translate, detect, libretranslate, files, deepl, languages, health]
     if settings.admin_port is None:
         modules.append(metrics_route)
-    _furnish(app, modules, guarded=[info], shielded=True)
+    _furnish(app, modules, guarded=[score, info], shielded=True)
     return app
 
 

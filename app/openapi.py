@@ -22,12 +22,13 @@ from app.dialects.libretranslate import (
 )
 from app.problems import MEDIA_TYPE, Problem
 from app.schemas import SegmentEvent, TokenEvent, TranslateAnswer
+from app.score_request import ScoreRequest
 from app.translate_request import AttentionRequest, TranslateRequest
 
 _REF = "#/components/schemas/{model}"
 _READ: tuple[type[BaseModel], ...] = (
     TranslateRequest, AttentionRequest, DetectRequest, LibreTranslateRequest,
-    LibreTranslateDetectRequest, DeepLRequest,
+    LibreTranslateDetectRequest, DeepLRequest, ScoreRequest,
 )  # fmt: skip
 _ANSWERED: tuple[type[BaseModel], ...] = (
     TranslateAnswer, Problem, LibreTranslateAnswer, LibreTranslateError, DeepLError,
@@ -131,6 +132,42 @@ TRANSLATE_ANSWER_EXAMPLE: dict[str, Any] = {
         }
     ],
     "usage": {"characters": 26, "source_tokens": 8, "target_tokens": 9},
+}
+
+SCORE_REQUEST_BODY: dict[str, Any] = {
+    "required": True,
+    "content": {
+        "application/json": {
+            "schema": {"$ref": _REF.format(model=ScoreRequest.__name__)},
+            "examples": {
+                "one": {
+                    "summary": "One pair",
+                    "value": {"text": "Thank you.", "translation": "Merci.", "target": "fr"},
+                }
+            },
+        }
+    },
+}
+
+SCORE_ANSWER_EXAMPLE: dict[str, Any] = {
+    "model": "en-fr",
+    "scores": [
+        {
+            "source": "en",
+            "target": "fr",
+            "score": -0.21,
+            "confidence": 0.92,
+            "segments": [
+                {
+                    "source": [0, 10],
+                    "target": [0, 6],
+                    "source_tokens": [{"piece": "▁Thank", "start": 0, "end": 5}],
+                    "target_tokens": [{"piece": "▁Merci", "start": 0, "end": 5, "log_prob": -0.02}],
+                }
+            ],
+        }
+    ],
+    "usage": {"characters": 16, "source_tokens": 5, "target_tokens": 3},
 }
 
 

@@ -25,7 +25,7 @@ from app.engine_thread import Clock, EngineThread
 from app.errors import QueueFullError
 from app.exchange import Exchange
 from app.metrics import Metrics
-from app.sentence import Completion, Explanation, Listener, Request, Sentence, Weights
+from app.sentence import Completion, Explanation, Floats, Listener, Request, Sentence
 from app.shared_sentences import SharedSentences
 from app.waiting import Lane
 from model.decoding.hypothesis import SearchOptions
@@ -183,12 +183,18 @@ class Scheduler:
 
     async def explain(
         self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
-    ) -> Weights:
+    ) -> Floats:
         """`Engine.explain` on an engine's thread, between two steps. Raises as `translate`."""
-        explanation = Explanation(
-            lambda engine: engine.explain(source_ids, target_ids, kind),
-            asyncio.get_running_loop().create_future(),
-        )
+        return await self._ask(lambda engine: engine.explain(source_ids, target_ids, kind))
+
+    async def score(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
+    ) -> Floats:
+        """`Engine.score`, as `explain`."""
+        return await self._ask(lambda engine: engine.score(source_ids, target_ids, options))
+
+    async def _ask(self, run: Callable[[Engine], Floats]) -> Floats:
+        explanation = Explanation(run, asyncio.get_running_loop().create_future())
         self._exchange.ask(explanation)
         return await explanation.future
 

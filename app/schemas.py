@@ -129,6 +129,24 @@ PutEvent: TypeAlias = Callable[[News], None]
 """Takes what is to be told of a request's answer before it is there."""
 
 
+class PairScore(BaseModel):
+    """How probable one translation is."""
+
+    source: str
+    target: str
+    score: float = Field(description="length-normalised log-probability, as a search ranks by")
+    confidence: float = Field(description="geometric mean of the token probabilities")
+    segments: list[Segment] = Field(description="one: a pair is not cut into sentences")
+
+
+class ScoreAnswer(BaseModel):
+    """The answer of POST /score."""
+
+    model: str
+    scores: list[PairScore]
+    usage: Usage
+
+
 class LanguageAnswer(BaseModel):
     """A source language of GET /languages, in LibreTranslate's form."""
 

@@ -16,7 +16,7 @@ from app.waiting import Lane
 from model.decoding.hypothesis import Hypothesis
 from model.engine.protocol import Engine, Job
 
-Weights = NDArray[np.float32]
+Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,12 +149,12 @@ class Sentence:
 
 @dataclass(eq=False, slots=True)
 class Explanation:
-    """A call of `Engine.explain` that waits for an engine."""
+    """A call of `Engine.explain` or `Engine.score` that waits for an engine."""
 
-    run: Callable[[Engine], Weights]
-    future: asyncio.Future[Weights]
+    run: Callable[[Engine], Floats]
+    future: asyncio.Future[Floats]
 
-    def settle(self, outcome: Weights | Exception) -> None:
+    def settle(self, outcome: Floats | Exception) -> None:
         """Answer, in the event loop."""
         if self.future.done():
             return

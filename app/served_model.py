@@ -14,6 +14,8 @@ from app.languages import Direction
 from app.live_text import Feed, LiveStretches, LiveText
 from app.passage import Passage, Stretch
 from app.scheduler import Scheduler
+from app.score_request import ScoreRequest
+from app.scorer import Scorer
 from app.segmentation import Split
 from app.sentence import Completion
 from app.side_by_side import side_by_side
@@ -46,6 +48,7 @@ class ServedModel:
         self._tokenizer = tokenizer
         self._golden = golden
         self.explainer = Explainer(config, tokenizer, scheduler)
+        self.scorer = Scorer(tokenizer, scheduler, config.transformer.max_length)
         self.scheduler = scheduler
 
     @property
@@ -95,19 +98,24 @@ class ServedModel:
         if request.alternatives >= beam_size:
             detail = f"Input should be less than beam_size, which is {beam_size}"
             raise InvalidRequestError.at("/alternatives", detail)
-        length_penalty = request.length_penalty
-        if length_penalty is None:
-            length_penalty = self._config.length_penalty
         max_target_tokens = request.max_target_tokens
         if max_target_tokens is not None:
             max_target_tokens = min(max_target_tokens, self._config.transformer.max_length)
         return SearchOptions(
             beam_size=beam_size,
             n_best=1 + request.alternatives,
-            length_penalty=length_penalty,
+            length_penalty=self._length_penalty(request.length_penalty),
             max_target_tokens=max_target_tokens,
             rule=self._config.search_rule,
         )
+
+    def scoring_options(self, request: ScoreRequest) -> SearchOptions:
+        """How a given translation is scored: as the request says, else the checkpoint."""
+        penalty = self._length_penalty(request.length_penalty)
+        return SearchOptions(length_penalty=penalty, rule=self._config.search_rule)
+
+    def _length_penalty(self, wanted: float | None) -> float:
+        return self._config.length_penalty if wanted is None else wanted
 
     def attention_view(self, request: AttentionRequest) -> AttentionView:
         """The selection as this model has it. Raises `InvalidRequestError`."""

@@ -19,7 +19,9 @@ from app.markup import MarkupOptions
 from app.metrics import Metrics
 from app.places import Places
 from app.rendition import Rendition, open_document
-from app.schemas import PutEvent, Segment, TranslateAnswer, Translation, Usage
+from app.schemas import PutEvent, ScoreAnswer, Segment, TranslateAnswer, Translation, Usage
+from app.score_request import ScoreRequest
+from app.scorer import score_answer
 from app.served_model import MAX_INLINE_CHARACTERS, ServedModel
 from app.side_by_side import side_by_side
 from app.timings import Timings
@@ -203,6 +205,28 @@ class TranslationService:
             timings=timings,
         )
 
+    async def score(self, request: ScoreRequest) -> ScoreAnswer:
+        """Score given translations. Raises as `translate`."""
+        async with self._places.place(self._limits.timeout):
+            direction = self.languages.resolve(request.source, request.target)
+            model = self._by_direction[direction]
+            view = model.attention_view(request.attention) if request.attention else None
+            options = model.scoring_options(request)
+            for field in ("text", "translation"):
+                self._check_lengths(getattr(request, field), field)
+            pairs = [
+                await model.scorer.score(text, translation, direction, options)
+                for text, translation in zip(request.text, request.translation, strict=True)
+            ]
+            segments = await model.explainer.explain_given(
+                pairs,
+                direction,
+                view=view,
+                alignment=request.alignment,
+                max_weights=self._limits.max_attention_weights,
+            )
+        return score_answer(model.name, direction, pairs, segments)
+
     async def _render(
         self,
         texts: Sequence[str],
@@ -264,10 +288,10 @@ class TranslationService:
             steps.append(_Step(model, (source, target), model.search_options(wanted)))
         return steps
 
-    def _check_lengths(self, texts: Sequence[str]) -> None:
+    def _check_lengths(self, texts: Sequence[str], field: str = "text") -> None:
         if len(texts) > self._limits.max_texts:
             detail = f"List should have at most {self._limits.max_texts} items"
-            raise InvalidRequestError.at("/text", detail)
+            raise InvalidRequestError.at(f"/{field}", detail)
         if max(map(len, texts)) > self._limits.max_text_characters:
             raise TextTooLongError(
                 f"a text may have {self._limits.max_text_characters:,} characters at most"

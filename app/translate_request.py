@@ -60,6 +60,19 @@ def _attention(value: Any) -> Any:
     return value
 
 
+AttentionChoice = Annotated[
+    AttentionRequest | None,
+    BeforeValidator(_attention),
+    WithJsonSchema(
+        {
+            "anyOf": [{"type": "boolean"}, {"$ref": "#/components/schemas/AttentionRequest"}],
+            "default": False,
+            "description": "true: cross-attention of the last layer, mean over its heads.",
+        }
+    ),
+]
+
+
 Tags = Annotated[
     tuple[Annotated[str, Field(min_length=1, max_length=100)], ...],
     Field(max_length=1000, strict=False),
@@ -102,17 +115,7 @@ class TranslateRequest(WireRequest):
         None, ge=1,
         description="Most target tokens, the end of sentence counted. Default: source tokens + 50.",
     )  # fmt: skip
-    attention: Annotated[
-        AttentionRequest | None,
-        BeforeValidator(_attention),
-        WithJsonSchema(
-            {
-                "anyOf": [{"type": "boolean"}, {"$ref": "#/components/schemas/AttentionRequest"}],
-                "default": False,
-                "description": "true: cross-attention of the last layer, mean over its heads.",
-            }
-        ),
-    ] = None
+    attention: AttentionChoice = None
     format: Literal["text", "html", "xml"] = Field(
         "text", description="Of markup the tags are kept, on the words that they belong to."
     )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.system import Answer, Task
+from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import AttentionKind, Engine, EngineInfo, Finished, Job, Progress
 from model.engine.run import run_jobs
 
@@ -64,6 +65,12 @@ class Seats:
     ) -> NDArray[np.float32]:
         """The engine's."""
         return self._engine.explain(source_ids, target_ids, kind)
+
+    def score(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
+    ) -> NDArray[np.float32]:
+        """The engine's."""
+        return self._engine.score(source_ids, target_ids, options)
 
 
 class Attend:

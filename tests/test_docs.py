@@ -14,7 +14,8 @@ from app.dialects.libretranslate import LibreTranslateAnswer, LibreTranslateRequ
 from app.main import create_admin_app, create_app
 from app.metrics import Metrics
 from app.problems import HTTP_KINDS, KINDS
-from app.schemas import Translation
+from app.schemas import PairScore, Translation
+from app.score_request import ScoreRequest
 from app.settings import Settings, env_name
 from app.translate_request import AttentionRequest, TranslateRequest
 
@@ -22,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 WIRE: tuple[type[BaseModel], ...] = (
     TranslateRequest, AttentionRequest, Translation, LibreTranslateRequest, LibreTranslateAnswer,
-    DeepLRequest, DeepLTranslation, DeepLUsage,
+    DeepLRequest, DeepLTranslation, DeepLUsage, ScoreRequest, PairScore,
 )  # fmt: skip
 TEXT = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
 
@@ -74,9 +75,7 @@ def test_every_route_of_the_admin_port_is_described() -> None:
 
 
 @pytest.mark.parametrize("model", WIRE)
-def test_every_field_of_the_wire_is_described(
-    model: type[BaseModel],
-) -> None:
+def test_every_field_of_the_wire_is_described(model: type[BaseModel]) -> None:
     for field in model.model_fields:
         assert re.search(rf"[`\"]{field}[`\"]", TEXT["api.md"]), field
 

@@ -45,6 +45,14 @@ def translate_at_the_command_line(text: str, source: str, target: str) -> dict[s
     return line
 
 
+def test_scores_its_own_translation_as_its_search_did(client: httpx.Client) -> None:
+    [found] = translate(client, text=WEATHER, target="fr", beam_size=1, attention=True)
+    body = {"text": WEATHER, "translation": found["text"], "target": "fr"}
+    [pair] = client.post("/score", json=body).json()["scores"]
+    assert (pair["score"], pair["confidence"]) == (found["score"], found["confidence"])
+    assert pair["segments"][0]["target_tokens"] == found["segments"][0]["target_tokens"]
+
+
 def test_is_small_enough_for_a_repository() -> None:
     assert sum(file.stat().st_size for file in SHIPPED_CHECKPOINT.iterdir()) <= SIZE_LIMIT
 

@@ -28,6 +28,7 @@ def compile_kernels(precision: Precision) -> None:
         engine.step()
     for kind in get_args(AttentionKind):
         engine.explain((3, config.eos_id), (4, config.eos_id), kind)
+    engine.score((3, config.eos_id), (4, config.eos_id), SearchOptions())
 
 
 def main() -> None:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from model.decoding.agreement import Agreed, Steps, finished
 from model.decoding.beam import beam_steps
-from model.decoding.hypothesis import Hypothesis
+from model.decoding.distribution import next_log_probs
+from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job, Progress
 from model.errors import NumericalError
 from model.tensors import padded_ids
@@ -172,6 +173,21 @@ class EagerEngine:
         layers: list[torch.Tensor] = getattr(record, kind)
         weights: NDArray[np.float32] = torch.cat(layers).float().cpu().numpy()
         return weights
+
+    @torch.inference_mode()
+    def score(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
+    ) -> NDArray[np.float32]:
+        """Log-probabilities [T] of a given target's tokens; see `Engine.score`."""
+        model = self._model
+        source = torch.tensor([list(source_ids)], device=model.device)
+        target = torch.tensor(list(target_ids), device=model.device)
+        fed = torch.cat((target.new_tensor([model.config.start_id]), target[:-1]))
+        logits = model(source, fed[None])[0]
+        before_limit = torch.zeros_like(target, dtype=torch.bool)
+        distribution = next_log_probs(logits, model.config, options, before_limit)
+        log_probs: NDArray[np.float32] = distribution.gather(1, target[:, None])[:, 0].cpu().numpy()
+        return log_probs
 
 
 def _all_finite(hypotheses: Sequence[Hypothesis]) -> bool:

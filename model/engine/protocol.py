@@ -112,3 +112,11 @@ class Engine(Protocol):
         position t looked at when it produced target token t. T = S for `encoder`, S = T for
         `decoder`, where column s is the position that was fed token s − 1.
         """
+
+    def score(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
+    ) -> NDArray[np.float32]:
+        """Log-probabilities [T] of a given target's tokens, by one teacher-forced pass.
+
+        They are those that a search with these options would count for them; −∞ of `<pad>`.
+        """

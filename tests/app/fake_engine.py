@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from model.decoding.hypothesis import Hypothesis
+from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job, Progress
 
 POISON = 13
@@ -103,6 +103,13 @@ class FakeEngine:
             raise RuntimeError("poison")
         n_columns = len(source_ids)
         return np.full((2, 4, len(target_ids), n_columns), 1 / n_columns, dtype=np.float32)
+
+    def score(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
+    ) -> NDArray[np.float32]:
+        if POISON in source_ids:
+            raise RuntimeError("poison")
+        return np.full(len(target_ids), -0.1, dtype=np.float32)
 
 
 def _outcome(job: Job) -> list[Hypothesis] | Exception:

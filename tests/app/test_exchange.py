@@ -7,7 +7,7 @@ import pytest
 
 from app.errors import DrainingError, EngineDownError
 from app.exchange import Exchange, InFlight
-from app.sentence import Explanation, Sentence, Weights
+from app.sentence import Explanation, Floats, Sentence
 from model.engine.protocol import Engine
 from tests.app.asynchronous import asynchronous
 from tests.app.scheduling import new_request
@@ -21,7 +21,7 @@ def anything(sentence: Sentence) -> bool:
     return True
 
 
-def explain(engine: Engine) -> Weights:
+def explain(engine: Engine) -> Floats:
     raise AssertionError("nobody is left to run it")
 
 

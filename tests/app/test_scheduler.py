@@ -243,7 +243,7 @@ async def test_a_report_of_a_job_that_nobody_knows_is_passed_over() -> None:
 
 @asynchronous
 async def test_explanations_run_between_the_steps_of_a_busy_engine() -> None:
-    engine = FakeEngine(n_steps=2, gate=threading.Semaphore(0))
+    engine = FakeEngine(n_steps=3, gate=threading.Semaphore(0))
     async with running(engine) as scheduler:
         first = await occupy(scheduler, engine, 11)
         explaining = asyncio.create_task(scheduler.explain([2, 11, 0], [11, 0], "cross"))
@@ -251,6 +251,10 @@ async def test_explanations_run_between_the_steps_of_a_busy_engine() -> None:
         assert engine.gate
         engine.gate.release(1)
         weights = await explaining
+        scoring = asyncio.create_task(scheduler.score([2, 11, 0], [11, 0], OPTIONS))
+        await settle()
+        engine.gate.release(1)
+        assert (await scoring).shape == (2,)
         assert weights.shape == (2, 4, 2, 3)
         np.testing.assert_allclose(weights.sum(axis=-1), 1)
         assert not first.done()

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from model.config import TransformerConfig
 from model.decoding.hypothesis import Hypothesis, SearchOptions, best_first, finished_hypothesis
-from model.engine.cpu import decoder, search
+from model.engine.cpu import decoder, explanation, search
 from model.engine.cpu.agreement import agreed_ids
-from model.engine.cpu.explanation import explain
 from model.engine.cpu.slots import (
     MAX_BEAM,
     PAGE,
@@ -100,8 +99,7 @@ class CpuEngine:
             self._check_ids("source", job.source_ids, self._config.source_vocab_size)
             if job.options.beam_size > MAX_BEAM:
                 raise ValueError(f"beam_size {job.options.beam_size}: at most {MAX_BEAM}")
-            if job.options.rule is not None:
-                raise ValueError("this engine searches by attend's own rule only")
+            _check_rule(job.options)
         if not self._fit(jobs):  # kernels write where they are told: no row or page is beyond
             raise ValueError("there is no room for these jobs")
         for job in jobs:
@@ -254,6 +252,22 @@ class CpuEngine:
         self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
     ) -> NDArray[np.float32]:
         """Attention weights [layers, heads, T, S]; see `Engine.explain`. Raises as `admit`."""
+        self._check_pair(source_ids, target_ids)
+        return explanation.explain(self._weights, self._work, source_ids, target_ids, kind)
+
+    def score(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
+    ) -> NDArray[np.float32]:
+        """Log-probabilities [T]; see `Engine.score`. Raises as `admit`."""
+        _check_rule(options)
+        self._check_pair(source_ids, target_ids)
+        return explanation.score(self._weights, self._work, source_ids, target_ids)
+
+    def _check_pair(self, source_ids: Sequence[int], target_ids: Sequence[int]) -> None:
         self._check_ids("source", source_ids, self._config.source_vocab_size)
         self._check_ids("target", target_ids, self._config.target_vocab_size)
-        return explain(self._weights, self._work, source_ids, target_ids, kind)
+
+
+def _check_rule(options: SearchOptions) -> None:
+    if options.rule is not None:
+        raise ValueError("this engine searches by attend's own rule only")

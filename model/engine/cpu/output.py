@@ -7,6 +7,8 @@ can hold one of its best tokens.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from model.engine.cpu.flat import (
@@ -26,16 +28,43 @@ from model.engine.cpu.workspace import LOGIT_ROWS, Workspace
 _LOWEST = np.finfo(np.float32).min
 
 
+class Predictions(NamedTuple):
+    """What is to be known of the next token of each row, and what is.
+
+    n_wanted           [R], how many of the most probable tokens, at least 1
+    tokens, log_probs  [R, ≥ n_wanted], those, best first. `<pad>` is never among them; where there
+                       are no more, or NaN, the log-probability is −∞ or NaN. Of equals the lower
+                       token comes first
+    n_asked, asked     [R] and [R, ≥ n_asked], tokens that are named
+    asked_log_probs    [R, ≥ n_asked], theirs; −∞ of `<pad>`
+    """
+
+    n_wanted: Ints
+    tokens: Ints
+    log_probs: Floats
+    n_asked: Ints
+    asked: Ints
+    asked_log_probs: Floats
+
+
+def make_predictions(n_rows: int, most_wanted: int, most_asked: int) -> Predictions:
+    """For at most that many rows, and tokens of each."""
+    return Predictions(
+        n_wanted=np.ones(n_rows, np.int64),
+        tokens=np.zeros((n_rows, most_wanted), np.int64),
+        log_probs=np.zeros((n_rows, most_wanted), np.float32),
+        n_asked=np.zeros(n_rows, np.int64),
+        asked=np.zeros((n_rows, most_asked), np.int64),
+        asked_log_probs=np.zeros((n_rows, most_asked), np.float32),
+    )
+
+
 @kernel
 def predict(
-    output: Linear, n_rows: int, n_wanted: Ints, pad_id: int, work: Workspace, tokens: Ints,
-    log_probs: Floats,
-) -> None:  # fmt: skip
-    """The n_wanted[row] most probable tokens of each row of work.x, best first.
-
-    tokens and log_probs [R, ≥ wanted]. `<pad>` is never among them; where there are no more, or
-    NaN, the log-probability is −∞ or NaN. Of equals the lower token comes first.
-    """
+    output: Linear, n_rows: int, pad_id: int, work: Workspace, predictions: Predictions
+) -> None:
+    """Fill in what is to be known of each row of work.x."""
+    tokens, log_probs, n_wanted = predictions.tokens, predictions.log_probs, predictions.n_wanted
     n_tokens = output.bias.shape[1]
     n_panels, stride = n_tokens // COLUMNS, work.panel_max.shape[1]
     prepare(work.x, n_rows, output, work.scratch)
@@ -57,6 +86,12 @@ def predict(
             normaliser = highest + np.log(total)
             for place in range(n_wanted[row]):
                 log_probs[row, place] -= normaliser
+            for place in range(predictions.n_asked[row]):
+                token = predictions.asked[row, place]
+                logit = get(work.logits, i * n_tokens + token)
+                predictions.asked_log_probs[row, place] = (
+                    -np.inf if token == pad_id else logit - normaliser
+                )
 
 
 @kernel

@@ -8,7 +8,7 @@ import numpy as np
 
 from model.engine.cpu.decoder import decode, gather
 from model.engine.cpu.jit import kernel
-from model.engine.cpu.output import predict
+from model.engine.cpu.output import Predictions, make_predictions, predict
 from model.engine.cpu.slots import MAX_BEAM, Pages, Slots
 from model.engine.cpu.types import Floats, Ints
 from model.engine.cpu.weights import Weights
@@ -19,14 +19,12 @@ _BEHIND_FINISHED = np.float32(-1e30)
 
 
 class Candidates(NamedTuple):
-    """Continuations: of each row [R, 2 × MAX_BEAM], and of one sentence, best first [2 × MAX_BEAM].
+    """Continuations: of each row, and of one sentence, best first [2 × MAX_BEAM].
 
-    wanted [R] says how many of each row; new_path [MAX_BEAM, T] is where paths are reordered.
+    new_path [MAX_BEAM, T] is where paths are reordered.
     """
 
-    wanted: Ints
-    tokens: Ints
-    log_probs: Floats
+    next: Predictions
     best_score: Floats
     best_row: Ints
     best_place: Ints
@@ -37,9 +35,7 @@ class Candidates(NamedTuple):
 def make_candidates(n_rows: int, n_slots: int, longest: int) -> Candidates:
     """For at most that many rows and slots."""
     return Candidates(
-        wanted=np.zeros(n_rows, np.int64),
-        tokens=np.zeros((n_rows, 2 * MAX_BEAM), np.int64),
-        log_probs=np.zeros((n_rows, 2 * MAX_BEAM), np.float32),
+        next=make_predictions(n_rows, most_wanted=2 * MAX_BEAM, most_asked=1),
         best_score=np.zeros(2 * MAX_BEAM, np.float32),
         best_row=np.zeros(2 * MAX_BEAM, np.int64),
         best_place=np.zeros(2 * MAX_BEAM, np.int64),
@@ -73,9 +69,8 @@ def _step(
     decode(weights, n_rows, slots, pages, work, work.no_record, work.no_record)
     for row in range(n_rows):
         beam = slots.beam[work.row_slot[row]]
-        candidates.wanted[row] = 1 if beam == 1 else 2 * beam
-    predict(weights.output, n_rows, candidates.wanted, weights.shape.pad_id, work,
-            candidates.tokens, candidates.log_probs)  # fmt: skip
+        candidates.next.n_wanted[row] = 1 if beam == 1 else 2 * beam
+    predict(weights.output, n_rows, weights.shape.pad_id, work, candidates.next)
     n_done = row = 0
     while row < n_rows:
         slot = work.row_slot[row]
@@ -101,8 +96,8 @@ def _advance(
     for rank in range(n_candidates):
         row = candidates.best_row[rank]
         place = candidates.best_place[rank]
-        lane, token = row - first_row, candidates.tokens[row, place]
-        score, log_prob = candidates.best_score[rank], candidates.log_probs[row, place]
+        lane, token = row - first_row, candidates.next.tokens[row, place]
+        score, log_prob = candidates.best_score[rank], candidates.next.log_probs[row, place]
         if not np.isfinite(score):
             slots.failed[slot] = True
             return True
@@ -140,12 +135,12 @@ def _merge(slot: int, first_row: int, slots: Slots, candidates: Candidates) -> i
 
     If any is NaN, it is the only one, so that it cannot be overlooked.
     """
-    wanted = candidates.wanted[first_row]
+    wanted = candidates.next.n_wanted[first_row]
     n_found = 0
     for lane in range(slots.n_live[slot]):
         row = first_row + lane
         for place in range(wanted):
-            score = slots.live[slot, lane] + candidates.log_probs[row, place]
+            score = slots.live[slot, lane] + candidates.next.log_probs[row, place]
             if score == -np.inf:
                 break
             if np.isnan(score):

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from model.decoding.beam import beam_search
-from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.decoding.hypothesis import HuggingFaceRule, Hypothesis, SearchOptions
 from model.engine import eager
 from model.engine.eager import EagerEngine
 from model.engine.protocol import AttentionKind, Engine, Finished, Job
@@ -322,3 +322,27 @@ def test_an_exception_on_the_way_is_the_outcome(
     engine.cancel([11])
     assert engine.step() == [Finished(10, failure)]
     assert not engine.busy
+
+
+RULES = (None, HuggingFaceRule(renormalise=True))
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_what_a_search_found_is_scored_as_the_search_did(
+    engine: Engine, beam_size: int, rule: HuggingFaceRule | None
+) -> None:
+    options = SearchOptions(beam_size, n_best=beam_size, rule=rule)
+    engine.admit([Job(0, SOURCES[0], options)])
+    [(_, outcome)] = engine.step()
+    assert isinstance(outcome, list)
+    for found in outcome:
+        end = () if found.capped else (1,)
+        log_probs = engine.score(SOURCES[0], (*found.ids, *end), options)
+        assert log_probs.dtype == np.float32
+        assert log_probs.tolist() == pytest.approx(found.log_probs, abs=1e-5)
+
+
+def test_padding_has_no_probability(engine: Engine) -> None:
+    log_probs = engine.score(SOURCES[0], (4, 0, 1), BEAM)
+    assert np.isneginf(log_probs).tolist() == [False, True, False]

@@ -88,6 +88,11 @@ class Countdown:
     ) -> NDArray[np.float32]:
         raise NotImplementedError
 
+    def score(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
+    ) -> NDArray[np.float32]:
+        raise NotImplementedError
+
 
 def outcome(job: Job) -> list[Hypothesis] | Exception:
     if POISON in job.source_ids:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from model.decoding.hypothesis import HuggingFaceRule, SearchOptions
 from model.engine.cpu.weights import Precision
 from model.engine.eager import EagerEngine
 from model.engine.protocol import AttentionKind
@@ -19,9 +20,11 @@ from tests.model.engine.cpu.running import (
     cpu_engine,
     draw_jobs,
     draw_source,
+    hypotheses,
 )
 
 MakeModel = Callable[..., Transformer]
+GREEDY = SearchOptions(beam_size=1)
 
 
 EXPLAINED = ("pre-norm, GELU", "other heads and width in the decoder", "separate vocabularies",
@@ -47,6 +50,40 @@ def test_float32_explains_as_the_reference(
         np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", EXPLAINED)
+def test_float32_scores_as_the_reference(make_speaker: MakeModel, name: str) -> None:
+    model = make_speaker(**FAMILY[name])
+    engine = cpu_engine(model, "float32")
+    eager = EagerEngine(model)
+    choose = np.random.default_rng(0)
+    for n_source, n_target in ((1, 1), (5, 3), (17, 33), (36, 36)):
+        source = draw_source(model, choose, n_source)
+        target = choose.integers(0, model.config.target_vocab_size, n_target).tolist()
+        log_probs = engine.score(source, target, GREEDY)
+        assert log_probs.dtype == np.float32
+        np.testing.assert_allclose(log_probs, eager.score(source, target, GREEDY), atol=1e-4)
+
+
+@PRECISIONS
+def test_what_a_search_found_is_scored_with_the_same_bits(
+    model: Transformer, precision: Precision
+) -> None:
+    engine = cpu_engine(model, precision)
+    jobs = draw_jobs(model, 20, seed=3)
+    for job_id, outcome in alone(engine, jobs).items():
+        for found in hypotheses(outcome):
+            end = () if found.capped else (model.config.eos_id,)
+            target = (*found.ids, *end)
+            log_probs = engine.score(jobs[job_id].source_ids, target, jobs[job_id].options)
+            assert tuple(log_probs.tolist()) == found.log_probs
+
+
+def test_scores_by_another_rule_are_refused(model: Transformer) -> None:
+    options = SearchOptions(rule=HuggingFaceRule())
+    with pytest.raises(ValueError, match="own rule"):
+        cpu_engine(model, "int8").score((5, 1), (6, 1), options)
+
+
 @PRECISIONS
 @KINDS
 def test_explaining_does_not_disturb_sentences_in_flight(
@@ -61,6 +98,7 @@ def test_explaining_does_not_disturb_sentences_in_flight(
     while engine.busy:
         outcomes |= dict(advance(engine))
         again = engine.explain((5, 6, 7, 1), (8, 9, 1), kind)
+        engine.score((5, 6, 7, 1), (8, 9, 1), GREEDY)
         assert again.tobytes() == first.tobytes()
     assert outcomes == expected
     np.testing.assert_allclose(first.sum(-1), 1, atol=1e-5)
@@ -82,5 +120,8 @@ def test_what_cannot_be_explained_is_refused(
     model: Transformer, source: tuple[int, ...], target: tuple[int, ...], named: str,
     kind: AttentionKind,
 ) -> None:  # fmt: skip
+    engine = cpu_engine(model, "int8")
     with pytest.raises(ValueError, match=named):
-        cpu_engine(model, "int8").explain(source, target, kind)
+        engine.explain(source, target, kind)
+    with pytest.raises(ValueError, match=named):
+        engine.score(source, target, GREEDY)

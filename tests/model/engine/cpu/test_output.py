@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from model.engine.cpu.linear import NO_FLOOR, make_scratch, project
-from model.engine.cpu.output import predict
+from model.engine.cpu.output import make_predictions, predict
 from model.engine.cpu.slots import MAX_BEAM
 from model.engine.cpu.types import Floats, Ints
 from model.engine.cpu.weights import Precision, Weights
@@ -59,10 +59,12 @@ def logits_of(weights: Weights, x: Floats, vocab_size: int) -> Floats:
 def predicted(weights: Weights, x: Floats, n_wanted: Ints) -> tuple[Ints, Floats]:
     work = make_workspace(weights, len(x))
     work.x[:] = x
-    tokens = np.full((len(x), 2 * MAX_BEAM), -7)
-    log_probs = np.full((len(x), 2 * MAX_BEAM), 7, np.float32)
-    predict(weights.output, len(x), n_wanted, weights.shape.pad_id, work, tokens, log_probs)
-    return tokens, log_probs
+    predictions = make_predictions(len(x), 2 * MAX_BEAM, 1)
+    predictions.n_wanted[:] = n_wanted
+    predictions.tokens[:] = -7
+    predictions.log_probs[:] = 7
+    predict(weights.output, len(x), weights.shape.pad_id, work, predictions)
+    return predictions.tokens, predictions.log_probs
 
 
 def log_softmax(logits: Floats) -> NDArray[np.float64]:
@@ -155,3 +157,28 @@ def test_a_row_has_the_same_bits_alone(make_model: MakeModel, precision: Precisi
         alone_tokens, alone = predicted(weights, x[row : row + 1], wanted[:1])
         assert alone[0].tobytes() == log_probs[row].tobytes()
         np.testing.assert_array_equal(alone_tokens[0], tokens[row])
+
+
+@PRECISIONS
+def test_tokens_that_are_asked_for_have_the_figures_that_they_have_when_chosen(
+    make_model: MakeModel, precision: Precision
+) -> None:
+    weights = make_weights(make_model, precision, 130)
+    x, choose = draw_rows(weights), np.random.default_rng(1)
+    predictions = make_predictions(N_ROWS, 2 * MAX_BEAM, 140)
+    predictions.n_wanted[:] = 9
+    predictions.n_asked[:] = choose.integers(0, 140, N_ROWS)
+    predictions.asked[:] = choose.integers(0, 130, predictions.asked.shape)
+    predictions.asked_log_probs[:] = 7
+    work = make_workspace(weights, N_ROWS)
+    work.x[:] = x
+    predict(weights.output, N_ROWS, weights.shape.pad_id, work, predictions)
+    exact = log_softmax(logits_of(weights, x, 130))
+    exact[:, weights.shape.pad_id] = -np.inf
+    for row, n in enumerate(predictions.n_asked):
+        asked, found = predictions.asked[row, :n], predictions.asked_log_probs[row]
+        np.testing.assert_allclose(found[:n], exact[row, asked], atol=2e-5)
+        assert (found[n:] == 7).all()
+        chosen = dict(zip(predictions.tokens[row, :9], predictions.log_probs[row, :9], strict=True))
+        for token, log_prob in zip(asked, found[:n], strict=True):
+            assert chosen.get(token, log_prob) == log_prob

@@ -16,8 +16,8 @@ def sentence(live: list[float], log_probs: list[list[float]]) -> tuple[Slots, Ca
     slots.n_live[1] = len(live)
     slots.live[1, : len(live)] = live
     for row, continuations in enumerate(log_probs, start=FIRST_ROW):
-        candidates.wanted[row] = len(continuations)
-        candidates.log_probs[row, : len(continuations)] = continuations
+        candidates.next.n_wanted[row] = len(continuations)
+        candidates.next.log_probs[row, : len(continuations)] = continuations
     return slots, candidates
 
 

@@ -1,0 +1,46 @@
+"""The body of POST /score, as it is on the wire."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import Field
+
+from app.errors import InvalidRequestError
+from app.translate_request import MAX_LANGUAGE_CODE, AttentionChoice
+from app.wire_request import Texts, WireRequest
+from model.decoding.hypothesis import MAX_LENGTH_PENALTY
+
+
+class ScoreRequest(WireRequest):
+    """The body of POST /score: texts and a given translation of each."""
+
+    text: Texts
+    translation: Texts
+    source: str | None = Field(
+        None,
+        max_length=MAX_LANGUAGE_CODE,
+        description="BCP-47 code; may be left out where the target leaves one choice.",
+    )
+    target: str | None = Field(
+        None,
+        max_length=MAX_LANGUAGE_CODE,
+        description="BCP-47 code; may be left out where the source leaves one choice.",
+    )
+    length_penalty: float | None = Field(
+        None, ge=0, le=MAX_LENGTH_PENALTY, allow_inf_nan=False,
+        description="α of Wu et al. 2016; 0 favours short translations. Default: the checkpoint's.",
+    )  # fmt: skip
+    attention: AttentionChoice = None
+    alignment: bool = Field(False, description="Link the words of text and translation.")
+
+    @classmethod
+    def parse(cls, values: object) -> Self:
+        """From untrusted data. Raises `InvalidRequestError` with the place of each fault."""
+        request = super().parse(values)
+        if len(request.text) != len(request.translation):
+            raise InvalidRequestError.at(
+                "/translation",
+                f"List should have as many items as text, {len(request.text)}",
+            )
+        return request

@@ -1,0 +1,151 @@
+"""POST /score with a real, if random, model."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from tests.app.asynchronous import asynchronous
+from tests.app.conftest import Serve
+from tests.app.fake_engine import FakeEngine
+from tests.app.test_problems import SECRET, problem
+
+PAIR = {"text": "The cat sees the house.", "translation": "Le chat voit la maison.", "target": "fr"}
+
+
+async def scored(client: httpx.AsyncClient, **body: Any) -> list[dict[str, Any]]:
+    response = await client.post("/score", json=body)
+    assert response.status_code == httpx.codes.OK, response.text
+    scores: list[dict[str, Any]] = response.json()["scores"]
+    return scores
+
+
+@asynchronous
+async def test_a_pair_has_one_segment_with_the_probability_of_every_token(serve: Serve) -> None:
+    async with serve() as client:
+        response = await client.post("/score", json=PAIR)
+    answer = response.json()
+    [pair] = answer["scores"]
+    assert (answer["model"], pair["source"], pair["target"]) == ("tiny", "en", "fr")
+    [segment] = pair["segments"]
+    assert segment.keys() == {"source", "target", "source_tokens", "target_tokens"}
+    log_probs = [token["log_prob"] for token in segment["target_tokens"]]
+    n = len(log_probs)
+    assert max(log_probs) < 0
+    assert pair["score"] == pytest.approx(sum(log_probs) / ((5 + n) / 6) ** 0.6)
+    assert pair["confidence"] == pytest.approx(math.exp(sum(log_probs) / n))
+    covered = "".join(PAIR["translation"][one["start"] : one["end"]]
+                      for one in segment["target_tokens"])  # fmt: skip
+    assert covered == PAIR["translation"]
+    assert (segment["source_tokens"][0]["piece"], segment["target_tokens"][-1]["piece"]) == (
+        "<2fr>", "</s>",
+    )  # fmt: skip
+    assert answer["usage"] == {
+        "characters": len(PAIR["text"]) + len(PAIR["translation"]),
+        "source_tokens": len(segment["source_tokens"]),
+        "target_tokens": n,
+    }
+
+
+@asynchronous
+async def test_the_length_penalty_is_the_requests(serve: Serve) -> None:
+    async with serve() as client:
+        [plain], [usual] = [
+            await scored(client, **PAIR, **more) for more in ({"length_penalty": 0}, {})
+        ]
+    log_probs = [token["log_prob"] for token in plain["segments"][0]["target_tokens"]]
+    assert plain["score"] == pytest.approx(sum(log_probs))
+    assert plain["confidence"] == usual["confidence"]
+    assert plain["score"] < usual["score"]
+
+
+@asynchronous
+async def test_pairs_of_a_list_are_scored_as_they_are_alone(serve: Serve) -> None:
+    texts, translations = ["cat", "", "The {name} is 🏳️‍🌈"], ["chat", "le", ""]
+    async with serve() as client:
+        together = await scored(client, text=texts, translation=translations, target="fr")
+        for text, translation, among in zip(texts, translations, together, strict=True):
+            [alone] = await scored(client, text=text, translation=translation, target="fr")
+            assert alone == among
+    assert len(together[2]["segments"][0]["target_tokens"]) == 1
+
+
+@asynchronous
+async def test_attention_and_alignment_are_of_the_pair(serve: Serve) -> None:
+    async with serve() as client:
+        [pair] = await scored(client, **PAIR, attention={"heads": "all"}, alignment=True)
+        [plain] = await scored(client, **PAIR)
+    [segment] = pair["segments"]
+    attention = segment["attention"]
+    shape = [1, 4, len(segment["target_tokens"]), len(segment["source_tokens"])]
+    assert attention["shape"] == shape
+    np.testing.assert_allclose(np.sum(attention["weights"], axis=-1), 1, atol=1e-3)
+    for field, text in (("source_words", PAIR["text"]), ("target_words", PAIR["translation"])):
+        words = [text[start:end] for start, end in segment[field]]
+        assert words == text.replace(".", " .").split()
+    assert sorted(j for _, j in segment["alignment"]) == list(range(6))
+    assert {key: segment[key] for key in plain["segments"][0]} == plain["segments"][0]
+
+
+@pytest.mark.parametrize(
+    ("fields", "pointer"),
+    [
+        ({"translation": [SECRET, SECRET]}, "/translation"),
+        ({"translation": 3}, "/translation"),
+        ({"translation": []}, "/translation"),
+        ({"text": [SECRET] * 5, "translation": [SECRET] * 5}, "/text"),  # four are allowed
+        ({"length_penalty": -1}, "/length_penalty"),
+        ({"attention": {"layers": [7]}}, "/attention/layers"),
+        ({"alignment": 1}, "/alignment"),
+        ({"beam_size": 4}, "/beam_size"),
+    ],
+)
+@asynchronous
+async def test_a_field_that_is_wrong_is_named(
+    serve: Serve, fields: dict[str, Any], pointer: str
+) -> None:
+    async with serve(max_texts=4) as client:
+        response = await client.post("/score", json=PAIR | fields)
+    document = problem(response, 422, "invalid-request")
+    assert [error["pointer"] for error in document["errors"]] == [pointer]
+
+
+@asynchronous
+async def test_what_the_model_cannot_read_at_once_is_refused(serve: Serve) -> None:
+    long = SECRET + " the cat" * 100
+    async with serve() as client:
+        for side in ("text", "translation"):
+            response = await client.post("/score", json=PAIR | {side: long})
+            document = problem(response, 422, "text-too-long")
+            assert side in document["detail"]
+            assert "128" in document["detail"]
+
+
+@asynchronous
+async def test_weights_beyond_the_limit_are_refused(serve: Serve) -> None:
+    async with serve(max_attention_weights=10) as client:
+        response = await client.post("/score", json=PAIR | {"attention": True})
+        problem(response, 422, "attention-too-large")
+
+
+@asynchronous
+async def test_a_pair_that_takes_two_models_is_refused(
+    serve: Serve, row_of_checkpoints: tuple[Any, Any]
+) -> None:
+    async with serve(checkpoint=row_of_checkpoints) as client:
+        body = {"text": "chat", "translation": "Katze", "source": "fr", "target": "de"}
+        problem(await client.post("/score", json=body), 404, "unknown-languages")
+
+
+@asynchronous
+async def test_a_pair_that_the_engine_dies_of_is_an_error_of_the_engine(serve: Serve) -> None:
+    class Broken(FakeEngine):
+        def score(self, *_: object) -> Any:
+            raise RuntimeError(SECRET)
+
+    async with serve(Broken()) as client:
+        problem(await client.post("/score", json=PAIR), 500, "engine-failed")
