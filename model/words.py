@@ -42,3 +42,11 @@ def words(text: str) -> list[Span]:
             spans.append((place, place + 1))
         grows = narrow
     return spans
+
+
+def joins(character: str) -> bool:
+    """Whether a character makes one word with a letter or digit beside it; not if there is none."""
+    return bool(character) and (
+        (character.isalnum() and unicodedata.east_asian_width(character) != "W")
+        or unicodedata.category(character) in ("Mn", "Mc", "Me")
+    )

@@ -33,6 +33,7 @@ from model.decoding.hypothesis import (
     finished_hypothesis,
 )
 from model.decoding.limits import token_limits
+from model.decoding.stopping import unsettled
 from model.transformer import Transformer
 
 
@@ -126,7 +127,7 @@ def beam_steps(model: Transformer, source_ids: Tensor, options: SearchOptions) -
             pool.add(_behind_finished(live_scores, capped), live_ids, live_log_probs)
         best_now = live_scores[:, 0] / normalisation
         best_at_limit = live_scores[:, 0] / at_limit_normalisation
-        running &= ~capped & _unsettled(pool.scores, best_now, best_at_limit, options)
+        running &= ~capped & unsettled(pool.scores, best_now, best_at_limit, options)
         if not running.any():
             break
         yield partial(
@@ -167,22 +168,6 @@ def _behind_finished(live_scores: Tensor, capped: Tensor) -> Tensor:
     rank = torch.arange(1, live_scores.shape[1] + 1, device=live_scores.device)
     usable = capped[:, None] & live_scores.isfinite()
     return torch.where(usable, -1e30 * rank, -torch.inf)
-
-
-def _unsettled(
-    finished: Tensor, best_now: Tensor, best_at_limit: Tensor, options: SearchOptions
-) -> Tensor:
-    """[B], True where the search goes on.
-
-    finished [B, K], scores best first, −∞ where there is none yet; the best live hypothesis [B]
-    scored as if it ended now, and as if it reached the token limit at no further cost.
-    """
-    if options.rule is None:
-        return finished[:, options.n_best - 1] < best_at_limit
-    worst = finished[:, -1]
-    if options.rule.early_stopping is True:
-        return worst.isneginf()
-    return worst < (best_at_limit if options.rule.early_stopping == "never" else best_now)
 
 
 def _answers(

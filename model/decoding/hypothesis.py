@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from model.decoding.constraints import Constraint
+
 MAX_LENGTH_PENALTY = 10.0
 """Far beyond use (0 … 1); more would overflow float32 at the longest lengths."""
 
@@ -47,6 +49,7 @@ class SearchOptions:
     length_penalty     α of Wu et al. 2016, equation 14, at most 10; 0 ranks by log-probability
     max_target_tokens  cap, counting the end-of-sentence token; None is source tokens + 50
     rule               None is this project's, see `model.decoding.beam`
+    constraints        terms that the translation has to contain, in the order of their importance
     """
 
     beam_size: int = 4
@@ -54,6 +57,7 @@ class SearchOptions:
     length_penalty: float = 0.6
     max_target_tokens: int | None = None
     rule: HuggingFaceRule | None = None
+    constraints: tuple[Constraint, ...] = ()
 
     def __post_init__(self) -> None:
         if self.beam_size < 1:

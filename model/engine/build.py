@@ -6,6 +6,7 @@ from model.checkpoint import Checkpoint
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.weights import pack
 from model.engine.protocol import Engine, PrecisionChoice
+from model.term_constraints import piece_edges
 
 DEFAULT_BATCH_TOKENS = 16_384
 """Of the eager engine: sentences × the longest of them, in source tokens."""
@@ -29,7 +30,8 @@ def build_engines(
     weights = pack(
         config.transformer, checkpoint.weights, "float32" if precision == "fp32" else "int8"
     )
-    return [CpuEngine(config.transformer, weights) for _ in range(n_threads)]
+    edges = piece_edges(checkpoint.tokenizer)
+    return [CpuEngine(config.transformer, weights, edges) for _ in range(n_threads)]
 
 
 def _eager_engine(
@@ -42,4 +44,5 @@ def _eager_engine(
     from model.pretrained import load_model
 
     torch.set_num_threads(n_threads)
-    return EagerEngine(load_model(checkpoint, device), max_batch_tokens)
+    edges = piece_edges(checkpoint.tokenizer)
+    return EagerEngine(load_model(checkpoint, device), max_batch_tokens, edges)

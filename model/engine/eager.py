@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from model.decoding.agreement import Agreed, Steps, finished
 from model.decoding.beam import beam_steps
+from model.decoding.constrained import constrained_steps
+from model.decoding.constraints import PieceEdges
 from model.decoding.distribution import next_log_probs
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job, Progress
@@ -29,10 +31,11 @@ class _Search:
     It stops after every token if any of its jobs streams, else not at all.
     """
 
-    def __init__(self, model: Transformer, batch: Sequence[Job]) -> None:
+    def __init__(self, model: Transformer, batch: Sequence[Job], edges: PieceEdges) -> None:
         self.unwanted: set[int] = set()
         self._model = model
         self._batch = batch
+        self._edges = edges
         self._steps: Steps | None = None
         self._agreed: Agreed | None = None
         self._n_told = dict.fromkeys((job.id for job in batch if job.stream), 0)
@@ -44,9 +47,7 @@ class _Search:
     def advance(self) -> list[Finished] | None:
         """The outcomes of those that are wanted, if it is over."""
         if self._steps is None:
-            pad_id, device = self._model.config.pad_id, self._model.device
-            source = padded_ids([job.source_ids for job in self._batch], pad_id, device)
-            self._steps = beam_steps(self._model, source, self._batch[0].options)
+            self._steps = self._begin()
         try:
             if self._n_told:
                 self._agreed = next(self._steps)
@@ -61,6 +62,14 @@ class _Search:
             for job, one in outcomes
             if job.id not in self.unwanted
         ]
+
+    def _begin(self) -> Steps:
+        pad_id, device = self._model.config.pad_id, self._model.device
+        source = padded_ids([job.source_ids for job in self._batch], pad_id, device)
+        options = self._batch[0].options
+        if options.constraints:
+            return constrained_steps(self._model, source, options, self._edges)
+        return beam_steps(self._model, source, options)
 
     def news(self) -> list[Progress]:
         """What has become certain since it was told last."""
@@ -78,10 +87,19 @@ class EagerEngine:
     """Runs admitted jobs that share search options as one padded batch; see `Engine`.
 
     max_batch_tokens  jobs admitted × the longest of them, in source tokens
+    edges             of the target vocabulary, for constraints: where their words may end
+
+    Jobs with constraints are searched one by one.
     """
 
-    def __init__(self, model: Transformer, max_batch_tokens: int = 16_384) -> None:
+    def __init__(
+        self,
+        model: Transformer,
+        max_batch_tokens: int = 16_384,
+        edges: PieceEdges | None = None,
+    ) -> None:
         self._model = model.eval()
+        self._edges = edges or PieceEdges.none(model.config.target_vocab_size)
         self._max_batch_tokens = max_batch_tokens
         self._jobs: dict[int, Job] = {}
         self._longest = 0
@@ -153,10 +171,12 @@ class EagerEngine:
     def _begin(self) -> _Search:
         options = next(iter(self._jobs.values())).options
         n_most = max(1, MAX_LOGITS // (options.beam_size * self._model.config.target_vocab_size))
+        if options.constraints:
+            n_most = 1
         alike = (job for job in self._jobs.values() if job.options == options)
         batch = list(itertools.islice(alike, n_most))
         self.cancel([job.id for job in batch])
-        return _Search(self._model, batch)
+        return _Search(self._model, batch, self._edges)
 
     @torch.inference_mode()
     def explain(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.config import TransformerConfig
+from model.decoding.constraints import Constraint, PieceEdges, fitting, search_width
 from model.decoding.hypothesis import Hypothesis, SearchOptions, best_first, finished_hypothesis
 from model.engine.cpu import decoder, explanation, search
 from model.engine.cpu.agreement import agreed_ids
@@ -22,6 +23,7 @@ from model.engine.cpu.slots import (
     pages_needed,
     vacate,
 )
+from model.engine.cpu.terms import constrain, make_terms
 from model.engine.cpu.weights import Weights
 from model.engine.cpu.workspace import make_workspace
 from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job, Progress
@@ -44,9 +46,14 @@ CACHE_BYTES = 2**30
 
 
 class CpuEngine:
-    """One core's engine; see `Engine`. Several may share the weights."""
+    """One core's engine; see `Engine`. Several may share the weights.
 
-    def __init__(self, config: TransformerConfig, weights: Weights) -> None:
+    edges  of the target vocabulary, for constraints: where their words may end
+    """
+
+    def __init__(
+        self, config: TransformerConfig, weights: Weights, edges: PieceEdges | None = None
+    ) -> None:
         longest = config.max_length
         self._config = config
         self._weights = weights
@@ -58,6 +65,8 @@ class CpuEngine:
         n_pages = min(n_pages, MAX_SENTENCES * pages_needed(longest, 4, longest))
         self._pages = make_pages(weights, n_pages)
         self._candidates = search.make_candidates(n_rows, MAX_SENTENCES, longest)
+        edges = edges or PieceEdges.none(config.target_vocab_size)
+        self._terms = make_terms(MAX_SENTENCES, n_rows, longest, edges)
         self._n_pages = n_pages
         self._free_slots = list(range(MAX_SENTENCES))
         self._in_slot: dict[int, Job] = {}
@@ -85,7 +94,7 @@ class CpuEngine:
         return not self.busy or self._fit([job])
 
     def _fit(self, jobs: Sequence[Job]) -> bool:
-        n_rows = sum(job.options.beam_size for job in jobs)
+        n_rows = sum(self._width(job) for job in jobs)
         n_pages = sum(self._pages_for(job) for job in jobs)
         return (
             len(self._in_slot) + len(self._waiting) + len(jobs) <= MAX_SENTENCES
@@ -100,11 +109,14 @@ class CpuEngine:
             if job.options.beam_size > MAX_BEAM:
                 raise ValueError(f"beam_size {job.options.beam_size}: at most {MAX_BEAM}")
             _check_rule(job.options)
+            for constraint in job.options.constraints:
+                for wording in constraint.wordings:
+                    self._check_ids("target", wording.ids, self._config.target_vocab_size)
         if not self._fit(jobs):  # kernels write where they are told: no row or page is beyond
             raise ValueError("there is no room for these jobs")
         for job in jobs:
             self._reserved_pages += self._pages_for(job)
-            self._reserved_rows += job.options.beam_size
+            self._reserved_rows += self._width(job)
             self._waiting.append(job)
 
     def cancel(self, job_ids: Sequence[int]) -> None:
@@ -141,7 +153,7 @@ class CpuEngine:
                 self.interrupt()
             n_done = search.run(
                 self._weights, self._slots, self._pages, self._work, self._candidates,
-                self._interrupted,
+                self._terms, self._interrupted,
             )  # fmt: skip
             return [self._finished(int(slot)) for slot in self._candidates.done[:n_done]]
         except BaseException:
@@ -199,6 +211,7 @@ class CpuEngine:
             self._slots, slot, self._pages, len(job.source_ids), options.beam_size, options.n_best,
             self._limit(job), float(options.length_penalty), self._config.start_id,
         )  # fmt: skip
+        constrain(self._terms, slot, self._constraints(job), self._width(job))
         return slot
 
     def _leave(self, slot: int) -> Job:
@@ -212,7 +225,7 @@ class CpuEngine:
 
     def _release(self, job: Job) -> None:
         self._reserved_pages -= self._pages_for(job)
-        self._reserved_rows -= job.options.beam_size
+        self._reserved_rows -= self._width(job)
 
     def _reset(self) -> None:
         for slot in list(self._in_slot):
@@ -224,8 +237,16 @@ class CpuEngine:
     def _limit(self, job: Job) -> int:
         return job.options.token_limit(len(job.source_ids), self._config.max_length)
 
+    def _constraints(self, job: Job) -> tuple[Constraint, ...]:
+        wanted = job.options.constraints
+        return fitting(wanted, self._limit(job)) if wanted else ()
+
+    def _width(self, job: Job) -> int:
+        """Hypotheses that it may have."""
+        return search_width(job.options.beam_size, len(self._constraints(job)))
+
     def _pages_for(self, job: Job) -> int:
-        return pages_needed(len(job.source_ids), job.options.beam_size, self._limit(job))
+        return pages_needed(len(job.source_ids), self._width(job), self._limit(job))
 
     def _finished(self, slot: int) -> Finished:
         failed = bool(self._slots.failed[slot])

@@ -1,4 +1,7 @@
-"""Beam search over the slots, one step at a time, by the rule of `model.decoding.beam`."""
+"""Search over the slots, one step at a time, by the rule of `model.decoding.beam`.
+
+Sentences with constraints take the way of `model.engine.cpu.constrained` beside the others.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.engine.cpu.constrained import advance_constrained, ask
 from model.engine.cpu.decoder import decode, gather
+from model.engine.cpu.finish import BEHIND_FINISHED, finish, length_normalisation
 from model.engine.cpu.jit import kernel
 from model.engine.cpu.output import Predictions, make_predictions, predict
 from model.engine.cpu.slots import MAX_BEAM, Pages, Slots
+from model.engine.cpu.terms import MAX_ASKED, Terms
 from model.engine.cpu.types import Floats, Ints
 from model.engine.cpu.weights import Weights
 from model.engine.cpu.workspace import Workspace
-
-_BEHIND_FINISHED = np.float32(-1e30)
-"""The score of a hypothesis cut at the limit, times its rank."""
 
 
 class Candidates(NamedTuple):
@@ -35,7 +38,7 @@ class Candidates(NamedTuple):
 def make_candidates(n_rows: int, n_slots: int, longest: int) -> Candidates:
     """For at most that many rows and slots."""
     return Candidates(
-        next=make_predictions(n_rows, most_wanted=2 * MAX_BEAM, most_asked=1),
+        next=make_predictions(n_rows, 2 * MAX_BEAM, MAX_ASKED),
         best_score=np.zeros(2 * MAX_BEAM, np.float32),
         best_row=np.zeros(2 * MAX_BEAM, np.int64),
         best_place=np.zeros(2 * MAX_BEAM, np.int64),
@@ -47,7 +50,7 @@ def make_candidates(n_rows: int, n_slots: int, longest: int) -> Candidates:
 @kernel
 def run(
     weights: Weights, slots: Slots, pages: Pages, work: Workspace, candidates: Candidates,
-    interrupted: Ints,
+    terms: Terms, interrupted: Ints,
 ) -> int:  # fmt: skip
     """Advance every sentence, a token at a time, until one is over or interrupted[0] is not 0.
 
@@ -55,27 +58,37 @@ def run(
     lock, and is not entered for nothing: that alone would take a fifth of a small model's step.)
     """
     while True:
-        n_done = _step(weights, slots, pages, work, candidates)
+        n_done = _step(weights, slots, pages, work, candidates, terms)
         if n_done or interrupted[0]:
             return n_done
 
 
 @kernel
 def _step(
-    weights: Weights, slots: Slots, pages: Pages, work: Workspace, candidates: Candidates
-) -> int:
+    weights: Weights, slots: Slots, pages: Pages, work: Workspace, candidates: Candidates,
+    terms: Terms,
+) -> int:  # fmt: skip
     """Advance every sentence by a token; returns how many are over."""
     n_rows = gather(weights, slots, pages, work)
     decode(weights, n_rows, slots, pages, work, work.no_record, work.no_record)
     for row in range(n_rows):
-        beam = slots.beam[work.row_slot[row]]
-        candidates.next.n_wanted[row] = 1 if beam == 1 else 2 * beam
+        slot = work.row_slot[row]
+        if terms.n_terms[slot]:
+            ask(slot, work.row_lane[row], row, weights.shape.eos_id, slots, terms, candidates.next)
+        else:
+            candidates.next.n_wanted[row] = 1 if slots.beam[slot] == 1 else 2 * slots.beam[slot]
+            candidates.next.n_asked[row] = 0
     predict(weights.output, n_rows, weights.shape.pad_id, work, candidates.next)
     n_done = row = 0
     while row < n_rows:
         slot = work.row_slot[row]
         n_live = slots.n_live[slot]
-        if _advance(slot, row, weights.shape.eos_id, slots, pages, candidates):
+        if terms.n_terms[slot]:
+            is_over = advance_constrained(slot, row, weights.shape.eos_id, slots, pages, terms,
+                                          candidates.next, candidates.new_path)  # fmt: skip
+        else:
+            is_over = _advance(slot, row, weights.shape.eos_id, slots, pages, candidates)
+        if is_over:
             candidates.done[n_done] = slot
             n_done += 1
         row += n_live
@@ -103,7 +116,7 @@ def _advance(
             return True
         if token == eos_id:
             if rank < beam:
-                _finish(slot, lane, token, log_prob, score / normalisation, slots, pages)
+                finish(slot, lane, token, log_prob, score / normalisation, slots, pages)
         elif n_live < beam:
             for t in range(length):
                 candidates.new_path[n_live, t] = slots.path[slot * MAX_BEAM + lane, t]
@@ -120,8 +133,8 @@ def _advance(
     slots.n_live[slot] = n_live
     if length >= slots.limit[slot]:
         for lane in range(n_live):
-            _finish(slot, lane, slots.latest[slot, lane], slots.latest_log_prob[slot, lane],
-                    _BEHIND_FINISHED * np.float32(lane + 1), slots, pages)  # fmt: skip
+            finish(slot, lane, slots.latest[slot, lane], slots.latest_log_prob[slot, lane],
+                   BEHIND_FINISHED * np.float32(lane + 1), slots, pages)  # fmt: skip
         return True
     if n_live == 0 or (beam == 1 and slots.score[slot, 0] > -np.inf):
         return True
@@ -161,39 +174,3 @@ def _merge(slot: int, first_row: int, slots: Slots, candidates: Candidates) -> i
             candidates.best_row[at] = row
             candidates.best_place[at] = place
     return n_found
-
-
-@kernel
-def _finish(
-    slot: int, lane: int, token: int, log_prob: np.float32, score: np.float32, slots: Slots,
-    pages: Pages,
-) -> None:  # fmt: skip
-    """Put a hypothesis among the finished, if it is one of the K best: its path, then `token`."""
-    beam, length = slots.beam[slot], slots.length[slot]
-    place = beam
-    while place > 0 and score > slots.score[slot, place - 1]:
-        place -= 1
-    if place == beam:
-        return
-    for moved in range(beam - 1, place, -1):
-        n_tokens = slots.n_tokens[slot, moved - 1]
-        slots.score[slot, moved] = slots.score[slot, moved - 1]
-        slots.n_tokens[slot, moved] = n_tokens
-        for t in range(n_tokens):
-            slots.tokens[slot, moved, t] = slots.tokens[slot, moved - 1, t]
-            slots.log_probs[slot, moved, t] = slots.log_probs[slot, moved - 1, t]
-    slots.score[slot, place] = score
-    slots.n_tokens[slot, place] = length
-    # What was fed at position t was produced at step t: position 0 was fed the start symbol.
-    for t in range(1, length):
-        position = slots.path[slot * MAX_BEAM + lane, t]
-        slots.tokens[slot, place, t - 1] = pages.token[position]
-        slots.log_probs[slot, place, t - 1] = pages.log_prob[position]
-    slots.tokens[slot, place, length - 1] = token
-    slots.log_probs[slot, place, length - 1] = log_prob
-
-
-@kernel
-def length_normalisation(length: int, alpha: float) -> np.float32:
-    """lp(Y) of Wu et al. 2016; see `model.decoding.hypothesis`."""
-    return np.float32(((5 + length) / 6) ** alpha)

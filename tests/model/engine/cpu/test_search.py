@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from model.decoding import hypothesis
-from model.engine.cpu.search import Candidates, _merge, length_normalisation, make_candidates
+from model.engine.cpu.finish import length_normalisation
+from model.engine.cpu.search import Candidates, _merge, make_candidates
 from model.engine.cpu.slots import Slots, make_slots
 
 FIRST_ROW = 3

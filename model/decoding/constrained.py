@@ -1,0 +1,247 @@
+"""Search for translations that contain given terms, the reference: engines return what this does.
+
+The method is that of Post & Vilar 2018, "Fast Lexically Constrained Decoding with Dynamic Beam
+Allocation for Neural Machine Translation" (NAACL), with two changes. A *bank* holds the hypotheses
+that have begun the same number of terms, not of tokens; and a term once begun is gone through
+with, while a hypothesis that says its first token without beginning it lives on beside. So a bank
+holds like with like, and no hypothesis has to be unwound.
+
+The rule. A hypothesis's continuations are its 2W most probable tokens and, for each term it has not
+begun, the first token of each wording that fits there; within a term, the next token of it alone.
+Behind a term no letter or digit may follow. It may end when all terms are said, and it may not go
+where the rest of the terms would not fit before the token limit. The W hypotheses that live on
+are shared out evenly among the banks there are, the best of each; places that a bank cannot
+fill go to the best of all others. What ends among the first K of the last bank is finished. The end
+of the search and the answer are beam search's, also with K = 1.
+
+Of hypotheses with the same tokens in the same state one is kept. Of equals the smaller bank goes
+first.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from model.decoding.agreement import Steps
+from model.decoding.agreement import finished as finished_by
+from model.decoding.beam import beam_steps
+from model.decoding.constraints import (
+    FIRST,
+    GLUED,
+    Constraint,
+    PieceEdges,
+    Wording,
+    fitting,
+    search_width,
+)
+from model.decoding.distribution import next_log_probs
+from model.decoding.hypothesis import Hypothesis, SearchOptions, best_first, finished_hypothesis
+from model.decoding.limits import token_limits
+from model.decoding.stopping import unsettled
+from model.transformer import Transformer
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a hypothesis is with the terms.
+
+    begun    of each constraint, whether it was begun
+    within   the wording that it is in the middle of, and `position`, the tokens of that said
+    closed   a term just ended, behind which no letter or digit may follow
+    """
+
+    begun: tuple[bool, ...]
+    within: Wording | None = None
+    position: int = 0
+    closed: bool = False
+
+    @property
+    def bank(self) -> int:
+        """How many terms were begun."""
+        return sum(self.begun)
+
+    @property
+    def done(self) -> bool:
+        """Whether all terms are said."""
+        return all(self.begun) and self.within is None
+
+    def begin(self, index: int, wording: Wording) -> Progress:
+        """Its first token is said."""
+        begun = (*self.begun[:index], True, *self.begun[index + 1 :])
+        return _said(begun, wording, 1)
+
+    def n_missing(self, constraints: Sequence[Constraint]) -> int:
+        """Tokens that the terms still take."""
+        rest = len(self.within.ids) - self.position if self.within else 0
+        return rest + sum(
+            constraint.n_tokens
+            for constraint, begun in zip(constraints, self.begun, strict=True)
+            if not begun
+        )
+
+
+@dataclass(frozen=True)
+class _Live:
+    """A hypothesis: its log-probability, its tokens and theirs, its row in the cache."""
+
+    score: float
+    ids: tuple[int, ...]
+    log_probs: tuple[float, ...]
+    progress: Progress
+    row: int
+
+
+def constrained_search(
+    model: Transformer, source_ids: Tensor, options: SearchOptions, edges: PieceEdges
+) -> list[Hypothesis]:
+    """[1, S] → the n best hypotheses that contain `options.constraints`, best first.
+
+    Constraints that the token limit has no room for are left out.
+    """
+    [found] = finished_by(constrained_steps(model, source_ids, options, edges))
+    return found
+
+
+@torch.inference_mode()
+def constrained_steps(
+    model: Transformer, source_ids: Tensor, options: SearchOptions, edges: PieceEdges
+) -> Steps:
+    """`constrained_search`, which stops after every token but the last."""
+    config = model.config
+    limit = int(token_limits(source_ids, config, options)[0])
+    n_usable = limit - 1 if options.rule and options.rule.force_end else limit
+    constraints = fitting(options.constraints, n_usable)
+    if not constraints:
+        return (yield from beam_steps(model, source_ids, options))
+    beam, width = options.beam_size, search_width(options.beam_size, len(constraints))
+    cache = model.start(model.encode(source_ids))
+    live = [_Live(0.0, (), (), Progress((False,) * len(constraints)), 0)]
+    finished: list[tuple[float, _Live]] = []
+
+    for length in range(1, limit + 1):
+        latest = [one.ids[-1] if one.ids else config.start_id for one in live]
+        cache = cache.select(source_ids.new_tensor([one.row for one in live]))
+        at_limit = torch.full((len(live),), length == limit, device=source_ids.device)
+        log_probs = next_log_probs(
+            model.step(source_ids.new_tensor(latest), cache), config, options, at_limit
+        )
+        n_wanted = min(2 * width, log_probs.shape[1])
+        best = log_probs.topk(n_wanted).indices.tolist()
+        candidates: dict[object, _Live] = {}
+        for row, (one, tokens, row_log_probs) in enumerate(
+            zip(live, best, log_probs.tolist(), strict=True)
+        ):
+            for token, progress in _continuations(one, tokens, constraints, edges, config.eos_id):
+                log_prob = row_log_probs[token]
+                n_missing = progress.n_missing(constraints)
+                if not math.isfinite(log_prob) or (n_missing and length + n_missing > n_usable):
+                    continue
+                ids = (*one.ids, token)
+                new = _Live(one.score + log_prob, ids, (*one.log_probs, log_prob), progress, row)
+                candidates.setdefault((ids, progress), new)
+
+        banks: dict[int, list[_Live]] = {}
+        for new in sorted(candidates.values(), key=lambda new: -new.score):
+            banks.setdefault(new.progress.bank, []).append(new)
+        normalisation = options.normalisation(length)
+        for rank, new in enumerate(banks.get(len(constraints), [])):
+            ends = new.ids[-1] == config.eos_id
+            if rank < beam and (ends or (options.rule and length == limit and new.progress.done)):
+                finished.append((new.score / normalisation, new))
+        live = _share_out(
+            [[one for one in bank if one.ids[-1] != config.eos_id] for bank in banks.values()],
+            width,
+        )
+        if length == limit and options.rule is None:
+            finished += [(-1e30 * rank, one) for rank, one in enumerate(live, start=1)]
+        finished = sorted(finished, key=lambda pair: -pair[0])[:beam]
+        if not live or length == limit:
+            break
+        scores = source_ids.new_full((1, beam), -torch.inf, dtype=torch.float32)
+        scores[0, : len(finished)] = torch.tensor([score for score, _ in finished])
+        best_now = scores.new_tensor([live[0].score / normalisation])
+        best_at_limit = scores.new_tensor([live[0].score / options.normalisation(limit)])
+        if not unsettled(scores, best_now, best_at_limit, options):
+            break
+        yield partial(_agreed, live, finished[: options.n_best], config.eos_id)
+    found = [
+        finished_hypothesis(one.ids, one.log_probs, config.eos_id, options, limit)
+        for _, one in finished[: options.n_best]
+    ]
+    return [best_first(found, options)]
+
+
+def _agreed(
+    live: Sequence[_Live], finished: Sequence[tuple[float, _Live]], eos_id: int
+) -> list[list[int]]:
+    """What all that may become the best begin with."""
+    rows = [one.ids for one in (*live, *(one for _, one in finished))]
+    columns = itertools.takewhile(
+        lambda column: len(set(column)) == 1 and column[0] != eos_id, zip(*rows, strict=False)
+    )
+    return [[column[0] for column in columns]]
+
+
+def _continuations(
+    one: _Live,
+    tokens: Sequence[int],
+    constraints: Sequence[Constraint],
+    edges: PieceEdges,
+    eos_id: int,
+) -> Iterator[tuple[int, Progress]]:
+    """The tokens that may follow, `tokens` being the most probable, and where they lead."""
+    progress = one.progress
+    if progress.within:
+        within, position = progress.within, progress.position
+        yield within.ids[position], _said(progress.begun, within, position + 1)
+        return
+    onwards = Progress(progress.begun)
+    if progress.done:
+        yield eos_id, onwards
+    for token in tokens:
+        if token != eos_id and not (progress.closed and edges.before[token]):
+            yield token, onwards
+    for index, constraint in enumerate(constraints):
+        is_next = not index or constraints[index - 1] != constraint or progress.begun[index - 1]
+        if progress.begun[index] or not is_next:
+            continue
+        for wording in constraint.wordings:
+            if _fits(wording, one, edges):
+                yield wording.ids[0], progress.begin(index, wording)
+
+
+def _said(begun: tuple[bool, ...], wording: Wording, n: int) -> Progress:
+    """Where n tokens of a wording lead."""
+    if n < len(wording.ids):
+        return Progress(begun, wording, n)
+    return Progress(begun, closed=wording.closed)
+
+
+def _fits(wording: Wording, one: _Live, edges: PieceEdges) -> bool:
+    if wording.where == FIRST:
+        return not one.ids
+    if one.progress.closed and edges.before[wording.ids[0]]:
+        return False
+    if wording.where == GLUED:
+        return bool(one.ids) and not edges.behind[one.ids[-1]]
+    return True
+
+
+def _share_out(banks: Sequence[Sequence[_Live]], width: int) -> list[_Live]:
+    """The hypotheses, of banks each best first, that live on; best first."""
+
+    def rank(one: _Live) -> tuple[float, int]:
+        return -one.score, one.progress.bank
+
+    banks = [bank for bank in banks if bank]
+    share = width // max(1, len(banks))
+    chosen = [one for bank in banks for one in bank[:share]]
+    others = sorted((one for bank in banks for one in bank[share:]), key=rank)
+    return sorted(chosen + others[: width - len(chosen)], key=rank)

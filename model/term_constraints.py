@@ -1,0 +1,66 @@
+"""From terms to what a search is asked: the tokens of a term, by the vocabulary of a model."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from model.decoding.constraints import (
+    ANYWHERE,
+    FIRST,
+    GLUED,
+    Constraint,
+    PieceEdges,
+    Wording,
+)
+from model.text_codec import TextCodec
+from model.words import joins
+
+_BYTE = re.compile("<0x[0-9A-F]{2}>")
+_OPENERS = ("'", "(", "-")
+"""What may stand before a word without a space; in one of them it shows how it begins there."""
+
+
+def piece_edges(codec: TextCodec) -> PieceEdges:
+    """Of the pieces that the decoder produces. A byte may be of a letter, so it counts as one."""
+    pieces = [codec.piece(token) for token in range(codec.target_vocab_size)]
+    return PieceEdges(
+        before=np.array([bool(_BYTE.fullmatch(piece)) or joins(piece[:1]) for piece in pieces]),
+        behind=np.array([bool(_BYTE.fullmatch(piece)) or joins(piece[-1:]) for piece in pieces]),
+    )
+
+
+def constraint_of(
+    codec: TextCodec, edges: PieceEdges, term: str, *, may_be_capital: bool
+) -> Constraint | None:
+    """A translation has to contain the term, as a word or words of its own.
+
+    may_be_capital  its first letter may be a capital where the translation begins with it
+
+    None if the vocabulary cannot spell it.
+    """
+    wordings: dict[tuple[int, ...], Wording] = {}
+    closed = joins(term[-1:])
+
+    def add(ids: tuple[int, ...], spelt: str, where: int) -> None:
+        if ids and codec.decode(ids).lstrip(" ") == spelt:
+            wordings.setdefault(ids, Wording(ids, where, closed))
+
+    plain = _ids(codec, term)
+    add(plain, term, GLUED if plain and edges.before[plain[0]] else ANYWHERE)
+    for opener in _OPENERS:
+        tokens = codec.encode_target(opener + term)[:-1]
+        behind = [token for token in tokens if token.start >= len(opener)]
+        if behind and behind[0].start == len(opener) and len(behind) < len(tokens):
+            add(tuple(token.id for token in behind), term, GLUED)
+            break
+    if may_be_capital and (capital := term[0].upper() + term[1:]) != term:
+        add(_ids(codec, capital), capital, FIRST)
+    if all(wording.where != ANYWHERE for wording in wordings.values()):
+        return None
+    return Constraint(tuple(wordings.values()))
+
+
+def _ids(codec: TextCodec, text: str) -> tuple[int, ...]:
+    return tuple(token.id for token in codec.encode_target(text)[:-1])

@@ -1,0 +1,168 @@
+"""Constrained search answers as the reference, and with the same bits in any company."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+import torch
+
+from model.decoding.constrained import constrained_search
+from model.decoding.constraints import (
+    ANYWHERE,
+    FIRST,
+    GLUED,
+    MAX_CONSTRAINTS,
+    Constraint,
+    PieceEdges,
+    Wording,
+)
+from model.decoding.hypothesis import SearchOptions
+from model.engine.build import pack_model
+from model.engine.cpu.engine import MAX_ROWS, CpuEngine
+from model.engine.cpu.weights import Precision
+from model.engine.protocol import Job
+from model.transformer import Transformer
+from tests.model.engine.cpu.running import (
+    PRECISIONS,
+    Outcome,
+    alone,
+    check_empty,
+    check_pages,
+    check_same,
+    cpu_engine,
+    draw_jobs,
+    draw_source,
+    hypotheses,
+    run,
+)
+
+MakeModel = Callable[..., Transformer]
+
+pytestmark = pytest.mark.usefixtures("impatient")
+
+
+def draw_edges(model: Transformer, seed: int) -> PieceEdges:
+    choose = np.random.default_rng(seed)
+    n = model.config.target_vocab_size
+    return PieceEdges(choose.random(n) < 0.4, choose.random(n) < 0.4)
+
+
+def draw_constraints(
+    model: Transformer, edges: PieceEdges, choose: np.random.Generator, n: int
+) -> tuple[Constraint, ...]:
+    """Of one to three tokens, in up to three wordings; now and then one of them twice."""
+    special = {model.config.pad_id, model.config.eos_id}
+    usable = [token for token in range(model.config.target_vocab_size) if token not in special]
+    starts = [token for token in usable if not edges.before[token]]
+
+    def wording(where: int) -> Wording:
+        first = int(choose.choice(starts if where == ANYWHERE else usable))
+        rest = choose.choice(usable, choose.integers(0, 3)).tolist()
+        return Wording((first, *rest), where, bool(choose.random() < 0.7))
+
+    found: list[Constraint] = []
+    for _ in range(n):
+        if found and choose.random() < 0.2:
+            found.append(found[0])
+        else:
+            others = [where for where in (GLUED, FIRST) if choose.random() < 0.5]
+            found.append(Constraint(tuple(wording(where) for where in (ANYWHERE, *others))))
+    return tuple(found)
+
+
+def draw_constrained(
+    model: Transformer, edges: PieceEdges, n_jobs: int, seed: int, most: int = 4
+) -> list[Job]:
+    choose = np.random.default_rng(seed)
+    limits = [3, 12, model.config.max_length, None]
+    jobs = []
+    for number in range(n_jobs):
+        beam = int(choose.choice((1, 2, 4, 8)))
+        options = SearchOptions(
+            beam, int(choose.integers(1, beam + 1)), float(choose.choice((0, 0.6, 2))),
+            limits[choose.integers(len(limits))],
+            constraints=draw_constraints(model, edges, choose, int(choose.integers(1, most + 1))),
+        )  # fmt: skip
+        source = draw_source(model, choose, int(choose.integers(1, 12)))
+        jobs.append(Job(1000 + number, source, options))
+    return jobs
+
+
+def edged_engine(model: Transformer, precision: Precision, edges: PieceEdges) -> CpuEngine:
+    return CpuEngine(model.config, pack_model(model, precision), edges)
+
+
+@pytest.mark.parametrize("eos_bias", [2.5, 0.5], ids=["short", "long"])
+@pytest.mark.parametrize("norm_order", ["pre", "post"])
+def test_float32_answers_as_the_reference(
+    make_speaker: MakeModel, eos_bias: float, norm_order: str
+) -> None:
+    model = make_speaker(
+        norm_order=norm_order, eos_bias=eos_bias, source_vocab_size=60, target_vocab_size=60
+    )
+    edges = draw_edges(model, 1)
+    engine = edged_engine(model, "float32", edges)
+    jobs = draw_constrained(model, edges, 40, seed=2)
+    outcomes = run(engine, jobs)
+    for job in jobs:
+        source = torch.tensor([job.source_ids])
+        check_same(outcomes[job.id], constrained_search(model, source, job.options, edges))
+    check_empty(engine)
+
+
+def test_as_many_terms_as_there_may_be_are_said(make_speaker: MakeModel) -> None:
+    model = make_speaker(source_vocab_size=60, target_vocab_size=60, max_length=80)
+    edges = PieceEdges.none(60)
+    terms = tuple(Constraint((Wording((5 + n, 25 + n)),)) for n in range(MAX_CONSTRAINTS + 2))
+    for beam in (1, 4, 16):
+        job = Job(0, (5, 6, 1), SearchOptions(beam, constraints=terms))
+        outcome = hypotheses(run(edged_engine(model, "float32", edges), [job])[0])
+        check_same(
+            outcome, constrained_search(model, torch.tensor([[5, 6, 1]]), job.options, edges)
+        )
+        said = " ".join(map(str, outcome[0].ids))
+        assert all(f"{5 + n} {25 + n}" in said for n in range(MAX_CONSTRAINTS))
+
+
+@PRECISIONS
+def test_answers_are_the_same_bits_in_any_company(model: Transformer, precision: Precision) -> None:
+    edges = draw_edges(model, 3)
+    engine = edged_engine(model, precision, edges)
+    constrained = draw_constrained(model, edges, 25, seed=4)
+    free = draw_jobs(model, 25, seed=5)
+    expected = alone(engine, [*constrained, *free])
+    assert expected[free[0].id] == alone(cpu_engine(model, precision), free[:1])[free[0].id]
+    choose = np.random.default_rng(6)
+    together = [*constrained, *free]
+    choose.shuffle(together)
+    waiting, outcomes = list(together), dict[int, Outcome]()
+    while waiting or engine.busy:
+        while waiting and engine.room(waiting[0]) and choose.random() < 0.8:
+            engine.admit([waiting.pop(0)])
+        engine.interrupt()
+        outcomes |= dict(engine.step())
+        check_pages(engine)
+    assert outcomes == expected
+    check_empty(engine)
+
+
+def test_room_is_kept_for_the_hypotheses_of_the_terms(model: Transformer) -> None:
+    engine = cpu_engine(model, "int8")
+    terms = tuple(Constraint((Wording((5 + n,)),)) for n in range(3))
+    job = Job(0, (5, 6, 1), SearchOptions(4, constraints=terms))
+    n_fit = 0
+    while engine.room(Job(n_fit, job.source_ids, job.options)):
+        engine.admit([Job(n_fit, job.source_ids, job.options)])
+        n_fit += 1
+    assert n_fit == MAX_ROWS // 16
+    engine.cancel(range(n_fit))
+    check_empty(engine)
+
+
+@pytest.mark.parametrize("ids", [(150,), (5, -1), (5,) * 41])
+def test_terms_that_cannot_be_are_refused(model: Transformer, ids: Sequence[int]) -> None:
+    options = SearchOptions(constraints=(Constraint((Wording(tuple(ids)),)),))
+    with pytest.raises(ValueError, match="target"):
+        cpu_engine(model, "int8").admit([Job(0, (5, 1), options)])
