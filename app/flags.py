@@ -5,6 +5,7 @@ truncated           it ends long before its source does: part of the source is m
 repetition          it runs in a circle
 copied_source       it is the source, or hardly more
 unknown_characters  characters that the vocabulary lacks got lost
+glossary_unmet      it does not have a term that the request asked for
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
-Flag = Literal["truncated", "length_capped", "repetition", "copied_source", "unknown_characters"]
+Flag = Literal[
+    "truncated", "length_capped", "repetition", "copied_source", "unknown_characters",
+    "glossary_unmet",
+]  # fmt: skip
 
 MIN_SOURCE_TOKENS = 16
 MIN_LENGTH_RATIO = 0.4

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from operator import mul
 
 from app.flags import Flag, is_copied, is_repetition, is_truncated, lost_characters
+from app.glossary import NO_GLOSSARY, Glossary, Term, all_said
 from app.languages import Direction
 from app.placeholders import find_placeholders
 from app.segmentation import Split, segments, split_to_fit
@@ -35,6 +36,7 @@ class Stretch:
     """A span of the text that is translated on its own.
 
     tokens      what the encoder reads, with places in the text that has the stand-ins
+    terms       of the glossary, with such places, which its translation has to contain
     renderings  the answers, best first; empty before there are any
     """
 
@@ -42,6 +44,7 @@ class Stretch:
     stand_ins: StandIns
     tokens: list[Token]
     family: int
+    terms: Sequence[Term] = ()
     renderings: list[Rendering] = field(default_factory=list)
 
     @property
@@ -71,19 +74,35 @@ class Passage:
     other stand-ins, and then without the placeholder, which stays between two stretches.
 
     max_tokens  that the model reads at once, control symbols counted; longer sentences are cut
+    glossary    whose terms are looked for; one of several words is not cut
     """
 
     def __init__(
-        self, text: str, direction: Direction, codec: TextCodec, max_tokens: int, split: Split
+        self,
+        text: str,
+        direction: Direction,
+        codec: TextCodec,
+        max_tokens: int,
+        split: Split,
+        *,
+        glossary: Glossary = NO_GLOSSARY,
     ) -> None:
         self.text = text
         self._source_language, self._target_language = direction
         self._codec = codec
         self._max_tokens = max_tokens
+        self._glossary = glossary
         self._placeholders = find_placeholders(text)
+        self._unbroken = [
+            term.span
+            for term in glossary.find(text, self._placeholders)
+            if term.n_words > 1 and len(term.span.of(text).splitlines()) == 1
+        ]
         self._is_cut_short = False
         self.stretches: list[Stretch] = []
-        for span in segments(text, self._source_language, split, self._placeholders):
+        for span in segments(
+            text, self._source_language, split, self._placeholders, self._unbroken
+        ):
             self.stretches += self._fitting(span, family=0)
 
     @property
@@ -152,6 +171,8 @@ class Passage:
             yield "repetition"
         if is_copied(source, target):
             yield "copied_source"
+        if not all_said(stretch.terms, target):
+            yield "glossary_unmet"
         if lost_characters(self._unknown_characters(stretch), target):
             yield "unknown_characters"
 
@@ -179,7 +200,8 @@ class Passage:
             made[piece] = self._stretch(piece, family)
             return len(made[piece].tokens)
 
-        pieces = split_to_fit(self.text, span, n_tokens, self._max_tokens, self._placeholders)
+        whole = sorted([*self._placeholders, *self._unbroken])
+        pieces = split_to_fit(self.text, span, n_tokens, self._max_tokens, whole)
         fitting = [made[piece] for piece in pieces if self._has_words(made[piece])]
         readable = [one for one in fitting if len(one.tokens) <= self._max_tokens]
         self._is_cut_short |= len(readable) < len(fitting)
@@ -189,7 +211,8 @@ class Passage:
         placeholders = [one.shifted(-span.start) for one in within(self._placeholders, span)]
         stand_ins = StandIns(span.of(self.text), placeholders, FAMILIES[family])
         tokens = self._codec.encode_source(stand_ins.text, self._target_language)
-        return Stretch(span, stand_ins, tokens, family)
+        terms = self._glossary.find(stand_ins.text, stand_ins.substitution.places)
+        return Stretch(span, stand_ins, tokens, family, terms)
 
     def _has_words(self, stretch: Stretch) -> bool:
         placeholders = stretch.stand_ins.substitution

@@ -45,13 +45,18 @@ _CLAUSE_ENDS = (
 
 
 def segments(
-    text: str, language: str, split: Split = "sentences", protected: Sequence[Span] = ()
+    text: str,
+    language: str,
+    split: Split = "sentences",
+    protected: Sequence[Span] = (),
+    unbroken: Sequence[Span] = (),
 ) -> list[Span]:
     """The spans with something to translate, in order; what has no letter is not among them.
 
-    `protected` spans, in order, hold nothing to translate, and no segment ends within one.
+    `protected` spans hold nothing to translate, and no segment ends within one or within one of
+    the `unbroken`. Both are in order, and apart.
     """
-    masked = _mask(text, protected)
+    masked = _mask(text, sorted([*protected, *unbroken]))
     silenced = replace(text, protected, ["0" * (end - start) for start, end in protected])
     found = []
     for block in _blocks(masked, split):

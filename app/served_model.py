@@ -10,6 +10,7 @@ from dataclasses import replace
 from app.attention_view import AttentionView
 from app.errors import GoldenSentenceError, InvalidRequestError
 from app.explainer import Explainer
+from app.glossary import NO_GLOSSARY, Glossary
 from app.languages import Direction
 from app.live_text import Feed, LiveStretches, LiveText
 from app.passage import Passage, Stretch
@@ -19,6 +20,7 @@ from app.scorer import Scorer
 from app.segmentation import Split
 from app.sentence import Completion
 from app.side_by_side import side_by_side
+from app.term_speller import TermSpeller
 from app.timings import Timings
 from app.translate_request import AttentionRequest, TranslateRequest
 from app.waiting import Lane
@@ -48,6 +50,7 @@ class ServedModel:
         self._tokenizer = tokenizer
         self._golden = golden
         self.explainer = Explainer(config, tokenizer, scheduler)
+        self._speller = TermSpeller(tokenizer)
         self.scorer = Scorer(tokenizer, scheduler, config.transformer.max_length)
         self.scheduler = scheduler
 
@@ -127,6 +130,7 @@ class ServedModel:
         direction: Direction,
         split: Split,
         options: SearchOptions,
+        glossary: Glossary = NO_GLOSSARY,
         *,
         client: Hashable = None,
         deadline: float,
@@ -140,9 +144,9 @@ class ServedModel:
         """
         with timings.measure("tokenize"):
             if sum(map(len, texts)) <= MAX_INLINE_CHARACTERS:
-                passages = self._cut(texts, direction, split)
+                passages = self._cut(texts, direction, split, glossary)
             else:
-                passages = await asyncio.to_thread(self._cut, texts, direction, split)
+                passages = await asyncio.to_thread(self._cut, texts, direction, split, glossary)
         n_sentences = sum(len(passage.stretches) for passage in passages)
         lane: Lane = "interactive" if n_sentences <= MAX_INTERACTIVE_SENTENCES else "bulk"
         live = {
@@ -173,9 +177,14 @@ class ServedModel:
                     await asyncio.to_thread(_settle, pending, settled)
         return passages
 
-    def _cut(self, texts: Sequence[str], direction: Direction, split: Split) -> list[Passage]:
+    def _cut(
+        self, texts: Sequence[str], direction: Direction, split: Split, glossary: Glossary
+    ) -> list[Passage]:
         max_tokens = self._config.transformer.max_length
-        return [Passage(text, direction, self._tokenizer, max_tokens, split) for text in texts]
+        return [
+            Passage(text, direction, self._tokenizer, max_tokens, split, glossary=glossary)
+            for text in texts
+        ]
 
     async def _search(
         self,
@@ -189,11 +198,16 @@ class ServedModel:
         followed: Sequence[tuple[LiveText, Stretch]],
         is_new: bool,
     ) -> list[Completion]:
-        """Those with placeholders get as many hypotheses as there are, to choose from."""
+        """Those with placeholders get as many hypotheses as there are, to choose from.
+
+        Those with terms are searched under constraints of their own.
+        """
         choice = replace(options, n_best=options.beam_size)
         by_options: dict[SearchOptions, list[int]] = {}
         for index, stretch in enumerate(stretches):
             wanted = choice if stretch.holds_placeholders else options
+            if stretch.terms:
+                wanted = replace(wanted, constraints=self._speller.constraints(stretch.terms))
             by_options.setdefault(wanted, []).append(index)
         found = await side_by_side(
             self.scheduler.translate(

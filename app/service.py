@@ -12,6 +12,7 @@ from itertools import islice, pairwise
 from app.detection import Detected
 from app.document import Document
 from app.errors import InvalidRequestError, TextTooLongError
+from app.glossary import Glossary
 from app.itinerary import Itineraries
 from app.languages import Direction, Languages
 from app.live_text import Feed, tell_whole
@@ -47,6 +48,7 @@ class _Step:
     model: ServedModel
     direction: Direction
     options: SearchOptions
+    glossary: Glossary
 
 
 @dataclass(frozen=True)
@@ -249,6 +251,7 @@ class TranslationService:
             step.direction,
             request.split,
             step.options,
+            step.glossary,
             client=client,
             deadline=deadline,
             timings=timings,
@@ -279,13 +282,17 @@ class TranslationService:
             await model.check_golden()
 
     def _steps(self, request: TranslateRequest, languages: tuple[str, ...]) -> list[_Step]:
-        """What the request asks for is asked of the last model; those before give their best."""
+        """What the request asks for is asked of the last model; those before give their best.
+
+        The first says the glossary's terms, and the second leaves them as they are.
+        """
         before = request.model_copy(update={"alternatives": 0, "max_target_tokens": None})
-        steps = []
+        steps: list[_Step] = []
         for source, target in pairwise(languages):
             model = self._by_direction[source, target]
             wanted = request if target == languages[-1] else before
-            steps.append(_Step(model, (source, target), model.search_options(wanted)))
+            glossary = request.terms.of_what_is_said() if steps else request.terms
+            steps.append(_Step(model, (source, target), model.search_options(wanted), glossary))
         return steps
 
     def _check_lengths(self, texts: Sequence[str], field: str = "text") -> None:

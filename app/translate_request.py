@@ -7,14 +7,18 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from app.glossary import Glossary
 from app.segmentation import Split
-from app.wire_request import Texts, WireRequest
+from app.wire_request import Texts, WireRequest, without_surrogates
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY
 from model.engine.protocol import AttentionKind
 
 MAX_BEAM_SIZE = 8
 MAX_LANGUAGE_CODE = 35
 """Characters that RFC 5646 §4.4.1 advises to allow for."""
+
+MAX_TERM = 200
+"""Characters of a term."""
 
 
 def _choice(*words: str) -> BeforeValidator:
@@ -80,6 +84,18 @@ Tags = Annotated[
 """Names of elements."""
 
 
+def _term(value: Any) -> str:
+    """Without white space around; a lone surrogate is read as in texts."""
+    if isinstance(value, str) and 1 <= len(term := value.strip()) <= MAX_TERM:
+        return without_surrogates(term)
+    raise PydanticCustomError("term", f"A term should have 1 to {MAX_TERM} characters")
+
+
+Term = Annotated[str, BeforeValidator(_term), Field(min_length=1, max_length=MAX_TERM)]
+Terms = Annotated[tuple[Term, ...], Field(strict=False)]
+GlossaryEntries = dict[Term, Term]
+
+
 def _split_sentences(value: Any) -> Any:
     if value is True or value is False or value == "nonewlines":
         return value
@@ -135,8 +151,17 @@ class TranslateRequest(WireRequest):
             "a blank. false: a text as one, unless the model cannot read it at once."
         ),
     ] = True
+    glossary: GlossaryEntries = Field(
+        {}, description="Terms of the source and what each is translated as."
+    )
+    do_not_translate: Terms = Field((), description="Terms that stay as they are.")
     alignment: bool = Field(False, description="Link the words of source and translation.")
     stream: bool = Field(False, description="Answer as text/event-stream.")
+
+    @property
+    def terms(self) -> Glossary:
+        """What is to be translated in a given way, or not at all."""
+        return Glossary(self.glossary, self.do_not_translate)
 
     @property
     def split(self) -> Split:

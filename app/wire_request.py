@@ -14,13 +14,18 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_texts(value: Any) -> list[str]:
-    """One string or many; a lone surrogate, which no answer could hold, is read as U+FFFD."""
+    """One string or many; a lone surrogate is read as U+FFFD."""
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise PydanticCustomError("texts", "Input should be a string or a list of strings")
     if not texts:
         raise PydanticCustomError("texts", "The list should have at least one string")
-    return [_SURROGATE.sub("\ufffd", text) for text in texts]
+    return [without_surrogates(text) for text in texts]
+
+
+def without_surrogates(text: str) -> str:
+    """With U+FFFD in the place of lone surrogates, which no answer could hold."""
+    return _SURROGATE.sub("\ufffd", text)
 
 
 Texts = Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import TypeAlias
 
 Span: TypeAlias = tuple[int, int]
@@ -44,6 +45,7 @@ def words(text: str) -> list[Span]:
     return spans
 
 
+@lru_cache(maxsize=4096)
 def joins(character: str) -> bool:
     """Whether a character makes one word with a letter or digit beside it; not if there is none."""
     return bool(character) and (

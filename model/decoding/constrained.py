@@ -2,9 +2,10 @@
 
 The method is that of Post & Vilar 2018, "Fast Lexically Constrained Decoding with Dynamic Beam
 Allocation for Neural Machine Translation" (NAACL), with two changes. A *bank* holds the hypotheses
-that have begun the same number of terms, not of tokens; and a term once begun is gone through
-with, while a hypothesis that says its first token without beginning it lives on beside. So a bank
-holds like with like, and no hypothesis has to be unwound.
+that said the same number of terms, not of tokens, or are in the middle of one more; and a term once
+begun is gone through with, while a hypothesis that says its first token without beginning it lives
+on beside. So no hypothesis has to be unwound. In the middle of a term a hypothesis ranks as it did
+with the term's first token, since those that begin later have not paid for the rest yet.
 
 The rule. A hypothesis's continuations are its 2W most probable tokens and, for each term it has not
 begun, the first token of each wording that fits there; within a term, the next token of it alone.
@@ -64,8 +65,8 @@ class Progress:
 
     @property
     def bank(self) -> int:
-        """How many terms were begun."""
-        return sum(self.begun)
+        """See `n_banks`."""
+        return 2 * sum(self.begun) - (self.within is not None)
 
     @property
     def done(self) -> bool:
@@ -89,9 +90,13 @@ class Progress:
 
 @dataclass(frozen=True)
 class _Live:
-    """A hypothesis: its log-probability, its tokens and theirs, its row in the cache."""
+    """A hypothesis: its log-probability, its tokens and theirs, its row in the cache.
+
+    rank  what it is compared by: the log-probability, in the middle of a term that at its beginning
+    """
 
     score: float
+    rank: float
     ids: tuple[int, ...]
     log_probs: tuple[float, ...]
     progress: Progress
@@ -122,7 +127,7 @@ def constrained_steps(
         return (yield from beam_steps(model, source_ids, options))
     beam, width = options.beam_size, search_width(options.beam_size, len(constraints))
     cache = model.start(model.encode(source_ids))
-    live = [_Live(0.0, (), (), Progress((False,) * len(constraints)), 0)]
+    live = [_Live(0.0, 0.0, (), (), Progress((False,) * len(constraints)), 0)]
     finished: list[tuple[float, _Live]] = []
 
     for length in range(1, limit + 1):
@@ -133,27 +138,28 @@ def constrained_steps(
             model.step(source_ids.new_tensor(latest), cache), config, options, at_limit
         )
         n_wanted = min(2 * width, log_probs.shape[1])
-        best = log_probs.topk(n_wanted).indices.tolist()
+        likely = log_probs.topk(n_wanted).indices.tolist()
         candidates: dict[object, _Live] = {}
         for row, (one, tokens, row_log_probs) in enumerate(
-            zip(live, best, log_probs.tolist(), strict=True)
+            zip(live, likely, log_probs.tolist(), strict=True)
         ):
             for token, progress in _continuations(one, tokens, constraints, edges, config.eos_id):
                 log_prob = row_log_probs[token]
                 n_missing = progress.n_missing(constraints)
                 if not math.isfinite(log_prob) or (n_missing and length + n_missing > n_usable):
                     continue
-                ids = (*one.ids, token)
-                new = _Live(one.score + log_prob, ids, (*one.log_probs, log_prob), progress, row)
+                ids, score = (*one.ids, token), one.score + log_prob
+                rank = one.rank if progress.within and one.progress.within else score
+                new = _Live(score, rank, ids, (*one.log_probs, log_prob), progress, row)
                 candidates.setdefault((ids, progress), new)
 
         banks: dict[int, list[_Live]] = {}
-        for new in sorted(candidates.values(), key=lambda new: -new.score):
+        for new in sorted(candidates.values(), key=lambda new: -new.rank):
             banks.setdefault(new.progress.bank, []).append(new)
         normalisation = options.normalisation(length)
-        for rank, new in enumerate(banks.get(len(constraints), [])):
+        for place, new in enumerate(banks.get(2 * len(constraints), [])):
             ends = new.ids[-1] == config.eos_id
-            if rank < beam and (ends or (options.rule and length == limit and new.progress.done)):
+            if place < beam and (ends or (options.rule and length == limit)):
                 finished.append((new.score / normalisation, new))
         live = _share_out(
             [[one for one in bank if one.ids[-1] != config.eos_id] for bank in banks.values()],
@@ -166,8 +172,9 @@ def constrained_steps(
             break
         scores = source_ids.new_full((1, beam), -torch.inf, dtype=torch.float32)
         scores[0, : len(finished)] = torch.tensor([score for score, _ in finished])
-        best_now = scores.new_tensor([live[0].score / normalisation])
-        best_at_limit = scores.new_tensor([live[0].score / options.normalisation(limit)])
+        best = max(one.score for one in live)
+        best_now = scores.new_tensor([best / normalisation])
+        best_at_limit = scores.new_tensor([best / options.normalisation(limit)])
         if not unsettled(scores, best_now, best_at_limit, options):
             break
         yield partial(_agreed, live, finished[: options.n_best], config.eos_id)
@@ -237,11 +244,11 @@ def _fits(wording: Wording, one: _Live, edges: PieceEdges) -> bool:
 def _share_out(banks: Sequence[Sequence[_Live]], width: int) -> list[_Live]:
     """The hypotheses, of banks each best first, that live on; best first."""
 
-    def rank(one: _Live) -> tuple[float, int]:
-        return -one.score, one.progress.bank
+    def order(one: _Live) -> tuple[float, int]:
+        return -one.rank, one.progress.bank
 
     banks = [bank for bank in banks if bank]
     share = width // max(1, len(banks))
     chosen = [one for bank in banks for one in bank[:share]]
-    others = sorted((one for bank in banks for one in bank[share:]), key=rank)
-    return sorted(chosen + others[: width - len(chosen)], key=rank)
+    others = sorted((one for bank in banks for one in bank[share:]), key=order)
+    return sorted(chosen + others[: width - len(chosen)], key=order)

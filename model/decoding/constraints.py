@@ -12,11 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-MAX_WIDTH = 16
+MAX_WIDTH = 32
 """Hypotheses that a constrained search keeps at most."""
 
-MAX_CONSTRAINTS = MAX_WIDTH - 1
-"""Of one sentence: so there is a hypothesis for each number of terms that may have been begun."""
+MAX_CONSTRAINTS = (MAX_WIDTH - 1) // 2
+"""Of one sentence: so there is a hypothesis for each bank, see `n_banks`."""
+
+USUAL_WIDTH = 16
+"""Hypotheses beyond which there are no more than one for each bank."""
 
 MAX_WORDINGS = 4
 """Of one constraint."""
@@ -97,6 +100,12 @@ def fitting(constraints: Sequence[Constraint], limit: int) -> tuple[Constraint, 
     return tuple(one for kind in dict.fromkeys(chosen) for one in [kind] * chosen.count(kind))
 
 
+def n_banks(n_constraints: int) -> int:
+    """One for each number of terms said, and between two one for those in the middle of a term."""
+    return 2 * n_constraints + 1
+
+
 def search_width(beam_size: int, n_constraints: int) -> int:
-    """Hypotheses to keep: a beam for each number of terms begun, as far as `MAX_WIDTH` goes."""
-    return max(beam_size, min(MAX_WIDTH, beam_size * (1 + n_constraints)))
+    """Hypotheses to keep: about a beam for each number of terms said, up to `USUAL_WIDTH`."""
+    wanted = beam_size * (1 + n_constraints) + n_constraints
+    return max(beam_size, n_banks(n_constraints), min(USUAL_WIDTH, wanted))

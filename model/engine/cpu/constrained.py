@@ -64,7 +64,7 @@ def advance_constrained(
     next_: Predictions, new_path: Ints,
 ) -> bool:  # fmt: skip
     """Choose among the continuations of one sentence. Returns whether it is over."""
-    banks, beam, last = terms.banks, slots.beam[slot], terms.n_terms[slot]
+    banks, beam, last = terms.banks, slots.beam[slot], 2 * terms.n_terms[slot]
     slots.length[slot] += 1
     length = slots.length[slot]
     banks.n[:] = 0
@@ -87,7 +87,10 @@ def advance_constrained(
     if n_live == 0:
         slots.failed[slot] = slots.score[slot, 0] == -np.inf
         return True
-    at_limit = slots.live[slot, 0] / length_normalisation(slots.limit[slot], slots.alpha[slot])
+    best = slots.live[slot, 0]
+    for lane in range(1, n_live):
+        best = max(best, slots.live[slot, lane])
+    at_limit = best / length_normalisation(slots.limit[slot], slots.alpha[slot])
     return bool(slots.score[slot, slots.n_best[slot] - 1] >= at_limit)
 
 
@@ -145,48 +148,51 @@ def _offer(
     if np.isnan(score):
         return False
     n_missing = 0 if within == _NONE else terms.length[slot, within] - position
-    n_begun = 0
+    bank = 0 if within == _NONE else -1
+    rank = terms.rank[slot, lane] if position > 1 else score
     for term in range(terms.n_terms[slot]):
         if begun >> term & 1:
-            n_begun += 1
+            bank += 2
         else:
             n_missing += terms.n_tokens[slot, term]
     if score == -np.inf or slots.length[slot] + n_missing > slots.limit[slot]:
         return True
     banks, most = terms.banks, 2 * terms.width[slot]
-    n = banks.n[n_begun]
+    n = banks.n[bank]
     at = n
-    while at > 0 and score > banks.score[n_begun, at - 1]:
+    while at > 0 and rank > banks.rank[bank, at - 1]:
         at -= 1
     if at == most:
         return True
     history = terms.history[slot, lane] * _MULTIPLIER + token + 1
     for place in range(n):
         if (
-            banks.history[n_begun, place] == history
-            and banks.begun[n_begun, place] == begun
-            and banks.within[n_begun, place] == within
-            and banks.position[n_begun, place] == position
-            and banks.after_term[n_begun, place] == after_term
+            banks.history[bank, place] == history
+            and banks.begun[bank, place] == begun
+            and banks.within[bank, place] == within
+            and banks.position[bank, place] == position
+            and banks.after_term[bank, place] == after_term
         ):
             return True
-    n = banks.n[n_begun] = min(n + 1, most)
+    n = banks.n[bank] = min(n + 1, most)
     for moved in range(n - 1, at, -1):
         for of in (banks.lane, banks.token, banks.begun, banks.within, banks.position,
                    banks.history):  # fmt: skip
-            of[n_begun, moved] = of[n_begun, moved - 1]
-        banks.score[n_begun, moved] = banks.score[n_begun, moved - 1]
-        banks.log_prob[n_begun, moved] = banks.log_prob[n_begun, moved - 1]
-        banks.after_term[n_begun, moved] = banks.after_term[n_begun, moved - 1]
-    banks.score[n_begun, at] = score
-    banks.lane[n_begun, at] = lane
-    banks.token[n_begun, at] = token
-    banks.log_prob[n_begun, at] = log_prob
-    banks.begun[n_begun, at] = begun
-    banks.within[n_begun, at] = within
-    banks.position[n_begun, at] = position
-    banks.after_term[n_begun, at] = after_term
-    banks.history[n_begun, at] = history
+            of[bank, moved] = of[bank, moved - 1]
+        banks.rank[bank, moved] = banks.rank[bank, moved - 1]
+        banks.score[bank, moved] = banks.score[bank, moved - 1]
+        banks.log_prob[bank, moved] = banks.log_prob[bank, moved - 1]
+        banks.after_term[bank, moved] = banks.after_term[bank, moved - 1]
+    banks.rank[bank, at] = rank
+    banks.score[bank, at] = score
+    banks.lane[bank, at] = lane
+    banks.token[bank, at] = token
+    banks.log_prob[bank, at] = log_prob
+    banks.begun[bank, at] = begun
+    banks.within[bank, at] = within
+    banks.position[bank, at] = position
+    banks.after_term[bank, at] = after_term
+    banks.history[bank, at] = history
     return True
 
 
@@ -194,7 +200,7 @@ def _offer(
 def _share_out(slot: int, eos_id: int, terms: Terms) -> int:
     """Choose who lives on: of each bank its share, then the best of what is left; best first."""
     banks, width = terms.banks, terms.width[slot]
-    n_banks = terms.n_terms[slot] + 1
+    n_banks = 2 * terms.n_terms[slot] + 1
     n_peopled = n_live = 0
     for bank in range(n_banks):
         banks.taken[bank] = 0
@@ -209,7 +215,7 @@ def _share_out(slot: int, eos_id: int, terms: Terms) -> int:
         for bank in range(n_banks):
             place = _next(bank, eos_id, terms)
             if place < banks.n[bank] and (
-                best < 0 or banks.score[bank, place] > banks.score[best, banks.taken[best]]
+                best < 0 or banks.rank[bank, place] > banks.rank[best, banks.taken[best]]
             ):
                 best = bank
         if best < 0:
@@ -235,8 +241,8 @@ def _choose(bank: int, place: int, n_live: int, terms: Terms) -> int:
     at = n_live
     while at > 0:
         other, other_place = banks.chosen_bank[at - 1], banks.chosen_place[at - 1]
-        score, other_score = banks.score[bank, place], banks.score[other, other_place]
-        if other_score > score or (other_score == score and other <= bank):
+        rank, other_rank = banks.rank[bank, place], banks.rank[other, other_place]
+        if other_rank > rank or (other_rank == rank and other <= bank):
             break
         banks.chosen_bank[at], banks.chosen_place[at] = other, other_place
         at -= 1
@@ -253,6 +259,7 @@ def _live_on(slot: int, n_live: int, slots: Slots, terms: Terms, new_path: Ints)
         parent = banks.lane[bank, place]
         for t in range(length):
             new_path[lane, t] = slots.path[slot * MAX_BEAM + parent, t]
+        terms.rank[slot, lane] = banks.rank[bank, place]
         slots.live[slot, lane] = banks.score[bank, place]
         slots.latest[slot, lane] = banks.token[bank, place]
         slots.latest_log_prob[slot, lane] = banks.log_prob[bank, place]

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from model.decoding.constraints import MAX_WIDTH
 from model.engine.cpu.jit import kernel
 from model.engine.cpu.types import Floats, Ints
 from model.engine.cpu.weights import Weights
@@ -20,7 +21,8 @@ from model.engine.cpu.weights import Weights
 PAGE = 16
 """Positions that are allotted together."""
 
-MAX_BEAM = 16
+MAX_BEAM = MAX_WIDTH
+"""Hypotheses of one sentence: as many as a constrained search may keep."""
 
 
 class Pages(NamedTuple):

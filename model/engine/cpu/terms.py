@@ -14,6 +14,7 @@ from model.decoding.constraints import (
     MAX_WORDINGS,
     Constraint,
     PieceEdges,
+    n_banks,
 )
 from model.engine.cpu.slots import MAX_BEAM
 from model.engine.cpu.types import Floats, Ints
@@ -28,10 +29,11 @@ MAX_ASKED = 1 + _MAX_WORDINGS
 
 
 class Banks(NamedTuple):
-    """Continuations by the number of terms begun [C + 1, 2 × MAX_WIDTH], best first.
+    """Continuations by bank [2 C + 1, 2 × MAX_WIDTH], best first; see `n_banks`.
 
-    n [C + 1]                      how many there are
-    taken [C + 1]                  how many of them were looked at
+    n [2 C + 1]                    how many there are
+    taken [2 C + 1]                how many of them were looked at
+    rank                           what they are compared by, see `Terms`
     score, lane, token, log_prob   as of `Candidates`
     begun … history                where they lead, see `Terms`
     chosen_bank, chosen_place [MAX_WIDTH]  those that live on
@@ -39,6 +41,7 @@ class Banks(NamedTuple):
 
     n: Ints
     taken: Ints
+    rank: Floats
     score: Floats
     lane: Ints
     token: Ints
@@ -65,6 +68,8 @@ class Terms(NamedTuple):
                                        it is in the middle of, or −1; that wording's tokens said
     after_term [n, K]                  a term just ended, behind which no letter may follow
     history [n, K]                     a hash of its tokens
+    rank [n, K]                        its log-probability, or that which it had where it began the
+                                       term that it is in the middle of
     asked_for [R, A]                   the wording that a token is asked for; −1: the end
     banks                              the continuations of one sentence
     """
@@ -86,6 +91,7 @@ class Terms(NamedTuple):
     position: Ints
     after_term: Flags
     history: Ints
+    rank: Floats
     asked_for: Ints
     banks: Banks
 
@@ -96,8 +102,7 @@ def make_terms(n_slots: int, n_rows: int, longest: int, edges: PieceEdges) -> Te
     def ints(*shape: int) -> Ints:
         return np.zeros((n_slots, *shape), np.int64)
 
-    n_banks, n_places = MAX_CONSTRAINTS + 1, 2 * MAX_WIDTH
-    bank = (n_banks, n_places)
+    bank = (n_banks(MAX_CONSTRAINTS), 2 * MAX_WIDTH)
     return Terms(
         before=np.ascontiguousarray(edges.before, np.bool_),
         behind=np.ascontiguousarray(edges.behind, np.bool_),
@@ -116,10 +121,12 @@ def make_terms(n_slots: int, n_rows: int, longest: int, edges: PieceEdges) -> Te
         position=ints(MAX_BEAM),
         after_term=np.zeros((n_slots, MAX_BEAM), np.bool_),
         history=ints(MAX_BEAM),
+        rank=np.zeros((n_slots, MAX_BEAM), np.float32),
         asked_for=np.zeros((n_rows, MAX_ASKED), np.int64),
         banks=Banks(
-            n=np.zeros(n_banks, np.int64),
-            taken=np.zeros(n_banks, np.int64),
+            n=np.zeros(bank[0], np.int64),
+            taken=np.zeros(bank[0], np.int64),
+            rank=np.zeros(bank, np.float32),
             score=np.zeros(bank, np.float32),
             lane=np.zeros(bank, np.int64),
             token=np.zeros(bank, np.int64),

@@ -156,7 +156,7 @@ def test_room_is_kept_for_the_hypotheses_of_the_terms(model: Transformer) -> Non
     while engine.room(Job(n_fit, job.source_ids, job.options)):
         engine.admit([Job(n_fit, job.source_ids, job.options)])
         n_fit += 1
-    assert n_fit == MAX_ROWS // 16
+    assert n_fit == MAX_ROWS // 16  # 4 × (1 + 3) + 3, but no more than 16
     engine.cancel(range(n_fit))
     check_empty(engine)
 

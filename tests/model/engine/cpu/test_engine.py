@@ -155,7 +155,7 @@ def test_there_is_room_for_so_many_hypotheses(endless: Transformer, started: boo
         advance(engine)
     assert not engine.room(limited(100, 40))
     engine.cancel([5])
-    assert fill(engine, lambda n: limited(100 + n, 40, beam=5)) == 3
+    assert fill(engine, lambda n: limited(100 + n, 40, beam=5)) == 6
     engine.cancel(range(200))
     check_empty(engine)
 
@@ -197,7 +197,7 @@ def test_more_than_there_is_room_for_is_refused(endless: Transformer) -> None:
         ((5,) * 41, GREEDY, "41 source tokens"),
         ((5, 150, 1), GREEDY, "a source id outside the vocabulary of 150"),
         ((5, -1, 1), GREEDY, "a source id outside"),
-        ((5, 1), SearchOptions(beam_size=MAX_BEAM + 1), "beam_size 17: at most 16"),
+        ((5, 1), SearchOptions(beam_size=MAX_BEAM + 1), "beam_size 33: at most 32"),
         ((5, 1), SearchOptions(rule=HuggingFaceRule()), "rule"),
     ],
 )

@@ -87,7 +87,7 @@ def test_what_was_in_a_slot_before_is_forgotten(pages: Pages) -> None:
 
 @pytest.mark.parametrize(
     ("n_source", "beam", "limit", "expected"),
-    [(1, 1, 1, 2), (16, 1, 16, 2), (17, 1, 16, 3), (16, 4, 17, 9), (50, MAX_BEAM, 50, 68)],
+    [(1, 1, 1, 2), (16, 1, 16, 2), (17, 1, 16, 3), (16, 4, 17, 9), (50, MAX_BEAM, 50, 132)],
 )
 def test_pages_needed(n_source: int, beam: int, limit: int, expected: int) -> None:
     assert pages_needed(n_source, beam, limit) == expected

@@ -1,0 +1,167 @@
+"""Terms that a request wants translated in its own way, or not at all: where a text has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from app.spans import Span
+from model.words import joins
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A term where a text has it, and what the translation has to contain for it.
+
+    may_be_capital  its first letter may become a capital at the beginning of a translation
+    n_words         of the term, punctuation marks being words
+    """
+
+    span: Span
+    target: str
+    may_be_capital: bool
+    n_words: int
+
+    def count_in(self, translation: str) -> int:
+        """How often a translation has the target, as a word or words of its own."""
+        capital = self.target[:1].upper() + self.target[1:]
+        at_start = self.may_be_capital and capital != self.target
+        n_capital = sum(at == 0 for at in _places(capital, translation)) if at_start else 0
+        return sum(1 for _ in _places(self.target, translation)) + n_capital
+
+
+class _Word(NamedTuple):
+    text: str
+    span: Span
+    is_spaced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """An entry's words, folded where it is found in any case; None: it stays as it is."""
+
+    words: tuple[str, ...]
+    spaced: tuple[bool, ...]
+    any_case: bool
+    target: str | None
+
+    @property
+    def rank(self) -> tuple[int, int, bool, bool]:
+        """The longer first, then what is found in one case alone, then what is not translated."""
+        return (
+            -len(self.words), -sum(map(len, self.words)), self.any_case, self.target is not None,
+        )  # fmt: skip
+
+    def is_at(self, words: Sequence[_Word], first: int) -> bool:
+        """Whether the text has it from its word `first` on."""
+        here = words[first : first + len(self.words)]
+        return (
+            tuple(_folded(word.text) if self.any_case else word.text for word in here) == self.words
+            and tuple(word.is_spaced for word in here[1:]) == self.spaced
+        )
+
+
+class Glossary:
+    """Source terms with their target terms, and terms that stay as they are.
+
+    A term is found where the text has its words, with white space where it has some; longer terms
+    are found first, and none within another. A term in small letters is found in any case, one with
+    a capital only as it is written.
+    """
+
+    def __init__(self, entries: Mapping[str, str], untranslated: Iterable[str] = ()) -> None:
+        self._targets = [*entries.values(), *untranslated]
+        self._by_first_word: dict[str, list[_Entry]] = {}
+        untranslated = self._targets[len(entries) :]
+        for source, target in (*entries.items(), *((term, None) for term in untranslated)):
+            words = list(_words(source))
+            any_case = source == source.lower()
+            entry = _Entry(
+                tuple(_folded(word.text) if any_case else word.text for word in words),
+                tuple(word.is_spaced for word in words[1:]),
+                any_case,
+                target,
+            )
+            if words:
+                self._by_first_word.setdefault(_folded(words[0].text), []).append(entry)
+        for found in self._by_first_word.values():
+            found.sort(key=lambda entry: entry.rank)
+
+    def __bool__(self) -> bool:
+        return bool(self._by_first_word)
+
+    def of_what_is_said(self) -> Glossary:
+        """For a text that says its target terms: they stay as they are."""
+        return Glossary({}, self._targets)
+
+    def find(self, text: str, elsewhere: Sequence[Span] = ()) -> list[Term]:
+        """The terms of a text in order, none of which touches the spans `elsewhere`."""
+        if not self:
+            return []
+        words = list(_words(text))
+        taken = iter(sorted(elsewhere))
+        next_taken = next(taken, None)
+        found: list[Term] = []
+        at = 0
+        while at < len(words):
+            while next_taken and next_taken.end <= words[at].span.start:
+                next_taken = next(taken, None)
+            term = self._term_at(text, words, at)
+            if term is None or (next_taken and next_taken.start < term.span.end):
+                at += 1
+            else:
+                found.append(term)
+                at += term.n_words
+        return found
+
+    def _term_at(self, text: str, words: Sequence[_Word], at: int) -> Term | None:
+        for entry in self._by_first_word.get(_folded(words[at].text), ()):
+            if entry.is_at(words, at):
+                n_words = len(entry.words)
+                span = Span(words[at].span.start, words[at + n_words - 1].span.end)
+                stays = entry.target is None
+                target = span.of(text) if entry.target is None else entry.target
+                return Term(span, target, may_be_capital=not stays, n_words=n_words)
+        return None
+
+
+NO_GLOSSARY = Glossary({})
+"""Without terms."""
+
+
+def all_said(terms: Sequence[Term], translation: str) -> bool:
+    """Whether a translation has the target of every term, as often as the terms ask for it."""
+    wanted: dict[str, int] = {}
+    for term in terms:
+        wanted[term.target] = wanted.get(term.target, 0) + 1
+    return all(term.count_in(translation) >= wanted[term.target] for term in terms)
+
+
+def _folded(word: str) -> str:
+    return word.casefold()
+
+
+def _words(text: str) -> Iterator[_Word]:
+    """Runs of letters and digits, and each other character but white space by itself."""
+    cuts = [at for at in range(1, len(text)) if not (joins(text[at - 1]) and joins(text[at]))]
+    is_spaced = False
+    for start, end in pairwise([0, *cuts, len(text)]):
+        word = text[start:end]
+        if not word.strip():
+            is_spaced = True
+            continue
+        yield _Word(word, Span(start, end), is_spaced)
+        is_spaced = False
+
+
+def _places(term: str, text: str) -> Iterator[int]:
+    """Where the text has the term, and not as a part of longer words."""
+    at = text.find(term)
+    while at >= 0:
+        end = at + len(term)
+        before, behind = text[at - 1 : at] if at else "", text[end : end + 1]
+        if not (joins(before) and joins(term[:1])) and not (joins(behind) and joins(term[-1:])):
+            yield at
+        at = text.find(term, at + 1)
