@@ -13,7 +13,7 @@ from app.detection import Detected
 from app.document import Document
 from app.errors import InvalidRequestError, TextTooLongError
 from app.glossary import Glossary
-from app.itinerary import Itineraries
+from app.itinerary import AUTO, Itineraries
 from app.languages import Direction, Languages
 from app.live_text import Feed, tell_whole
 from app.markup import MarkupOptions
@@ -210,6 +210,8 @@ class TranslationService:
     async def score(self, request: ScoreRequest) -> ScoreAnswer:
         """Score given translations. Raises as `translate`."""
         async with self._places.place(self._limits.timeout):
+            if request.source is not None and request.source.lower() == AUTO:
+                raise InvalidRequestError.at("/source", "Of a pair the language has to be named")
             direction = self.languages.resolve(request.source, request.target)
             model = self._by_direction[direction]
             view = model.attention_view(request.attention) if request.attention else None

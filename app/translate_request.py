@@ -91,9 +91,18 @@ def _term(value: Any) -> str:
     raise PydanticCustomError("term", f"A term should have 1 to {MAX_TERM} characters")
 
 
-Term = Annotated[str, BeforeValidator(_term), Field(min_length=1, max_length=MAX_TERM)]
-Terms = Annotated[tuple[Term, ...], Field(strict=False)]
-GlossaryEntries = dict[Term, Term]
+def _entries(value: Any) -> dict[str, str]:
+    """Checked as a whole, since an error's place would quote a term."""
+    if not isinstance(value, dict):
+        raise PydanticCustomError("glossary", "Input should be an object")
+    return {_term(source): _term(target) for source, target in value.items()}
+
+
+_TERM = Field(min_length=1, max_length=MAX_TERM)
+Terms = Annotated[tuple[Annotated[str, BeforeValidator(_term), _TERM], ...], Field(strict=False)]
+GlossaryEntries = Annotated[
+    dict[Annotated[str, _TERM], Annotated[str, _TERM]], BeforeValidator(_entries)
+]
 
 
 def _split_sentences(value: Any) -> Any:

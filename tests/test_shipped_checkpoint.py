@@ -53,6 +53,18 @@ def test_scores_its_own_translation_as_its_search_did(client: httpx.Client) -> N
     assert pair["segments"][0]["target_tokens"] == found["segments"][0]["target_tokens"]
 
 
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_says_a_term_where_it_belongs_and_what_it_says_anyway_as_it_does(
+    client: httpx.Client, beam_size: int
+) -> None:
+    body = {"text": "The house is green.", "target": "fr", "beam_size": beam_size}
+    [free] = translate(client, **body)
+    [anyway] = translate(client, **body, glossary={"house": "maison"})
+    [other] = translate(client, **body, glossary={"house": "demeure"})
+    assert (free["text"], other["text"]) == ("La maison est verte.", "La demeure est verte.")
+    assert anyway == free
+
+
 def test_is_small_enough_for_a_repository() -> None:
     assert sum(file.stat().st_size for file in SHIPPED_CHECKPOINT.iterdir()) <= SIZE_LIMIT
 

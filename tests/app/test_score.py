@@ -101,6 +101,7 @@ async def test_attention_and_alignment_are_of_the_pair(serve: Serve) -> None:
         ({"length_penalty": -1}, "/length_penalty"),
         ({"attention": {"layers": [7]}}, "/attention/layers"),
         ({"alignment": 1}, "/alignment"),
+        ({"source": "Auto"}, "/source"),
         ({"beam_size": 4}, "/beam_size"),
     ],
 )

@@ -173,3 +173,11 @@ def test_time_is_linear_in_the_length(unit: str) -> None:
     for span in spans:
         split_to_fit(text, span, lambda span: (span.end - span.start) // 2, 500)
     assert time.perf_counter() - began < 5
+
+
+def test_what_is_unbroken_has_no_end_of_a_sentence_in_it_but_is_translated() -> None:
+    text = "Buy Foo! Bar now. Foo! Bar"
+    cut = [span.of(text) for span in segments(text, "en")]
+    whole = [span.of(text) for span in segments(text, "en", unbroken=[Span(4, 12), Span(18, 26)])]
+    assert cut == ["Buy Foo!", "Bar now.", "Foo!", "Bar"]
+    assert whole == ["Buy Foo! Bar now.", "Foo! Bar"]

@@ -19,7 +19,6 @@ from model.decoding.constraints import (
     Wording,
 )
 from model.decoding.hypothesis import SearchOptions
-from model.engine.build import pack_model
 from model.engine.cpu.engine import MAX_ROWS, CpuEngine
 from model.engine.cpu.weights import Precision
 from model.engine.protocol import Job
@@ -35,6 +34,7 @@ from tests.model.engine.cpu.running import (
     draw_jobs,
     draw_source,
     hypotheses,
+    pack_model,
     run,
 )
 

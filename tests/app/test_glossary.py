@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.glossary import Glossary, all_said
+from app.spans import Span
+
+
+def found(
+    text: str, entries: dict[str, str] | None = None, stays: list[str] | None = None
+) -> list[tuple[str, str]]:
+    """(what the text has, what the translation has to have), in order."""
+    terms = Glossary(entries or {}, stays or []).find(text)
+    return [(term.span.of(text), term.target) for term in terms]
+
+
+def test_terms_are_found_as_whole_words() -> None:
+    entries = {"cat": "chat", "C++": "C++", "e-mail": "courriel", "l'eau": "water"}
+    assert found("cat, concatenate cats; the-cat’s (cat)", entries) == [("cat", "chat")] * 3
+    assert found("C++ e-mail C++x", entries) == [
+        ("C++", "C++"), ("e-mail", "courriel"), ("C++", "C++"),
+    ]  # fmt: skip
+    assert found("de l'eau", entries) == [("l'eau", "water")]
+
+
+def test_the_longer_term_goes_first_and_none_is_within_another() -> None:
+    entries = {"card": "carte", "credit card": "carte bleue", "card game": "jeu de cartes"}
+    text = "A credit card game, a card game and a card"
+    assert found(text, entries) == [
+        ("credit card", "carte bleue"), ("card game", "jeu de cartes"), ("card", "carte"),
+    ]  # fmt: skip
+
+
+def test_small_letters_are_found_in_any_case_a_capital_as_it_is() -> None:
+    entries = {"house": "demeure", "US": "États-Unis", "Apple Pay": "Apple Pay"}
+    text = "House HOUSE us US Apple pay Apple Pay"
+    assert found(text, entries) == [
+        ("House", "demeure"), ("HOUSE", "demeure"), ("US", "États-Unis"),
+        ("Apple Pay", "Apple Pay"),
+    ]  # fmt: skip
+    assert found("US us", {"us": "nous", "US": "États-Unis"}) == [
+        ("US", "États-Unis"), ("us", "nous"),
+    ]  # fmt: skip
+
+
+def test_what_stays_is_to_be_as_the_text_has_it_and_goes_before_a_translation() -> None:
+    assert found("House and house", {}, ["house"]) == [("House", "House"), ("house", "house")]
+    assert found("the house", {"house": "demeure"}, ["house"]) == [("house", "house")]
+
+
+def test_any_white_space_is_as_good_as_another_but_not_as_none() -> None:
+    entries = {"credit card": "carte bleue", "100%": "cent"}
+    assert len(found("credit\u00a0card credit \n card creditcard", entries)) == 2
+    assert found("100 % 100%", entries) == [("100%", "cent")]
+
+
+def test_scripts_without_spaces_have_terms_too() -> None:
+    assert found("使用机器翻译系统", {"机器翻译": "machine translation"}) == [
+        ("机器翻译", "machine translation")
+    ]
+
+
+def test_combining_marks_belong_to_their_word() -> None:
+    assert found("cafe\u0301 cafe", {"cafe": "coffee"}) == [("cafe", "coffee")]
+
+
+def test_terms_do_not_touch_what_is_taken() -> None:
+    text = "a cat, {cat} cat"
+    glossary = Glossary({"cat": "chat", "cat {": "x"})
+    assert [term.span for term in glossary.find(text, [Span(7, 12)])] == [(2, 5), (13, 16)]
+
+
+@pytest.mark.parametrize("text", ["", " \n", "…"])
+def test_nothing_is_found_in_nothing(text: str) -> None:
+    assert found(text, {"cat": "chat"}) == []
+    assert not Glossary({})
+    assert Glossary({}).find("cat") == []
+
+
+def test_a_text_that_says_the_targets_keeps_them() -> None:
+    said = Glossary({"cat": "Mieze"}, ["dog"]).of_what_is_said()
+    terms = said.find("a Mieze, a dog, a cat")
+    assert [(term.target, term.may_be_capital) for term in terms] == [
+        ("Mieze", False), ("dog", False),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("translation", "is_said"),
+    [
+        ("un chat voit l'chat.", True),
+        ("Chat et chat", True),
+        ("un chat", False),
+        ("chats, chat", False),
+        ("achat chat", False),
+        ("un Chat, un chat", False),  # not at the beginning
+        ("CHAT chat", False),
+        ("", False),
+    ],
+)
+def test_a_translation_says_each_term_as_often_as_asked(translation: str, is_said: bool) -> None:
+    terms = Glossary({"cat": "chat", "kitty": "chat"}).find("a cat and a kitty")
+    assert all_said(terms, translation) == is_said
+
+
+def test_what_stays_keeps_its_small_letter_at_the_beginning() -> None:
+    terms = Glossary({}, ["iPhone"]).find("iPhone")
+    assert all_said(terms, "iPhone")
+    assert not all_said(terms, "IPhone")
+
+
+words = st.text(alphabet="aBé猫 -'.\u0301\n", max_size=12)
+
+
+@given(text=words, sources=st.lists(words, max_size=4))
+def test_what_is_found_is_in_order_apart_and_said_by_the_text_itself(
+    text: str, sources: list[str]
+) -> None:
+    terms = Glossary({}, sources).find(text)
+    ends = [0, *(term.span.end for term in terms)]
+    assert all(end <= term.span.start for end, term in zip(ends, terms, strict=False))
+    assert all_said(terms, text)
+    for source in sources:
+        if source and source == source.strip() and not any(map(str.isspace, source)):
+            [term] = Glossary({source: "x"}).find(source)
+            assert term.span == (0, len(source))

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.glossary import Glossary
+from app.term_speller import TermSpeller
+from model.text_codec import TextCodec
+from model.tokenizer import Tokenizer
+
+
+@pytest.fixture(scope="module")
+def codec(tiny_checkpoint: Path) -> TextCodec:
+    return Tokenizer.load(tiny_checkpoint / "sentencepiece.model")
+
+
+def test_each_occurrence_is_a_constraint_equal_to_that_of_the_same_term(codec: TextCodec) -> None:
+    terms = Glossary({"cat": "chat", "dog": "chien vert"}).find("cat dog cat")
+    first, second, third = TermSpeller(codec).constraints(terms)
+    assert first == third != second
+    said = {codec.decode(wording.ids) for wording in second.wordings}
+    assert said == {"chien vert", "Chien vert"}
+
+
+def test_what_the_vocabulary_cannot_spell_is_left_out(codec: TextCodec) -> None:
+    terms = Glossary({"cat": "ﬁ", "dog": "chien"}).find("cat dog")
+    assert len(TermSpeller(codec).constraints(terms)) == 1

@@ -1,0 +1,156 @@
+"""`glossary` and `do_not_translate` of POST /translate, with a real, if random, model."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.app.asynchronous import asynchronous
+from tests.app.conftest import Serve
+from tests.app.test_problems import SECRET, problem
+
+TEXT = "The old cat sees the house."
+GLOSSARY = {"cat": "vieux chien", "house": "temps"}
+
+
+async def translated(client: httpx.AsyncClient, **body: Any) -> list[dict[str, Any]]:
+    response = await client.post("/translate", json={"target": "fr"} | body)
+    assert response.status_code == httpx.codes.OK, response.text
+    translations: list[dict[str, Any]] = response.json()["translations"]
+    return translations
+
+
+def says(text: str, *terms: str) -> bool:
+    """Whether each is in the text, whole, or at its beginning with a capital."""
+    small = text[:1].lower() + text[1:]
+    return all(re.search(rf"(?<!\w){re.escape(term)}(?!\w)", small) for term in terms)
+
+
+@pytest.mark.parametrize("beam_size", [1, 2, 8])
+@asynchronous
+async def test_terms_are_in_every_hypothesis(serve: Serve, beam_size: int) -> None:
+    async with serve() as client:
+        [answer] = await translated(
+            client, text=TEXT, glossary=GLOSSARY, do_not_translate=["sees"], beam_size=beam_size,
+            alternatives=beam_size - 1, max_target_tokens=40,
+        )  # fmt: skip
+    texts = [answer["text"], *(other["text"] for other in answer["alternatives"])]
+    assert len(texts) == beam_size
+    for text in texts:
+        assert says(text, "vieux chien", "temps", "sees")
+    assert "glossary_unmet" not in answer["flags"]
+
+
+@asynchronous
+async def test_only_sentences_with_terms_are_different(serve: Serve) -> None:
+    texts = ["The green dog.", TEXT, f"The green dog. {TEXT}", "I like weather"]
+    async with serve() as client:
+        free = await translated(client, text=texts)
+        bound = await translated(client, text=texts, glossary=GLOSSARY)
+        alone = await translated(client, text=TEXT, glossary=GLOSSARY)
+    assert (bound[0], bound[3]) == (free[0], free[3])
+    assert bound[1] == alone[0] != free[1]
+    assert bound[2]["text"] == f"{free[0]['text']} {alone[0]['text']}"
+
+
+@asynchronous
+async def test_what_there_is_no_room_for_is_flagged(serve: Serve) -> None:
+    async with serve() as client:
+        short, unspellable, many = [
+            (await translated(client, text=text, glossary=entries, max_target_tokens=limit))[0]
+            for text, entries, limit in (
+                (TEXT, GLOSSARY, 2),
+                (TEXT, {"cat": "ﬁn"}, 30),
+                ("the cat " * 20, {"cat": "chat"}, 100),
+            )
+        ]
+    assert "glossary_unmet" in short["flags"]
+    assert "glossary_unmet" in unspellable["flags"]
+    assert len(re.findall(r"\bchat\b", many["text"])) >= 15
+    assert ("glossary_unmet" in many["flags"]) == (len(re.findall(r"\bchat\b", many["text"])) < 20)
+
+
+@asynchronous
+async def test_terms_go_with_placeholders_alignment_and_attention(serve: Serve) -> None:
+    text = "The cat {cat} and https://cat.org/cat or %(cat)s house"
+    async with serve() as client:
+        [answer] = await translated(
+            client, text=text, glossary=GLOSSARY, alignment=True, attention=True
+        )
+    assert says(answer["text"], "vieux chien", "temps")
+    for placeholder in ("{cat}", "https://cat.org/cat", "%(cat)s"):
+        assert answer["text"].count(placeholder) == 1
+    assert answer["segments"]
+
+
+@asynchronous
+async def test_terms_go_with_markup(serve: Serve) -> None:
+    text = '<p class="cat">The <b>cat</b> sees <i translate="no">the house</i></p><p>House</p>'
+    async with serve() as client:
+        [answer] = await translated(client, text=text, glossary=GLOSSARY, format="html")
+    first, second = answer["text"].split("</p><p>")
+    assert '<p class="cat">' in first
+    assert '<i translate="no">the house</i>' in first
+    assert says(re.sub("<.*?>", "", first), "vieux chien")
+    assert says(re.sub("<.*?>", "", second), "temps")
+    assert "glossary_unmet" not in answer["flags"]
+
+
+@asynchronous
+async def test_a_term_with_a_full_stop_in_it_is_not_cut(serve: Serve) -> None:
+    text = "The cat likes Foo! Bar and the dog"
+    async with serve() as client:
+        [answer] = await translated(client, text=text, do_not_translate=["Foo! Bar"])
+    assert "Foo! Bar" in answer["text"]
+    assert "glossary_unmet" not in answer["flags"]
+
+
+@asynchronous
+async def test_terms_go_through_the_language_between(
+    serve: Serve, row_of_checkpoints: tuple[Any, Any]
+) -> None:
+    async with serve(checkpoint=row_of_checkpoints) as client:
+        [answer] = await translated(
+            client, text="le vieux chat", source="fr", target="de", glossary={"chat": "Katze"},
+            do_not_translate=["vieux"], max_target_tokens=60,
+        )  # fmt: skip
+    assert answer["pivot"] == "en"
+    assert says(answer["text"], "Katze", "vieux")
+    assert "glossary_unmet" not in answer["flags"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "pointer"),
+    [
+        ({"glossary": [SECRET]}, "/glossary"),
+        ({"glossary": {SECRET: 3}}, "/glossary"),
+        ({"glossary": {"cat": " "}}, "/glossary"),
+        ({"glossary": {"cat": "x" * 201}}, "/glossary"),
+        ({"glossary": None}, "/glossary"),
+        ({"do_not_translate": "cat"}, "/do_not_translate"),
+        ({"do_not_translate": ["cat", ""]}, "/do_not_translate/1"),
+        ({"do_not_translate": [3]}, "/do_not_translate/0"),
+    ],
+)
+@asynchronous
+async def test_a_term_that_cannot_be_is_named(
+    serve: Serve, fields: dict[str, Any], pointer: str
+) -> None:
+    async with serve() as client:
+        response = await client.post("/translate", json={"text": "cat", "target": "fr"} | fields)
+    document = problem(response, 422, "invalid-request")
+    assert [error["pointer"] for error in document["errors"]] == [pointer]
+
+
+@asynchronous
+async def test_odd_terms_are_terms(serve: Serve) -> None:
+    entries = {"  cat ": " chat ", "a\ud800b": "x", "🏳️‍🌈": "y", "...": "…", "(": ")"}
+    async with serve() as client:
+        body = {"text": "The cat ( 🏳️‍🌈 ... a\ufffdb", "target": "fr", "glossary": entries}
+        response = await client.post("/translate", content=json.dumps(body).encode())
+    [answer] = response.json()["translations"]
+    assert "chat" in answer["text"]

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import pytest
+
+from model.decoding.constraints import ANYWHERE, FIRST, GLUED, Constraint, Wording
+from model.term_constraints import constraint_of, piece_edges
+from model.tokenizer import Tokenizer
+
+
+def spelt(
+    tokenizer: Tokenizer, term: str, *, may_be_capital: bool = False
+) -> dict[int, tuple[str, Wording]]:
+    """By where they go: the pieces of the wordings, and the wordings."""
+    constraint = constraint_of(
+        tokenizer, piece_edges(tokenizer), term, may_be_capital=may_be_capital
+    )
+    assert isinstance(constraint, Constraint)
+    return {one.where: ("".join(map(tokenizer.piece, one.ids)), one) for one in constraint.wordings}
+
+
+def test_a_word_begins_with_a_space_or_behind_what_is_no_letter(tokenizer: Tokenizer) -> None:
+    found = spelt(tokenizer, "chien brun")
+    assert {where: pieces for where, (pieces, _) in found.items()} == {
+        ANYWHERE: "▁chien▁brun", GLUED: "chien▁brun",
+    }  # fmt: skip
+    for _, wording in found.values():
+        assert wording.closed
+
+
+def test_the_first_letter_may_be_capital_at_the_beginning(tokenizer: Tokenizer) -> None:
+    found = spelt(tokenizer, "été", may_be_capital=True)
+    assert tokenizer.decode(found[FIRST][1].ids) == "Été"
+    assert FIRST not in spelt(tokenizer, "Gare", may_be_capital=True)
+    assert FIRST not in spelt(tokenizer, "gare")
+
+
+def test_behind_a_mark_a_letter_may_follow(tokenizer: Tokenizer) -> None:
+    assert not spelt(tokenizer, "C++")[ANYWHERE][1].closed
+    assert spelt(tokenizer, "3")[ANYWHERE][1].closed
+
+
+def test_what_is_not_in_the_vocabulary_is_spelt_in_bytes(tokenizer: Tokenizer) -> None:
+    for term in ("猫", "😀", "Łódź", "naïve"):
+        assert tokenizer.decode(spelt(tokenizer, term)[ANYWHERE][1].ids) == term
+
+
+@pytest.mark.parametrize("term", ["ﬁn", "a  b", "\u200b", "½"])
+def test_what_the_tokeniser_would_change_cannot_be_spelt(tokenizer: Tokenizer, term: str) -> None:
+    assert constraint_of(tokenizer, piece_edges(tokenizer), term, may_be_capital=True) is None
+
+
+def test_edges_are_where_pieces_have_letters_or_digits(tokenizer: Tokenizer) -> None:
+    edges = piece_edges(tokenizer)
+    assert len(edges.before) == len(edges.behind) == tokenizer.target_vocab_size
+    by_piece = {tokenizer.piece(token): token for token in range(tokenizer.target_vocab_size)}
+    for piece, before, behind in [
+        ("▁", False, False), ("a", True, True), (".", False, False), ("▁f", False, True),
+        ("<0xC3>", True, True), ("</s>", False, False), ("<2fr>", False, False),
+    ]:  # fmt: skip
+        token = by_piece[piece]
+        assert (edges.before[token], edges.behind[token]) == (before, behind), piece
