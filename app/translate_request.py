@@ -17,7 +17,7 @@ MAX_BEAM_SIZE = 8
 MAX_LANGUAGE_CODE = 35
 """Characters that RFC 5646 §4.4.1 advises to allow for."""
 
-MAX_TERM = 200
+MAX_TERM = 1024
 """Characters of a term."""
 
 

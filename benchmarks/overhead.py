@@ -94,6 +94,12 @@ class SleepingEngine:
         """No attention is asked for."""
         raise NotImplementedError
 
+    def score(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
+    ) -> NDArray[np.float32]:
+        """No score is asked for."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True)
 class Row:

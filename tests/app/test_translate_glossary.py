@@ -60,16 +60,18 @@ async def test_only_sentences_with_terms_are_different(serve: Serve) -> None:
 @asynchronous
 async def test_what_there_is_no_room_for_is_flagged(serve: Serve) -> None:
     async with serve() as client:
-        short, unspellable, many = [
+        short, unspellable, long, many = [
             (await translated(client, text=text, glossary=entries, max_target_tokens=limit))[0]
             for text, entries, limit in (
                 (TEXT, GLOSSARY, 2),
                 (TEXT, {"cat": "ﬁn"}, 30),
+                (TEXT, {"cat": "chat " * 200}, 30),
                 ("the cat " * 20, {"cat": "chat"}, 100),
             )
         ]
     assert "glossary_unmet" in short["flags"]
     assert "glossary_unmet" in unspellable["flags"]
+    assert "glossary_unmet" in long["flags"]
     assert len(re.findall(r"\bchat\b", many["text"])) >= 15
     assert ("glossary_unmet" in many["flags"]) == (len(re.findall(r"\bchat\b", many["text"])) < 20)
 
@@ -129,7 +131,7 @@ async def test_terms_go_through_the_language_between(
         ({"glossary": [SECRET]}, "/glossary"),
         ({"glossary": {SECRET: 3}}, "/glossary"),
         ({"glossary": {"cat": " "}}, "/glossary"),
-        ({"glossary": {"cat": "x" * 201}}, "/glossary"),
+        ({"glossary": {"cat": "x" * 1025}}, "/glossary"),
         ({"glossary": None}, "/glossary"),
         ({"do_not_translate": "cat"}, "/do_not_translate"),
         ({"do_not_translate": ["cat", ""]}, "/do_not_translate/1"),

@@ -111,7 +111,7 @@ class CpuEngine:
             _check_rule(job.options)
             for constraint in job.options.constraints:
                 for wording in constraint.wordings:
-                    self._check_ids("target", wording.ids, self._config.target_vocab_size)
+                    _check_vocabulary("target", wording.ids, self._config.target_vocab_size)
         if not self._fit(jobs):  # kernels write where they are told: no row or page is beyond
             raise ValueError("there is no room for these jobs")
         for job in jobs:
@@ -197,8 +197,7 @@ class CpuEngine:
         """Kernels take ids for offsets without looking: none may get there that is not one."""
         if not 1 <= len(ids) <= self._config.max_length:
             raise ValueError(f"{len(ids)} {side} tokens: 1 … {self._config.max_length}")
-        if not 0 <= min(ids) <= max(ids) < vocab_size:
-            raise ValueError(f"a {side} id outside the vocabulary of {vocab_size}")
+        _check_vocabulary(side, ids, vocab_size)
 
     def _enter(self, job: Job) -> int:
         slot = self._free_slots.pop()
@@ -287,6 +286,11 @@ class CpuEngine:
     def _check_pair(self, source_ids: Sequence[int], target_ids: Sequence[int]) -> None:
         self._check_ids("source", source_ids, self._config.source_vocab_size)
         self._check_ids("target", target_ids, self._config.target_vocab_size)
+
+
+def _check_vocabulary(side: str, ids: Sequence[int], vocab_size: int) -> None:
+    if not 0 <= min(ids) <= max(ids) < vocab_size:
+        raise ValueError(f"a {side} id outside the vocabulary of {vocab_size}")
 
 
 def _check_rule(options: SearchOptions) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -161,8 +162,19 @@ def test_room_is_kept_for_the_hypotheses_of_the_terms(model: Transformer) -> Non
     check_empty(engine)
 
 
-@pytest.mark.parametrize("ids", [(150,), (5, -1), (5,) * 41])
+@pytest.mark.parametrize("ids", [(150,), (5, -1)])
 def test_terms_that_cannot_be_are_refused(model: Transformer, ids: Sequence[int]) -> None:
     options = SearchOptions(constraints=(Constraint((Wording(tuple(ids)),)),))
-    with pytest.raises(ValueError, match="target"):
+    with pytest.raises(ValueError, match="a target id"):
         cpu_engine(model, "int8").admit([Job(0, (5, 1), options)])
+
+
+def test_wordings_longer_than_any_translation_are_left_out(model: Transformer) -> None:
+    long, short = Wording((5,) * 41), Wording((6, 7))
+    jobs = [
+        Job(n, (5, 6, 1), SearchOptions(2, constraints=constraints))
+        for n, constraints in enumerate([(), (Constraint((long,)),), (Constraint((long, short)),)])
+    ]
+    free, unmet, met = (hypotheses(one) for one in run(cpu_engine(model, "int8"), jobs).values())
+    assert unmet == free
+    assert (6, 7) in itertools.pairwise(met[0].ids)
