@@ -23,6 +23,7 @@ from app.dialects.failures import handle
 from app.errors import AppError, SettingsError
 from app.file_service import FileLimits, FileService
 from app.file_store import FileStore
+from app.glossary_store import GlossaryStore
 from app.loop_lag import LoopLag
 from app.metrics import Metrics
 from app.middleware import PROBES, RequestMiddleware
@@ -33,6 +34,7 @@ from app.request_id import REQUEST_ID
 from app.routes import (
     admin,
     deepl,
+    deepl_glossaries,
     detect,
     files,
     health,
@@ -82,6 +84,7 @@ def create_app(
     metrics = Metrics()
     keys = Keys(key.get_secret_value() for key in settings.api_keys or ())
     ledger = UsageLedger(settings.character_limit, settings.data)
+    glossaries = GlossaryStore(settings.data)
     lifecycle = Lifecycle(partial(load or load_runtime, settings, metrics), metrics, when_ready)
     metrics.watch(lifecycle.gauges)
     lag = LoopLag()
@@ -89,6 +92,7 @@ def create_app(
 
     async def start() -> None:
         await asyncio.to_thread(ledger.open)
+        await asyncio.to_thread(glossaries.open)
         await lifecycle.start()
 
     @asynccontextmanager
@@ -104,6 +108,7 @@ def create_app(
         await asyncio.gather(starting, saving, return_exceptions=True)
         await lifecycle.stop()
         await asyncio.to_thread(ledger.save)
+        await asyncio.to_thread(glossaries.close)
         if spans:
             await asyncio.to_thread(spans.stop)
 
@@ -125,10 +130,13 @@ def create_app(
     app.state.rate_limits = RateLimits(settings.requests_per_minute, settings.characters_per_minute)
     app.state.keys = keys
     app.state.ledger = ledger
+    app.state.glossaries = glossaries
     app.state.downloads = FileStore(settings.max_stored_bytes, settings.file_lifetime)
     app.openapi = partial(openapi.describe, app)  # type: ignore[method-assign]
     # These ask for a key themselves, or for none.
-    modules = [translate, detect, libretranslate, files, deepl, languages, health]
+    modules: list[ModuleType] = [
+        translate, detect, libretranslate, files, deepl, deepl_glossaries, languages, health,
+    ]  # fmt: skip
     if settings.admin_port is None:
         modules.append(metrics_route)
     _furnish(app, modules, guarded=[score, info], shielded=True)

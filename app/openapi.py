@@ -13,6 +13,7 @@ from pydantic.json_schema import models_json_schema
 
 from app.detect_request import DetectRequest
 from app.dialects.deepl import DeepLError, DeepLRequest
+from app.dialects.deepl_glossaries import DeepLGlossaryRequest
 from app.dialects.failures import FORMS, LIBRETRANSLATE_PATHS, SHARED_PATHS
 from app.dialects.libretranslate import (
     LibreTranslateAnswer,
@@ -28,7 +29,7 @@ from app.translate_request import AttentionRequest, TranslateRequest
 _REF = "#/components/schemas/{model}"
 _READ: tuple[type[BaseModel], ...] = (
     TranslateRequest, AttentionRequest, DetectRequest, LibreTranslateRequest,
-    LibreTranslateDetectRequest, DeepLRequest, ScoreRequest,
+    LibreTranslateDetectRequest, DeepLRequest, DeepLGlossaryRequest, ScoreRequest,
 )  # fmt: skip
 _ANSWERED: tuple[type[BaseModel], ...] = (
     TranslateAnswer, Problem, LibreTranslateAnswer, LibreTranslateError, DeepLError,
@@ -84,6 +85,19 @@ DEEPL_REQUEST_BODY: dict[str, Any] = {
         **{form: _schema("DeepLRequest") for form in FORMS},
     },
 }
+DEEPL_GLOSSARY_REQUEST_BODY: dict[str, Any] = {
+    "required": True,
+    "content": {
+        "application/json": {
+            **_schema("DeepLGlossaryRequest"),
+            "example": {
+                "name": "Homes", "source_lang": "EN", "target_lang": "FR",
+                "entries": "house\tdemeure", "entries_format": "tsv",
+            },
+        },
+        **{form: _schema("DeepLGlossaryRequest") for form in FORMS},
+    },
+}  # fmt: skip
 DEEPL_LANGUAGES_PARAMETERS = [
     {
         "name": "type",

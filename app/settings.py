@@ -109,7 +109,8 @@ class Settings(BaseSettings):
         description="Characters that a key may have translated in a calendar month (UTC).",
     )  # fmt: skip
     data: Path | None = Field(
-        None, description="Folder that keeps usage over restarts; else it is in memory alone."
+        None,
+        description="Folder that keeps usage and stored glossaries; else both are in memory alone.",
     )
     max_file_bytes: int = Field(10_000_000, ge=1, description="Bytes of an uploaded file.")
     max_file_characters: int = Field(

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from app.cli.main import VERBS
 from app.dialects.deepl import DeepLRequest, DeepLTranslation, DeepLUsage
+from app.dialects.deepl_glossaries import DeepLGlossary, DeepLGlossaryRequest
 from app.dialects.libretranslate import LibreTranslateAnswer, LibreTranslateRequest
 from app.main import create_admin_app, create_app
 from app.metrics import Metrics
@@ -24,6 +25,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 WIRE: tuple[type[BaseModel], ...] = (
     TranslateRequest, AttentionRequest, Translation, LibreTranslateRequest, LibreTranslateAnswer,
     DeepLRequest, DeepLTranslation, DeepLUsage, ScoreRequest, PairScore,
+    DeepLGlossaryRequest, DeepLGlossary,
 )  # fmt: skip
 TEXT = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
 

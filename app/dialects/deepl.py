@@ -80,7 +80,9 @@ class DeepLRequest(LenientRequest):
     ] = Field("default", description="These change nothing; more and less are refused.")
     context: str | None = Field(None, description="Read by no model here.")
     show_billed_characters: bool = False
-    glossary_id: str | None = Field(None, max_length=100)
+    glossary_id: str | None = Field(
+        None, max_length=100, description="Of a stored glossary; needs source_lang."
+    )
     glossary_ids: Refused = None
     style_id: Refused = None
     custom_instructions: Refused = None
@@ -162,19 +164,6 @@ def target_languages(codes: Sequence[str]) -> list[DeepLLanguage]:
         for code in codes
         for variant, name in _VARIANTS.get(code, {code.upper(): language_name(code)}).items()
     ]
-
-
-class DeepLGlossaryPair(BaseModel):
-    """Languages that a glossary may be of."""
-
-    source_lang: str = Field(examples=["en"])
-    target_lang: str
-
-
-class DeepLGlossaryPairs(BaseModel):
-    """The answer of /v2/glossary-language-pairs."""
-
-    supported_languages: list[DeepLGlossaryPair]
 
 
 class LanguagesRequest(LenientRequest):

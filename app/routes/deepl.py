@@ -10,7 +10,6 @@ from app.clients import Client
 from app.dialects.deepl import (
     UNLIMITED,
     DeepLAnswer,
-    DeepLGlossaryPairs,
     DeepLLanguage,
     DeepLRequest,
     DeepLUsage,
@@ -18,11 +17,11 @@ from app.dialects.deepl import (
     source_languages,
     target_languages,
 )
-from app.errors import UnknownGlossaryError
 from app.openapi import DEEPL_LANGUAGES_PARAMETERS, DEEPL_REQUEST_BODY, deepl_errors
 from app.routes.access import known_client
 from app.routes.body import read_parameters
 from app.routes.charged import translated
+from app.routes.deepl_glossaries import stored_entries
 from app.routes.state import current_ledger, current_settings, ready_runtime
 from app.runtime import Runtime
 from app.settings import Settings
@@ -44,9 +43,11 @@ _Runtime = Annotated[Runtime, Depends(ready_runtime)]
 async def deepl_translate(request: Request, client: _Client, settings: _Settings) -> Response:
     """Translate texts, each from the language that it is found to be in unless that is said."""
     asked = DeepLRequest.parse(await read_parameters(request, settings.max_body_bytes))
+    wanted = asked.native()
     if asked.glossary_id is not None:
-        raise UnknownGlossaryError  # none is stored here
-    answer, _ = await translated(request, client, asked.native())
+        entries = await stored_entries(request, client, asked)
+        wanted = wanted.model_copy(update={"glossary": entries})
+    answer, _ = await translated(request, client, wanted)
     shown = DeepLAnswer.of(asked, answer)
     return Response(shown.model_dump_json(exclude_none=True), media_type="application/json")
 
@@ -84,13 +85,6 @@ async def deepl_post_languages(
 ) -> list[DeepLLanguage]:
     """As GET."""
     return await _languages(request, settings, runtime)
-
-
-@router.head("/glossary-language-pairs", include_in_schema=False)
-@router.get("/glossary-language-pairs", responses=deepl_errors(403))
-async def deepl_glossary_language_pairs(_: _Client) -> DeepLGlossaryPairs:
-    """The pairs that glossaries may be stored for: none here."""
-    return DeepLGlossaryPairs(supported_languages=[])
 
 
 @router.head("/usage", include_in_schema=False)

@@ -9,6 +9,7 @@ from fastapi import Request
 
 from app.clients import Keys
 from app.file_store import FileStore
+from app.glossary_store import GlossaryStore
 from app.runtime import Lifecycle, Runtime
 from app.settings import Settings
 from app.usage_ledger import UsageLedger
@@ -52,6 +53,12 @@ async def current_keys(request: Request) -> Keys:
     """The keys of which clients need one, if any."""
     keys: Keys = request.app.state.keys
     return keys
+
+
+async def current_glossaries(request: Request) -> GlossaryStore:
+    """What clients stored."""
+    store: GlossaryStore = request.app.state.glossaries
+    return store
 
 
 async def current_ledger(request: Request) -> UsageLedger:

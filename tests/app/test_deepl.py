@@ -180,15 +180,6 @@ async def test_a_fault_is_a_400_that_says_what(
     assert named in message_of(response, 400)
 
 
-@asynchronous
-async def test_no_glossary_is_stored(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        pairs = await client.get("/v2/glossary-language-pairs")
-        body = PAIR | {"text": "cat", "glossary_id": "0f3b"}
-        message_of(await client.post("/v2/translate", json=body), 404)
-    assert pairs.json() == {"supported_languages": []}
-
-
 @pytest.mark.parametrize("content", [b"{", b"[]", b"3", b"", b'{"text": "\xff"}'])
 @asynchronous
 async def test_a_body_that_is_no_request(serve: Serve, content: bytes) -> None:

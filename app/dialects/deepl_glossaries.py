@@ -1,0 +1,93 @@
+"""Stored glossaries in DeepL's dialect, version 2, as they are on the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from app.dialects.lenient_request import LenientRequest
+from app.glossary_entries import EntriesFormat
+from app.glossary_store import StoredGlossary
+from app.translate_request import MAX_LANGUAGE_CODE
+from app.wire_request import without_surrogates
+
+TSV = "text/tab-separated-values"
+MAX_NAME = 1024
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str) or not 1 <= len(name := value.strip()) <= MAX_NAME:
+        raise PydanticCustomError("name", f"Input should have 1 to {MAX_NAME} characters")
+    return without_surrogates(name)
+
+
+class DeepLGlossaryRequest(LenientRequest):
+    """The body of POST /v2/glossaries, as JSON or a form. Fields not known are ignored."""
+
+    name: Annotated[str, BeforeValidator(_name), Field(min_length=1, max_length=MAX_NAME)]
+    source_lang: str = Field(max_length=MAX_LANGUAGE_CODE, examples=["EN"])
+    target_lang: str = Field(max_length=MAX_LANGUAGE_CODE, examples=["FR"])
+    entries: str = Field(examples=["house\tdemeure\ncredit card\tcarte bleue"])
+    entries_format: EntriesFormat = "tsv"
+
+
+class DeepLGlossary(BaseModel):
+    """A glossary without its entries."""
+
+    glossary_id: str
+    name: str
+    ready: bool = Field(True, description="It always is.")
+    source_lang: str = Field(examples=["en"])
+    target_lang: str = Field(examples=["fr"])
+    creation_time: datetime
+    entry_count: int
+
+    @classmethod
+    def of(cls, stored: StoredGlossary) -> Self:
+        """In this dialect's form."""
+        return cls(
+            glossary_id=stored.id,
+            name=stored.name,
+            source_lang=stored.source,
+            target_lang=stored.target,
+            creation_time=stored.created,
+            entry_count=stored.n_entries,
+        )
+
+
+class DeepLGlossaries(BaseModel):
+    """The answer of GET /v2/glossaries."""
+
+    glossaries: list[DeepLGlossary]
+
+    @classmethod
+    def of(cls, stored: Iterable[StoredGlossary]) -> Self:
+        """In this dialect's form."""
+        return cls(glossaries=[DeepLGlossary.of(one) for one in stored])
+
+
+class DeepLGlossaryPair(BaseModel):
+    """Languages that a glossary may be of."""
+
+    source_lang: str = Field(examples=["en"])
+    target_lang: str
+
+
+class DeepLGlossaryPairs(BaseModel):
+    """The answer of /v2/glossary-language-pairs."""
+
+    supported_languages: list[DeepLGlossaryPair]
+
+    @classmethod
+    def of(cls, pairs: Sequence[tuple[str, str]]) -> Self:
+        """Pairs of source and target."""
+        return cls(
+            supported_languages=[
+                DeepLGlossaryPair(source_lang=source, target_lang=target)
+                for source, target in pairs
+            ]
+        )

@@ -1,0 +1,80 @@
+"""The entries of a stored glossary as text, in the two formats of DeepL's interface.
+
+tsv  a line each, source and target with a tab between
+csv  RFC 4180: a record each, source and target, and maybe their languages, which are not read
+"""
+
+from __future__ import annotations
+
+import csv
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+from app.errors import InvalidRequestError
+
+EntriesFormat = Literal["tsv", "csv"]
+
+MAX_TERM_BYTES = 1024
+"""Of a term in UTF-8, as with DeepL."""
+
+
+def parse_entries(text: str, form: EntriesFormat) -> dict[str, str]:
+    """Source term → target term. Raises `InvalidRequestError` with the first faulty entry."""
+    entries: dict[str, str] = {}
+    for number, fields in _records(text, form):
+        if not 2 <= len(fields) <= (4 if form == "csv" else 2):
+            raise _fault(number, "should have a source and a target term")
+        source, target = (term.strip() for term in fields[:2])
+        for term in (source, target):
+            if reason := _fault_of(term):
+                raise _fault(number, reason)
+        if source in entries:
+            raise _fault(number, "has a source term that another has, too")
+        entries[source] = target
+    if not entries:
+        raise InvalidRequestError.at("/entries", "There should be at least one entry")
+    return entries
+
+
+def entries_as_tsv(entries: Mapping[str, str]) -> str:
+    """A line for each, without one behind the last."""
+    return "\n".join(f"{source}\t{target}" for source, target in entries.items())
+
+
+def _records(text: str, form: EntriesFormat) -> Iterator[tuple[int, Sequence[str]]]:
+    """The fields of every record that is not blank, counted from 1."""
+    text = text.removeprefix("\ufeff")
+    if form == "tsv":
+        records: Iterator[Sequence[str]] = (line.split("\t") for line in _lines(text))
+    else:
+        records = _csv_records(text)
+    for number, fields in enumerate(records, start=1):
+        if any(field.strip() for field in fields):
+            yield number, fields
+
+
+def _lines(text: str) -> list[str]:
+    """By line feeds alone: what else breaks lines is a fault of a term."""
+    return [line.removesuffix("\r") for line in text.split("\n")]
+
+
+def _csv_records(text: str) -> Iterator[Sequence[str]]:
+    try:
+        yield from csv.reader(_lines(text), strict=True)
+    except csv.Error as error:
+        raise InvalidRequestError.at("/entries", f"This is no CSV: {error}") from None
+
+
+def _fault_of(term: str) -> str | None:
+    if not term:
+        return "has an empty term"
+    if len(term.encode("utf-8", "surrogatepass")) > MAX_TERM_BYTES:
+        return f"has a term of more than {MAX_TERM_BYTES:,} bytes"
+    if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in term):
+        return "has a control character or a line break in a term"
+    return None
+
+
+def _fault(number: int, reason: str) -> InvalidRequestError:
+    return InvalidRequestError.at("/entries", f"Entry {number} {reason}")

@@ -1,0 +1,125 @@
+"""Stored glossaries in DeepL's dialect, version 2."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from app.clients import Client
+from app.dialects.deepl import DeepLRequest
+from app.dialects.deepl_glossaries import (
+    TSV,
+    DeepLGlossaries,
+    DeepLGlossary,
+    DeepLGlossaryPairs,
+    DeepLGlossaryRequest,
+)
+from app.errors import InvalidRequestError
+from app.glossary_entries import entries_as_tsv, parse_entries
+from app.glossary_store import GlossaryStore
+from app.openapi import DEEPL_GLOSSARY_REQUEST_BODY, deepl_errors
+from app.routes.access import known_client
+from app.routes.body import read_parameters
+from app.routes.state import (
+    current_glossaries,
+    current_settings,
+    ready_runtime,
+)
+from app.runtime import Lifecycle, Runtime
+from app.settings import Settings
+
+router = APIRouter(prefix="/v2", tags=["DeepL"])
+_Client = Annotated[Client, Depends(known_client)]
+_Settings = Annotated[Settings, Depends(current_settings)]
+_Runtime = Annotated[Runtime, Depends(ready_runtime)]
+_Store = Annotated[GlossaryStore, Depends(current_glossaries)]
+
+
+async def stored_entries(request: Request, client: Client, asked: DeepLRequest) -> dict[str, str]:
+    """Of the glossary that a translation asks for by its id.
+
+    Raises `UnknownGlossaryError`, and `InvalidRequestError` where it is of other languages.
+    """
+    store: GlossaryStore = request.app.state.glossaries
+    if asked.glossary_id is None or asked.source_lang is None:
+        raise InvalidRequestError.at("/source", "Field required: a glossary is of one language")
+    stored = await asyncio.to_thread(store.get, asked.glossary_id, client.account)
+    lifecycle: Lifecycle = request.app.state.lifecycle
+    languages = lifecycle.open.service.languages  # the translation will hold the models
+    source, *_, target = languages.chain(asked.source_lang, asked.target_lang)
+    if (source, target) != (stored.source, stored.target):
+        said = f"{stored.source} to {stored.target}"
+        raise InvalidRequestError.at("/glossary_id", f"This glossary is of {said}")
+    return await asyncio.to_thread(store.entries, stored.id, client.account)
+
+
+@router.head("/glossary-language-pairs", include_in_schema=False)
+@router.get("/glossary-language-pairs", responses=deepl_errors(403, 503))
+async def deepl_glossary_language_pairs(_: _Client, runtime: _Runtime) -> DeepLGlossaryPairs:
+    """The pairs that glossaries may be stored for: all that are translated."""
+    languages = runtime.service.languages
+    return DeepLGlossaryPairs.of(
+        [(source.code, target) for source in languages.sources for target in source.targets]
+    )
+
+
+@router.post(
+    "/glossaries",
+    status_code=HTTPStatus.CREATED,
+    openapi_extra={"requestBody": DEEPL_GLOSSARY_REQUEST_BODY},
+    responses=deepl_errors(400, 403, 413, 415, 456, 500, 503),
+)
+async def deepl_create_glossary(
+    request: Request, client: _Client, settings: _Settings, runtime: _Runtime, store: _Store
+) -> DeepLGlossary:
+    """Store a glossary."""
+    asked = DeepLGlossaryRequest.parse(await read_parameters(request, settings.max_body_bytes))
+    source, *_, target = runtime.service.languages.chain(asked.source_lang, asked.target_lang)
+    entries = await asyncio.to_thread(parse_entries, asked.entries, asked.entries_format)
+    stored = await asyncio.to_thread(
+        store.add, client.account, asked.name, (source, target), entries
+    )
+    return DeepLGlossary.of(stored)
+
+
+@router.head("/glossaries", include_in_schema=False)
+@router.get("/glossaries", responses=deepl_errors(403, 500))
+async def deepl_list_glossaries(client: _Client, store: _Store) -> DeepLGlossaries:
+    """All that the client stored, oldest first."""
+    return DeepLGlossaries.of(await asyncio.to_thread(store.all_of, client.account))
+
+
+@router.head("/glossaries/{glossary_id}", include_in_schema=False)
+@router.get("/glossaries/{glossary_id}", responses=deepl_errors(403, 404, 500))
+async def deepl_get_glossary(glossary_id: str, client: _Client, store: _Store) -> DeepLGlossary:
+    """A glossary without its entries."""
+    return DeepLGlossary.of(await asyncio.to_thread(store.get, glossary_id, client.account))
+
+
+@router.head("/glossaries/{glossary_id}/entries", include_in_schema=False)
+@router.get(
+    "/glossaries/{glossary_id}/entries",
+    response_class=Response,
+    responses={
+        200: {"content": {TSV: {"schema": {"type": "string"}, "example": "house\tdemeure"}}},
+        **deepl_errors(403, 404, 500),
+    },
+)
+async def deepl_glossary_entries(glossary_id: str, client: _Client, store: _Store) -> Response:
+    """A glossary's entries, a line each: source and target with a tab between."""
+    entries = await asyncio.to_thread(store.entries, glossary_id, client.account)
+    return Response(entries_as_tsv(entries), media_type=TSV)
+
+
+@router.delete(
+    "/glossaries/{glossary_id}",
+    status_code=HTTPStatus.NO_CONTENT,
+    responses=deepl_errors(403, 404, 500),
+)
+async def deepl_delete_glossary(glossary_id: str, client: _Client, store: _Store) -> Response:
+    """Forget a glossary."""
+    await asyncio.to_thread(store.remove, glossary_id, client.account)
+    return Response(status_code=HTTPStatus.NO_CONTENT)
