@@ -24,7 +24,7 @@ router = APIRouter(tags=["translation"])
     openapi_extra={"requestBody": SCORE_REQUEST_BODY},
     responses={
         200: {"content": {"application/json": {"example": SCORE_ANSWER_EXAMPLE}}},
-        **problem_answers(404, 413, 415, 422, 429, 500, 503, 504),
+        **problem_answers(401, 403, 404, 413, 415, 422, 429, 500, 503, 504),
     },
 )
 async def score(
