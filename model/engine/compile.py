@@ -11,6 +11,7 @@ from typing import get_args
 import numpy as np
 
 from model.config import PRESETS
+from model.decoding.constraints import Constraint, Wording
 from model.decoding.hypothesis import SearchOptions
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.weights import Precision, pack
@@ -23,9 +24,11 @@ def compile_kernels(precision: Precision) -> None:
     config = PRESETS["tiny"]
     zeros = {name: np.zeros(s, np.float32) for name, s in parameter_shapes(config).items()}
     engine = CpuEngine(config, pack(config, zeros, precision))
-    engine.admit([Job(0, (3, 4, config.eos_id), SearchOptions(max_target_tokens=2))])
-    while engine.busy:
-        engine.step()
+    for constraints in ((), (Constraint((Wording((3,)),)),)):
+        options = SearchOptions(max_target_tokens=2, constraints=constraints)
+        engine.admit([Job(0, (3, 4, config.eos_id), options)])
+        while engine.busy:
+            engine.step()
     for kind in get_args(AttentionKind):
         engine.explain((3, config.eos_id), (4, config.eos_id), kind)
     engine.score((3, config.eos_id), (4, config.eos_id), SearchOptions())

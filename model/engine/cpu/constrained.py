@@ -9,11 +9,8 @@ from model.engine.cpu.finish import BEHIND_FINISHED, finish, length_normalisatio
 from model.engine.cpu.jit import kernel
 from model.engine.cpu.output import Predictions
 from model.engine.cpu.slots import MAX_BEAM, Pages, Slots
-from model.engine.cpu.terms import Terms
+from model.engine.cpu.terms import NO_WORDING, Terms
 from model.engine.cpu.types import Ints
-
-_NONE = -1
-"""No wording."""
 
 _MULTIPLIER = 6364136223846793005
 """Of a linear congruential generator modulo 2^64 (Knuth, MMIX), which hashes tokens well enough."""
@@ -24,22 +21,21 @@ def ask(
     slot: int, lane: int, row: int, eos_id: int, slots: Slots, terms: Terms, next_: Predictions
 ) -> None:
     """Which tokens' probabilities the hypothesis needs beside its most probable ones."""
-    within = terms.within[slot, lane]
-    if within != _NONE:
+    progress, asked = terms.lane[slot, lane], next_.asked[row]
+    if progress.within != NO_WORDING:
         next_.n_wanted[row] = next_.n_asked[row] = 1
-        next_.asked[row, 0] = terms.ids[slot, within, terms.position[slot, lane]]
+        asked[0].token = terms.ids[slot, progress.within, progress.position]
         return
-    next_.n_wanted[row] = 2 * terms.width[slot]
-    next_.asked[row, 0] = eos_id
-    terms.asked_for[row, 0] = _NONE
+    sentence = terms.sentence[slot]
+    next_.n_wanted[row] = 2 * sentence.width
+    asked[0].token = eos_id
     n_asked = 1
-    begun = terms.begun[slot, lane]
-    for wording in range(terms.n_wordings[slot]):
-        term = terms.term[slot, wording]
-        is_next = not terms.is_repeat[slot, term] or begun >> (term - 1) & 1
-        if not begun >> term & 1 and is_next and _fits(slot, lane, wording, slots, terms):
-            next_.asked[row, n_asked] = terms.ids[slot, wording, 0]
-            terms.asked_for[row, n_asked] = wording
+    for wording in range(sentence.n_wordings):
+        term = terms.wording[slot, wording].term
+        is_next = not terms.term[slot, term].is_repeat or progress.begun >> (term - 1) & 1
+        if not progress.begun >> term & 1 and is_next and _fits(slot, lane, wording, slots, terms):
+            asked[n_asked].token = terms.ids[slot, wording, 0]
+            asked[n_asked].purpose = wording
             n_asked += 1
     next_.n_asked[row] = n_asked
 
@@ -48,10 +44,10 @@ def ask(
 def _fits(slot: int, lane: int, wording: int, slots: Slots, terms: Terms) -> bool:
     """Whether the wording may begin here."""
     is_first = slots.length[slot] == 0
-    where = terms.where[slot, wording]
+    where = terms.wording[slot, wording].where
     if where == FIRST:
         return bool(is_first)
-    if terms.after_term[slot, lane] and terms.before[terms.ids[slot, wording, 0]]:
+    if terms.lane[slot, lane].after_term and terms.before[terms.ids[slot, wording, 0]]:
         return False
     if where == GLUED:
         return bool(not is_first and not terms.behind[slots.latest[slot, lane]])
@@ -64,20 +60,22 @@ def advance_constrained(
     next_: Predictions, new_path: Ints,
 ) -> bool:  # fmt: skip
     """Choose among the continuations of one sentence. Returns whether it is over."""
-    banks, beam, last = terms.banks, slots.beam[slot], 2 * terms.n_terms[slot]
     slots.length[slot] += 1
     length = slots.length[slot]
-    banks.n[:] = 0
+    n_banks = 2 * terms.sentence[slot].n_terms + 1
+    for bank in range(n_banks):
+        terms.bank[bank].n = 0
     for lane in range(slots.n_live[slot]):
         if not _continue(slot, lane, first_row + lane, eos_id, slots, terms, next_):
             slots.failed[slot] = True
             return True
     normalisation = length_normalisation(length, slots.alpha[slot])
-    for rank in range(min(beam, banks.n[last])):
-        if banks.token[last, rank] == eos_id:
-            finish(slot, banks.lane[last, rank], eos_id, banks.log_prob[last, rank],
-                   banks.score[last, rank] / normalisation, slots, pages)  # fmt: skip
-    n_live = _share_out(slot, eos_id, terms)
+    for rank in range(min(slots.beam[slot], terms.bank[n_banks - 1].n)):
+        found = terms.continuation[n_banks - 1, rank]
+        if found.token == eos_id:
+            finish(slot, found.lane, eos_id, found.log_prob, found.score / normalisation, slots,
+                   pages)  # fmt: skip
+    n_live = _share_out(n_banks, terms.sentence[slot].width, eos_id, terms)
     _live_on(slot, n_live, slots, terms, new_path)
     if length >= slots.limit[slot]:
         for lane in range(n_live):
@@ -99,27 +97,27 @@ def _continue(
     slot: int, lane: int, row: int, eos_id: int, slots: Slots, terms: Terms, next_: Predictions
 ) -> bool:
     """Put the continuations of a hypothesis into the banks. False where one is NaN."""
-    begun, within = terms.begun[slot, lane], terms.within[slot, lane]
-    if within != _NONE:
-        position = terms.position[slot, lane]
-        return _offer_wording(slot, lane, begun, within, position, next_.asked_log_probs[row, 0],
-                              slots, terms)  # fmt: skip
-    if begun == (1 << terms.n_terms[slot]) - 1 and not _offer(
-        slot, lane, eos_id, next_.asked_log_probs[row, 0], begun, _NONE, 0, False, slots, terms
+    progress, asked = terms.lane[slot, lane], next_.asked[row]
+    begun = progress.begun
+    if progress.within != NO_WORDING:
+        return _offer_wording(slot, lane, begun, progress.within, progress.position,
+                              asked[0].log_prob, slots, terms)  # fmt: skip
+    if begun == (1 << terms.sentence[slot].n_terms) - 1 and not _offer(
+        slot, lane, eos_id, asked[0].log_prob, begun, NO_WORDING, 0, False, slots, terms
     ):
         return False
     for place in range(next_.n_wanted[row]):
         token = next_.tokens[row, place]
-        if token == eos_id or (terms.after_term[slot, lane] and terms.before[token]):
+        if token == eos_id or (progress.after_term and terms.before[token]):
             continue
-        if not _offer(slot, lane, token, next_.log_probs[row, place], begun, _NONE, 0, False,
+        if not _offer(slot, lane, token, next_.log_probs[row, place], begun, NO_WORDING, 0, False,
                       slots, terms):  # fmt: skip
             return False
     for place in range(1, next_.n_asked[row]):
-        wording = terms.asked_for[row, place]
-        begun_too = begun | 1 << terms.term[slot, wording]
-        if not _offer_wording(slot, lane, begun_too, wording, 0, next_.asked_log_probs[row, place],
-                              slots, terms):  # fmt: skip
+        wording = asked[place].purpose
+        begun_too = begun | 1 << terms.wording[slot, wording].term
+        if not _offer_wording(slot, lane, begun_too, wording, 0, asked[place].log_prob, slots,
+                              terms):  # fmt: skip
             return False
     return True
 
@@ -130,12 +128,11 @@ def _offer_wording(
     slots: Slots, terms: Terms,
 ) -> bool:  # fmt: skip
     """The token of a wording at a position, as `_offer`."""
-    token = terms.ids[slot, wording, position]
-    if position + 1 < terms.length[slot, wording]:
+    token, spelt = terms.ids[slot, wording, position], terms.wording[slot, wording]
+    if position + 1 < spelt.length:
         return _offer(slot, lane, token, log_prob, begun, wording, position + 1, False, slots,
                       terms)  # fmt: skip
-    return _offer(slot, lane, token, log_prob, begun, _NONE, 0, terms.is_closed[slot, wording],
-                  slots, terms)  # fmt: skip
+    return _offer(slot, lane, token, log_prob, begun, NO_WORDING, 0, spelt.is_closed, slots, terms)
 
 
 @kernel
@@ -147,127 +144,111 @@ def _offer(
     score = slots.live[slot, lane] + log_prob
     if np.isnan(score):
         return False
-    n_missing = 0 if within == _NONE else terms.length[slot, within] - position
-    bank = 0 if within == _NONE else -1
-    rank = terms.rank[slot, lane] if position > 1 else score
-    for term in range(terms.n_terms[slot]):
+    n_missing = 0 if within == NO_WORDING else terms.wording[slot, within].length - position
+    bank = 0 if within == NO_WORDING else -1
+    for term in range(terms.sentence[slot].n_terms):
         if begun >> term & 1:
             bank += 2
         else:
-            n_missing += terms.n_tokens[slot, term]
+            n_missing += terms.term[slot, term].n_tokens
     if score == -np.inf or slots.length[slot] + n_missing > slots.limit[slot]:
         return True
-    banks, most = terms.banks, 2 * terms.width[slot]
-    n = banks.n[bank]
+    rank = terms.lane[slot, lane].rank if position > 1 else score
+    history = terms.lane[slot, lane].history * _MULTIPLIER + token + 1
+    n, held = terms.bank[bank].n, terms.continuation[bank]
     at = n
-    while at > 0 and rank > banks.rank[bank, at - 1]:
+    while at > 0 and rank > held[at - 1].rank:
         at -= 1
-    if at == most:
+    if at == 2 * terms.sentence[slot].width:
         return True
-    history = terms.history[slot, lane] * _MULTIPLIER + token + 1
     for place in range(n):
+        other = held[place]
         if (
-            banks.history[bank, place] == history
-            and banks.begun[bank, place] == begun
-            and banks.within[bank, place] == within
-            and banks.position[bank, place] == position
-            and banks.after_term[bank, place] == after_term
+            other.history == history
+            and other.begun == begun
+            and other.within == within
+            and other.position == position
+            and other.after_term == after_term
         ):
             return True
-    n = banks.n[bank] = min(n + 1, most)
+    n = min(n + 1, 2 * terms.sentence[slot].width)
+    terms.bank[bank].n = n
     for moved in range(n - 1, at, -1):
-        for of in (banks.lane, banks.token, banks.begun, banks.within, banks.position,
-                   banks.history):  # fmt: skip
-            of[bank, moved] = of[bank, moved - 1]
-        banks.rank[bank, moved] = banks.rank[bank, moved - 1]
-        banks.score[bank, moved] = banks.score[bank, moved - 1]
-        banks.log_prob[bank, moved] = banks.log_prob[bank, moved - 1]
-        banks.after_term[bank, moved] = banks.after_term[bank, moved - 1]
-    banks.rank[bank, at] = rank
-    banks.score[bank, at] = score
-    banks.lane[bank, at] = lane
-    banks.token[bank, at] = token
-    banks.log_prob[bank, at] = log_prob
-    banks.begun[bank, at] = begun
-    banks.within[bank, at] = within
-    banks.position[bank, at] = position
-    banks.after_term[bank, at] = after_term
-    banks.history[bank, at] = history
+        held[moved] = held[moved - 1]
+    new = held[at]
+    new.begun, new.within, new.position, new.after_term = begun, within, position, after_term
+    new.history, new.rank, new.score, new.log_prob = history, rank, score, log_prob
+    new.lane, new.token = lane, token
     return True
 
 
 @kernel
-def _share_out(slot: int, eos_id: int, terms: Terms) -> int:
+def _share_out(n_banks: int, width: int, eos_id: int, terms: Terms) -> int:
     """Choose who lives on: of each bank its share, then the best of what is left; best first."""
-    banks, width = terms.banks, terms.width[slot]
-    n_banks = 2 * terms.n_terms[slot] + 1
     n_peopled = n_live = 0
     for bank in range(n_banks):
-        banks.taken[bank] = 0
-        n_peopled += _next(bank, eos_id, terms) < banks.n[bank]
+        terms.bank[bank].taken = 0
+        n_peopled += _next(bank, eos_id, terms) < terms.bank[bank].n
     for bank in range(n_banks):
         for _ in range(width // max(1, n_peopled)):
-            place = _next(bank, eos_id, terms)
-            if place < banks.n[bank]:
-                n_live = _choose(bank, place, n_live, terms)
+            if _next(bank, eos_id, terms) < terms.bank[bank].n:
+                n_live = _choose(bank, n_live, terms)
     while n_live < width:
-        best = -1
+        best, best_rank = -1, np.float32(0)
         for bank in range(n_banks):
             place = _next(bank, eos_id, terms)
-            if place < banks.n[bank] and (
-                best < 0 or banks.rank[bank, place] > banks.rank[best, banks.taken[best]]
-            ):
-                best = bank
+            if place < terms.bank[bank].n:
+                rank = terms.continuation[bank, place].rank
+                if best < 0 or rank > best_rank:
+                    best, best_rank = bank, rank
         if best < 0:
             break
-        n_live = _choose(best, banks.taken[best], n_live, terms)
+        n_live = _choose(best, n_live, terms)
     return n_live
 
 
 @kernel
 def _next(bank: int, eos_id: int, terms: Terms) -> int:
     """The next place of a bank with what does not end; `taken` is moved there."""
-    banks = terms.banks
-    while banks.taken[bank] < banks.n[bank] and banks.token[bank, banks.taken[bank]] == eos_id:
-        banks.taken[bank] += 1
-    return int(banks.taken[bank])
+    held = terms.bank[bank]
+    while held.taken < held.n and terms.continuation[bank, held.taken].token == eos_id:
+        held.taken += 1
+    return int(held.taken)
 
 
 @kernel
-def _choose(bank: int, place: int, n_live: int, terms: Terms) -> int:
-    """Take one into the order of those that live on; returns how many they are now."""
-    banks = terms.banks
-    banks.taken[bank] = place + 1
+def _choose(bank: int, n_live: int, terms: Terms) -> int:
+    """Take a bank's next into the order of those that live on; returns how many they are now."""
+    place, chosen = terms.bank[bank].taken, terms.chosen
+    terms.bank[bank].taken += 1
+    rank = terms.continuation[bank, place].rank
     at = n_live
     while at > 0:
-        other, other_place = banks.chosen_bank[at - 1], banks.chosen_place[at - 1]
-        rank, other_rank = banks.rank[bank, place], banks.rank[other, other_place]
-        if other_rank > rank or (other_rank == rank and other <= bank):
+        other = chosen[at - 1]
+        other_rank = terms.continuation[other.bank, other.place].rank
+        if other_rank > rank or (other_rank == rank and other.bank <= bank):
             break
-        banks.chosen_bank[at], banks.chosen_place[at] = other, other_place
+        chosen[at] = other
         at -= 1
-    banks.chosen_bank[at], banks.chosen_place[at] = bank, place
+    chosen[at].bank, chosen[at].place = bank, place
     return n_live + 1
 
 
 @kernel
 def _live_on(slot: int, n_live: int, slots: Slots, terms: Terms, new_path: Ints) -> None:
     """Put the chosen in the place of those that they go on from."""
-    banks, length = terms.banks, slots.length[slot]
+    length = slots.length[slot]
     for lane in range(n_live):
-        bank, place = banks.chosen_bank[lane], banks.chosen_place[lane]
-        parent = banks.lane[bank, place]
+        new = terms.continuation[terms.chosen[lane].bank, terms.chosen[lane].place]
         for t in range(length):
-            new_path[lane, t] = slots.path[slot * MAX_BEAM + parent, t]
-        terms.rank[slot, lane] = banks.rank[bank, place]
-        slots.live[slot, lane] = banks.score[bank, place]
-        slots.latest[slot, lane] = banks.token[bank, place]
-        slots.latest_log_prob[slot, lane] = banks.log_prob[bank, place]
-        terms.begun[slot, lane] = banks.begun[bank, place]
-        terms.within[slot, lane] = banks.within[bank, place]
-        terms.position[slot, lane] = banks.position[bank, place]
-        terms.after_term[slot, lane] = banks.after_term[bank, place]
-        terms.history[slot, lane] = banks.history[bank, place]
+            new_path[lane, t] = slots.path[slot * MAX_BEAM + new.lane, t]
+        slots.live[slot, lane] = new.score
+        slots.latest[slot, lane] = new.token
+        slots.latest_log_prob[slot, lane] = new.log_prob
+        progress = terms.lane[slot, lane]
+        progress.begun, progress.within, progress.position = new.begun, new.within, new.position
+        progress.history, progress.rank = new.history, new.rank
+        progress.after_term = new.after_term
     for lane in range(n_live):
         for t in range(length):
             slots.path[slot * MAX_BEAM + lane, t] = new_path[lane, t]

@@ -66,7 +66,7 @@ class CpuEngine:
         self._pages = make_pages(weights, n_pages)
         self._candidates = search.make_candidates(n_rows, MAX_SENTENCES, longest)
         edges = edges or PieceEdges.none(config.target_vocab_size)
-        self._terms = make_terms(MAX_SENTENCES, n_rows, longest, edges)
+        self._terms = make_terms(MAX_SENTENCES, longest, edges)
         self._n_pages = n_pages
         self._free_slots = list(range(MAX_SENTENCES))
         self._in_slot: dict[int, Job] = {}
@@ -76,6 +76,7 @@ class CpuEngine:
         self._reserved_rows = 0
         self._n_postponed = 0
         self._n_told: dict[int, int] = {}  # of the slots whose jobs stream
+        self._n_constrained = 0
         self._interrupted = np.zeros(1, np.int64)
 
     @property
@@ -153,7 +154,7 @@ class CpuEngine:
                 self.interrupt()
             n_done = search.run(
                 self._weights, self._slots, self._pages, self._work, self._candidates,
-                self._terms, self._interrupted,
+                self._terms if self._n_constrained else None, self._interrupted,
             )  # fmt: skip
             return [self._finished(int(slot)) for slot in self._candidates.done[:n_done]]
         except BaseException:
@@ -210,7 +211,9 @@ class CpuEngine:
             self._slots, slot, self._pages, len(job.source_ids), options.beam_size, options.n_best,
             self._limit(job), float(options.length_penalty), self._config.start_id,
         )  # fmt: skip
-        constrain(self._terms, slot, self._constraints(job), self._width(job))
+        if constraints := self._constraints(job):
+            self._n_constrained += 1
+            constrain(self._terms, slot, constraints, self._width(job))
         return slot
 
     def _leave(self, slot: int) -> Job:
@@ -218,6 +221,9 @@ class CpuEngine:
         del self._slot_of[job.id]
         self._n_told.pop(slot, None)
         self._release(job)
+        if self._terms.sentence[slot]["n_terms"]:
+            self._n_constrained -= 1
+            constrain(self._terms, slot, (), 0)
         vacate(self._slots, slot, self._pages)
         self._free_slots.append(slot)
         return job
@@ -242,6 +248,8 @@ class CpuEngine:
 
     def _width(self, job: Job) -> int:
         """Hypotheses that it may have."""
+        if not job.options.constraints:
+            return job.options.beam_size
         return search_width(job.options.beam_size, len(self._constraints(job)))
 
     def _pages_for(self, job: Job) -> int:

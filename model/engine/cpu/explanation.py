@@ -45,9 +45,9 @@ def score(
     predictions.n_asked[0] = 1
     no_record = work.no_record
     for t, token in enumerate(_forced(weights, work, source_ids, target_ids, no_record, no_record)):
-        predictions.asked[0, 0] = token
+        predictions.asked[0, 0] = (token, 0, 0.0)
         predict(weights.output, 1, weights.shape.pad_id, work, predictions)
-        log_probs[t] = predictions.asked_log_probs[0, 0]
+        log_probs[t] = predictions.asked["log_prob"][0, 0]
     return log_probs
 
 

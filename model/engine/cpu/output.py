@@ -22,10 +22,15 @@ from model.engine.cpu.flat import (
 from model.engine.cpu.jit import kernel
 from model.engine.cpu.linear import NO_FLOOR, Linear, multiply, prepare
 from model.engine.cpu.tile import COLUMNS
-from model.engine.cpu.types import Floats, Ints
+from model.engine.cpu.types import Floats, Ints, Records
 from model.engine.cpu.workspace import LOGIT_ROWS, Workspace
 
 _LOWEST = np.finfo(np.float32).min
+
+
+_ASKED = np.dtype(
+    [("token", np.int64), ("purpose", np.int64), ("log_prob", np.float32)], align=True
+)
 
 
 class Predictions(NamedTuple):
@@ -35,16 +40,15 @@ class Predictions(NamedTuple):
     tokens, log_probs  [R, ≥ n_wanted], those, best first. `<pad>` is never among them; where there
                        are no more, or NaN, the log-probability is −∞ or NaN. Of equals the lower
                        token comes first
-    n_asked, asked     [R] and [R, ≥ n_asked], tokens that are named
-    asked_log_probs    [R, ≥ n_asked], theirs; −∞ of `<pad>`
+    n_asked, asked     [R] and [R, ≥ n_asked], tokens that are named, what for, and their log_prob,
+                       −∞ of `<pad>`
     """
 
     n_wanted: Ints
     tokens: Ints
     log_probs: Floats
     n_asked: Ints
-    asked: Ints
-    asked_log_probs: Floats
+    asked: Records
 
 
 def make_predictions(n_rows: int, most_wanted: int, most_asked: int) -> Predictions:
@@ -54,8 +58,7 @@ def make_predictions(n_rows: int, most_wanted: int, most_asked: int) -> Predicti
         tokens=np.zeros((n_rows, most_wanted), np.int64),
         log_probs=np.zeros((n_rows, most_wanted), np.float32),
         n_asked=np.zeros(n_rows, np.int64),
-        asked=np.zeros((n_rows, most_asked), np.int64),
-        asked_log_probs=np.zeros((n_rows, most_asked), np.float32),
+        asked=np.zeros((n_rows, most_asked), _ASKED),
     )
 
 
@@ -87,11 +90,9 @@ def predict(
             for place in range(n_wanted[row]):
                 log_probs[row, place] -= normaliser
             for place in range(predictions.n_asked[row]):
-                token = predictions.asked[row, place]
-                logit = get(work.logits, i * n_tokens + token)
-                predictions.asked_log_probs[row, place] = (
-                    -np.inf if token == pad_id else logit - normaliser
-                )
+                asked = predictions.asked[row, place]
+                logit = get(work.logits, i * n_tokens + asked.token)
+                asked.log_prob = -np.inf if asked.token == pad_id else logit - normaliser
 
 
 @kernel

@@ -50,12 +50,13 @@ def make_candidates(n_rows: int, n_slots: int, longest: int) -> Candidates:
 @kernel
 def run(
     weights: Weights, slots: Slots, pages: Pages, work: Workspace, candidates: Candidates,
-    terms: Terms, interrupted: Ints,
+    terms: Terms | None, interrupted: Ints,
 ) -> int:  # fmt: skip
     """Advance every sentence, a token at a time, until one is over or interrupted[0] is not 0.
 
-    Returns how many are over: their slots are in `done`. (A kernel runs without the interpreter's
-    lock, and is not entered for nothing: that alone would take a fifth of a small model's step.)
+    Returns how many are over: their slots are in `done`. Without `terms`, which then are not handed
+    over, no sentence has constraints. (A kernel runs without the interpreter's lock, and is not
+    entered for nothing: that alone would take a fifth of a small model's step.)
     """
     while True:
         n_done = _step(weights, slots, pages, work, candidates, terms)
@@ -66,14 +67,14 @@ def run(
 @kernel
 def _step(
     weights: Weights, slots: Slots, pages: Pages, work: Workspace, candidates: Candidates,
-    terms: Terms,
+    terms: Terms | None,
 ) -> int:  # fmt: skip
     """Advance every sentence by a token; returns how many are over."""
     n_rows = gather(weights, slots, pages, work)
     decode(weights, n_rows, slots, pages, work, work.no_record, work.no_record)
     for row in range(n_rows):
         slot = work.row_slot[row]
-        if terms.n_terms[slot]:
+        if terms is not None and terms.sentence[slot].n_terms:
             ask(slot, work.row_lane[row], row, weights.shape.eos_id, slots, terms, candidates.next)
         else:
             candidates.next.n_wanted[row] = 1 if slots.beam[slot] == 1 else 2 * slots.beam[slot]
@@ -83,7 +84,7 @@ def _step(
     while row < n_rows:
         slot = work.row_slot[row]
         n_live = slots.n_live[slot]
-        if terms.n_terms[slot]:
+        if terms is not None and terms.sentence[slot].n_terms:
             is_over = advance_constrained(slot, row, weights.shape.eos_id, slots, pages, terms,
                                           candidates.next, candidates.new_path)  # fmt: skip
         else:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from model.decoding.constraints import (
     MAX_CONSTRAINTS,
@@ -17,9 +16,7 @@ from model.decoding.constraints import (
     n_banks,
 )
 from model.engine.cpu.slots import MAX_BEAM
-from model.engine.cpu.types import Floats, Ints
-
-Flags = NDArray[np.bool_]
+from model.engine.cpu.types import Flags, Ints, Records
 
 _MAX_WORDINGS = MAX_CONSTRAINTS * MAX_WORDINGS
 """Of one sentence."""
@@ -27,139 +24,91 @@ _MAX_WORDINGS = MAX_CONSTRAINTS * MAX_WORDINGS
 MAX_ASKED = 1 + _MAX_WORDINGS
 """Tokens whose probability a hypothesis may need: the end of sentence, and of each wording one."""
 
+NO_WORDING = -1
 
-class Banks(NamedTuple):
-    """Continuations by bank [2 C + 1, 2 × MAX_WIDTH], best first; see `n_banks`.
+# Records, since each array of its own would take a microsecond to hand to a kernel.
 
-    n [2 C + 1]                    how many there are
-    taken [2 C + 1]                how many of them were looked at
-    rank                           what they are compared by, see `Terms`
-    score, lane, token, log_prob   as of `Candidates`
-    begun … history                where they lead, see `Terms`
-    chosen_bank, chosen_place [MAX_WIDTH]  those that live on
-    """
-
-    n: Ints
-    taken: Ints
-    rank: Floats
-    score: Floats
-    lane: Ints
-    token: Ints
-    log_prob: Floats
-    begun: Ints
-    within: Ints
-    position: Ints
-    after_term: Flags
-    history: Ints
-    chosen_bank: Ints
-    chosen_place: Ints
+_SENTENCE = np.dtype([("n_terms", np.int64), ("width", np.int64), ("n_wordings", np.int64)])
+_TERM = np.dtype([("n_tokens", np.int64), ("is_repeat", np.bool_)], align=True)
+_WORDING = np.dtype(
+    [("term", np.int64), ("where", np.int64), ("length", np.int64), ("is_closed", np.bool_)],
+    align=True,
+)
+_PROGRESS = [
+    ("begun", np.int64), ("within", np.int64), ("position", np.int64), ("history", np.int64),
+    ("rank", np.float32), ("after_term", np.bool_),
+]  # fmt: skip
+_LANE = np.dtype(_PROGRESS, align=True)
+_CONTINUATION = np.dtype(
+    [*_PROGRESS, ("score", np.float32), ("log_prob", np.float32), ("lane", np.int64),
+     ("token", np.int64)],
+    align=True,
+)  # fmt: skip
+_BANK = np.dtype([("n", np.int64), ("taken", np.int64)])
+_CHOSEN = np.dtype([("bank", np.int64), ("place", np.int64)])
 
 
 class Terms(NamedTuple):
     """One row per slot; K is `MAX_BEAM`, C terms, W wordings, T the longest sequence.
 
-    before, behind     [V], see `PieceEdges`
-    n_terms, width [n]                 0 terms: searched without constraints; hypotheses to keep
-    n_tokens, is_repeat [n, C]         see `Constraint.n_tokens`; equal to the term before
-    n_wordings [n]
-    term, where, is_closed, length [n, W]     of each wording
-    ids [n, W, T]                      its tokens
-    begun, within, position [n, K]     of a hypothesis: the terms begun, as bits; the wording that
-                                       it is in the middle of, or −1; that wording's tokens said
-    after_term [n, K]                  a term just ended, behind which no letter may follow
-    history [n, K]                     a hash of its tokens
-    rank [n, K]                        its log-probability, or that which it had where it began the
-                                       term that it is in the middle of
-    asked_for [R, A]                   the wording that a token is asked for; −1: the end
-    banks                              the continuations of one sentence
+    before, behind    [V], see `PieceEdges`
+    sentence [n]      n_terms, 0 for one without constraints; width, the hypotheses to keep
+    term [n, C]       n_tokens, see `Constraint`; is_repeat: equal to the term before
+    wording [n, W]    whose term, where it may stand, its length, whether it is closed
+    ids [n, W, T]     the tokens of wordings
+    lane [n, K]       how far hypotheses are:
+        begun         the terms begun, as bits
+        within        the wording that it is in the middle of, or `NO_WORDING`
+        position      how many of that wording's tokens it has said
+        history       a hash of its tokens
+        rank          its log-probability, or that which it had where it began the present term
+        after_term    a term just ended, behind which no letter may follow
+    continuation [2 C + 1, 2 × MAX_WIDTH]  of one sentence, by bank (see `n_banks`), best first:
+                      where they lead, as of a lane; score, log_prob, lane, token
+    bank [2 C + 1]    n, how many continuations it has; taken, how many of them were looked at
+    chosen [K]        those that live on
     """
 
     before: Flags
     behind: Flags
-    n_terms: Ints
-    width: Ints
-    n_tokens: Ints
-    is_repeat: Flags
-    n_wordings: Ints
-    term: Ints
-    where: Ints
-    is_closed: Flags
-    length: Ints
+    sentence: Records
+    term: Records
+    wording: Records
     ids: Ints
-    begun: Ints
-    within: Ints
-    position: Ints
-    after_term: Flags
-    history: Ints
-    rank: Floats
-    asked_for: Ints
-    banks: Banks
+    lane: Records
+    continuation: Records
+    bank: Records
+    chosen: Records
 
 
-def make_terms(n_slots: int, n_rows: int, longest: int, edges: PieceEdges) -> Terms:
-    """For at most that many slots and rows, and sequences of up to `longest` tokens."""
-
-    def ints(*shape: int) -> Ints:
-        return np.zeros((n_slots, *shape), np.int64)
-
-    bank = (n_banks(MAX_CONSTRAINTS), 2 * MAX_WIDTH)
+def make_terms(n_slots: int, longest: int, edges: PieceEdges) -> Terms:
+    """For at most that many slots, and sequences of up to `longest` tokens."""
+    most_banks = n_banks(MAX_CONSTRAINTS)
     return Terms(
         before=np.ascontiguousarray(edges.before, np.bool_),
         behind=np.ascontiguousarray(edges.behind, np.bool_),
-        n_terms=ints(),
-        width=ints(),
-        n_tokens=ints(MAX_CONSTRAINTS),
-        is_repeat=np.zeros((n_slots, MAX_CONSTRAINTS), np.bool_),
-        n_wordings=ints(),
-        term=ints(_MAX_WORDINGS),
-        where=ints(_MAX_WORDINGS),
-        is_closed=np.zeros((n_slots, _MAX_WORDINGS), np.bool_),
-        length=ints(_MAX_WORDINGS),
-        ids=ints(_MAX_WORDINGS, longest),
-        begun=ints(MAX_BEAM),
-        within=ints(MAX_BEAM),
-        position=ints(MAX_BEAM),
-        after_term=np.zeros((n_slots, MAX_BEAM), np.bool_),
-        history=ints(MAX_BEAM),
-        rank=np.zeros((n_slots, MAX_BEAM), np.float32),
-        asked_for=np.zeros((n_rows, MAX_ASKED), np.int64),
-        banks=Banks(
-            n=np.zeros(bank[0], np.int64),
-            taken=np.zeros(bank[0], np.int64),
-            rank=np.zeros(bank, np.float32),
-            score=np.zeros(bank, np.float32),
-            lane=np.zeros(bank, np.int64),
-            token=np.zeros(bank, np.int64),
-            log_prob=np.zeros(bank, np.float32),
-            begun=np.zeros(bank, np.int64),
-            within=np.zeros(bank, np.int64),
-            position=np.zeros(bank, np.int64),
-            after_term=np.zeros(bank, np.bool_),
-            history=np.zeros(bank, np.int64),
-            chosen_bank=np.zeros(MAX_WIDTH, np.int64),
-            chosen_place=np.zeros(MAX_WIDTH, np.int64),
-        ),
+        sentence=np.zeros(n_slots, _SENTENCE),
+        term=np.zeros((n_slots, MAX_CONSTRAINTS), _TERM),
+        wording=np.zeros((n_slots, _MAX_WORDINGS), _WORDING),
+        ids=np.zeros((n_slots, _MAX_WORDINGS, longest), np.int64),
+        lane=np.zeros((n_slots, MAX_BEAM), _LANE),
+        continuation=np.zeros((most_banks, 2 * MAX_WIDTH), _CONTINUATION),
+        bank=np.zeros(most_banks, _BANK),
+        chosen=np.zeros(MAX_WIDTH, _CHOSEN),
     )
 
 
 def constrain(terms: Terms, slot: int, constraints: Sequence[Constraint], width: int) -> None:
     """Begin a sentence with these terms, of which equal ones are neighbours; or with none."""
-    terms.n_terms[slot] = len(constraints)
-    terms.width[slot] = width
     n = 0
     for index, constraint in enumerate(constraints):
-        terms.n_tokens[slot, index] = constraint.n_tokens
-        terms.is_repeat[slot, index] = index > 0 and constraints[index - 1] == constraint
+        is_repeat = index > 0 and constraints[index - 1] == constraint
+        terms.term[slot, index] = (constraint.n_tokens, is_repeat)
         for wording in constraint.wordings:
             length = len(wording.ids)
             if length <= terms.ids.shape[2]:
-                terms.term[slot, n] = index
-                terms.where[slot, n] = wording.where
-                terms.is_closed[slot, n] = wording.closed
-                terms.length[slot, n] = length
+                terms.wording[slot, n] = (index, wording.where, length, wording.closed)
                 terms.ids[slot, n, :length] = wording.ids
                 n += 1
-    terms.n_wordings[slot] = n
-    terms.begun[slot, 0] = terms.position[slot, 0] = terms.history[slot, 0] = 0
-    terms.within[slot, 0] = -1
-    terms.after_term[slot, 0] = False
+    terms.sentence[slot] = (len(constraints), width, n)
+    terms.lane[slot, 0] = (0, NO_WORDING, 0, 0, 0.0, False)

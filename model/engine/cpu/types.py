@@ -9,3 +9,5 @@ from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float32]
 Ints: TypeAlias = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Records = NDArray[np.void]

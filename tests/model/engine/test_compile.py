@@ -14,6 +14,7 @@ from numba.core.dispatcher import Dispatcher
 
 from model.checkpoint import load_checkpoint
 from model.config import TransformerConfig
+from model.decoding.constraints import GLUED, Constraint, Wording
 from model.decoding.hypothesis import SearchOptions
 from model.engine.build import build_engines
 from tests.model.engine.cpu.running import pack_model
@@ -34,13 +35,17 @@ def compiled() -> dict[str, int]:
 
 
 def use(engine: object) -> None:
-    engine.admit([Job(0, (5, 6, 1), SearchOptions(4, 4)), Job(1, (5, 1), SearchOptions(1))])
-    while engine.busy:
-        engine.interrupt()
-        engine.step()
+    said = (Constraint((Wording((5, 6)), Wording((7,), GLUED))),)
+    for constraints in ((), said):
+        options = SearchOptions(4, 4, constraints=constraints)
+        engine.admit([Job(0, (5, 6, 1), options), Job(1, (5, 1), SearchOptions(1))])
+        while engine.busy:
+            engine.interrupt()
+            engine.step()
     engine.cancel([0])
     for kind in ("encoder", "decoder", "cross"):
         engine.explain((3, 1), (4, 1), kind)
+    engine.score((3, 1), (4, 1), SearchOptions())
 
 
 for precision in ("int8", "float32"):

@@ -175,6 +175,7 @@ def test_wordings_longer_than_any_translation_are_left_out(model: Transformer) -
         Job(n, (5, 6, 1), SearchOptions(2, constraints=constraints))
         for n, constraints in enumerate([(), (Constraint((long,)),), (Constraint((long, short)),)])
     ]
-    free, unmet, met = (hypotheses(one) for one in run(cpu_engine(model, "int8"), jobs).values())
+    outcomes = run(cpu_engine(model, "int8"), jobs)
+    free, unmet, met = (hypotheses(outcomes[job.id]) for job in jobs)
     assert unmet == free
     assert (6, 7) in itertools.pairwise(met[0].ids)

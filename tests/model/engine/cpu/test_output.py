@@ -168,15 +168,15 @@ def test_tokens_that_are_asked_for_have_the_figures_that_they_have_when_chosen(
     predictions = make_predictions(N_ROWS, 2 * MAX_BEAM, 140)
     predictions.n_wanted[:] = 9
     predictions.n_asked[:] = choose.integers(0, 140, N_ROWS)
-    predictions.asked[:] = choose.integers(0, 130, predictions.asked.shape)
-    predictions.asked_log_probs[:] = 7
+    predictions.asked["token"] = choose.integers(0, 130, predictions.asked.shape)
+    predictions.asked["log_prob"] = 7
     work = make_workspace(weights, N_ROWS)
     work.x[:] = x
     predict(weights.output, N_ROWS, weights.shape.pad_id, work, predictions)
     exact = log_softmax(logits_of(weights, x, 130))
     exact[:, weights.shape.pad_id] = -np.inf
     for row, n in enumerate(predictions.n_asked):
-        asked, found = predictions.asked[row, :n], predictions.asked_log_probs[row]
+        asked, found = predictions.asked["token"][row, :n], predictions.asked["log_prob"][row]
         np.testing.assert_allclose(found[:n], exact[row, asked], atol=2e-5)
         assert (found[n:] == 7).all()
         chosen = dict(zip(predictions.tokens[row, :9], predictions.log_probs[row, :9], strict=True))
