@@ -166,11 +166,12 @@ def test_there_is_room_for_so_many_pages(
     monkeypatch.setattr(engine_module, "CACHE_BYTES", 0)
     engine = cpu_engine(endless, "int8")
     enough_for_one = pages_needed(40, MAX_BEAM, 40)
-    jobs = {n: limited(n, 40, beam=3, source=(5,) * 17) for n in range(100)}
-    assert fill(engine, jobs.__getitem__) == enough_for_one // pages_needed(17, 3, 40)
+    jobs = {n: limited(n, 40, beam=3, source=(5,) * 33) for n in range(100)}
+    n_fit = fill(engine, jobs.__getitem__)
+    assert n_fit == enough_for_one // pages_needed(33, 3, 40)
     assert engine.room(limited(100, 1))
     expected = alone(cpu_engine(endless, "int8"), list(jobs.values()))
-    assert run(engine, (job for job in jobs.values() if job.id >= 4)) == expected
+    assert run(engine, (job for job in jobs.values() if job.id >= n_fit)) == expected
     check_empty(engine)
     engine.admit([limited(0, 40, beam=MAX_BEAM, source=(5,) * 40)])
     engine.step()
