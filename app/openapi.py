@@ -98,6 +98,11 @@ DEEPL_GLOSSARY_REQUEST_BODY: dict[str, Any] = {
         **{form: _schema("DeepLGlossaryRequest") for form in FORMS},
     },
 }  # fmt: skip
+DEEPL_GLOSSARY_PATH: dict[str, Any] = {
+    "parameters": [
+        {"name": "glossary_id", "in": "path", "required": True, "schema": {"type": "string"}}
+    ]
+}
 DEEPL_LANGUAGES_PARAMETERS = [
     {
         "name": "type",

@@ -20,7 +20,7 @@ from app.dialects.deepl_glossaries import (
 from app.errors import InvalidRequestError
 from app.glossary_entries import entries_as_tsv, parse_entries
 from app.glossary_store import GlossaryStore
-from app.openapi import DEEPL_GLOSSARY_REQUEST_BODY, deepl_errors
+from app.openapi import DEEPL_GLOSSARY_PATH, DEEPL_GLOSSARY_REQUEST_BODY, deepl_errors
 from app.routes.access import known_client
 from app.routes.body import read_parameters
 from app.routes.state import (
@@ -36,6 +36,15 @@ _Client = Annotated[Client, Depends(known_client)]
 _Settings = Annotated[Settings, Depends(current_settings)]
 _Runtime = Annotated[Runtime, Depends(ready_runtime)]
 _Store = Annotated[GlossaryStore, Depends(current_glossaries)]
+
+
+async def _id_in_path(request: Request) -> str:
+    """No parameter of FastAPI, which would describe an error of its own that is never answered."""
+    glossary_id: str = request.path_params["glossary_id"]
+    return glossary_id
+
+
+_Id = Annotated[str, Depends(_id_in_path)]
 
 
 async def stored_entries(request: Request, client: Client, asked: DeepLRequest) -> dict[str, str]:
@@ -93,8 +102,12 @@ async def deepl_list_glossaries(client: _Client, store: _Store) -> DeepLGlossari
 
 
 @router.head("/glossaries/{glossary_id}", include_in_schema=False)
-@router.get("/glossaries/{glossary_id}", responses=deepl_errors(403, 404, 500))
-async def deepl_get_glossary(glossary_id: str, client: _Client, store: _Store) -> DeepLGlossary:
+@router.get(
+    "/glossaries/{glossary_id}",
+    openapi_extra=DEEPL_GLOSSARY_PATH,
+    responses=deepl_errors(403, 404, 500),
+)
+async def deepl_get_glossary(glossary_id: _Id, client: _Client, store: _Store) -> DeepLGlossary:
     """A glossary without its entries."""
     return DeepLGlossary.of(await asyncio.to_thread(store.get, glossary_id, client.account))
 
@@ -102,13 +115,14 @@ async def deepl_get_glossary(glossary_id: str, client: _Client, store: _Store) -
 @router.head("/glossaries/{glossary_id}/entries", include_in_schema=False)
 @router.get(
     "/glossaries/{glossary_id}/entries",
+    openapi_extra=DEEPL_GLOSSARY_PATH,
     response_class=Response,
     responses={
         200: {"content": {TSV: {"schema": {"type": "string"}, "example": "house\tdemeure"}}},
         **deepl_errors(403, 404, 500),
     },
 )
-async def deepl_glossary_entries(glossary_id: str, client: _Client, store: _Store) -> Response:
+async def deepl_glossary_entries(glossary_id: _Id, client: _Client, store: _Store) -> Response:
     """A glossary's entries, a line each: source and target with a tab between."""
     entries = await asyncio.to_thread(store.entries, glossary_id, client.account)
     return Response(entries_as_tsv(entries), media_type=TSV)
@@ -117,9 +131,10 @@ async def deepl_glossary_entries(glossary_id: str, client: _Client, store: _Stor
 @router.delete(
     "/glossaries/{glossary_id}",
     status_code=HTTPStatus.NO_CONTENT,
+    openapi_extra=DEEPL_GLOSSARY_PATH,
     responses=deepl_errors(403, 404, 500),
 )
-async def deepl_delete_glossary(glossary_id: str, client: _Client, store: _Store) -> Response:
+async def deepl_delete_glossary(glossary_id: _Id, client: _Client, store: _Store) -> Response:
     """Forget a glossary."""
     await asyncio.to_thread(store.remove, glossary_id, client.account)
     return Response(status_code=HTTPStatus.NO_CONTENT)
