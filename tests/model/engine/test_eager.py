@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Generator
 from dataclasses import replace
 from typing import get_args
@@ -9,6 +10,7 @@ import pytest
 import torch
 
 from model.decoding.beam import beam_search
+from model.decoding.constraints import Constraint, Wording
 from model.decoding.hypothesis import HuggingFaceRule, Hypothesis, SearchOptions
 from model.engine import eager
 from model.engine.eager import EagerEngine
@@ -346,3 +348,23 @@ def test_what_a_search_found_is_scored_as_the_search_did(
 def test_padding_has_no_probability(engine: Engine) -> None:
     log_probs = engine.score(SOURCES[0], (4, 0, 1), BEAM)
     assert np.isneginf(log_probs).tolist() == [False, True, False]
+
+
+def test_terms_are_said_token_by_token_too(engine: Engine, model: Transformer) -> None:
+    said = (Constraint((Wording((9, 4)),)),)
+    options = SearchOptions(beam_size=2, max_target_tokens=8, constraints=said)
+    plain, followed = jobs(options, options)
+    engine.admit([plain, replace(followed, stream=True)])
+    outcomes = dict(engine.step())
+    assert list(outcomes) == [plain.id]
+    told: list[list[int]] = []
+    while engine.busy:
+        outcomes |= dict(engine.step())
+        told += [one.ids for one in engine.progress()]
+    for outcome in outcomes.values():
+        assert isinstance(outcome, list)
+        assert (9, 4) in itertools.pairwise(outcome[0].ids)
+    best = outcomes[followed.id]
+    assert isinstance(best, list)
+    for ids in told:
+        assert list(best[0].ids[: len(ids)]) == ids
