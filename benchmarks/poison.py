@@ -20,6 +20,7 @@ from app.runtime import Runtime
 from app.settings import Settings
 from benchmarks.load import HOST
 from model.checkpoint import load_checkpoint
+from model.decoding.hypothesis import SearchOptions
 from model.engine.build import build_engines
 from model.engine.protocol import AttentionKind, Engine, EngineInfo, Finished, Job, Progress
 
@@ -80,6 +81,12 @@ class PoisonedEngine:
     ) -> NDArray[np.float32]:
         """The engine's."""
         return self._engine.explain(source_ids, target_ids, kind)
+
+    def score(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
+    ) -> NDArray[np.float32]:
+        """The engine's."""
+        return self._engine.score(source_ids, target_ids, options)
 
 
 @contextmanager
