@@ -1,0 +1,94 @@
+"""Requests that Schemathesis makes up from /openapi.json, to a real server with a real engine.
+
+SCHEMATHESIS_EXAMPLES=1000 pytest -s --timeout 1800 tests/test_schema_conformance.py
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    allow_header_conformance,
+    content_type_conformance,
+    ignored_auth,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+    unsupported_method,
+)
+
+from app.main import create_app
+from app.settings import Settings
+from tests.app.server_process import serving
+
+EXAMPLES = int(os.environ.get("SCHEMATHESIS_EXAMPLES", "12"))
+"""Requests that are made up for an operation that has parameters or a body."""
+
+CHECKS = [
+    not_a_server_error, status_code_conformance, content_type_conformance,
+    response_headers_conformance, response_schema_conformance, unsupported_method,
+    allow_header_conformance, ignored_auth,
+]  # fmt: skip
+"""All of Schemathesis's but those by which whatever the schema allows is accepted and all else is
+refused: languages that nobody serves are valid, and two dialects ignore what they do not know."""
+
+LANGUAGES = {"source": ["en", "fr", "auto"], "target": ["en", "fr"]}
+"""Most strings are no language, so that nearly all requests would be refused for that."""
+
+
+def document() -> dict[str, Any]:
+    """The server's, with languages that it knows beside strings of any kind."""
+    described = create_app(Settings()).openapi()
+    for name in ("TranslateRequest", "LibreTranslateRequest", "DeepLRequest"):
+        fields = described["components"]["schemas"][name]["properties"]
+        for field in fields.keys() & {"source", "target", "source_lang", "target_lang"}:
+            known = {"enum": LANGUAGES[field.removesuffix("_lang")]}
+            fields[field] = {"anyOf": [known, known, fields[field]]}
+    return described
+
+
+SCHEMA = schemathesis.openapi.from_dict(document())
+
+
+@pytest.fixture(scope="module")
+def url(tiny_checkpoint: Path, kernels: None) -> Iterator[str]:
+    with serving(tiny_checkpoint, "--log-level", "error") as (_, client):
+        yield str(client.base_url)
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[requests.Session]:
+    with requests.Session() as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def statuses() -> Iterator[dict[str, Counter[int]]]:
+    """What was answered, by operation; shown with `pytest -s`."""
+    counts: dict[str, Counter[int]] = {}
+    yield counts
+    for operation, count in counts.items():
+        print(f"\n{operation}: {count.total():,} cases, {dict(sorted(count.items()))}", end="")
+
+
+@SCHEMA.parametrize()
+@settings(
+    max_examples=EXAMPLES, derandomize=True, database=None, deadline=None,
+    suppress_health_check=list(HealthCheck),
+)  # fmt: skip
+def test_every_answer_is_as_described(
+    case: schemathesis.Case, url: str, session: requests.Session,
+    statuses: dict[str, Counter[int]],
+) -> None:  # fmt: skip
+    response = case.call(base_url=url, session=session)
+    statuses.setdefault(case.operation.label, Counter())[response.status_code] += 1
+    case.validate_response(response, checks=CHECKS)
