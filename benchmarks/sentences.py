@@ -9,13 +9,14 @@ FIXTURE = Path(__file__).with_name("sentences.txt")
 """48 everyday English sentences, written for this, so that every benchmark runs at once."""
 
 
-def read_sentences(path: Path, n: int | None = None) -> list[str]:
-    """The first column of a file, empty lines left out; n of them, over again if there are fewer.
+def read_sentences(path: Path, n: int | None = None, column: int = 0) -> list[str]:
+    """A column of a file, the first by default, empty ones left out; n, over again if fewer.
 
     Raises `ValueError` for a file without any.
     """
     lines = path.read_text(encoding="utf-8").splitlines()
-    sentences = [line.partition("\t")[0].strip() for line in lines]
+    columns = [line.split("\t") for line in lines]
+    sentences = [cells[column].strip() for cells in columns if len(cells) > column]
     sentences = [sentence for sentence in sentences if sentence]
     if not sentences:
         raise ValueError(f"{path}: no sentences")

@@ -1,0 +1,144 @@
+"""Whether the server's answers under load are those of the command line, word for word.
+
+python -m benchmarks.equality --sentences tatoeba.test.tsv --reverse
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+import httpx
+
+from benchmarks.options import (
+    checkpoint_option,
+    json_option,
+    precision_option,
+    sentences_option,
+    threads_option,
+)
+from benchmarks.report import Cell, Report, publish
+from benchmarks.sentences import read_sentences
+from benchmarks.server import HOST, Server, attend_server, running
+from model.checkpoint_config import read_config
+
+TIMEOUT = 120.0
+CACHE_BYTES = 64_000_000
+"""The server's default."""
+
+COLUMNS = {
+    "Direction": "", "Sentence cache": "", "Requests": ",d", "Sentences": ",d", "Different": ",d",
+}  # fmt: skip
+NOTES = (
+    "`Different`: sentences to which POST /translate gave other words than `attend translate`. "
+    "With the cache every sentence is asked for twice, in random order, so that half of them are "
+    "answered from memory.",
+)
+
+
+def printed(checkpoint: Path, texts: Sequence[str], *flags: str) -> list[str]:
+    """What `attend translate` prints for texts of a line each. Raises `RuntimeError`."""
+    done = subprocess.run(
+        [Path(sys.executable).with_name("attend"), "translate", "--checkpoint", checkpoint, *flags],
+        input="".join(f"{text}\n" for text in texts), capture_output=True, text=True, check=False,
+        encoding="utf-8",
+    )  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(f"attend translate: {done.stderr[-2000:]}")
+    return done.stdout.split("\n")[:-1]
+
+
+async def answered(
+    port: int, texts: Sequence[str], fields: Mapping[str, str], clients: int
+) -> list[str]:
+    """What POST /translate answers, a request a text, so many at a time."""
+    places = asyncio.Semaphore(clients)
+    limits = httpx.Limits(max_connections=clients)
+    url = f"http://{HOST}:{port}/translate"
+    async with httpx.AsyncClient(timeout=TIMEOUT, limits=limits) as client:
+
+        async def ask(text: str) -> str:
+            async with places:
+                response = await client.post(url, json={"text": text, **fields})
+            translated: str = response.raise_for_status().json()["translations"][0]["text"]
+            return translated
+
+        return await asyncio.gather(*map(ask, texts))
+
+
+def compare(
+    server: Server,
+    wanted: Mapping[str, str],
+    direction: tuple[str, str],
+    clients: int,
+    rounds: int,
+) -> dict[str, Cell]:
+    """A row: the sentences, each asked for in every round, in random order."""
+    asked = [*wanted] * rounds
+    random.Random(1).shuffle(asked)
+    fields = dict(zip(("source", "target"), direction, strict=True))
+    with running(server) as one:
+        found = asyncio.run(answered(one.port, asked, fields, clients))
+    different = {
+        text for text, answer in zip(asked, found, strict=True) if answer != wanted[text]
+    }
+    return {
+        "Direction": " → ".join(direction),
+        "Sentence cache": server.name,
+        "Requests": len(asked),
+        "Sentences": len(wanted),
+        "Different": len(different),
+    }
+
+
+@click.command()
+@checkpoint_option
+@sentences_option
+@click.option(
+    "--reverse", is_flag=True, help="The other direction too, of the file's second column."
+)
+@click.option("--clients", type=click.IntRange(1), default=32, show_default=True)
+@threads_option
+@precision_option
+@json_option
+def main(
+    *,
+    checkpoint: Path,
+    sentences: Path,
+    reverse: bool,
+    clients: int,
+    threads: int,
+    precision: str,
+    json_file: Path | None,
+) -> None:
+    """Ask a server for every sentence, many at a time, and compare with `attend translate`."""
+    directions = read_config(checkpoint).directions[: 2 if reverse else 1]
+    flags = ["--threads", str(threads), "--precision", precision]
+    off = replace(attend_server(checkpoint, threads, precision), name="off")
+    on = replace(
+        attend_server(checkpoint, threads, precision, "--sentence-cache-bytes", str(CACHE_BYTES)),
+        name="on",
+    )
+    rows = []
+    for column, (source, target) in enumerate(directions):
+        texts = list(dict.fromkeys(read_sentences(sentences, column=column)))
+        translations = printed(checkpoint, texts, "--source", source, "--target", target, *flags)
+        wanted = dict(zip(texts, translations, strict=True))
+        for server, rounds in ((off, 1), (on, 2)):
+            rows.append(compare(server, wanted, (source, target), clients, rounds))
+    settings: dict[str, Cell] = {
+        "sentences": sentences.name, "clients": clients, "threads": threads, "precision": precision,
+    }  # fmt: skip
+    title = f"Equality with the command line: {checkpoint.name}"
+    publish(Report("equality", title, settings, COLUMNS, rows, NOTES), json_file)
+    sys.exit(1 if any(row["Different"] for row in rows) else 0)
+
+
+if __name__ == "__main__":
+    main()
