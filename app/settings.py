@@ -98,8 +98,8 @@ class Settings(BaseSettings):
     body_timeout: float = Field(
         30.0, gt=0, description="Seconds that its body may then take to arrive."
     )
-    max_texts: int = Field(256, ge=1, description="Texts in one request.")
-    max_text_characters: int = Field(50_000, ge=1, description="Characters of one text.")
+    max_texts: int = Field(10_000, ge=1, description="Texts in one request.")
+    max_text_characters: int = Field(250_000, ge=1, description="Characters of one text.")
     max_body_bytes: int = Field(2_000_000, ge=1, description="Bytes of a request's body.")
     api_keys: Annotated[tuple[SecretStr, ...] | None, BeforeValidator(_keys), NoDecode] = Field(
         None, description="Keys, with commas between, of which clients need one; none by default."

@@ -85,9 +85,7 @@ def compare(
     fields = dict(zip(("source", "target"), direction, strict=True))
     with running(server) as one:
         found = asyncio.run(answered(one.port, asked, fields, clients))
-    different = {
-        text for text, answer in zip(asked, found, strict=True) if answer != wanted[text]
-    }
+    different = {text for text, answer in zip(asked, found, strict=True) if answer != wanted[text]}
     return {
         "Direction": " → ".join(direction),
         "Sentence cache": server.name,

@@ -10,7 +10,9 @@ from benchmarks import equality
 from benchmarks.equality import compare, main, printed
 from benchmarks.server import Server
 
-PAIRS = "The house is nice.\tla maison\n\nThe old cat sees a dog.\tle chat\nThe house is nice.\tun\n"
+PAIRS = (
+    "The house is nice.\tla maison\n\nThe old cat sees a dog.\tle chat\nThe house is nice.\tun\n"
+)
 
 
 @pytest.fixture
