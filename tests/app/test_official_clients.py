@@ -137,8 +137,8 @@ class TestDeepL:
         assert refused.value.http_status_code == 400
 
     def test_a_text_that_is_too_long(self, deepl_client: deepl.DeepLClient) -> None:
-        with pytest.raises(deepl.DeepLException, match="50,000 characters") as refused:
-            deepl_client.translate_text("a " * 30_000, source_lang="EN", target_lang="FR")
+        with pytest.raises(deepl.DeepLException, match="250,000 characters") as refused:
+            deepl_client.translate_text("a " * 130_000, source_lang="EN", target_lang="FR")
         assert refused.value.http_status_code == 413
 
     def test_keys_and_quota(self, guarded_url: str) -> None:
