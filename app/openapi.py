@@ -111,11 +111,29 @@ DEEPL_LANGUAGES_PARAMETERS = [
     }
 ]
 
+
+def _event(name: str, model: str) -> dict[str, Any]:
+    data = {"type": "string", "contentMediaType": "application/json"}
+    return {
+        "type": "object",
+        "required": ["event", "data"],
+        "properties": {
+            "event": {"const": name},
+            "data": {**data, "contentSchema": _schema(model)["schema"]},
+        },
+    }
+
+
 EVENT_STREAM: dict[str, Any] = {
-    "schema": {
-        "type": "string",
-        "description": "With stream: true. Events token (TokenEvent), segment (SegmentEvent), then "
-        "done (TranslateAnswer) or error (Problem), each with one line of JSON as its data.",
+    "itemSchema": {  # of OpenAPI 3.2; those who know 3.1 alone skip it
+        "description": "With stream: true. Each event has one line of JSON as its data; the last "
+        "is done or error.",
+        "oneOf": [
+            _event("token", "TokenEvent"),
+            _event("segment", "SegmentEvent"),
+            _event("done", "TranslateAnswer"),
+            _event("error", "Problem"),
+        ],
     },
     "example": 'event: token\ndata: {"index":0,"text":"Il fait "}\n\n',
 }

@@ -93,7 +93,8 @@ def long_list(sentences: Sequence[str], n: int) -> Bulk:
 
 def send(bulk: Bulk, load: Load, wanted: dict[str, str]) -> tuple[Sent, Outcome]:
     """One large request after the other, as long as the load lasts; at least one."""
-    seconds, n_other = [], 0
+    seconds: list[float] = []
+    n_other = 0
     body = {"text": bulk.text, **load.fields}
     with httpx.Client(timeout=TIMEOUT) as client, start(load) as process:
         while not seconds or process.poll() is None:

@@ -41,19 +41,24 @@ CHECKS = [
 """All of Schemathesis's but those by which whatever the schema allows is accepted and all else is
 refused: languages that nobody serves are valid, and two dialects ignore what they do not know."""
 
-LANGUAGES = {"source": ["en", "FR", "auto"], "target": ["en", "fr-CA"]}
+KNOWN: dict[str, dict[str, list[Any]]] = {
+    "TranslateRequest": {
+        "source": ["en", "FR", "auto"], "target": ["en", "fr-CA"], "alternatives": [0, 1],
+    },
+    "LibreTranslateRequest": {"source": ["en", "FR", "auto"], "target": ["en", "fr-CA"]},
+    "DeepLRequest": {"source_lang": ["en", "FR"], "target_lang": ["EN-US", "FR"]},
+    "AttentionRequest": {"layers": ["last", "all", [0, 1]], "heads": ["mean", "all", [3]]},
+}  # fmt: skip
+"""What this server's model has; of what the schema allows it refuses nearly all."""
 
 
 def document() -> dict[str, Any]:
-    """The server's, with languages that it knows, since nearly all strings are none.
-
-    Others are tried too, where requests are to go against the schema.
-    """
+    """The server's, with values that it takes; others are tried where requests are to be wrong."""
     described = create_app(Settings()).openapi()
-    for name in ("TranslateRequest", "LibreTranslateRequest", "DeepLRequest"):
-        fields = described["components"]["schemas"][name]["properties"]
-        for field in fields.keys() & {"source", "target", "source_lang", "target_lang"}:
-            fields[field] = {"enum": LANGUAGES[field.removesuffix("_lang")]}
+    for name, fields in KNOWN.items():
+        properties = described["components"]["schemas"][name]["properties"]
+        assert fields.keys() <= properties.keys()
+        properties.update({field: {"enum": values} for field, values in fields.items()})
     return described
 
 
@@ -94,7 +99,7 @@ def statuses() -> Iterator[Statuses]:
     counts: Statuses = {}
     yield counts
     for operation, count in counts.items():
-        print(f"\n{operation}: {count.total():,} cases, {dict(sorted(count.items()))}", end="")
+        print(f"\n{operation}: {count.total():,} cases, {dict(sorted(count.items()))}", end="")  # noqa: T201
 
 
 made_up = settings(
@@ -106,7 +111,7 @@ made_up = settings(
 @SCHEMA.parametrize()
 @made_up
 def test_every_answer_is_as_described(
-    case: schemathesis.Case, url: str, session: requests.Session, statuses: Statuses
+    case: schemathesis.Case[Any], url: str, session: requests.Session, statuses: Statuses
 ) -> None:
     check(case, url, session, statuses.setdefault(case.operation.label, Counter()))
 
@@ -114,14 +119,14 @@ def test_every_answer_is_as_described(
 @NATIVE.parametrize()
 @made_up
 def test_every_answer_of_the_native_dialect_is_as_described(
-    case: schemathesis.Case, url: str, session: requests.Session, statuses: Statuses
+    case: schemathesis.Case[Any], url: str, session: requests.Session, statuses: Statuses
 ) -> None:
     name = f"{case.operation.label}, native"
     check(case, url, session, statuses.setdefault(name, Counter()))
 
 
 def check(
-    case: schemathesis.Case, url: str, session: requests.Session, statuses: Counter[int]
+    case: schemathesis.Case[Any], url: str, session: requests.Session, statuses: Counter[int]
 ) -> None:
     response = case.call(base_url=url, session=session)
     statuses[response.status_code] += 1

@@ -81,6 +81,11 @@ def serve(**flags: Any) -> None:
         raise failures[0]
 
 
+KEEP_ALIVE = 75
+"""Seconds that an idle connection is kept: more than proxies and load balancers do (60), which else
+send a request into a connection that is just being closed, and answer 502."""
+
+
 def make_server(
     app: FastAPI, settings: Settings, admin_listener: socket.socket | None = None
 ) -> Server:
@@ -96,7 +101,9 @@ def make_server(
         beside = config(create_admin_app(app), lifespan="off", timeout_graceful_shutdown=1)
         admin = AdminServer(beside, limits), admin_listener
     return Server(
-        config(app, timeout_graceful_shutdown=settings.shutdown_timeout),
+        config(
+            app, timeout_graceful_shutdown=settings.shutdown_timeout, timeout_keep_alive=KEEP_ALIVE
+        ),
         limits,
         app.state.lifecycle,
         settings.drain_delay,
