@@ -21,12 +21,14 @@ class InFlight:
     cancelled  ids of those that nobody wants any more, told by whoever knows
     n_tokens   of their sources
     n_rows     hypotheses that are searched side by side
+    n_bulk_rows  of them those of the bulk lane
     """
 
     def __init__(self) -> None:
         self.cancelled: deque[int] = deque()
         self.n_tokens = 0
         self.n_rows = 0
+        self.n_bulk_rows = 0
         self._sentences: dict[int, Sentence] = {}
 
     def __len__(self) -> int:
@@ -42,14 +44,14 @@ class InFlight:
         """It went into the engine."""
         self._sentences[sentence.job.id] = sentence
         self.n_tokens += sentence.n_tokens
-        self.n_rows += sentence.job.options.beam_size
+        self._count_rows(sentence, sentence.job.options.beam_size)
 
     def remove(self, job_id: int) -> Sentence | None:
         """It came out of the engine; None where it was not known to be in it."""
         sentence = self._sentences.pop(job_id, None)
         if sentence:
             self.n_tokens -= sentence.n_tokens
-            self.n_rows -= sentence.job.options.beam_size
+            self._count_rows(sentence, -sentence.job.options.beam_size)
         return sentence
 
     def get(self, job_id: int) -> Sentence | None:
@@ -59,6 +61,11 @@ class InFlight:
     def ids(self) -> list[int]:
         """Of all, oldest first."""
         return list(self._sentences)
+
+    def _count_rows(self, sentence: Sentence, n_rows: int) -> None:
+        self.n_rows += n_rows
+        if sentence.lane == "bulk":
+            self.n_bulk_rows += n_rows
 
 
 class Exchange:
