@@ -98,11 +98,15 @@ DEEPL_GLOSSARY_REQUEST_BODY: dict[str, Any] = {
         **{form: _schema("DeepLGlossaryRequest") for form in FORMS},
     },
 }  # fmt: skip
-DEEPL_GLOSSARY_PATH: dict[str, Any] = {
-    "parameters": [
-        {"name": "glossary_id", "in": "path", "required": True, "schema": {"type": "string"}}
-    ]
-}
+
+
+def _in_path(name: str) -> dict[str, Any]:
+    schema = {"type": "string"}
+    return {"parameters": [{"name": name, "in": "path", "required": True, "schema": schema}]}
+
+
+DEEPL_GLOSSARY_PATH = _in_path("glossary_id")
+DOWNLOAD_PATH = _in_path("name")
 DEEPL_LANGUAGES_PARAMETERS = [
     {
         "name": "type",

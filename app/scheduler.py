@@ -49,7 +49,7 @@ class Scheduler:
     clock             monotonic, in seconds
     cache_bytes       of memory for answers to sentences that come again; 0 searches every one
     step_timeout      seconds after which an engine that has not ended a step hangs
-    max_queue_tokens  of sources that may wait, unless all are of one request
+    max_queue_tokens  of sources that may wait in a lane, unless all are of one request
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class Scheduler:
                 self._shared.open(opened[-1])
         try:
             if is_new:
-                self._check_queue(opened)
+                self._check_queue(lane, opened)
             if opened:
                 self._exchange.submit(opened)
             return await future
@@ -175,9 +175,10 @@ class Scheduler:
             if abandoned := self._shared.leave(request):
                 self._exchange.drop(abandoned)
 
-    def _check_queue(self, sentences: Sequence[Sentence]) -> None:
-        """One request may be any size, but not where others wait."""
-        waiting = self._exchange.n_waiting_tokens
+    def _check_queue(self, lane: Lane, sentences: Sequence[Sentence]) -> None:
+        """One request may be any size, but not where others wait in its lane."""
+        bulk = self._exchange.n_bulk_tokens
+        waiting = bulk if lane == "bulk" else self._exchange.n_waiting_tokens - bulk
         if waiting + sum(one.n_tokens for one in sentences) > self._max_queue_tokens and waiting:
             raise QueueFullError.after("too much is waiting", self.forecast())
 

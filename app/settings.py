@@ -81,7 +81,9 @@ class Settings(BaseSettings):
         16_384, ge=1, description="Source tokens, padding included, of the sentences in flight."
     )
     max_queue_tokens: int = Field(
-        65_536, ge=1, description="Source tokens that wait; a request beyond is answered 429."
+        262_144,
+        ge=1,
+        description="Source tokens that wait, of lists and of others each; beyond it is 429.",
     )
     requests_per_minute: int | None = Field(
         None, ge=1, description="Requests of a client, by key or else address; any by default."

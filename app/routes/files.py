@@ -19,7 +19,7 @@ from app.documents.files import SUFFIXES
 from app.errors import DeadlineExceededError, InvalidRequestError, MalformedFormError
 from app.file_service import FileRequest, translated_name
 from app.file_store import FileStore, StoredFile
-from app.openapi import libretranslate_errors
+from app.openapi import DOWNLOAD_PATH, libretranslate_errors
 from app.routes.access import client_of
 from app.routes.body import read_body
 from app.routes.charged import spend
@@ -102,13 +102,21 @@ async def translate_file(
     return Response(answer.model_dump_json(by_alias=True), media_type="application/json")
 
 
+async def _name_in_path(request: Request) -> str:
+    """No parameter of FastAPI, which would describe an error of its own that is never answered."""
+    name: str = request.path_params["name"]
+    return name
+
+
 @router.get(
     "/download_file/{name}",
     response_class=Response,
+    openapi_extra=DOWNLOAD_PATH,
     responses={200: {"content": _FILE_ANSWER}, **libretranslate_errors(404)},
 )
 async def download_file(
-    name: str, downloads: Annotated[FileStore, Depends(current_downloads)]
+    name: Annotated[str, Depends(_name_in_path)],
+    downloads: Annotated[FileStore, Depends(current_downloads)],
 ) -> Response:
     """A translated file, until it expires; its name is the key to it."""
     file = downloads.get(name)

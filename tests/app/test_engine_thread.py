@@ -10,7 +10,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from app.engine_thread import MAX_FAILURES, MAX_JOINING_TOKENS, MAX_RESTARTS
+from app.engine_thread import (
+    MAX_BULK_ROWS,
+    MAX_FAILURES,
+    MAX_JOINING_TOKENS,
+    MAX_RESTARTS,
+)
 from app.errors import DeadlineExceededError, EngineDownError, EngineFailedError
 from app.scheduler import Load, Scheduler
 from app.sentence import Completion
@@ -24,6 +29,7 @@ from tests.app.scheduling import (
     gated,
     release,
     running,
+    sentence,
     settle,
     submit,
     until,
@@ -331,3 +337,21 @@ async def test_whatever_happens_every_request_gets_its_own_answer_or_an_error(se
     assert set(outcomes) == {
         "answered", "cancelled", "EngineFailedError", "DeadlineExceededError",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+@asynchronous
+async def test_the_bulk_lane_leaves_room_for_the_other(beam_size: int) -> None:
+    [engine] = gated(1)
+    n_bulk = MAX_BULK_ROWS // beam_size
+    options = SearchOptions(beam_size)
+    async with running(engine) as scheduler:
+        sources = [sentence(name) for name in range(1000, 1000 + 2 * n_bulk)]
+        bulk = asyncio.create_task(scheduler.translate(sources, options, lane="bulk"))
+        await until(lambda: scheduler.load.in_flight == n_bulk)
+        single = submit(scheduler, 11)
+        await settle()
+        release([engine])
+        await asyncio.gather(bulk, single)
+    assert [len(names) for names in engine.admitted] == [n_bulk, n_bulk + 1]
+    assert engine.admitted[1][0] == 11

@@ -82,3 +82,21 @@ async def test_the_queue_is_bounded_in_tokens(serve: Serve) -> None:
     assert (refused.status_code, accepted.status_code) == (429, 200)
     assert int(refused.headers["Retry-After"]) >= 1
     assert refused.json()["type"] == "urn:problem-type:attend:queue-full"
+
+
+@asynchronous
+async def test_a_list_that_waits_leaves_the_queue_to_single_sentences(serve: Serve) -> None:
+    engine = FakeEngine(gate=threading.Semaphore(1), n_slots=1)
+    async with serve(engine, max_queue_tokens=50) as client:
+        assert engine.gate
+        app = client._transport.app  # type: ignore[attr-defined]
+        scheduler = app.state.lifecycle.started.schedulers[0]
+        a_list = {"text": ["the cat sees " * n for n in range(1, 30)], "target": "fr"}
+        large = asyncio.create_task(client.post("/translate", json=a_list))
+        await until(lambda: scheduler.load.waiting_tokens > 50)
+        single = asyncio.create_task(client.post("/translate", json=BODY))
+        another = await client.post("/translate", json=a_list)
+        engine.gate.release(10_000)
+        answers = [(await task).status_code for task in (large, single)]
+    assert another.status_code == 429
+    assert answers == [200, 200]
