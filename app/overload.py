@@ -20,6 +20,10 @@ from app.problems import KINDS, detail_of, problem_response
 from app.request_id import REQUEST_ID, request_id_of
 from app.runtime import Lifecycle
 
+MANY = 32
+"""Requests admitted at which a loop that is behind is behind because of them. With fewer, somebody
+else has the processor, or a container's quota is used up, and refusing would help nobody."""
+
 REFUSED = KINDS[QueueFullError].slug
 
 
@@ -46,7 +50,7 @@ class OverloadShield:
             try:
                 places = self._lifecycle.open.places
                 places.check(self._timeout)
-                if self._lag.sustained:
+                if self._lag.sustained and places.taken >= MANY:
                     raise QueueFullError("more comes in than can be read")
             except QueueFullError as error:
                 scope.setdefault("state", {})["request_id"] = request_id_of(Headers(scope=scope))

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from app.loop_lag import SUSTAINED
+from app.overload import MANY
 from app.security_headers import ALWAYS
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
@@ -74,14 +75,25 @@ async def test_it_refuses_in_the_dialect_of_who_asks(serve: Serve, path: str, me
 
 
 @asynchronous
-async def test_a_loop_that_is_behind_refuses_what_is_posted_and_nothing_else(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        lag = client._transport.app.state.lag  # type: ignore[attr-defined]
-        lag.stop()
-        lag._n_late = SUSTAINED
+async def test_a_loop_that_is_behind_many_requests_refuses_what_is_posted(serve: Serve) -> None:
+    engine = FakeEngine(gate=threading.Semaphore(1))
+    async with serve(engine) as client:
+        assert engine.gate
+        state = client._transport.app.state  # type: ignore[attr-defined]
+        places = state.lifecycle.started.places
+        state.lag.stop()
+        state.lag._n_late = SUSTAINED
+        admitted = []
+        for n in range(1, MANY + 1):  # few are none too many, whatever the loop's clock says
+            admitted.append(asyncio.create_task(client.post("/translate", json=BODY)))
+            await until(lambda n=n: places.taken == n)  # type: ignore[misc]
         refused = await client.post("/translate", json=BODY)
         alive = await client.get("/livez")
-        lag._n_late = 0
-        answered = await client.post("/translate", json=BODY)
-    assert (refused.status_code, alive.status_code, answered.status_code) == (429, 200, 200)
+        state.lag._n_late = 0
+        admitted.append(asyncio.create_task(client.post("/translate", json=BODY)))
+        await until(lambda: places.taken == MANY + 1)
+        engine.gate.release(10_000)
+        answers = await asyncio.gather(*admitted)
+    assert (refused.status_code, alive.status_code) == (429, 200)
+    assert {answer.status_code for answer in answers} == {200}
     assert refused.headers["Retry-After"] == "1"
