@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.cli.serve import listen, make_server
+from app.loading import build_runtime
 from app.logs import configure_logs
-from app.main import build_runtime, create_app
+from app.main import create_app
 from app.metrics import Metrics
 from app.runtime import Runtime
 from app.settings import Settings

@@ -15,8 +15,9 @@ from app.cli.import_cache import checkpoint_folder
 from app.cli.main import Failure
 from app.errors import SettingsError
 from app.http_protocol import ConnectionLimits, TimedProtocol
+from app.loading import load_runtime
 from app.logs import configure_logs
-from app.main import create_admin_app, create_app, load_runtime
+from app.main import create_admin_app, create_app
 from app.metrics import Metrics
 from app.runtime import Runtime
 from app.server import AdminServer, Server

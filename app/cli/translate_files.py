@@ -103,7 +103,7 @@ def local_files(
     **settings: Any,
 ) -> Iterator[TranslateFile]:
     """By what a server would have of the checkpoint, without a limit to size or time."""
-    from app.main import load_runtime
+    from app.loading import load_runtime
     from app.metrics import Metrics
     from app.settings import Settings
 

@@ -9,7 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.main import build_runtime, create_app, load_runtime
+from app.loading import build_runtime, load_runtime
+from app.main import create_app
 from app.metrics import Metrics
 from app.runtime import Runtime
 from app.settings import Settings

@@ -14,7 +14,8 @@ import pytest
 import uvicorn
 
 from app.cli.serve import listen
-from app.main import build_runtime, create_app
+from app.loading import build_runtime
+from app.main import create_app
 from app.metrics import Metrics
 from app.runtime import Runtime
 from app.settings import Settings

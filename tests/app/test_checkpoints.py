@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from app.errors import SettingsError
-from app.main import load_runtime
+from app.loading import load_runtime
 from app.metrics import Metrics
 from app.settings import Settings
 from model.engine.protocol import Finished

@@ -6,7 +6,8 @@ import threading
 import httpx
 import pytest
 
-from app.main import create_app, load_runtime
+from app.loading import load_runtime
+from app.main import create_app
 from app.metrics import Metrics
 from app.runtime import Runtime
 from app.settings import Settings

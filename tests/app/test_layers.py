@@ -46,7 +46,8 @@ ABOVE = {
     "file_store": {"app.file_service", "app.routes", "app.main", "app.runtime", "model"},
     "file_service": {"app.service", "app.routes", "app.main", "app.runtime", "app.problems"},
     "service": {"app.routes", "app.main", "app.runtime", "app.problems"},
-    "runtime": {"app.routes", "app.main"},
+    "runtime": {"app.routes", "app.main", "app.loading"},
+    "loading": {"app.routes", "app.main"},
 }
 
 
@@ -74,10 +75,10 @@ def test_routes_know_neither_scheduler_nor_model(route: Path) -> None:
     assert not within(imports(route), {"app.scheduler", "app.main", "model", "torch"})
 
 
-def test_of_the_server_only_main_builds_an_engine() -> None:
+def test_of_the_server_one_module_builds_engines() -> None:
     engines = {path.name: within(imports(path), {"model.engine"}) for path in APP.glob("*.py")}
     builders = [name for name, used in engines.items() if used - within(used, {PROTOCOL})]
-    assert builders == ["main.py"]
+    assert builders == ["loading.py"]
 
 
 def test_the_scheduler_needs_no_torch() -> None:
@@ -88,7 +89,7 @@ def test_the_scheduler_needs_no_torch() -> None:
 def test_serving_on_a_cpu_takes_no_torch(tiny_checkpoint: Path) -> None:
     code = (
         "import sys; from pathlib import Path; import app.cli.serve; "
-        "from app.main import load_runtime; from app.metrics import Metrics; "
+        "from app.loading import load_runtime; from app.metrics import Metrics; "
         "from app.settings import Settings; "
         "load_runtime(Settings(checkpoint=(Path(sys.argv[1]),), device='cpu'), Metrics()); "
         "print('torch' in sys.modules)"

@@ -22,7 +22,8 @@ from app.errors import (
     ReloadInProgressError,
     StartingError,
 )
-from app.main import build_runtime, create_admin_app, create_app
+from app.loading import build_runtime
+from app.main import create_admin_app, create_app
 from app.metrics import Metrics
 from app.runtime import Lifecycle, Runtime
 from app.settings import Settings
