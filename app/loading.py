@@ -1,0 +1,122 @@
+"""From settings to what serves: checkpoints, engines, schedulers, services."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from app.errors import SettingsError
+from app.file_service import FileLimits, FileService
+from app.metrics import Metrics
+from app.places import Places
+from app.runtime import Runtime
+from app.scheduler import Scheduler
+from app.schemas import Info, ModelInfo
+from app.served_model import ServedModel
+from app.service import Limits, TranslationService
+from app.settings import Settings
+from model.checkpoint import Checkpoint, load_checkpoint
+from model.checkpoint_config import CheckpointConfig, read_config
+from model.device import pick_device, usable_cores
+from model.engine.build import build_engines
+from model.engine.protocol import Engine
+
+
+def load_runtime(settings: Settings, metrics: Metrics) -> Runtime:
+    """Read the checkpoints onto their device and build what serves them. Blocks.
+
+    Raises `ModelError`, and `SettingsError` where two checkpoints claim a direction.
+    """
+    n_threads = settings.threads or usable_cores()
+    check_directions([(folder, read_config(folder)) for folder in settings.checkpoint])
+    device = pick_device(settings.device)
+    checkpoints = [load_checkpoint(folder) for folder in settings.checkpoint]
+    engines = [
+        build_engines(checkpoint, settings.precision, n_threads, settings.max_batch_tokens, device)
+        for checkpoint in checkpoints
+    ]
+    return build_runtime(checkpoints, engines, settings, metrics)
+
+
+def check_directions(configs: Sequence[tuple[Path, CheckpointConfig]]) -> None:
+    """Raise `SettingsError` where a direction is of two checkpoints, each given by its folder."""
+    claimed: dict[tuple[str, str], Path] = {}
+    for folder, config in configs:
+        for source, target in config.directions:
+            direction = source.lower(), target.lower()
+            if direction in claimed:
+                raise SettingsError(
+                    f"'checkpoint': {claimed[direction]} and {folder} "
+                    f"both translate {source} to {target}"
+                )
+            claimed[direction] = folder
+
+
+def build_runtime(
+    checkpoints: Sequence[Checkpoint],
+    engines: Sequence[Sequence[Engine]],
+    settings: Settings,
+    metrics: Metrics,
+) -> Runtime:
+    """What serves loaded checkpoints, with engines of one kind for each."""
+    schedulers = [
+        Scheduler(
+            of_one,
+            metrics=metrics,
+            cache_bytes=settings.sentence_cache_bytes,
+            step_timeout=settings.engine_timeout,
+            max_queue_tokens=settings.max_queue_tokens,
+        )
+        for of_one in engines
+    ]
+    models = [
+        ServedModel(checkpoint.config, checkpoint.tokenizer, scheduler, checkpoint.golden)
+        for checkpoint, scheduler in zip(checkpoints, schedulers, strict=True)
+    ]
+
+    def forecast() -> float:
+        return max(scheduler.forecast() for scheduler in schedulers)
+
+    def delay() -> float:
+        return max(scheduler.delay() for scheduler in schedulers)
+
+    places = Places(settings.max_concurrent_requests, forecast, delay)
+    limits = Limits(
+        max_texts=settings.max_texts,
+        max_text_characters=settings.max_text_characters,
+        max_attention_weights=settings.max_attention_weights,
+        timeout=settings.request_timeout,
+    )
+    service = TranslationService(models, places, limits, metrics)
+    files = FileService(
+        models,
+        service.itineraries,
+        FileLimits(
+            max_files=settings.max_concurrent_files,
+            max_characters=settings.max_file_characters,
+            timeout=settings.file_timeout,
+        ),
+        forecast,
+    )
+    first, *others = map(_model_info, checkpoints, engines)
+    info = Info(
+        **dict(first),
+        others=others,
+        pivoted=service.languages.pivoted,
+        version=version("attend"),
+    )
+    return Runtime(info, service, files, places, tuple(schedulers))
+
+
+def _model_info(checkpoint: Checkpoint, engines: Sequence[Engine]) -> ModelInfo:
+    return ModelInfo(
+        model=checkpoint.config.name,
+        directions=checkpoint.config.directions,
+        config=checkpoint.config.transformer.model_dump(mode="json"),
+        parameters=checkpoint.n_parameters,
+        digest=checkpoint.digest,
+        device=engines[0].info.device,
+        precision=engines[0].info.precision,
+        threads=sum(engine.info.threads for engine in engines),
+    )
