@@ -114,7 +114,7 @@ def test_control_c_ends_it_without_a_traceback(tiny_checkpoint: Path) -> None:
         process.stdin.write(b"one\n")
         process.stdin.flush()
         process.stdout.readline()
-        time.sleep(0.1)  # until it waits for the next line
+        time.sleep(0.5)  # until it waits for the next line
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=20)
     assert process.returncode == 1
