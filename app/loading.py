@@ -8,13 +8,14 @@ from pathlib import Path
 
 from app.errors import SettingsError
 from app.file_service import FileLimits, FileService
+from app.limits import Limits
 from app.metrics import Metrics
 from app.places import Places
 from app.runtime import Runtime
 from app.scheduler import Scheduler
 from app.schemas import Info, ModelInfo
 from app.served_model import ServedModel
-from app.service import Limits, TranslationService
+from app.service import TranslationService
 from app.settings import Settings
 from model.checkpoint import Checkpoint, load_checkpoint
 from model.checkpoint_config import CheckpointConfig, read_config

@@ -11,10 +11,11 @@ from itertools import islice, pairwise
 
 from app.detection import Detected
 from app.document import Document
-from app.errors import InvalidRequestError, TextTooLongError
+from app.errors import InvalidRequestError
 from app.glossary import Glossary
 from app.itinerary import AUTO, Itineraries
 from app.languages import Direction, Languages
+from app.limits import Limits
 from app.live_text import Feed, tell_whole
 from app.markup import MarkupOptions
 from app.metrics import Metrics
@@ -29,16 +30,6 @@ from app.timings import Timings
 from app.translate_request import TranslateRequest
 from app.translations import already_translated, translations_of, with_detected
 from model.decoding.hypothesis import SearchOptions
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What one request may ask for; `timeout` in seconds."""
-
-    max_texts: int
-    max_text_characters: int
-    max_attention_weights: int
-    timeout: float
 
 
 @dataclass(frozen=True)
@@ -95,7 +86,7 @@ class TranslationService:
         """
         seconds = min(timeout or math.inf, self._limits.timeout)
         async with self._places.place(seconds) as deadline:
-            self._check_lengths(request.text)
+            self._limits.check_texts(request.text)
             timings = Timings()
             with timings.measure("tokenize"):
                 itineraries = await self.itineraries.find(
@@ -143,7 +134,7 @@ class TranslationService:
         Raises `InvalidRequestError`, `TextTooLongError`, `QueueFullError`.
         """
         async with self._places.place(self._limits.timeout):
-            self._check_lengths(texts)
+            self._limits.check_texts(texts)
             return await self.itineraries.detect(texts)
 
     async def _translate_along(
@@ -217,7 +208,7 @@ class TranslationService:
             view = model.attention_view(request.attention) if request.attention else None
             options = model.scoring_options(request)
             for field in ("text", "translation"):
-                self._check_lengths(getattr(request, field), field)
+                self._limits.check_texts(getattr(request, field), field)
             pairs = [
                 await model.scorer.score(text, translation, direction, options)
                 for text, translation in zip(request.text, request.translation, strict=True)
@@ -296,15 +287,6 @@ class TranslationService:
             glossary = request.terms.of_what_is_said() if steps else request.terms
             steps.append(_Step(model, (source, target), model.search_options(wanted), glossary))
         return steps
-
-    def _check_lengths(self, texts: Sequence[str], field: str = "text") -> None:
-        if len(texts) > self._limits.max_texts:
-            detail = f"List should have at most {self._limits.max_texts} items"
-            raise InvalidRequestError.at(f"/{field}", detail)
-        if max(map(len, texts)) > self._limits.max_text_characters:
-            raise TextTooLongError(
-                f"a text may have {self._limits.max_text_characters:,} characters at most"
-            )
 
 
 def _documents(texts: Sequence[str], request: TranslateRequest) -> list[Document]:

@@ -5,32 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from benchmarks.system import Answer, Task
-from model.decoding.hypothesis import SearchOptions
-from model.engine.protocol import AttentionKind, Engine, EngineInfo, Finished, Job, Progress
+from benchmarks.wrapped_engine import WrappedEngine
+from model.engine.protocol import Engine, Finished, Job
 from model.engine.run import run_jobs
 
 
-class Seats:
+class Seats(WrappedEngine):
     """An engine that works on no more than `n` sentences at a time."""
 
     def __init__(self, engine: Engine, n: int) -> None:
-        self._engine = engine
+        super().__init__(engine)
         self._n = n
         self._inside: set[int] = set()
-
-    @property
-    def info(self) -> EngineInfo:
-        """The engine's."""
-        return self._engine.info
-
-    @property
-    def busy(self) -> bool:
-        """As the engine."""
-        return self._engine.busy
 
     def room(self, job: Job) -> bool:
         """Whether a seat is free, and the engine has room."""
@@ -51,26 +38,6 @@ class Seats:
         finished = self._engine.step()
         self._inside.difference_update(done.job_id for done in finished)
         return finished
-
-    def progress(self) -> list[Progress]:
-        """The engine's."""
-        return self._engine.progress()
-
-    def interrupt(self) -> None:
-        """The engine's step."""
-        self._engine.interrupt()
-
-    def explain(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
-    ) -> NDArray[np.float32]:
-        """The engine's."""
-        return self._engine.explain(source_ids, target_ids, kind)
-
-    def score(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
-    ) -> NDArray[np.float32]:
-        """The engine's."""
-        return self._engine.score(source_ids, target_ids, options)
 
 
 class Attend:

@@ -9,9 +9,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from app.cli.serve import listen, make_server
 from app.loading import build_runtime
 from app.logs import configure_logs
@@ -20,33 +17,19 @@ from app.metrics import Metrics
 from app.runtime import Runtime
 from app.settings import Settings
 from benchmarks.load import HOST
+from benchmarks.wrapped_engine import WrappedEngine
 from model.checkpoint import load_checkpoint
-from model.decoding.hypothesis import SearchOptions
 from model.engine.build import build_engines
-from model.engine.protocol import AttentionKind, Engine, EngineInfo, Finished, Job, Progress
+from model.engine.protocol import Engine, Finished, Job
 
 
-class PoisonedEngine:
+class PoisonedEngine(WrappedEngine):
     """Raises in every step that the poisoned source takes part in, and loses what was in it."""
 
     def __init__(self, engine: Engine, poison: Sequence[int]) -> None:
-        self._engine = engine
+        super().__init__(engine)
         self._poison = tuple(poison)
         self._inside: dict[int, Job] = {}
-
-    @property
-    def info(self) -> EngineInfo:
-        """The engine's."""
-        return self._engine.info
-
-    @property
-    def busy(self) -> bool:
-        """As the engine."""
-        return self._engine.busy
-
-    def room(self, job: Job) -> bool:
-        """As the engine."""
-        return self._engine.room(job)
 
     def admit(self, jobs: Sequence[Job]) -> None:
         """Take jobs in."""
@@ -68,26 +51,6 @@ class PoisonedEngine:
         for done in finished:
             self._inside.pop(done.job_id, None)
         return finished
-
-    def progress(self) -> list[Progress]:
-        """The engine's."""
-        return self._engine.progress()
-
-    def interrupt(self) -> None:
-        """The engine's step."""
-        self._engine.interrupt()
-
-    def explain(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
-    ) -> NDArray[np.float32]:
-        """The engine's."""
-        return self._engine.explain(source_ids, target_ids, kind)
-
-    def score(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
-    ) -> NDArray[np.float32]:
-        """The engine's."""
-        return self._engine.score(source_ids, target_ids, options)
 
 
 @contextmanager

@@ -48,6 +48,7 @@ ABOVE = {
     "service": {"app.routes", "app.main", "app.runtime", "app.problems"},
     "runtime": {"app.routes", "app.main", "app.loading"},
     "loading": {"app.routes", "app.main"},
+    "limits": {"app.service", "app.routes", "app.main", "app.runtime", "app.schemas"},
 }
 
 

@@ -1,0 +1,64 @@
+"""An engine around another, for what a benchmark changes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.decoding.hypothesis import SearchOptions
+from model.engine.protocol import AttentionKind, Engine, EngineInfo, Finished, Job, Progress
+
+
+class WrappedEngine:
+    """Does as the engine that it has; see `Engine`. Subclasses change what they are about."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @property
+    def info(self) -> EngineInfo:
+        """The engine's."""
+        return self._engine.info
+
+    @property
+    def busy(self) -> bool:
+        """As the engine."""
+        return self._engine.busy
+
+    def room(self, job: Job) -> bool:
+        """As the engine."""
+        return self._engine.room(job)
+
+    def admit(self, jobs: Sequence[Job]) -> None:
+        """Take jobs in."""
+        self._engine.admit(jobs)
+
+    def cancel(self, job_ids: Sequence[int]) -> None:
+        """Drop jobs."""
+        self._engine.cancel(job_ids)
+
+    def step(self) -> list[Finished]:
+        """Advance the engine."""
+        return self._engine.step()
+
+    def progress(self) -> list[Progress]:
+        """The engine's."""
+        return self._engine.progress()
+
+    def interrupt(self) -> None:
+        """The engine's step."""
+        self._engine.interrupt()
+
+    def explain(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
+    ) -> NDArray[np.float32]:
+        """The engine's."""
+        return self._engine.explain(source_ids, target_ids, kind)
+
+    def score(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
+    ) -> NDArray[np.float32]:
+        """The engine's."""
+        return self._engine.score(source_ids, target_ids, options)
