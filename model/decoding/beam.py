@@ -130,27 +130,27 @@ def beam_steps(model: Transformer, source_ids: Tensor, options: SearchOptions) -
         running &= ~capped & unsettled(pool.scores, best_now, best_at_limit, options)
         if not running.any():
             break
-        yield partial(
-            _agreed, live_ids, live_scores, running, pool, n_best=options.n_best, ends=no_words
-        )
+        may_come = live_scores.isfinite() & running[:, None]
+        if options.rule is None:
+            worst = pool.scores[:, options.n_best - 1, None]
+            may_come &= live_scores / at_limit_normalisation[:, None] > worst
+        yield partial(_agreed, live_ids, may_come, pool, n_best=options.n_best, ends=no_words)
     return _answers(pool, limits, config.eos_id, options)
 
 
 def _agreed(
     live_ids: Tensor,
-    live_scores: Tensor,
-    running: Tensor,
+    may_come: Tensor,
     pool: _Pool,
     *,
     n_best: int,
     ends: set[int],
 ) -> list[list[int]]:
-    """Shared by the n best that are finished and by what lives, one of which goes on to the best.
+    """Shared by the n best that are finished and by what lives and `may_come` [B, K] among them.
 
     Who is beyond the n best does not come back: the pool only gets better ones.
     """
-    is_live = live_scores.isfinite() & running[:, None]
-    is_possible = torch.cat((is_live, pool.scores[:, :n_best].isfinite()), dim=1)
+    is_possible = torch.cat((may_come, pool.scores[:, :n_best].isfinite()), dim=1)
     rows = torch.cat((live_ids, pool.ids[:, :n_best]), dim=1).cpu()
     return [
         agreed_ids(of_one[possible], ends)

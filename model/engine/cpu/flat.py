@@ -38,6 +38,7 @@ from model.engine.cpu.llvm import (
 from model.engine.cpu.types import Floats
 
 _ZEROS = ir.Constant(FLOATS, None)
+_LOWEST = float(np.finfo(np.float32).min)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -115,6 +116,37 @@ def _sum_of_exponentials(in_place: bool) -> Callable[..., np.float32]:
 sum_of_exponentials = _sum_of_exponentials(in_place=False)
 exponentiate = _sum_of_exponentials(in_place=True)
 """The same, and x[i] becomes e^(x[i] − highest); zero behind the last, up to a multiple of 16."""
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def summarise(
+    typing_context: Any, x: Any, at: Any, highest: Any, highest_at: Any, total: Any, total_at: Any
+) -> Any:
+    """highest[…] = the largest of 64 numbers, total[…] = Σ e^(x[i] − that) over them.
+
+    As `maximum` and `sum_of_exponentials` say, but read once. Of 64 times −∞ the sum is 0.
+    """
+
+    def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
+        numbers, highest_, total_ = (
+            data(context, b, signature, arguments, index) for index in (0, 2, 4)
+        )
+        four = [load(b, b.gep(numbers, [INT64(LANES * i)])) for i in range(4)]
+        lowest = splat(b, FLOAT(float("-inf")))
+        upper = [higher(b, lowest, vector) for vector in four]
+        largest = higher(b, higher(b, upper[0], upper[1]), higher(b, upper[2], upper[3]))
+        top = reduce(b, largest, partial(higher, b))
+        b.store(top, highest_)
+        # Where nothing has any probability, −∞ less −∞ would be NaN.
+        shift = splat(b, higher(b, FLOAT(_LOWEST), top))
+        powers = [exponential(b, b.fsub(vector, shift)) for vector in four]
+        sums = b.fadd(b.fadd(powers[0], powers[1]), b.fadd(powers[2], powers[3]))
+        b.store(reduce(b, sums, b.fadd), total_)
+        return context.get_dummy_value()
+
+    return types.void(
+        x, types.int64, highest, types.int64, total, types.int64
+    ), generate  # fmt: skip
 
 
 @intrinsic  # type: ignore[untyped-decorator]

@@ -62,17 +62,24 @@ def kernel(function: Function) -> Function:
     return _compiled(function, fastmath=False)
 
 
+def brief_kernel(function: Function) -> Function:
+    """One that is over before giving the interpreter's lock away would pay.
+
+    Where another thread wants the lock, it is not had back for some milliseconds.
+    """
+    return _compiled(function, fastmath=False, nogil=False)
+
+
 def reordered_kernel(function: Function) -> Function:
     """Compile so that sums may be vectorised; see `REORDERED`."""
     return _compiled(function, fastmath=REORDERED)
 
 
-def compiler_options(fastmath: object) -> dict[str, object]:
+def compiler_options(fastmath: object, nogil: bool = True) -> dict[str, object]:
     """For `numba`'s decorators."""
-    return {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
+    return {"nogil": nogil, "error_model": "numpy", "fastmath": fastmath}
 
 
-def _compiled(function: Function, fastmath: object) -> Function:
-    return cast(
-        Function, numba.njit(**compiler_options(fastmath), cache=CACHE_FOLDER is not None)(function)
-    )
+def _compiled(function: Function, fastmath: object, nogil: bool = True) -> Function:
+    options = compiler_options(fastmath, nogil)
+    return cast(Function, numba.njit(**options, cache=CACHE_FOLDER is not None)(function))

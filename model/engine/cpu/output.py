@@ -16,17 +16,14 @@ from model.engine.cpu.flat import (
     maximum,
     maximum_below,
     put,
-    sum_of_exponentials,
     sum_of_scaled_exponentials,
+    summarise,
 )
 from model.engine.cpu.jit import kernel
 from model.engine.cpu.linear import NO_FLOOR, Linear, multiply, prepare
 from model.engine.cpu.tile import COLUMNS
 from model.engine.cpu.types import Floats, Ints, Records
 from model.engine.cpu.workspace import LOGIT_ROWS, Workspace
-
-_LOWEST = np.finfo(np.float32).min
-
 
 _ASKED = np.dtype(
     [("token", np.int64), ("purpose", np.int64), ("log_prob", np.float32)], align=True
@@ -77,8 +74,9 @@ def predict(
             multiply(work.x, first, chunk, output, 0, panel, NO_FLOOR, False, work.scratch,
                      work.logits)  # fmt: skip
             for i in range(chunk):
-                _summarise(work.logits, i * n_tokens + panel * COLUMNS, work.panel_max,
-                           work.panel_sum, (first + i) * stride + panel)  # fmt: skip
+                place = (first + i) * stride + panel
+                summarise(work.logits, i * n_tokens + panel * COLUMNS, work.panel_max, place,
+                          work.panel_sum, place)  # fmt: skip
         for i in range(chunk):
             row = first + i
             _select(work.logits, i * n_tokens, work.panel_max, row * stride, n_panels, pad_id,
@@ -93,16 +91,6 @@ def predict(
                 asked = predictions.asked[row, place]
                 logit = get(work.logits, i * n_tokens + asked.token)
                 asked.log_prob = -np.inf if asked.token == pad_id else logit - normaliser
-
-
-@kernel
-def _summarise(logits: Floats, at: int, panel_max: Floats, panel_sum: Floats, place: int) -> None:
-    """Of one panel, into panel_max and panel_sum at `place`."""
-    highest = maximum(logits, at, COLUMNS)
-    put(panel_max, place, highest)
-    # A panel without any probability sums to 0: −∞ less −∞ would be NaN.
-    shift = max(highest, _LOWEST)
-    put(panel_sum, place, sum_of_exponentials(logits, at, COLUMNS, shift))
 
 
 @kernel

@@ -131,16 +131,29 @@ def _advance(
     for lane in range(n_live):
         for t in range(length):
             slots.path[slot * MAX_BEAM + lane, t] = candidates.new_path[lane, t]
-    slots.n_live[slot] = n_live
     if length >= slots.limit[slot]:
         for lane in range(n_live):
             finish(slot, lane, slots.latest[slot, lane], slots.latest_log_prob[slot, lane],
                    BEHIND_FINISHED * np.float32(lane + 1), slots, pages)  # fmt: skip
         return True
-    if n_live == 0 or (beam == 1 and slots.score[slot, 0] > -np.inf):
+    if beam == 1 and slots.score[slot, 0] > -np.inf:
         return True
-    at_limit = slots.live[slot, 0] / length_normalisation(slots.limit[slot], slots.alpha[slot])
-    return bool(slots.score[slot, slots.n_best[slot] - 1] >= at_limit)
+    slots.n_live[slot] = _n_hopeful(slot, n_live, slots)
+    return slots.n_live[slot] == 0
+
+
+@kernel
+def _n_hopeful(slot: int, n_live: int, slots: Slots) -> int:
+    """How many of the living hypotheses, best first, may still come among the n best.
+
+    The others need not be decoded: what comes of them scores no better than they do, so that it
+    neither gets among the n best nor takes the place of anything that may.
+    """
+    worst = slots.score[slot, slots.n_best[slot] - 1]
+    at_limit = length_normalisation(slots.limit[slot], slots.alpha[slot])
+    while n_live > 0 and slots.live[slot, n_live - 1] / at_limit <= worst:
+        n_live -= 1
+    return n_live
 
 
 @kernel

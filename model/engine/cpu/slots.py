@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.decoding.constraints import MAX_WIDTH
-from model.engine.cpu.jit import kernel
+from model.engine.cpu.jit import brief_kernel, kernel
 from model.engine.cpu.types import Floats, Ints
 from model.engine.cpu.weights import Weights
 
@@ -145,7 +145,7 @@ def take_page(slots: Slots, slot: int, pages: Pages) -> int:
     return page
 
 
-@kernel
+@brief_kernel
 def occupy(
     slots: Slots, slot: int, pages: Pages, n_source: int, beam: int, n_best: int, limit: int,
     alpha: float, start_id: int,
@@ -173,7 +173,7 @@ def occupy(
         slots.score[slot, place] = -np.inf
 
 
-@kernel
+@brief_kernel
 def vacate(slots: Slots, slot: int, pages: Pages) -> None:
     """Give a slot and its pages back."""
     slots.active[slot] = False
