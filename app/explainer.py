@@ -49,7 +49,7 @@ class Explainer:
         """
         if view:
             stretches = [stretch for passage in passages for stretch in passage.stretches]
-            sizes = [(len(one.best.log_probs), len(one.tokens)) for one in stretches]
+            sizes = [(len(one.best.log_probs), len(one.source_ids)) for one in stretches]
             _check_size(view, sizes, max_weights)
         explained: list[list[Segment]] = []
         for passage in passages:
@@ -109,17 +109,18 @@ class Explainer:
         *,
         alignment: bool,
     ) -> Segment:
+        read_tokens = self._codec.encode_source(stretch.stand_ins.text, direction[1])
         _, produced = self._codec.decode_target(self._produced(stretch.best))
-        sources = [stretch.origin(span) for span in _spans(stretch.tokens)]
+        sources = [stretch.origin(span) for span in _spans(read_tokens)]
         targets = [stretch.place(span).shifted(place.start) for span in _spans(produced)]
         segment = Segment(
             source=stretch.span,
             target=place,
-            source_tokens=_source_tokens(stretch.tokens, sources),
+            source_tokens=_source_tokens(read_tokens, sources),
             target_tokens=_target_tokens(produced, targets, stretch.best.log_probs),
         )
         if view:
-            segment.attention = await self._attention(stretch.tokens, produced, view)
+            segment.attention = await self._attention(read_tokens, produced, view)
         if alignment:
             lifted, put_back = stretch.stand_ins.substitution, stretch.renderings[0].substitution
             read = _words(lifted.after, lifted.places)

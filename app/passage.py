@@ -15,7 +15,7 @@ from app.segmentation import Split, segments, split_to_fit
 from app.spans import Span, Substitution, replace, within
 from app.stand_ins import FAMILIES, StandIns
 from model.decoding.hypothesis import Hypothesis
-from model.text_codec import TextCodec, Token
+from model.text_codec import TextCodec
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +35,15 @@ class Rendering:
 class Stretch:
     """A span of the text that is translated on its own.
 
-    tokens      what the encoder reads, with places in the text that has the stand-ins
-    terms       of the glossary, with such places, which its translation has to contain
+    source_ids  what the encoder reads
+    terms       of the glossary, placed in the text that has the stand-ins, which its translation
+                has to contain
     renderings  the answers, best first; empty before there are any
     """
 
     span: Span
     stand_ins: StandIns
-    tokens: list[Token]
+    source_ids: list[int]
     family: int
     terms: Sequence[Term] = ()
     renderings: list[Rendering] = field(default_factory=list)
@@ -149,7 +150,7 @@ class Passage:
     @property
     def n_source_tokens(self) -> int:
         """That were read for the answer, control symbols counted."""
-        return sum(len(stretch.tokens) for stretch in self.stretches)
+        return sum(len(stretch.source_ids) for stretch in self.stretches)
 
     @property
     def flags(self) -> list[Flag]:
@@ -161,8 +162,7 @@ class Passage:
 
     def _flags(self, stretch: Stretch) -> Iterator[Flag]:
         best, source = stretch.best, stretch.stand_ins.text
-        target = self._codec.decode(best.ids)
-        source_ids = [token.id for token in stretch.tokens]
+        source_ids, target = stretch.source_ids, stretch.renderings[0].substitution.before
         if best.capped:
             yield "length_capped"
         elif is_truncated(len(source_ids) - self._codec.n_control_tokens, len(best.ids)):
@@ -178,15 +178,18 @@ class Passage:
 
     def _unknown_characters(self, stretch: Stretch) -> str:
         """Those that the vocabulary has neither as capital nor as small letter."""
+        if not any(map(self._codec.is_unknown, stretch.source_ids)):
+            return ""
+        text = stretch.stand_ins.text
         spans = dict.fromkeys(
             Span(token.start, token.end)
-            for token in stretch.tokens
+            for token in self._codec.tokenize(text)
             if self._codec.is_unknown(token.id)
         )
         return "".join(
             characters
             for span in spans
-            if not self._is_known((characters := span.of(stretch.stand_ins.text)).swapcase())
+            if not self._is_known((characters := span.of(text)).swapcase())
         )
 
     def _is_known(self, text: str) -> bool:
@@ -198,26 +201,27 @@ class Passage:
 
         def n_tokens(piece: Span) -> int:
             made[piece] = self._stretch(piece, family)
-            return len(made[piece].tokens)
+            return len(made[piece].source_ids)
 
         whole = sorted([*self._placeholders, *self._unbroken])
         pieces = split_to_fit(self.text, span, n_tokens, self._max_tokens, whole)
         fitting = [made[piece] for piece in pieces if self._has_words(made[piece])]
-        readable = [one for one in fitting if len(one.tokens) <= self._max_tokens]
+        readable = [one for one in fitting if len(one.source_ids) <= self._max_tokens]
         self._is_cut_short |= len(readable) < len(fitting)
         return readable
 
     def _stretch(self, span: Span, family: int) -> Stretch:
         placeholders = [one.shifted(-span.start) for one in within(self._placeholders, span)]
         stand_ins = StandIns(span.of(self.text), placeholders, FAMILIES[family])
-        tokens = self._codec.encode_source(stand_ins.text, self._target_language)
+        source_ids = self._codec.source_ids(stand_ins.text, self._target_language)
         terms = self._glossary.find(stand_ins.text, stand_ins.substitution.places)
-        return Stretch(span, stand_ins, tokens, family, terms)
+        return Stretch(span, stand_ins, source_ids, family, terms)
 
     def _has_words(self, stretch: Stretch) -> bool:
         placeholders = stretch.stand_ins.substitution
         prose = replace(placeholders.before, placeholders.spans, [" "] * len(placeholders.spans))
-        return any(map(str.isalpha, prose)) and len(stretch.tokens) > self._codec.n_control_tokens
+        has_pieces = len(stretch.source_ids) > self._codec.n_control_tokens
+        return has_pieces and any(map(str.isalpha, prose))
 
     def _another_way(self, stretch: Stretch) -> list[Stretch]:
         if stretch.family + 1 < len(FAMILIES):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from starlette.datastructures import MutableHeaders
+from collections.abc import Mapping
+
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ALWAYS = {
@@ -13,6 +14,14 @@ ALWAYS = {
 }
 DATA_POLICY = "default-src 'none'; frame-ancestors 'none'"
 """Of what is no page, and so has nothing to load. A page says itself what it needs."""
+
+
+def _raw(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+
+
+_OF_PAGES = _raw(ALWAYS)
+_OF_DATA = _raw(ALWAYS | {"Content-Security-Policy": DATA_POLICY})
 
 
 class SecurityHeaders:
@@ -26,11 +35,11 @@ class SecurityHeaders:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in ALWAYS.items():
-                    headers.setdefault(name, value)
-                if not headers.get("content-type", "").startswith("text/html"):
-                    headers.setdefault("Content-Security-Policy", DATA_POLICY)
+                own = dict(message["headers"])  # names in small letters, as ASGI has them
+                is_page = own.get(b"content-type", b"").startswith(b"text/html")
+                wanted = _OF_PAGES if is_page else _OF_DATA
+                added = [header for header in wanted if header[0] not in own]
+                message["headers"] = [*message["headers"], *added]
             await send(message)
 
         await self._app(scope, receive, send_with_headers)

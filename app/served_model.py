@@ -67,7 +67,7 @@ class ServedModel:
     async def warm_up(self) -> None:
         """Translate one text, so that the first request does not pay for what is set up lazily."""
         _, target = self.directions[0]
-        source_ids = [token.id for token in self._tokenizer.encode_source(".", target)]
+        source_ids = self._tokenizer.source_ids(".", target)
         options = SearchOptions(self._config.beam_size, rule=self._config.search_rule)
         await self.scheduler.translate([source_ids], options)
 
@@ -202,16 +202,17 @@ class ServedModel:
 
         Those with terms are searched under constraints of their own.
         """
-        choice = replace(options, n_best=options.beam_size)
         by_options: dict[SearchOptions, list[int]] = {}
         for index, stretch in enumerate(stretches):
-            wanted = choice if stretch.holds_placeholders else options
+            wanted = options
+            if stretch.holds_placeholders:
+                wanted = replace(options, n_best=options.beam_size)
             if stretch.terms:
                 wanted = replace(wanted, constraints=self._speller.constraints(stretch.terms))
             by_options.setdefault(wanted, []).append(index)
         found = await side_by_side(
             self.scheduler.translate(
-                [[token.id for token in stretches[index].tokens] for index in indices],
+                [stretches[index].source_ids for index in indices],
                 wanted,
                 lane=lane,
                 client=client,

@@ -279,11 +279,12 @@ class TranslationService:
 
         The first says the glossary's terms, and the second leaves them as they are.
         """
-        before = request.model_copy(update={"alternatives": 0, "max_target_tokens": None})
         steps: list[_Step] = []
         for source, target in pairwise(languages):
             model = self._by_direction[source, target]
-            wanted = request if target == languages[-1] else before
+            wanted = request
+            if target != languages[-1]:
+                wanted = request.model_copy(update={"alternatives": 0, "max_target_tokens": None})
             glossary = request.terms.of_what_is_said() if steps else request.terms
             steps.append(_Step(model, (source, target), model.search_options(wanted), glossary))
         return steps

@@ -60,7 +60,7 @@ class Substitution:
 
 def replace(text: str, spans: Sequence[Span], replacements: Sequence[str]) -> str:
     """The text with spans, in order and apart, replaced."""
-    return Substitution(text, spans, replacements).after
+    return Substitution(text, spans, replacements).after if spans else text
 
 
 def _mapped(span: Span, there: Sequence[Span], here: Sequence[Span]) -> Span:

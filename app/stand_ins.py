@@ -44,6 +44,10 @@ class StandIns:
     def __init__(
         self, sentence: str, placeholders: Sequence[Span], family: Callable[[], Iterator[str]]
     ) -> None:
+        self.substitution = Substitution(sentence, [], [])
+        self._stand_ins: list[str] = []
+        if not placeholders:
+            return
         self._originals = [span.of(sentence) for span in placeholders]
         rest = replace(sentence, placeholders, [" "] * len(placeholders))
         self._n_braces = sum(map(rest.count, "{}"))

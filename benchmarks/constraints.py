@@ -174,9 +174,8 @@ def main(
         raise click.ClickException(f"no sentence of {pairs} has {n_terms} terms")
     options = SearchOptions(beam, length_penalty=loaded.config.length_penalty)
     free = [
-        Job(index, tuple(token.id for token in tokens), options)
+        Job(index, tuple(loaded.tokenizer.source_ids(example.source, direction[1])), options)
         for index, example in enumerate(asked)
-        for tokens in [loaded.tokenizer.encode_source(example.source, direction[1])]
     ]
     terms = [Glossary(example.entries).find(example.source) for example in asked]
     speller = TermSpeller(loaded.tokenizer)

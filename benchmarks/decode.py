@@ -70,8 +70,7 @@ class Timing:
 def natural_sources(checkpoint: Checkpoint, sentences: Sequence[str]) -> list[Ids]:
     """The sentences as ids, in the checkpoint's first direction."""
     _, target = checkpoint.config.directions[0]
-    encode = checkpoint.tokenizer.encode_source
-    return [tuple(token.id for token in encode(sentence, target)) for sentence in sentences]
+    return [tuple(checkpoint.tokenizer.source_ids(one, target)) for one in sentences]
 
 
 def random_sources(checkpoint: Checkpoint, n: int, n_tokens: int) -> list[Ids]:

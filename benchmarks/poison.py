@@ -72,7 +72,7 @@ def _serve(listener: socket.socket, folder: Path, threads: int, poison: str) -> 
     def load(settings: Settings, metrics: Metrics) -> Runtime:
         checkpoint = load_checkpoint(folder)
         _, target = checkpoint.config.directions[0]
-        ids = [token.id for token in checkpoint.tokenizer.encode_source(poison, target)]
+        ids = checkpoint.tokenizer.source_ids(poison, target)
         engines = [PoisonedEngine(one, ids) for one in build_engines(checkpoint, n_threads=threads)]
         return build_runtime([checkpoint], [engines], settings, metrics)
 

@@ -56,7 +56,12 @@ class MarianTokenizer:
             if symbol not in self._ids:
                 raise TokenizerError(f"{origin}/{VOCABULARY_FILE}: has no piece {symbol}")
         self.target_symbols = dict(target_symbols)
-        self._never_text = {EOS, PAD, *symbols(self.source_pieces), *symbols(self.target_pieces)}
+        never_text = {EOS, PAD, *symbols(self.source_pieces), *symbols(self.target_pieces)}
+        # A run of unknown characters is a piece too, and may be spelt `</s>`.
+        self._readable, self._writable = (
+            {piece: index for piece, index in ids.items() if piece not in never_text}
+            for ids in (self._ids, self._target_ids)
+        )
         self._silent = {EOS, UNK, PAD, *symbols(self.target_pieces)}
 
     @classmethod
@@ -96,25 +101,40 @@ class MarianTokenizer:
 
     def encode_source(self, text: str, target_language: str) -> list[Token]:
         """The target's symbol where there are several, the pieces of `text`, `</s>`."""
-        tokens = [*self.tokenize(text), Token(self.eos_id, EOS, len(text), len(text))]
+        symbols = self._symbols(target_language)
+        return [
+            *(Token(self._ids[symbol], symbol, 0, 0) for symbol in symbols),
+            *self.tokenize(text),
+            Token(self.eos_id, EOS, len(text), len(text)),
+        ]
+
+    def source_ids(self, text: str, target_language: str) -> list[int]:
+        """The ids of `encode_source`."""
+        return [
+            *(self._ids[symbol] for symbol in self._symbols(target_language)),
+            *(self._readable.get(piece, self._unk_id) for piece in self._source.pieces(text)),
+            self.eos_id,
+        ]
+
+    def _symbols(self, target_language: str) -> list[str]:
+        """Those before a text. Raises `LanguageError`."""
         if not self.target_symbols:
-            return tokens
+            return []
         if target_language not in self.target_symbols:
             known = ", ".join(self.target_symbols)
             raise LanguageError(f"no target language '{target_language}'; there are: {known}")
-        symbol = self.target_symbols[target_language]
-        return [Token(self._ids[symbol], symbol, 0, 0), *tokens]
+        return [self.target_symbols[target_language]]
 
     def encode_target(self, text: str) -> list[Token]:
         """The pieces of `text` by the target's vocabulary, and `</s>`."""
         return [
-            *self._tokens(self._target.split(text), self._target_ids),
+            *_tokens(self._target.split(text), self._writable, self._target_ids[UNK]),
             Token(self.eos_id, EOS, len(text), len(text)),
         ]
 
     def tokenize(self, text: str) -> list[Token]:
         """The pieces of a source text alone. Text that looks like a symbol never becomes one."""
-        return self._tokens(self._source.split(text), self._ids)
+        return _tokens(self._source.split(text), self._readable, self._unk_id)
 
     def decode(self, ids: Sequence[int]) -> str:
         """What the decoder produced as text; control symbols and `<unk>` vanish."""
@@ -148,18 +168,9 @@ class MarianTokenizer:
         """The piece of an id that the decoder produced, `▁` marking a word's start."""
         return self.target_pieces[token_id]
 
-    def _tokens(self, pieces: list[Piece], ids: Mapping[str, int]) -> list[Token]:
-        unknown = ids[UNK]
-        return [
-            # A run of unknown characters is a piece too, and may be spelt `</s>`.
-            Token(
-                unknown if piece in self._never_text else ids.get(piece, unknown),
-                piece,
-                start,
-                end,
-            )
-            for _, piece, start, end in pieces
-        ]
+
+def _tokens(pieces: list[Piece], ids: Mapping[str, int], unknown: int) -> list[Token]:
+    return [Token(ids.get(piece, unknown), piece, start, end) for _, piece, start, end in pieces]
 
 
 def symbols(pieces: Sequence[str]) -> list[str]:

@@ -59,6 +59,9 @@ class TextCodec(Protocol):
     def encode_source(self, text: str, target_language: str) -> list[Token]:
         """What the encoder reads. Raises `LanguageError`."""
 
+    def source_ids(self, text: str, target_language: str) -> list[int]:
+        """The ids of `encode_source`, which without their places cost a fraction."""
+
     def encode_target(self, text: str) -> list[Token]:
         """What the decoder is to produce of a translation that is given."""
 

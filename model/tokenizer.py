@@ -34,6 +34,8 @@ class Tokenizer:
         self.pad_id: int = self._processor.pad_id()
         self.eos_id: int = self._processor.eos_id()
         self.unk_id: int = self._processor.unk_id()
+        is_byte = self._processor.is_byte
+        self._unknown_ids = {self.unk_id, *filter(is_byte, range(self.vocab_size))}
         for name, special in (("<pad>", self.pad_id), ("</s>", self.eos_id)):
             if special < 0:
                 raise TokenizerError(f"{origin}: has no {name} piece")
@@ -100,6 +102,10 @@ class Tokenizer:
             self._control(self.eos_id, len(text)),
         ]
 
+    def source_ids(self, text: str, target_language: str) -> list[int]:
+        """The ids of `encode_source`."""
+        return [self.language_id(target_language), *self._pieces.ids(text), self.eos_id]
+
     def encode_target(self, text: str) -> list[Token]:
         """The pieces of `text` and `</s>`: what the decoder is to produce."""
         return [*self.tokenize(text), self._control(self.eos_id, len(text))]
@@ -135,7 +141,7 @@ class Tokenizer:
 
     def is_unknown(self, token_id: int) -> bool:
         """Whether it is `<unk>` or a byte, of a character that is no piece."""
-        return token_id == self.unk_id or bool(self._processor.is_byte(token_id))
+        return token_id in self._unknown_ids
 
     def piece(self, token_id: int) -> str:
         """The piece of an id, `▁` marking a word's start."""

@@ -125,7 +125,7 @@ class Translator:
             if text is None:
                 yield None
                 continue
-            ids = tuple(token.id for token in self._tokenizer.encode_source(text, target))
+            ids = tuple(self._tokenizer.source_ids(text, target))
             if len(ids) > self._max_length:
                 raise SentenceTooLongError(index, len(ids), self._max_length)
             if text.isspace() or len(ids) == self._tokenizer.n_control_tokens:

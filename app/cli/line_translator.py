@@ -59,7 +59,7 @@ class LineTranslator:
     def job(self, index: int, stretch: Stretch) -> Job:
         """A stretch for an engine; with placeholders, there is to be a choice of answers."""
         options = self._choice if stretch.holds_placeholders else self._options
-        return Job(index, tuple(token.id for token in stretch.tokens), options)
+        return Job(index, tuple(stretch.source_ids), options)
 
 
 class _Run:

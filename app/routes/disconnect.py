@@ -16,17 +16,27 @@ async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
 
     Raises `ClientDisconnect`.
     """
-    working = asyncio.create_task(work)
+    working = asyncio.current_task()
+    has_left = is_over = False
+
+    def end(_: asyncio.Task[None]) -> None:
+        nonlocal has_left
+        if working and not is_over:  # a callback that is due cannot be taken back
+            has_left = True
+            working.cancel()
+
     leaving = asyncio.create_task(_gone(request))
+    leaving.add_done_callback(end)
     try:
-        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise ClientDisconnect
-        return working.result()
+        return await work
+    except asyncio.CancelledError:
+        if working and has_left:
+            working.uncancel()
+            raise ClientDisconnect from None
+        raise
     finally:
-        for task in (working, leaving):
-            task.cancel()
-        await asyncio.gather(working, leaving, return_exceptions=True)
+        is_over = True
+        leaving.cancel()
 
 
 async def _gone(request: Request) -> None:

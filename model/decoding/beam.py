@@ -126,30 +126,31 @@ def beam_steps(model: Transformer, source_ids: Tensor, options: SearchOptions) -
         if options.rule is None and capped.any():
             pool.add(_behind_finished(live_scores, capped), live_ids, live_log_probs)
         best_now = live_scores[:, 0] / normalisation
-        best_at_limit = live_scores[:, 0] / at_limit_normalisation
-        running &= ~capped & unsettled(pool.scores, best_now, best_at_limit, options)
+        at_limit = live_scores / at_limit_normalisation[:, None]
+        running &= ~capped & unsettled(pool.scores, best_now, at_limit[:, 0], options)
         if not running.any():
             break
-        may_come = live_scores.isfinite() & running[:, None]
-        if options.rule is None:
-            worst = pool.scores[:, options.n_best - 1, None]
-            may_come &= live_scores / at_limit_normalisation[:, None] > worst
-        yield partial(_agreed, live_ids, may_come, pool, n_best=options.n_best, ends=no_words)
+        at_limit = at_limit.masked_fill(~running[:, None], -torch.inf)
+        yield partial(_agreed, live_ids, at_limit, pool, options, no_words)
     return _answers(pool, limits, config.eos_id, options)
 
 
 def _agreed(
     live_ids: Tensor,
-    may_come: Tensor,
+    at_limit: Tensor,
     pool: _Pool,
-    *,
-    n_best: int,
+    options: SearchOptions,
     ends: set[int],
 ) -> list[list[int]]:
-    """Shared by the n best that are finished and by what lives and `may_come` [B, K] among them.
+    """Shared by the n best that are finished, and by what lives and may come among them.
 
-    Who is beyond the n best does not come back: the pool only gets better ones.
+    Who is beyond the n best does not come back: the pool only gets better ones. By our own rule
+    what lives scores `at_limit` [B, K] at best.
     """
+    n_best = options.n_best
+    may_come = at_limit.isfinite()
+    if options.rule is None:
+        may_come &= at_limit > pool.scores[:, n_best - 1, None]
     is_possible = torch.cat((may_come, pool.scores[:, :n_best].isfinite()), dim=1)
     rows = torch.cat((live_ids, pool.ids[:, :n_best]), dim=1).cpu()
     return [

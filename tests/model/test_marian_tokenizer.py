@@ -115,6 +115,13 @@ def test_every_piece_has_its_place(text: str) -> None:
     assert [token.start for token in tokens] == sorted(token.start for token in tokens)
 
 
+@given(st.text(st.characters(exclude_categories=()), max_size=30))
+def test_ids_alone_are_those_of_the_tokens(text: str) -> None:
+    for one, language in ((SINGLE, "whatever"), (SEVERAL, "es")):
+        tokens = one.encode_source(text, language)
+        assert one.source_ids(text, language) == [token.id for token in tokens]
+
+
 def test_places_by_hand() -> None:
     places = [(token.piece, token.start, token.end) for token in SINGLE.tokenize("a  the ☃")]
     assert places == [

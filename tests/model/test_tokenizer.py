@@ -117,6 +117,13 @@ def test_a_source_is_language_pieces_and_end(tokenizer: Tokenizer) -> None:
     assert tokens[-1] == Token(tokenizer.eos_id, "</s>", len(SENTENCE), len(SENTENCE))
 
 
+@given(st.text(st.characters(exclude_categories=()), max_size=40))
+@settings(max_examples=200, deadline=None)
+def test_ids_alone_are_those_of_the_tokens(tokenizer: Tokenizer, text: str) -> None:
+    tokens = tokenizer.encode_source(text, "fr")
+    assert tokenizer.source_ids(text, "fr") == [token.id for token in tokens]
+
+
 def test_a_target_is_pieces_and_end(tokenizer: Tokenizer) -> None:
     tokens = tokenizer.encode_target(SENTENCE)
     assert tokens[:-1] == tokenizer.tokenize(SENTENCE)

@@ -91,40 +91,34 @@ def maximum(x: Floats, at: int, n: int) -> np.float32:
     return highest
 
 
-def _sum_of_exponentials(in_place: bool) -> Callable[..., np.float32]:
-    @intrinsic  # type: ignore[untyped-decorator]
-    def function(typing_context: Any, x: Any, at: Any, n: Any, highest: Any) -> Any:
-        """Σ e^(x[i] − highest) over n numbers, none of them above `highest`; NaN if one is."""
+@intrinsic  # type: ignore[untyped-decorator]
+def exponentiate(typing_context: Any, x: Any, at: Any, n: Any, highest: Any) -> Any:
+    """x[i] becomes e^(x[i] − highest), none of n numbers being above `highest`; their sum.
 
-        def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
-            numbers, shift = data(context, b, signature, arguments, 0), splat(b, arguments[3])
+    Behind the last, up to a multiple of 16, there are zeros then. NaN if one is.
+    """
 
-            def turn(i: Any, held: list[Any]) -> list[Any]:
-                powers = exponential(b, b.fsub(_masked(b, numbers, i, arguments[2]), shift))
-                if in_place:
-                    store(b, powers, b.gep(numbers, [i]))
-                return [b.fadd(held[0], powers)]
+    def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
+        numbers, shift = data(context, b, signature, arguments, 0), splat(b, arguments[3])
 
-            (total,) = loop(b, INT64(0), arguments[2], LANES, [_ZEROS], turn)
-            return reduce(b, total, b.fadd)
+        def turn(i: Any, held: list[Any]) -> list[Any]:
+            powers = exponential(b, b.fsub(_masked(b, numbers, i, arguments[2]), shift))
+            store(b, powers, b.gep(numbers, [i]))
+            return [b.fadd(held[0], powers)]
 
-        return types.float32(x, types.int64, types.int64, types.float32), generate
+        (total,) = loop(b, INT64(0), arguments[2], LANES, [_ZEROS], turn)
+        return reduce(b, total, b.fadd)
 
-    return function  # type: ignore[no-any-return]
-
-
-sum_of_exponentials = _sum_of_exponentials(in_place=False)
-exponentiate = _sum_of_exponentials(in_place=True)
-"""The same, and x[i] becomes e^(x[i] − highest); zero behind the last, up to a multiple of 16."""
+    return types.float32(x, types.int64, types.int64, types.float32), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def summarise(
     typing_context: Any, x: Any, at: Any, highest: Any, highest_at: Any, total: Any, total_at: Any
 ) -> Any:
-    """highest[…] = the largest of 64 numbers, total[…] = Σ e^(x[i] − that) over them.
+    """highest[…] = the largest of 64 numbers, total[…] = Σ e^(x[i] − that), in one reading.
 
-    As `maximum` and `sum_of_exponentials` say, but read once. Of 64 times −∞ the sum is 0.
+    NaN is passed over for the largest and makes the sum NaN, as ∞ does. Of 64 times −∞ it is 0.
     """
 
     def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:

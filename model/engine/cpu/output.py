@@ -15,7 +15,6 @@ from model.engine.cpu.flat import (
     get,
     maximum,
     maximum_below,
-    put,
     sum_of_scaled_exponentials,
     summarise,
 )

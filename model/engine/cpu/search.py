@@ -139,7 +139,7 @@ def _advance(
     if beam == 1 and slots.score[slot, 0] > -np.inf:
         return True
     slots.n_live[slot] = _n_hopeful(slot, n_live, slots)
-    return slots.n_live[slot] == 0
+    return bool(slots.n_live[slot] == 0)
 
 
 @kernel

@@ -10,8 +10,8 @@ from model.engine.cpu.flat import (
     maximum,
     maximum_below,
     put,
-    sum_of_exponentials,
     sum_of_scaled_exponentials,
+    summarise,
     weighted_sum_16,
     weighted_sum_64,
 )
@@ -35,9 +35,15 @@ def powers(x: Floats, at: int, n: int, highest: np.float32) -> np.float32:
 
 @kernel
 def sums(x: Floats, scale: Floats, at: int, n: int, highest: np.float32, out: Floats) -> None:
-    put(out, 0, sum_of_exponentials(x, at, n, highest))
-    put(out, 1, sum_of_scaled_exponentials(x, at, scale, at, n, highest))
-    put(out, 2, get(x, at))
+    put(out, 0, sum_of_scaled_exponentials(x, at, scale, at, n, highest))
+    put(out, 1, get(x, at))
+
+
+@kernel
+def summarised(
+    x: Floats, at: int, highest: Floats, highest_at: int, total: Floats, total_at: int
+) -> None:
+    summarise(x, at, highest, highest_at, total, total_at)
 
 
 @kernel
@@ -103,13 +109,12 @@ def test_sums_of_exponentials(n: int, at: int) -> None:
     numbers, scale = 20 * normal(n), np.abs(normal(n, seed=1))
     highest = numbers.max()
     x, scales = padded_with(1e9, numbers, at), padded_with(1e9, scale, at)
-    out = np.zeros(3, np.float32)
+    out = np.zeros(2, np.float32)
     sums(x, scales, at, n, highest, out)
     exact = np.exp(numbers.astype(np.float64) - highest)
-    assert out[:2] == pytest.approx([exact.sum(), (scale * exact).sum()], rel=1e-5)
-    assert out[2] == numbers[0]
-    total = powers(x, at, n, highest)
-    assert total == out[0]
+    assert out[0] == pytest.approx((scale * exact).sum(), rel=1e-5)
+    assert out[1] == numbers[0]
+    assert powers(x, at, n, highest) == pytest.approx(exact.sum(), rel=1e-5)
     np.testing.assert_allclose(x[at : at + n], exact, rtol=1e-5, atol=1e-37)
     behind = x[at + n :]
     assert not behind[: -n % 16].any()
@@ -122,10 +127,43 @@ def test_sums_of_exponentials(n: int, at: int) -> None:
 def test_a_number_that_is_not_finite_makes_the_sum_nan(spoilt: float, place: int) -> None:
     x = normal(48)
     x[place] = spoilt
-    out = np.zeros(3, np.float32)
+    out = np.zeros(2, np.float32)
     sums(x, np.ones_like(x), 0, 40, maximum(x, 0, 40), out)
-    assert np.isnan(out[:2]).all()
+    assert np.isnan(out[0])
     assert np.isnan(powers(x, 0, 40, maximum(x, 0, 40)))
+
+
+def summary(x: Floats, at: int) -> tuple[np.float32, np.float32]:
+    highest, total = np.full(3, 7, np.float32), np.full(3, 7, np.float32)
+    summarised(x, at, highest, 1, total, 2)
+    assert (highest[[0, 2]] == 7).all()
+    assert (total[:2] == 7).all()
+    return highest[1], total[2]
+
+
+@pytest.mark.parametrize("at", [0, 5])
+def test_a_summary_of_64_numbers(at: int) -> None:
+    numbers = 20 * normal(64)
+    highest, total = summary(padded_with(1e9, numbers, at), at)
+    assert highest == numbers.max()
+    exact = np.exp(numbers.astype(np.float64) - highest).sum()
+    assert total == pytest.approx(exact, rel=1e-5)
+
+
+@pytest.mark.parametrize("spoilt", [np.nan, np.inf])
+@pytest.mark.parametrize("place", [0, 3, 16, 63])
+def test_a_summary_is_spoilt_by_what_is_not_finite(spoilt: float, place: int) -> None:
+    x = normal(64)
+    x[place] = spoilt
+    highest, total = summary(x, 0)
+    assert highest == np.nanmax(x)
+    assert np.isnan(total)
+
+
+def test_a_summary_of_what_has_no_probability_is_zero() -> None:
+    highest, total = summary(np.full(64, -np.inf, np.float32), 0)
+    assert highest == -np.inf
+    assert total == 0
 
 
 def test_minus_infinity_has_no_weight() -> None:

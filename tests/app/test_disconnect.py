@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import Message
+
+from app.routes.disconnect import while_connected
+from tests.app.asynchronous import asynchronous
+
+
+class Client:
+    """One that stays until it leaves."""
+
+    def __init__(self) -> None:
+        self.left = asyncio.Event()
+        self.request = Request({"type": "http", "headers": []}, self._receive)
+
+    async def _receive(self) -> Message:
+        await self.left.wait()
+        return {"type": "http.disconnect"}
+
+
+async def _soon() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+@asynchronous
+async def test_the_result_is_that_of_the_work() -> None:
+    async def work() -> int:
+        await _soon()
+        return 7
+
+    assert await while_connected(Client().request, work()) == 7
+
+
+@asynchronous
+async def test_what_the_work_raises_is_raised() -> None:
+    async def work() -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        await while_connected(Client().request, work())
+
+
+@asynchronous
+async def test_a_client_that_leaves_ends_the_work_and_nothing_else() -> None:
+    client, ended = Client(), asyncio.Event()
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    asyncio.get_running_loop().call_later(0.01, client.left.set)
+    with pytest.raises(ClientDisconnect):
+        await while_connected(client.request, work())
+    assert ended.is_set()
+    task = asyncio.current_task()
+    assert task
+    assert not task.cancelling()
+
+
+@asynchronous
+async def test_a_client_that_leaves_as_the_work_ends_does_no_harm() -> None:
+    client = Client()
+
+    async def work() -> int:
+        client.left.set()
+        await asyncio.sleep(0)  # it is known now, and about to be told
+        return 7
+
+    assert await while_connected(client.request, work()) == 7
+    await _soon()
+
+
+@asynchronous
+async def test_who_cancels_from_outside_is_not_taken_for_the_client() -> None:
+    task = asyncio.create_task(while_connected(Client().request, asyncio.Event().wait()))
+    await _soon()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
