@@ -35,11 +35,13 @@ MAX_SENTENCES = 64
 MAX_ROWS = 256
 """Hypotheses in flight, and source tokens encoded at once unless one sentence has more."""
 
-ENOUGH_TOKENS = 64
-"""Of waiting sources, to be encoded at once: fewer read the encoder's weights for too little."""
+STEP_WORK = 1_000_000_000
+"""Multiply-adds that a step goes on for even when a sentence is over or it is interrupted: about
+four milliseconds. To leave compiled code is to ask for the interpreter's lock, which takes about
+one where the event loop is busy; and newcomers are cheaper to encode together."""
 
-PATIENCE = 2
-"""Steps that fewer wait for company while others are in flight."""
+STEP_TOKENS = 8
+"""After which it does not go on for that: what little is in flight should not have to wait."""
 
 CACHE_BYTES = 2**30
 """Of address space for keys and values; what is not used takes no memory."""
@@ -68,13 +70,13 @@ class CpuEngine:
         edges = edges or PieceEdges.none(config.target_vocab_size)
         self._terms = make_terms(MAX_SENTENCES, longest, edges)
         self._n_pages = n_pages
+        self._step_rows = STEP_WORK // _row_work(config)
         self._free_slots = list(range(MAX_SENTENCES))
         self._in_slot: dict[int, Job] = {}
         self._slot_of: dict[int, int] = {}
         self._waiting: deque[Job] = deque()
         self._reserved_pages = 0
         self._reserved_rows = 0
-        self._n_postponed = 0
         self._n_told: dict[int, int] = {}  # of the slots whose jobs stream
         self._n_constrained = 0
         self._interrupted = np.zeros(1, np.int64)
@@ -104,7 +106,7 @@ class CpuEngine:
         )
 
     def admit(self, jobs: Sequence[Job]) -> None:
-        """Take jobs in; they join within `PATIENCE` steps. Raises `ValueError` if they cannot."""
+        """Take jobs in; they join at the next step. Raises `ValueError` if they cannot."""
         for job in jobs:
             self._check_ids("source", job.source_ids, self._config.source_vocab_size)
             if job.options.beam_size > MAX_BEAM:
@@ -130,7 +132,7 @@ class CpuEngine:
             self._leave(self._slot_of[job_id])
 
     def interrupt(self) -> None:
-        """Have the step in progress, or else the next, end with the token it is at."""
+        """Have the step in progress, or else the next, end as one ends where a sentence does."""
         self._interrupted[0] = 1
 
     def progress(self) -> list[Progress]:
@@ -144,17 +146,17 @@ class CpuEngine:
         return news
 
     def step(self) -> list[Finished]:
-        """Let those that wait join, then advance every sentence until one ends."""
+        """Let those that wait join, then advance every sentence until one ends, and some more."""
         try:
-            if self._should_join():
-                self._join()
+            self._join()
             if not self._in_slot:
                 return []
             if self._n_told:
                 self.interrupt()
             n_done = search.run(
                 self._weights, self._slots, self._pages, self._work, self._candidates,
-                self._terms if self._n_constrained else None, self._interrupted,
+                self._terms if self._n_constrained else None, len(self._in_slot),
+                self._interrupted, 1 if self._n_told else STEP_TOKENS, self._step_rows,
             )  # fmt: skip
             return [self._finished(int(slot)) for slot in self._candidates.done[:n_done]]
         except BaseException:
@@ -163,16 +165,6 @@ class CpuEngine:
         finally:
             # Who interrupts from now on is heard by the next step.
             self._interrupted[0] = 0
-
-    def _should_join(self) -> bool:
-        if self._in_slot and self._n_postponed < PATIENCE:
-            n_tokens = sum(len(job.source_ids) for job in self._waiting)
-            if 0 < n_tokens < ENOUGH_TOKENS:
-                self._n_postponed += 1
-                self.interrupt()
-                return False
-        self._n_postponed = 0
-        return True
 
     def _join(self) -> None:
         """Encode what waits, as many at once as the workspace has rows."""
@@ -294,6 +286,13 @@ class CpuEngine:
     def _check_pair(self, source_ids: Sequence[int], target_ids: Sequence[int]) -> None:
         self._check_ids("source", source_ids, self._config.source_vocab_size)
         self._check_ids("target", target_ids, self._config.target_vocab_size)
+
+
+def _row_work(config: TransformerConfig) -> int:
+    """Multiply-adds in the products of one row, from a token to its logits."""
+    width, inner = config.d_model, config.d_ff_of_decoder
+    layer = 6 * width * width + 2 * width * inner  # queries, keys, values, outputs; feed-forward
+    return config.n_decoder_layers * layer + config.target_vocab_size * width
 
 
 def _check_vocabulary(side: str, ids: Sequence[int], vocab_size: int) -> None:

@@ -50,27 +50,32 @@ def make_candidates(n_rows: int, n_slots: int, longest: int) -> Candidates:
 @kernel
 def run(
     weights: Weights, slots: Slots, pages: Pages, work: Workspace, candidates: Candidates,
-    terms: Terms | None, interrupted: Ints,
+    terms: Terms | None, n_sentences: int, interrupted: Ints, most_tokens: int, most_rows: int,
 ) -> int:  # fmt: skip
-    """Advance every sentence, a token at a time, until one is over or interrupted[0] is not 0.
+    """Advance all n sentences, a token at a time, until one is over or interrupted[0] is not 0.
 
-    Returns how many are over: their slots are in `done`. Without `terms`, which then are not handed
-    over, no sentence has constraints. (A kernel runs without the interpreter's lock, and is not
-    entered for nothing: that alone would take a fifth of a small model's step.)
+    Even then it goes on, unless all are over, until it has made `most_tokens` of each, or decoded
+    `most_rows` rows. Returns how many are over: their slots are in `done`. Without `terms`, which
+    then are not handed over, no sentence has constraints.
     """
-    while True:
-        n_done = _step(weights, slots, pages, work, candidates, terms)
-        if n_done or interrupted[0]:
-            return n_done
+    n_done = n_tokens = n_rows = 0
+    while n_done < n_sentences:
+        is_enough = n_tokens >= most_tokens or n_rows >= most_rows
+        if is_enough and (n_done or interrupted[0]):
+            break
+        n_live = gather(weights, slots, pages, work)
+        n_done = _step(weights, n_live, slots, pages, work, candidates, terms, n_done)
+        n_tokens += 1
+        n_rows += n_live
+    return n_done
 
 
 @kernel
 def _step(
-    weights: Weights, slots: Slots, pages: Pages, work: Workspace, candidates: Candidates,
-    terms: Terms | None,
+    weights: Weights, n_rows: int, slots: Slots, pages: Pages, work: Workspace,
+    candidates: Candidates, terms: Terms | None, n_done: int,
 ) -> int:  # fmt: skip
-    """Advance every sentence by a token; returns how many are over."""
-    n_rows = gather(weights, slots, pages, work)
+    """Advance every sentence by a token; returns how many are over, with those that were."""
     decode(weights, n_rows, slots, pages, work, work.no_record, work.no_record)
     for row in range(n_rows):
         slot = work.row_slot[row]
@@ -80,7 +85,7 @@ def _step(
             candidates.next.n_wanted[row] = 1 if slots.beam[slot] == 1 else 2 * slots.beam[slot]
             candidates.next.n_asked[row] = 0
     predict(weights.output, n_rows, weights.shape.pad_id, work, candidates.next)
-    n_done = row = 0
+    row = 0
     while row < n_rows:
         slot = work.row_slot[row]
         n_live = slots.n_live[slot]
@@ -90,6 +95,7 @@ def _step(
         else:
             is_over = _advance(slot, row, weights.shape.eos_id, slots, pages, candidates)
         if is_over:
+            slots.n_live[slot] = 0
             candidates.done[n_done] = slot
             n_done += 1
         row += n_live

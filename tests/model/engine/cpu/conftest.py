@@ -54,5 +54,5 @@ def endless(make_speaker: MakeModel) -> Transformer:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Newcomers do not wait for company, so that tests can count steps."""
-    monkeypatch.setattr(engine_module, "PATIENCE", 0)
+    """A step that is interrupted ends with the token, so that tests can count them."""
+    monkeypatch.setattr(engine_module, "STEP_TOKENS", 1)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from unittest.mock import ANY
 
 import pytest
 
@@ -42,18 +43,41 @@ def test_an_engine_without_jobs_steps_to_nothing(model: Transformer) -> None:
     assert not engine.busy
 
 
-def test_few_newcomers_wait_a_little_for_company_and_no_longer(
+def test_a_step_that_is_to_end_goes_on_for_a_few_tokens(
     endless: Transformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_module, "PATIENCE", 2)
+    monkeypatch.setattr(engine_module, "STEP_TOKENS", 3)
     engine = cpu_engine(endless, "int8")
-    engine.admit([limited(0, 9)])
+    engine.admit([limited(0, 9), limited(1, 1), limited(2, 5)])
+    assert [job_id for job_id, _ in advance(engine)] == [1]
+    assert engine._slots.length.max() == 3
+    assert advance(engine) == [(2, ANY)]
+    assert engine._slots.length.max() == 6
+    assert engine.step() == [(0, ANY)]
+
+
+def test_it_does_not_where_a_token_takes_long(
+    endless: Transformer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_module, "STEP_TOKENS", 8)
+    rows = 5  # three of two beams at the first token, then six rows
+    monkeypatch.setattr(engine_module, "STEP_WORK", rows * engine_module._row_work(endless.config))
+    engine = cpu_engine(endless, "int8")
+    engine.admit([limited(job_id, 30, beam=2) for job_id in range(3)])
     assert advance(engine) == []
-    engine.admit([limited(1, 1)])
-    assert [[job_id for job_id, _ in engine.step()] for _ in range(3)] == [[], [], [1]]
-    monkeypatch.setattr(engine_module, "ENOUGH_TOKENS", 1)
-    engine.admit([limited(2, 1)])
-    assert [job_id for job_id, _ in engine.step()] == [2]
+    assert engine._slots.length.max() == 2
+    assert advance(engine) == []
+    assert engine._slots.length.max() == 3
+
+
+def test_it_does_not_once_all_are_over(
+    endless: Transformer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_module, "STEP_TOKENS", 8)
+    engine = cpu_engine(endless, "int8")
+    engine.admit([limited(0, 2), limited(1, 4)])
+    assert sorted(job_id for job_id, _ in engine.step()) == [0, 1]
+    assert not engine.busy
 
 
 def test_an_interrupted_step_is_a_token_and_joining_takes_none(endless: Transformer) -> None:
