@@ -42,7 +42,7 @@ def is_truncated(n_source: int, n_target: int) -> bool:
 def is_repetition(source_ids: Sequence[int], target_ids: Sequence[int]) -> bool:
     """Whether the target goes round some phrase more often than the source goes round any."""
     # In all but a few translations no token comes often enough for a circle.
-    if max(Counter(target_ids).values(), default=0) <= MIN_REPEATS:
+    if len(target_ids) - len(set(target_ids)) < MIN_REPEATS:
         return False
     turns = most_turns(target_ids)
     return turns > MIN_REPEATS and turns - most_turns(source_ids) >= MIN_REPEATS
@@ -69,7 +69,7 @@ def is_copied(source: str, target: str) -> bool:
     is rightly copied; this cannot tell.
     """
     read, written = (re.findall(r"[^\W\d_]+", text.casefold()) for text in (source, target))
-    if not read:
+    if set(read).isdisjoint(written):
         return False
     n_common = (Counter(read) & Counter(written)).total()
     return n_common >= MIN_SHARE_COPIED * max(len(read), len(written))

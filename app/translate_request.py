@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from app.glossary import Glossary
+from app.glossary import NO_GLOSSARY, Glossary
 from app.segmentation import Split
 from app.wire_request import Texts, WireRequest, without_surrogates
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY
@@ -170,6 +170,8 @@ class TranslateRequest(WireRequest):
     @property
     def terms(self) -> Glossary:
         """What is to be translated in a given way, or not at all."""
+        if not self.glossary and not self.do_not_translate:
+            return NO_GLOSSARY
         return Glossary(self.glossary, self.do_not_translate)
 
     @property

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from app.openapi import TRANSLATE_ANSWERS, TRANSLATE_REQUEST_BODY
 from app.routes import libretranslate
 from app.routes.access import client_of
 from app.routes.charged import streamed, translated
 from app.routes.either import LibreTranslate, read_either
-from app.routes.state import current_settings
+from app.routes.plain import PlainRoute
 from app.settings import Settings
 from app.timings import Timings
 from app.translate_request import TranslateRequest
 
-router = APIRouter(tags=["translation"])
+router = APIRouter(tags=["translation"], route_class=PlainRoute)
 
 
 @router.post(
@@ -24,10 +22,9 @@ router = APIRouter(tags=["translation"])
     openapi_extra={"requestBody": TRANSLATE_REQUEST_BODY},
     responses=TRANSLATE_ANSWERS,
 )
-async def translate(
-    request: Request, settings: Annotated[Settings, Depends(current_settings)]
-) -> Response:
+async def translate(request: Request) -> Response:
     """Translate one text or many, or as a stream; with `q` for `text` as LibreTranslate does."""
+    settings: Settings = request.app.state.settings
     said = await read_either(request, settings.max_body_bytes)
     if isinstance(said, LibreTranslate):
         return await libretranslate.translate(request, said.parameters)

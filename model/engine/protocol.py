@@ -83,9 +83,9 @@ class Engine(Protocol):
     def step(self) -> list[Finished]:
         """Advance the jobs admitted and return those that ended. Does nothing when there are none.
 
-        It may go on for as long as none ends. Once one has, or `interrupt` is called, or if that was
-        called after the last step ended, it is over within milliseconds. While a job streams it has
-        one token.
+        It may go on for as long as none ends. Once one has, or `interrupt` is called, or if that
+        was called after the last step ended, it is over within milliseconds. While a job streams
+        it has one token.
 
         An error that concerns single jobs is their outcome; an exception means that every job
         admitted is lost and the engine is empty and ready again.
