@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import socket
+import sys
 from functools import partial
 from typing import Any
 
@@ -77,10 +78,15 @@ def serve(**flags: Any) -> None:
 
     app = create_app(settings, load, give_up, spare_the_collector)
     server = make_server(app, settings, admin_listener)
+    sys.setswitchinterval(SWITCH_INTERVAL)
     server.run([listener])
     if failures:
         raise failures[0]
 
+
+SWITCH_INTERVAL = 0.001
+"""Seconds after which the event loop has to give the interpreter's lock to an engine that waits for
+it, which needs it briefly and is idle until then. Python's own choice, 5 ms, is an engine's step."""
 
 KEEP_ALIVE = 75
 """Seconds that an idle connection is kept: more than proxies and load balancers do (60), which else
