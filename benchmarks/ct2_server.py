@@ -43,8 +43,15 @@ class Waiting:
 class MicroBatcher:
     """One queue, and as many batches at a time as the translator has workers."""
 
-    def __init__(self, translator: Any, workers: int, options: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        translator: Any,
+        workers: int,
+        options: Mapping[str, Any],
+        target_tokens: int | None = None,
+    ) -> None:
         self._translator = translator
+        self._target_tokens = target_tokens
         self._options = options
         self._queue: asyncio.Queue[Waiting] = asyncio.Queue()
         self._pool = ThreadPoolExecutor(workers)
@@ -100,7 +107,7 @@ class MicroBatcher:
         sources = [waiting.pieces for waiting in batch]
         return self._translator.translate_batch(
             sources,
-            max_decoding_length=max(map(len, sources)) + BEYOND_SOURCE,
+            max_decoding_length=self._target_tokens or max(map(len, sources)) + BEYOND_SOURCE,
             **self._options,
         )
 
@@ -129,7 +136,7 @@ def create_app(batcher: MicroBatcher, checkpoint: Path) -> FastAPI:
 
     @app.post("/translate")
     async def translate(request: Request) -> dict[str, object]:
-        _, *pieces = [token.piece for token in tokenizer.encode_source(request.text, target)]
+        _, *pieces = map(tokenizer.piece, tokenizer.source_ids(request.text, target))
         found = await batcher.translate([symbol, *pieces])
         text = tokenizer.decode([id_of[piece] for piece in found])
         return {"translations": [{"text": text}]}
@@ -147,6 +154,7 @@ def create_app(batcher: MicroBatcher, checkpoint: Path) -> FastAPI:
 @click.option("--inter-threads", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--intra-threads", type=click.IntRange(1), default=2, show_default=True)
 @click.option("--beam", type=click.IntRange(1), default=4, show_default=True)
+@click.option("--target-tokens", type=click.IntRange(1), help="At most, of a translation.")
 @click.option("--port", type=int, default=8001, show_default=True)
 def main(
     *,
@@ -155,6 +163,7 @@ def main(
     inter_threads: int,
     intra_threads: int,
     beam: int,
+    target_tokens: int | None,
     port: int,
 ) -> None:
     """Serve a converted model."""
@@ -170,7 +179,7 @@ def main(
         "length_penalty": config.length_penalty,
         "suppress_sequences": suppressed(config.transformer),
     }
-    batcher = MicroBatcher(translator, inter_threads, options)
+    batcher = MicroBatcher(translator, inter_threads, options, target_tokens)
     uvicorn.run(create_app(batcher, checkpoint), port=port, access_log=False, log_level="warning")
 
 

@@ -24,6 +24,7 @@ from benchmarks.options import (
     json_option,
     peers_option,
     precision_option,
+    random_option,
     sentences_option,
     threads_option,
     work_option,
@@ -33,7 +34,6 @@ from benchmarks.report import Cell, Report, publish
 from benchmarks.sentences import read_sentences
 from benchmarks.system import Answer, Ids, System, Task
 from model.checkpoint import Checkpoint, load_checkpoint
-from model.config import PRESETS
 from model.decoding.hypothesis import SearchOptions
 from model.engine.build import build_engines
 from model.engine.protocol import PrecisionChoice
@@ -132,12 +132,7 @@ def rows_of(task: Task, timings: Sequence[Timing]) -> Iterator[dict[str, object]
 
 @click.command()
 @checkpoint_option
-@click.option(
-    "--random",
-    "preset",
-    type=click.Choice(list(PRESETS)),
-    help="Random weights of a preset in place of a checkpoint.",
-)
+@random_option
 @click.option(
     "--target-tokens",
     type=click.IntRange(1),

@@ -10,6 +10,7 @@ import click
 from app.settings import SHIPPED_CHECKPOINT
 from benchmarks.checkpoints import DEFAULT_WORK
 from benchmarks.sentences import FIXTURE
+from model.config import PRESETS
 from model.engine.protocol import PrecisionChoice
 
 _path = click.Path(path_type=Path)
@@ -25,6 +26,10 @@ sentences_option = click.option(
 threads_option = click.option(
     "--threads", type=click.IntRange(1), default=2, show_default=True, help="Of each system."
 )
+random_option = click.option(
+    "--random", "preset", type=click.Choice(list(PRESETS)),
+    help="Random weights of a preset in place of a checkpoint.",
+)  # fmt: skip
 precision_option = click.option(
     "--precision", type=click.Choice(get_args(PrecisionChoice)), default="auto", show_default=True,
     help="Of attend, as in `attend serve`.",

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import click
 
+from benchmarks.checkpoints import endless_checkpoint, random_checkpoint
 from benchmarks.load import Load, Outcome, put
 from benchmarks.options import (
     beam_option,
@@ -20,6 +21,7 @@ from benchmarks.options import (
     json_option,
     peers_option,
     precision_option,
+    random_option,
     sentences_option,
     threads_option,
     work_option,
@@ -83,6 +85,10 @@ def capacity(outcomes: Sequence[Sequence[Outcome]]) -> float:
 
 @click.command()
 @checkpoint_option
+@random_option
+@click.option(
+    "--target-tokens", type=click.IntRange(1), help="Force every translation to this length."
+)
 @sentences_option
 @click.option(
     "--clients",
@@ -113,6 +119,8 @@ def capacity(outcomes: Sequence[Sequence[Outcome]]) -> float:
 def main(
     *,
     checkpoint: Path,
+    preset: str | None,
+    target_tokens: int | None,
     sentences: Path,
     clients: Sequence[int],
     fractions: Sequence[float],
@@ -127,10 +135,18 @@ def main(
     json_file: Path | None,
 ) -> None:  # fmt: skip
     """Throughput and latency under load: attend beside CTranslate2 behind a micro-batcher."""
+    if preset:
+        checkpoint = random_checkpoint(preset, work)
+        if target_tokens is None:
+            raise click.UsageError("--random needs --target-tokens: its own lengths mean nothing.")
+    fields = request_fields(checkpoint, beam)
+    if target_tokens:
+        checkpoint = endless_checkpoint(checkpoint, work)
+        fields["max_target_tokens"] = target_tokens
     texts = read_sentences(sentences)
     servers = [attend_server(checkpoint, threads, precision)]
     if peers:
-        servers += ctranslate2_servers(checkpoint, work, threads, beam)
+        servers += ctranslate2_servers(checkpoint, work, threads, beam, target_tokens)
     rows: list[dict[str, Cell]] = []
     most = 0.0
     with ExitStack() as stack:
@@ -138,7 +154,7 @@ def main(
         load = Load(
             port=0,
             texts=texts,
-            fields=request_fields(checkpoint, beam),
+            fields=fields,
             seconds=seconds,
             warm_up=warm_up,
         )
@@ -154,6 +170,7 @@ def main(
     settings: dict[str, Cell] = {
         "checkpoint": checkpoint.name,
         "sentences": sentences.name,
+        "target tokens": target_tokens or "as they come",
         "beam": beam,
         "threads": threads,
         "rounds": rounds,
