@@ -25,6 +25,7 @@ from app.engine_thread import Clock, EngineThread
 from app.errors import QueueFullError
 from app.exchange import Exchange
 from app.metrics import Metrics
+from app.pace import Pace
 from app.sentence import Completion, Explanation, Floats, Listener, Request, Sentence
 from app.shared_sentences import SharedSentences
 from app.waiting import Lane
@@ -128,6 +129,11 @@ class Scheduler:
     def delay(self) -> float:
         """Seconds until one that came now would be begun: lists do not hold up single sentences."""
         return self._seconds_for(self._exchange.n_waiting_tokens - self._exchange.n_bulk_tokens)
+
+    def forget_pace(self) -> None:
+        """What was done so far says nothing of what is to come: things were set up meanwhile."""
+        for thread in self._threads:
+            thread.pace = Pace()
 
     def _seconds_for(self, n_tokens: int) -> float:
         slowest = max(thread.pace.seconds_per_token for thread in self._threads)

@@ -35,6 +35,10 @@ MAX_INTERACTIVE_SENTENCES = 16
 MAX_INLINE_CHARACTERS = 2000
 """Tokenising so many takes a millisecond; more would hold up the event loop."""
 
+WARM_UP_TOKENS = 16
+"""At most, for a full stop: a checkpoint that does not know when to end should not hold up a start,
+nor be taken for as slow as that would make it look."""
+
 
 class ServedModel:
     """What serves one checkpoint."""
@@ -68,8 +72,11 @@ class ServedModel:
         """Translate one text, so that the first request does not pay for what is set up lazily."""
         _, target = self.directions[0]
         source_ids = self._tokenizer.source_ids(".", target)
-        options = SearchOptions(self._config.beam_size, rule=self._config.search_rule)
+        options = SearchOptions(
+            self._config.beam_size, max_target_tokens=WARM_UP_TOKENS, rule=self._config.search_rule
+        )
         await self.scheduler.translate([source_ids], options)
+        self.scheduler.forget_pace()
 
     async def check_golden(self) -> None:
         """Translate what was recorded with the checkpoint. Raises `GoldenSentenceError`."""

@@ -41,6 +41,22 @@ async def test_a_long_list_waits_in_the_bulk_lane(serve: Serve, n_texts: int, bu
     assert (place == 0) == bulk  # in one lane it waits for the list's first turn
 
 
+@asynchronous
+async def test_a_slow_warm_up_says_nothing_of_the_pace(serve: Serve) -> None:
+    """The forecast would otherwise refuse the first burst after a start."""
+    gate = threading.Semaphore(0)
+    engine = FakeEngine(n_slots=1, gate=gate)
+    threading.Timer(0.2, gate.release).start()
+    async with serve(engine) as client:
+        scheduler = client._transport.app.state.lifecycle.started.schedulers[0]  # type: ignore[attr-defined]
+        asked = asyncio.create_task(client.post("/translate", json={"text": "a", "target": "fr"}))
+        await until(lambda: scheduler.load.in_flight == 1)
+        forecast = scheduler.forecast()
+        gate.release()
+        assert (await asked).status_code == httpx.codes.OK
+    assert forecast == 0
+
+
 @pytest.mark.parametrize("n_characters", [MAX_INLINE_CHARACTERS, MAX_INLINE_CHARACTERS + 1])
 @asynchronous
 async def test_long_texts_are_tokenised_beside_the_event_loop(
