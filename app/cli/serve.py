@@ -85,8 +85,8 @@ def serve(**flags: Any) -> None:
 
 
 SWITCH_INTERVAL = 0.001
-"""Seconds after which the event loop has to give the interpreter's lock to an engine that waits for
-it, which needs it briefly and is idle until then. Python's own choice, 5 ms, is an engine's step."""
+"""Seconds after which the event loop has to give the interpreter's lock to an engine that waits
+for it, idle, and needs it briefly. Python's own choice, 5 ms, is as long as an engine's step."""
 
 KEEP_ALIVE = 75
 """Seconds that an idle connection is kept: more than proxies and load balancers do (60), which else
