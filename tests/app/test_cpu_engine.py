@@ -18,7 +18,8 @@ from app.sentence import Completion
 from model.config import PRESETS
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.cpu import search
-from model.engine.cpu.engine import MAX_SENTENCES, CpuEngine
+from model.engine.cpu.capacity import MAX_SENTENCES
+from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.weights import Weights
 from model.engine.protocol import Job
 from model.errors import NumericalError

@@ -5,7 +5,8 @@ from __future__ import annotations
 from model.engine.cpu.attention import attend, record_weights
 from model.engine.cpu.elementary import RELU, activate, normalise
 from model.engine.cpu.jit import kernel
-from model.engine.cpu.linear import NO_FLOOR, RELU_FLOOR, Linear, prepare, project, project_prepared
+from model.engine.cpu.linear import NO_FLOOR, RELU_FLOOR, prepare, project, project_prepared
+from model.engine.cpu.packing import Linear
 from model.engine.cpu.types import Floats, Ints
 from model.engine.cpu.weights import Shape, Weights
 from model.engine.cpu.workspace import Workspace

@@ -1,13 +1,12 @@
-"""Linear maps over a few rows: weights packed for `tile`, in int8 or float32.
+"""Linear maps over a few rows, of weights that `packing` laid out.
 
-Int8 follows the usual scheme: a weight matrix has a scale per output column, activations one per
-row, found when the row is seen. Sums of their products are whole numbers, hence exact, and a row's
-result does not depend on the rows beside it.
+In int8, sums of products are whole numbers, hence exact, and a row's result does not depend on the
+rows beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from model.engine.cpu.jit import REORDERED, compiler_options, kernel
+from model.engine.cpu.packing import LARGEST, SMALLEST, UNSIGNED, Linear, padded
 from model.engine.cpu.tile import (
     COLUMNS,
     FLOAT32_ADDING_TILES,
@@ -27,12 +27,6 @@ from model.engine.cpu.tile import (
 )
 from model.engine.cpu.types import Floats
 
-_LARGEST = 127
-SMALLEST = np.float32(1e-30)
-"""Rows, and columns of weights, without any larger value count as zero: inverses may overflow."""
-_UNSIGNED = 128
-"""Added to every weight, since the dot product multiplies signed by unsigned bytes."""
-
 NO_FLOOR = np.float32(-np.inf)
 RELU_FLOOR = np.float32(0)
 
@@ -40,22 +34,6 @@ _int8_1, _int8_2, _int8_3, _int8_4 = INT8_TILES
 _int8_add_1, _int8_add_2, _int8_add_3, _int8_add_4 = INT8_ADDING_TILES
 _float32_1, _float32_2, _float32_3, _float32_4 = FLOAT32_TILES
 _float32_add_1, _float32_add_2, _float32_add_3, _float32_add_4 = FLOAT32_ADDING_TILES
-
-
-class Linear(NamedTuple):
-    """The same map of each of L layers: K inputs, N outputs padded to a multiple of 64.
-
-    weight  [L, …], by panels of 64 columns; within a panel, as uint8, by groups of 4 inputs
-            [K/4, 64, 4], or, as float32, by inputs [K, 64]
-    scale   [L, N], of each output; ones where weights are float32
-    bias    [L, N]; −∞ in the padding if it is to be outside a softmax
-    inputs  K, for uint8 padded to a multiple of 4
-    """
-
-    weight: NDArray[np.uint8] | Floats
-    scale: Floats
-    bias: Floats
-    inputs: int
 
 
 class Scratch(NamedTuple):
@@ -73,58 +51,6 @@ def make_scratch(n_rows: int, widest: int) -> Scratch:
         np.zeros(n_rows, np.float32),
         np.zeros(n_rows, np.int32),
     )
-
-
-def padded(size: int, multiple: int) -> int:
-    """The next multiple."""
-    return -(-size // multiple) * multiple
-
-
-def pack_int8(
-    weights: Sequence[Floats], biases: Sequence[Floats], padding_bias: float = 0.0
-) -> Linear:
-    """weights [N, K] and biases [N] of each layer, quantised."""
-    packed = [_pack_int8(weight) for weight in weights]
-    return Linear(
-        np.stack([one for one, _ in packed]),
-        np.stack([scale for _, scale in packed]),
-        _padded_biases(biases, padding_bias),
-        padded(weights[0].shape[1], GROUP),
-    )
-
-
-def pack_float32(
-    weights: Sequence[Floats], biases: Sequence[Floats], padding_bias: float = 0.0
-) -> Linear:
-    """weights [N, K] and biases [N] of each layer."""
-    packed = []
-    for weight in weights:
-        n_outputs, n_inputs = weight.shape
-        whole = np.zeros((padded(n_outputs, COLUMNS), n_inputs), np.float32)
-        whole[:n_outputs] = weight
-        packed.append(whole.reshape(-1, COLUMNS, n_inputs).transpose(0, 2, 1).ravel())
-    bias = _padded_biases(biases, padding_bias)
-    return Linear(np.stack(packed), np.ones_like(bias), bias, weights[0].shape[1])
-
-
-def _pack_int8(weight: Floats) -> tuple[NDArray[np.uint8], Floats]:
-    n_outputs, n_inputs = weight.shape
-    largest = np.abs(weight).max(axis=1)
-    scale = np.zeros(padded(n_outputs, COLUMNS), np.float32)
-    scale[:n_outputs] = np.where(largest <= SMALLEST, 0, largest / _LARGEST)
-    whole = np.full((len(scale), padded(n_inputs, GROUP)), _UNSIGNED, np.uint8)
-    divisor = np.where(largest <= SMALLEST, 1, largest / _LARGEST)[:, None]
-    whole[:n_outputs, :n_inputs] = (np.rint(weight / divisor) + _UNSIGNED).astype(np.uint8)
-    panels = whole.reshape(-1, COLUMNS, whole.shape[1] // GROUP, GROUP)
-    return panels.transpose(0, 2, 1, 3).ravel(), scale
-
-
-def _padded_biases(biases: Sequence[Floats], padding: float) -> Floats:
-    width = padded(len(biases[0]), COLUMNS)
-    whole = np.full((len(biases), width), padding, np.float32)
-    for row, bias in zip(whole, biases, strict=True):
-        row[: len(bias)] = bias
-    return whole
 
 
 @kernel
@@ -201,15 +127,15 @@ def _quantise(x: Floats, n_rows: int, linear: Linear, scratch: Scratch) -> None:
             magnitude = np.int32(bits[column] & np.int32(0x7FFFFFFF))
             largest_bits = max(magnitude, largest_bits)
         largest = np.int32(largest_bits).view(np.float32)
-        inverse = np.float32(_LARGEST) / largest if largest > SMALLEST else np.float32(0)
+        inverse = np.float32(LARGEST) / largest if largest > SMALLEST else np.float32(0)
         quantised = scratch.quantised[row * width : (row + 1) * width]
         for column in range(width):
             quantised[column] = np.int32(np.rint(values[column] * inverse))
         total = np.int32(0)
         for column in range(width):
             total = np.int32(total + quantised[column])
-        scratch.row_scale[row] = largest / np.float32(_LARGEST)
-        scratch.row_sum[row] = total * _UNSIGNED
+        scratch.row_scale[row] = largest / np.float32(LARGEST)
+        scratch.row_sum[row] = total * UNSIGNED
 
 
 def _multiply_int8(

@@ -19,7 +19,8 @@ from model.engine.cpu.flat import (
     summarise,
 )
 from model.engine.cpu.jit import kernel
-from model.engine.cpu.linear import NO_FLOOR, Linear, multiply, prepare
+from model.engine.cpu.linear import NO_FLOOR, multiply, prepare
+from model.engine.cpu.packing import Linear
 from model.engine.cpu.tile import COLUMNS
 from model.engine.cpu.types import Floats, Ints, Records
 from model.engine.cpu.workspace import LOGIT_ROWS, Workspace

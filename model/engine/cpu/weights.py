@@ -10,7 +10,7 @@ import numpy as np
 
 from model.config import Activation, TransformerConfig
 from model.engine.cpu.elementary import GELU, QUICK_GELU, RELU, SWISH, Norm
-from model.engine.cpu.linear import Linear, pack_float32, pack_int8
+from model.engine.cpu.packing import Linear, pack_float32, pack_int8
 from model.engine.cpu.types import Floats
 from model.positions import sinusoidal_positions
 

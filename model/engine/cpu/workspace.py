@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.engine.cpu.linear import Scratch, make_scratch, padded
+from model.engine.cpu.linear import Scratch, make_scratch
 from model.engine.cpu.llvm import LANES
+from model.engine.cpu.packing import padded
 from model.engine.cpu.tile import COLUMNS
 from model.engine.cpu.types import Floats, Ints
 from model.engine.cpu.weights import Weights

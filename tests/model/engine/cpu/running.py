@@ -140,10 +140,10 @@ def check_same(outcome: Outcome, expected: Sequence[Hypothesis]) -> None:
 
 def check_empty(engine: CpuEngine) -> None:
     """All pages, rows and slots are free, and each page once."""
-    pages, slots = engine._pages, engine._slots
+    pages, slots, capacity = engine._pages, engine._slots, engine._capacity
     assert not engine.busy
     assert not slots.active.any()
-    assert (engine._reserved_pages, engine._reserved_rows) == (0, 0)
+    assert (capacity._sentences, capacity._rows, capacity._pages) == (0, 0, 0)
     assert sorted(engine._free_slots) == list(range(len(slots.active)))
     assert pages.n_free[0] == len(pages.free)
     assert sorted(pages.free.tolist()) == list(range(len(pages.free)))

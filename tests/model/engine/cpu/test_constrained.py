@@ -20,7 +20,8 @@ from model.decoding.constraints import (
     Wording,
 )
 from model.decoding.hypothesis import SearchOptions
-from model.engine.cpu.engine import MAX_ROWS, CpuEngine
+from model.engine.cpu.capacity import MAX_ROWS
+from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.weights import Precision
 from model.engine.protocol import Job
 from model.transformer import Transformer

@@ -7,12 +7,9 @@ from unittest.mock import ANY
 
 import pytest
 
-from model.decoding.hypothesis import HuggingFaceRule, SearchOptions
 from model.engine.cpu import engine as engine_module
-from model.engine.cpu.engine import MAX_ROWS, MAX_SENTENCES, CpuEngine
-from model.engine.cpu.slots import MAX_BEAM, pages_needed
 from model.engine.cpu.weights import Precision
-from model.engine.protocol import EngineInfo, Finished, Job
+from model.engine.protocol import EngineInfo, Finished
 from model.transformer import Transformer
 from tests.model.engine.cpu.running import (
     PRECISIONS,
@@ -28,10 +25,6 @@ from tests.model.engine.cpu.running import (
 MakeModel = Callable[..., Transformer]
 
 pytestmark = pytest.mark.usefixtures("impatient")
-GREEDY = SearchOptions(beam_size=1)
-
-
-# Joining and leaving
 
 
 def test_an_engine_without_jobs_steps_to_nothing(model: Transformer) -> None:
@@ -145,98 +138,6 @@ def test_cancelled_jobs_are_gone_before_the_next_token(
     engine.admit(jobs[:5])
     advance(engine)
     engine.cancel(range(5))
-    check_empty(engine)
-
-
-# Room
-
-
-def fill(engine: CpuEngine, job: Callable[[int], Job]) -> int:
-    n_jobs = 0
-    while engine.room(job(n_jobs)):
-        engine.admit([job(n_jobs)])
-        n_jobs += 1
-    return n_jobs
-
-
-@pytest.mark.parametrize("started", [False, True])
-def test_there_is_room_for_so_many_sentences(endless: Transformer, started: bool) -> None:
-    engine = cpu_engine(endless, "int8")
-    assert fill(engine, lambda n: limited(n, 40)) == MAX_SENTENCES
-    if started:
-        advance(engine)
-    engine.cancel([5])
-    assert fill(engine, lambda n: limited(100 + n, 40)) == 1
-    engine.cancel(range(200))
-    check_empty(engine)
-
-
-@pytest.mark.parametrize("started", [False, True])
-def test_there_is_room_for_so_many_hypotheses(endless: Transformer, started: bool) -> None:
-    engine = cpu_engine(endless, "int8")
-    assert fill(engine, lambda n: limited(n, 40, beam=MAX_BEAM)) == MAX_ROWS // MAX_BEAM
-    if started:
-        advance(engine)
-    assert not engine.room(limited(100, 40))
-    engine.cancel([5])
-    assert fill(engine, lambda n: limited(100 + n, 40, beam=5)) == 6
-    engine.cancel(range(200))
-    check_empty(engine)
-
-
-def test_there_is_room_for_so_many_pages(
-    endless: Transformer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(engine_module, "CACHE_BYTES", 0)
-    engine = cpu_engine(endless, "int8")
-    enough_for_one = pages_needed(40, MAX_BEAM, 40)
-    jobs = {n: limited(n, 40, beam=3, source=(5,) * 33) for n in range(100)}
-    n_fit = fill(engine, jobs.__getitem__)
-    assert n_fit == enough_for_one // pages_needed(33, 3, 40)
-    assert engine.room(limited(100, 1))
-    expected = alone(cpu_engine(endless, "int8"), list(jobs.values()))
-    assert run(engine, (job for job in jobs.values() if job.id >= n_fit)) == expected
-    check_empty(engine)
-    engine.admit([limited(0, 40, beam=MAX_BEAM, source=(5,) * 40)])
-    engine.step()
-    check_empty(engine)
-
-
-def test_more_than_there_is_room_for_is_refused(endless: Transformer) -> None:
-    engine = cpu_engine(endless, "int8")
-    with pytest.raises(ValueError, match="room"):
-        engine.admit([limited(n, 40) for n in range(MAX_SENTENCES + 1)])
-    check_empty(engine)
-    fill(engine, lambda n: limited(n, 40, beam=MAX_BEAM))
-    with pytest.raises(ValueError, match="room"):
-        engine.admit([limited(100, 40)])
-
-
-# What is refused
-
-
-@pytest.mark.parametrize(
-    ("source", "options", "named"),
-    [
-        ((), GREEDY, "0 source tokens: 1 … 40"),
-        ((5,) * 41, GREEDY, "41 source tokens"),
-        ((5, 150, 1), GREEDY, "a source id outside the vocabulary of 150"),
-        ((5, -1, 1), GREEDY, "a source id outside"),
-        ((5, 1), SearchOptions(beam_size=MAX_BEAM + 1), "beam_size 33: at most 32"),
-        ((5, 1), SearchOptions(rule=HuggingFaceRule()), "rule"),
-    ],
-)
-def test_what_the_kernels_cannot_take_is_refused(
-    model: Transformer, source: tuple[int, ...], options: SearchOptions, named: str
-) -> None:
-    engine = cpu_engine(model, "int8")
-    with pytest.raises(ValueError, match=named):
-        engine.admit([limited(0, 3), Job(1, source, options)])
-    check_empty(engine)
-    engine.admit([limited(0, 3)])
-    with pytest.raises(ValueError, match=named):
-        engine.admit([Job(1, source, options)])
-    assert [done.job_id for done in engine.step()] == [0]
     check_empty(engine)
 
 

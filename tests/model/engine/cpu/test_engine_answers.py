@@ -10,7 +10,8 @@ import pytest
 
 from model.decoding.hypothesis import SearchOptions
 from model.engine.cpu import engine as engine_module
-from model.engine.cpu.engine import MAX_ROWS, MAX_SENTENCES, CpuEngine
+from model.engine.cpu.capacity import MAX_ROWS, MAX_SENTENCES
+from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.weights import Precision
 from model.engine.protocol import Job
 from model.transformer import Transformer

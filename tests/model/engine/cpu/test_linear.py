@@ -6,28 +6,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from model.engine.cpu.linear import (
-    NO_FLOOR,
-    RELU_FLOOR,
-    SMALLEST,
-    Linear,
-    make_scratch,
-    pack_float32,
-    pack_int8,
-    padded,
-    project,
-)
-from model.engine.cpu.tile import COLUMNS, GROUP
+from model.engine.cpu.linear import NO_FLOOR, RELU_FLOOR, make_scratch, project
+from model.engine.cpu.packing import SMALLEST, Linear, pack_float32, pack_int8, padded
+from model.engine.cpu.tile import GROUP
 from model.engine.cpu.types import Floats
+from tests.model.engine.cpu.matrices import SHAPES, normal, unpacked
 
 Pack = Callable[..., Linear]
 PACKS = pytest.mark.parametrize("pack", [pack_int8, pack_float32])
-SHAPES = [(1, 1), (3, 5), (4, 64), (17, 65), (30, 128), (64, 7), (66, 130), (129, 200)]
-"""Inputs by outputs."""
-
-
-def normal(*shape: int, seed: int = 0, scale: float = 1.0) -> Floats:
-    return (np.random.default_rng(seed).normal(size=shape) * scale).astype(np.float32)
 
 
 def widened(x: Floats) -> Floats:
@@ -47,39 +33,6 @@ def apply(
     scratch = make_scratch(len(x), linear.inputs)
     project(widened(x), len(x), linear, layer, floor, accumulate, scratch, out)
     return out
-
-
-def unpacked(linear: Linear, layer: int, n_outputs: int, n_inputs: int) -> Floats:
-    """Weights [N, K] as they were packed; whole numbers of int8."""
-    if linear.weight.dtype == np.uint8:
-        panels = linear.weight[layer].reshape(-1, linear.inputs // GROUP, COLUMNS, GROUP)
-        whole = panels.transpose(0, 2, 1, 3).reshape(-1, linear.inputs).astype(np.float32) - 128
-    else:
-        panels = linear.weight[layer].reshape(-1, linear.inputs, COLUMNS)
-        whole = panels.transpose(0, 2, 1).reshape(-1, linear.inputs)
-    assert not whole[n_outputs:].any()
-    assert not whole[:, n_inputs:].any()
-    result: Floats = whole[:n_outputs, :n_inputs]
-    return result
-
-
-@pytest.mark.parametrize(("n_inputs", "n_outputs"), SHAPES)
-def test_what_is_packed_is_there_and_zero_around_it(n_inputs: int, n_outputs: int) -> None:
-    weights = [normal(n_outputs, n_inputs, seed=seed) for seed in range(3)]
-    biases = [normal(n_outputs, seed=seed) for seed in range(3)]
-    exact, quantised = pack_float32(weights, biases, -1.0), pack_int8(weights, biases, -1.0)
-    for layer, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
-        np.testing.assert_array_equal(unpacked(exact, layer, n_outputs, n_inputs), weight)
-        whole = unpacked(quantised, layer, n_outputs, n_inputs)
-        scale = quantised.scale[layer, :n_outputs, None]
-        assert (np.abs(whole).max(axis=1) == 127).all()
-        assert (np.abs(whole * scale - weight) <= 0.501 * scale).all()
-        for linear in (exact, quantised):
-            np.testing.assert_array_equal(linear.bias[layer, :n_outputs], bias)
-            assert (linear.bias[layer, n_outputs:] == -1).all()
-    assert (exact.scale == 1).all()
-    assert exact.inputs == n_inputs
-    assert quantised.inputs == padded(n_inputs, GROUP)
 
 
 @pytest.mark.parametrize("largest", [0, 1e-44, 1e-40, float(SMALLEST)])

@@ -1,0 +1,46 @@
+"""What kernels can take. They use ids as offsets without looking, so others are refused here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from model.config import TransformerConfig
+from model.decoding.hypothesis import SearchOptions
+from model.engine.cpu.slots import MAX_BEAM
+from model.engine.protocol import Job
+
+
+def check_job(job: Job, config: TransformerConfig) -> None:
+    """Raises `ValueError` for ids that are none, a wide beam, and a rule of search of others."""
+    _check_ids("source", job.source_ids, config.source_vocab_size, config.max_length)
+    if job.options.beam_size > MAX_BEAM:
+        raise ValueError(f"beam_size {job.options.beam_size}: at most {MAX_BEAM}")
+    check_rule(job.options)
+    for constraint in job.options.constraints:
+        for wording in constraint.wordings:
+            _check_vocabulary("target", wording.ids, config.target_vocab_size)
+
+
+def check_pair(
+    source_ids: Sequence[int], target_ids: Sequence[int], config: TransformerConfig
+) -> None:
+    """A sentence and its translation. Raises `ValueError` for ids that are none."""
+    _check_ids("source", source_ids, config.source_vocab_size, config.max_length)
+    _check_ids("target", target_ids, config.target_vocab_size, config.max_length)
+
+
+def check_rule(options: SearchOptions) -> None:
+    """Raises `ValueError` for a rule of search that is not attend's own."""
+    if options.rule is not None:
+        raise ValueError("this engine searches by attend's own rule only")
+
+
+def _check_ids(side: str, ids: Sequence[int], vocab_size: int, max_length: int) -> None:
+    if not 1 <= len(ids) <= max_length:
+        raise ValueError(f"{len(ids)} {side} tokens: 1 … {max_length}")
+    _check_vocabulary(side, ids, vocab_size)
+
+
+def _check_vocabulary(side: str, ids: Sequence[int], vocab_size: int) -> None:
+    if not 0 <= min(ids) <= max(ids) < vocab_size:
+        raise ValueError(f"a {side} id outside the vocabulary of {vocab_size}")

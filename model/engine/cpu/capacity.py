@@ -1,0 +1,81 @@
+"""How many sentences an engine takes at once, and what each may come to hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from model.decoding.constraints import Constraint, fitting, search_width
+from model.engine.cpu.slots import MAX_BEAM, pages_needed
+from model.engine.protocol import Job
+
+MAX_SENTENCES = 64
+"""In flight at once: beyond this products get no faster, and every sentence waits longer."""
+
+MAX_ROWS = 256
+"""Hypotheses in flight, and source tokens encoded at once unless one sentence has more."""
+
+CACHE_BYTES = 2**30
+"""Of address space for keys and values; what is not used takes no memory."""
+
+
+def token_limit(job: Job, max_length: int) -> int:
+    """Target tokens that it may have."""
+    return job.options.token_limit(len(job.source_ids), max_length)
+
+
+def constraints(job: Job, max_length: int) -> tuple[Constraint, ...]:
+    """Those of its constraints for which there is room."""
+    wanted = job.options.constraints
+    return fitting(wanted, token_limit(job, max_length)) if wanted else ()
+
+
+def width(job: Job, max_length: int) -> int:
+    """Hypotheses that it may have."""
+    if not job.options.constraints:
+        return job.options.beam_size
+    return search_width(job.options.beam_size, len(constraints(job, max_length)))
+
+
+class Capacity:
+    """Sentences, rows and pages, and how many of each are kept for the jobs that are here.
+
+    A job keeps the most that it may come to need from its admission on: none fails half-way.
+
+    max_length  tokens of a sentence
+    page_bytes  keys and values of `PAGE` tokens in every decoder layer
+    """
+
+    def __init__(self, max_length: int, page_bytes: int) -> None:
+        self._max_length = max_length
+        n_pages = max(CACHE_BYTES // page_bytes, pages_needed(max_length, MAX_BEAM, max_length))
+        self.n_pages = min(n_pages, MAX_SENTENCES * pages_needed(max_length, 4, max_length))
+        self.clear()
+
+    def clear(self) -> None:
+        """Keep nothing."""
+        self._sentences = self._rows = self._pages = 0
+
+    def fits(self, jobs: Sequence[Job]) -> bool:
+        """Whether there is enough for these beside what is kept."""
+        return (
+            self._sentences + len(jobs) <= MAX_SENTENCES
+            and self._rows + sum(width(job, self._max_length) for job in jobs) <= MAX_ROWS
+            and self._pages + sum(self._pages_for(job) for job in jobs) <= self.n_pages
+        )
+
+    def keep(self, job: Job) -> None:
+        """What the job may need, which has to fit."""
+        self._add(job, 1)
+
+    def release(self, job: Job) -> None:
+        """What was kept for the job."""
+        self._add(job, -1)
+
+    def _add(self, job: Job, sign: int) -> None:
+        self._sentences += sign
+        self._rows += sign * width(job, self._max_length)
+        self._pages += sign * self._pages_for(job)
+
+    def _pages_for(self, job: Job) -> int:
+        limit = token_limit(job, self._max_length)
+        return pages_needed(len(job.source_ids), width(job, self._max_length), limit)

@@ -1,0 +1,30 @@
+"""Matrices to be packed and multiplied."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from model.engine.cpu.packing import Linear
+from model.engine.cpu.tile import COLUMNS, GROUP
+from model.engine.cpu.types import Floats
+
+SHAPES = [(1, 1), (3, 5), (4, 64), (17, 65), (30, 128), (64, 7), (66, 130), (129, 200)]
+"""Inputs by outputs."""
+
+
+def normal(*shape: int, seed: int = 0, scale: float = 1.0) -> Floats:
+    return (np.random.default_rng(seed).normal(size=shape) * scale).astype(np.float32)
+
+
+def unpacked(linear: Linear, layer: int, n_outputs: int, n_inputs: int) -> Floats:
+    """Weights [N, K] as they were packed; whole numbers of int8."""
+    if linear.weight.dtype == np.uint8:
+        panels = linear.weight[layer].reshape(-1, linear.inputs // GROUP, COLUMNS, GROUP)
+        whole = panels.transpose(0, 2, 1, 3).reshape(-1, linear.inputs).astype(np.float32) - 128
+    else:
+        panels = linear.weight[layer].reshape(-1, linear.inputs, COLUMNS)
+        whole = panels.transpose(0, 2, 1).reshape(-1, linear.inputs)
+    assert not whole[n_outputs:].any()
+    assert not whole[:, n_inputs:].any()
+    result: Floats = whole[:n_outputs, :n_inputs]
+    return result

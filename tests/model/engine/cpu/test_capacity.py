@@ -1,0 +1,78 @@
+"""What an engine has room for, told by how much it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from model.engine.cpu import capacity
+from model.engine.cpu.capacity import MAX_ROWS, MAX_SENTENCES
+from model.engine.cpu.engine import CpuEngine
+from model.engine.cpu.slots import MAX_BEAM, pages_needed
+from model.engine.protocol import Job
+from model.transformer import Transformer
+from tests.model.engine.cpu.running import advance, alone, check_empty, cpu_engine, limited, run
+
+pytestmark = pytest.mark.usefixtures("impatient")
+
+
+def fill(engine: CpuEngine, job: Callable[[int], Job]) -> int:
+    n_jobs = 0
+    while engine.room(job(n_jobs)):
+        engine.admit([job(n_jobs)])
+        n_jobs += 1
+    return n_jobs
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_there_is_room_for_so_many_sentences(endless: Transformer, started: bool) -> None:
+    engine = cpu_engine(endless, "int8")
+    assert fill(engine, lambda n: limited(n, 40)) == MAX_SENTENCES
+    if started:
+        advance(engine)
+    engine.cancel([5])
+    assert fill(engine, lambda n: limited(100 + n, 40)) == 1
+    engine.cancel(range(200))
+    check_empty(engine)
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_there_is_room_for_so_many_hypotheses(endless: Transformer, started: bool) -> None:
+    engine = cpu_engine(endless, "int8")
+    assert fill(engine, lambda n: limited(n, 40, beam=MAX_BEAM)) == MAX_ROWS // MAX_BEAM
+    if started:
+        advance(engine)
+    assert not engine.room(limited(100, 40))
+    engine.cancel([5])
+    assert fill(engine, lambda n: limited(100 + n, 40, beam=5)) == 6
+    engine.cancel(range(200))
+    check_empty(engine)
+
+
+def test_there_is_room_for_so_many_pages(
+    endless: Transformer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(capacity, "CACHE_BYTES", 0)
+    engine = cpu_engine(endless, "int8")
+    enough_for_one = pages_needed(40, MAX_BEAM, 40)
+    jobs = {n: limited(n, 40, beam=3, source=(5,) * 33) for n in range(100)}
+    n_fit = fill(engine, jobs.__getitem__)
+    assert n_fit == enough_for_one // pages_needed(33, 3, 40)
+    assert engine.room(limited(100, 1))
+    expected = alone(cpu_engine(endless, "int8"), list(jobs.values()))
+    assert run(engine, (job for job in jobs.values() if job.id >= n_fit)) == expected
+    check_empty(engine)
+    engine.admit([limited(0, 40, beam=MAX_BEAM, source=(5,) * 40)])
+    engine.step()
+    check_empty(engine)
+
+
+def test_more_than_there_is_room_for_is_refused(endless: Transformer) -> None:
+    engine = cpu_engine(endless, "int8")
+    with pytest.raises(ValueError, match="room"):
+        engine.admit([limited(n, 40) for n in range(MAX_SENTENCES + 1)])
+    check_empty(engine)
+    fill(engine, lambda n: limited(n, 40, beam=MAX_BEAM))
+    with pytest.raises(ValueError, match="room"):
+        engine.admit([limited(100, 40)])
