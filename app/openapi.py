@@ -21,6 +21,15 @@ from app.dialects.libretranslate import (
     LibreTranslateError,
     LibreTranslateRequest,
 )
+from app.examples import (
+    DEEPL_EXAMPLE,
+    DEEPL_GLOSSARY_EXAMPLE,
+    DETECT_REQUEST_EXAMPLES,
+    EVENT_EXAMPLE,
+    SCORE_REQUEST_EXAMPLES,
+    TRANSLATE_ANSWER_EXAMPLES,
+    TRANSLATE_REQUEST_EXAMPLES,
+)
 from app.problems import MEDIA_TYPE, Problem
 from app.schemas import SegmentEvent, TokenEvent, TranslateAnswer
 from app.score_request import ScoreRequest
@@ -36,32 +45,6 @@ _ANSWERED: tuple[type[BaseModel], ...] = (
     TokenEvent, SegmentEvent,
 )  # fmt: skip
 
-TRANSLATE_REQUEST_EXAMPLES = {
-    "one": {
-        "summary": "One text",
-        "value": {"text": "The weather is nice today.", "source": "en", "target": "fr"},
-    },
-    "many": {
-        "summary": "Several texts, each with a second hypothesis",
-        "value": {
-            "text": ["Good morning!", "How are you?"],
-            "target": "fr",
-            "beam_size": 4,
-            "alternatives": 1,
-        },
-    },
-    "attention": {
-        "summary": "With every head of the last layer's cross-attention",
-        "value": {"text": "Thank you.", "target": "fr", "attention": {"heads": "all"}},
-    },
-}
-
-LIBRETRANSLATE_EXAMPLE = {
-    "summary": "In LibreTranslate's dialect",
-    "value": {"q": "The weather is nice today.", "source": "en", "target": "fr"},
-}
-DEEPL_EXAMPLE = {"text": ["The weather is nice today."], "target_lang": "FR", "source_lang": "EN"}
-
 
 def _schema(*models: str) -> dict[str, Any]:
     refs = [{"$ref": _REF.format(model=model)} for model in models]
@@ -73,7 +56,7 @@ TRANSLATE_REQUEST_BODY: dict[str, Any] = {
     "content": {
         "application/json": {
             **_schema("TranslateRequest", "LibreTranslateRequest"),
-            "examples": TRANSLATE_REQUEST_EXAMPLES | {"libretranslate": LIBRETRANSLATE_EXAMPLE},
+            "examples": TRANSLATE_REQUEST_EXAMPLES,
         },
         **{form: _schema("LibreTranslateRequest") for form in FORMS},
     },
@@ -90,14 +73,11 @@ DEEPL_GLOSSARY_REQUEST_BODY: dict[str, Any] = {
     "content": {
         "application/json": {
             **_schema("DeepLGlossaryRequest"),
-            "example": {
-                "name": "Homes", "source_lang": "EN", "target_lang": "FR",
-                "entries": "house\tdemeure", "entries_format": "tsv",
-            },
+            "example": DEEPL_GLOSSARY_EXAMPLE,
         },
         **{form: _schema("DeepLGlossaryRequest") for form in FORMS},
     },
-}  # fmt: skip
+}
 
 
 def _in_path(name: str) -> dict[str, Any]:
@@ -139,7 +119,7 @@ EVENT_STREAM: dict[str, Any] = {
             _event("error", "Problem"),
         ],
     },
-    "example": 'event: token\ndata: {"index":0,"text":"Il fait "}\n\n',
+    "example": EVENT_EXAMPLE,
 }
 
 DETECT_REQUEST_BODY: dict[str, Any] = {
@@ -147,32 +127,10 @@ DETECT_REQUEST_BODY: dict[str, Any] = {
     "content": {
         "application/json": {
             **_schema("DetectRequest", "LibreTranslateDetectRequest"),
-            "examples": {
-                "many": {"summary": "Two texts", "value": {"text": ["Good morning!", "Bonjour !"]}},
-                "libretranslate": {
-                    "summary": LIBRETRANSLATE_EXAMPLE["summary"],
-                    "value": {"q": "Bonjour !"},
-                },
-            },
+            "examples": DETECT_REQUEST_EXAMPLES,
         },
         **{form: _schema("LibreTranslateDetectRequest") for form in FORMS},
     },
-}
-
-TRANSLATE_ANSWER_EXAMPLE: dict[str, Any] = {
-    "model": "en-fr",
-    "translations": [
-        {
-            "text": "Il fait beau aujourd'hui.",
-            "source": "en",
-            "target": "fr",
-            "score": -0.41,
-            "confidence": 0.87,
-            "flags": [],
-            "alternatives": [],
-        }
-    ],
-    "usage": {"characters": 26, "source_tokens": 8, "target_tokens": 9},
 }
 
 SCORE_REQUEST_BODY: dict[str, Any] = {
@@ -180,35 +138,9 @@ SCORE_REQUEST_BODY: dict[str, Any] = {
     "content": {
         "application/json": {
             "schema": {"$ref": _REF.format(model=ScoreRequest.__name__)},
-            "examples": {
-                "one": {
-                    "summary": "One pair",
-                    "value": {"text": "Thank you.", "translation": "Merci.", "target": "fr"},
-                }
-            },
+            "examples": SCORE_REQUEST_EXAMPLES,
         }
     },
-}
-
-SCORE_ANSWER_EXAMPLE: dict[str, Any] = {
-    "model": "en-fr",
-    "scores": [
-        {
-            "source": "en",
-            "target": "fr",
-            "score": -0.21,
-            "confidence": 0.92,
-            "segments": [
-                {
-                    "source": [0, 10],
-                    "target": [0, 6],
-                    "source_tokens": [{"piece": "▁Thank", "start": 0, "end": 5}],
-                    "target_tokens": [{"piece": "▁Merci", "start": 0, "end": 5, "log_prob": -0.02}],
-                }
-            ],
-        }
-    ],
-    "usage": {"characters": 16, "source_tokens": 5, "target_tokens": 3},
 }
 
 
@@ -250,10 +182,7 @@ TRANSLATE_ANSWERS: dict[int | str, dict[str, Any]] = {
         "content": {
             "application/json": {
                 **_schema("TranslateAnswer", "LibreTranslateAnswer"),
-                "examples": {
-                    "native": {"value": TRANSLATE_ANSWER_EXAMPLE},
-                    "libretranslate": {"value": {"translatedText": "Il fait beau aujourd'hui."}},
-                },
+                "examples": TRANSLATE_ANSWER_EXAMPLES,
             },
             "text/event-stream": EVENT_STREAM,
         },

@@ -6,7 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from app.openapi import SCORE_ANSWER_EXAMPLE, SCORE_REQUEST_BODY, problem_answers
+from app.examples import SCORE_ANSWER_EXAMPLE
+from app.openapi import SCORE_REQUEST_BODY, problem_answers
 from app.routes.body import read_json
 from app.routes.disconnect import while_connected
 from app.routes.state import current_settings, ready_runtime

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import pytest
+from pydantic import BaseModel
+
+from app import examples
+from app.detect_request import DetectRequest
+from app.dialects.deepl import DeepLRequest
+from app.dialects.deepl_glossaries import DeepLGlossaryRequest
+from app.dialects.libretranslate import (
+    LibreTranslateAnswer,
+    LibreTranslateDetectRequest,
+    LibreTranslateRequest,
+)
+from app.schemas import ScoreAnswer, TranslateAnswer
+from app.score_request import ScoreRequest
+from app.translate_request import TranslateRequest
+
+TRANSLATE = examples.TRANSLATE_REQUEST_EXAMPLES
+DETECT = examples.DETECT_REQUEST_EXAMPLES
+ANSWERS = examples.TRANSLATE_ANSWER_EXAMPLES
+
+
+@pytest.mark.parametrize(
+    ("model", "example"),
+    [
+        *((TranslateRequest, TRANSLATE[name]["value"]) for name in ("one", "many", "attention")),
+        (LibreTranslateRequest, TRANSLATE["libretranslate"]["value"]),
+        (TranslateAnswer, ANSWERS["native"]["value"]),
+        (LibreTranslateAnswer, ANSWERS["libretranslate"]["value"]),
+        (DetectRequest, DETECT["many"]["value"]),
+        (LibreTranslateDetectRequest, DETECT["libretranslate"]["value"]),
+        (ScoreRequest, examples.SCORE_REQUEST_EXAMPLES["one"]["value"]),
+        (ScoreAnswer, examples.SCORE_ANSWER_EXAMPLE),
+        (DeepLRequest, examples.DEEPL_EXAMPLE),
+        (DeepLGlossaryRequest, examples.DEEPL_GLOSSARY_EXAMPLE),
+    ],
+)
+def test_examples_are_what_their_models_take(model: type[BaseModel], example: object) -> None:
+    model.model_validate(example)
