@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from model.checkpoint_config import (
 )
 from model.config import describe_validation
 from model.errors import CheckpointError
+from model.golden import GoldenSentence, write_golden
 from model.text_codec import TextCodec
 
 
@@ -33,6 +34,7 @@ def save_checkpoint(  # noqa: PLR0917  (the parts of the folder, in its order)
     tokenizer: TextCodec,
     card: str,
     training: Mapping[str, Any],
+    golden: Sequence[GoldenSentence] = (),
 ) -> None:
     """Write a folder whole or not at all; a checkpoint that is there is replaced, at the very end.
 
@@ -55,6 +57,8 @@ def save_checkpoint(  # noqa: PLR0917  (the parts of the folder, in its order)
             (partial / name).write_bytes(content)
         _write_text(partial / CARD_FILE, card)
         _write_text(partial / TRAINING_FILE, json.dumps(training, indent=2, ensure_ascii=False))
+        if golden:
+            write_golden(partial, golden)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise

@@ -29,6 +29,7 @@ from model.checkpoint_config import (
 from model.checkpoint_writer import check_new_folder
 from model.config import NormOrder, TransformerConfig
 from model.errors import CheckpointError
+from model.golden import read_golden, write_golden
 from model.interop import key_map
 from model.interop.marian_config import GENERATION_FILE
 from model.interop.marian_config import TOKENIZER_FILE as TOKENIZER_CONFIG_FILE
@@ -80,6 +81,7 @@ def export_huggingface(folder: Path, destination: Path, form: Form) -> list[str]
     if faults := list(_inexpressible(shape, form)):
         raise CheckpointError(f"{folder}: {form.architecture} cannot be {'; '.join(faults)}")
     check_new_folder(destination)
+    golden = read_golden(folder, config.directions)
     tokenizer = read_tokenizer(folder, config)
     weights: Mapping[str, Tensor] = read_safetensors(folder / WEIGHTS_FILE)
     check_tensors(folder / WEIGHTS_FILE, shape, weights)
@@ -103,6 +105,8 @@ def export_huggingface(folder: Path, destination: Path, form: Form) -> list[str]
         own_files = () if config.marian_vocabulary else (TOKENIZER_FILE,)
         for name in (CONFIG_FILE, CARD_FILE, TRAINING_FILE, *own_files):
             shutil.copyfile(folder / name, partial / KEPT_FOLDER / name)
+        if golden:
+            write_golden(partial / KEPT_FOLDER, golden)
         if destination.exists():
             destination.rmdir()
         partial.rename(destination)

@@ -16,6 +16,7 @@ from model.checkpoint_config import (
 )
 from model.checkpoint_writer import check_new_folder, save_checkpoint
 from model.errors import CheckpointError
+from model.golden import read_golden
 from model.interop import key_map
 from model.interop.huggingface_reader import read_huggingface
 from model.interop.languages_said import NOT_SAID, Languages
@@ -91,5 +92,6 @@ def _restore(folder: Path, destination: Path, name: str | None) -> CheckpointCon
     tokenizer = read_tokenizer(folder if config.marian_vocabulary else kept, config)
     card = read_file(kept / CARD_FILE).decode("utf-8", errors="replace")
     training = read_object(kept / TRAINING_FILE)
-    save_checkpoint(destination, config, weights, tokenizer, card, training)
+    golden = read_golden(kept, config.directions)
+    save_checkpoint(destination, config, weights, tokenizer, card, training, golden)
     return config

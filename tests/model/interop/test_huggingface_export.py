@@ -21,6 +21,7 @@ from model.config import TransformerConfig
 from model.decoding.beam import beam_search
 from model.decoding.hypothesis import HuggingFaceRule, SearchOptions
 from model.errors import CheckpointError
+from model.golden import GOLDEN_FILE, GoldenSentence
 from model.interop.huggingface_export import MARIAN, PEGASUS, Form, export_huggingface
 from model.interop.languages_said import Languages
 from model.interop.marian_import import import_marian
@@ -66,7 +67,8 @@ def write_checkpoint(folder: Path, tokenizer: Tokenizer, **shape: Any) -> Path:
         for embedding in (model.source_embedding, model.target_embedding):
             embedding.weight[tokenizer.pad_id] = 0
     weights = dict(model.named_parameters())
-    save_checkpoint(folder, config, weights, tokenizer, "# A card\n\nnaïve", {"step": 7})
+    golden = [GoldenSentence(source="fr", target="en", text="été", translation="…")]
+    save_checkpoint(folder, config, weights, tokenizer, "# A card\n\nnaïve", {"step": 7}, golden)
     return folder
 
 
@@ -138,6 +140,7 @@ def test_importing_an_export_is_the_identity(
     ours, folder = exported
     import_marian(folder, tmp_path / "back")
     names = sorted(path.name for path in ours.folder.iterdir())
+    assert GOLDEN_FILE in names
     assert names == sorted(path.name for path in (tmp_path / "back").iterdir())
     for name in names:
         assert (tmp_path / "back" / name).read_bytes() == (ours.folder / name).read_bytes(), name
@@ -266,6 +269,31 @@ def test_an_export_knows_its_languages_and_may_be_renamed(
         import_marian(tmp_path / "theirs", tmp_path / "back", languages=Languages(("de",)))
     config = import_marian(tmp_path / "theirs", tmp_path / "back", name="mine")
     assert config == load_checkpoint(folder).config.model_copy(update={"name": "mine"})
+
+
+def test_an_export_with_damaged_golden_sentences_is_one_line(
+    tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    folder = write_checkpoint(tmp_path / "ours", tokenizer)
+    export_huggingface(folder, tmp_path / "theirs", MARIAN)
+    for damaged in (tmp_path / "theirs" / "attend" / GOLDEN_FILE, folder / GOLDEN_FILE):
+        damaged.write_text("[]")
+    with pytest.raises(CheckpointError, match=GOLDEN_FILE):
+        import_marian(tmp_path / "theirs", tmp_path / "back")
+    with pytest.raises(CheckpointError, match=GOLDEN_FILE):
+        export_huggingface(folder, tmp_path / "again", MARIAN)
+    assert not (tmp_path / "back").exists()
+    assert not (tmp_path / "again").exists()
+
+
+def test_checkpoints_without_golden_sentences_go_out_and_in(
+    tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    folder = write_checkpoint(tmp_path / "ours", tokenizer)
+    (folder / GOLDEN_FILE).unlink()
+    export_huggingface(folder, tmp_path / "theirs", MARIAN)
+    import_marian(tmp_path / "theirs", tmp_path / "back")
+    assert not (tmp_path / "back" / GOLDEN_FILE).exists()
 
 
 def test_an_export_with_a_tensor_of_another_shape_is_one_line(
