@@ -16,6 +16,7 @@ import asyncio
 import math
 import time
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -79,7 +80,8 @@ class Scheduler:
 
         def deliver(calls: Sequence[Callable[[], None]]) -> None:
             if calls:
-                loop.call_soon_threadsafe(_call_all, calls)
+                with suppress(RuntimeError):  # the loop is closed, nobody waits any more
+                    loop.call_soon_threadsafe(_call_all, calls)
 
         self._threads = [
             EngineThread(

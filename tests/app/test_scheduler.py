@@ -13,6 +13,7 @@ from app.errors import (
     EngineDownError,
     EngineFailedError,
 )
+from app.metrics import Metrics
 from app.places import Places
 from app.scheduler import Scheduler
 from model.engine.protocol import Finished
@@ -367,3 +368,23 @@ async def test_lists_that_wait_do_not_delay_a_single_sentence() -> None:
         engine.gate.release(10)
         await asyncio.gather(held, bulk, single)
         assert scheduler.delay() == 0
+
+
+def test_an_engine_that_wakes_after_the_loops_end_leaves_in_silence() -> None:
+    [engine] = gated(1)
+    metrics = Metrics()
+    scheduler = Scheduler([engine], metrics=metrics)
+
+    async def wedge() -> None:
+        scheduler.start()
+        asked = await occupy(scheduler, engine, 11)
+        await scheduler.stop(0.01)
+        assert scheduler.load.in_flight == 1
+        asked.cancel()
+
+    asyncio.run(wedge())
+    release([engine])
+    [thread] = scheduler._threads
+    thread.join(10)  # what it raises is an error of the test's, see `filterwarnings`
+    assert scheduler.load.engines == 0
+    assert b"thread-died" not in metrics.exposition()[0]
