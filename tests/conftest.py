@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import HealthCheck, settings
 
 from model.checkpoint_config import CheckpointConfig
 from model.checkpoint_writer import save_checkpoint
@@ -14,6 +15,10 @@ from model.engine.compile import compile_kernels
 from model.tokenizer import Tokenizer
 from model.training.vocabulary import train_tokenizer
 from model.transformer import Transformer
+
+# How long an example takes tells of the machine, which may have other work.
+settings.register_profile("attend", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("attend")
 
 VOCAB_SIZE = 400
 WORDS = """

@@ -82,7 +82,7 @@ def test_offsets_by_hand(
         max_size=15,
     )
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_piece_covers_every_character_that_it_has_a_part_of(
     tokenizer: Tokenizer, atoms: list[str]
 ) -> None:
@@ -164,7 +164,7 @@ def test_languages_are_those_of_the_control_symbols(tokenizer: Tokenizer) -> Non
         max_size=40,
     )
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_spans_are_monotone_within_the_text_and_pieces_are_its_normal_form(
     tokenizer: Tokenizer, text: str
 ) -> None:
@@ -181,7 +181,7 @@ def test_spans_are_monotone_within_the_text_and_pieces_are_its_normal_form(
 
 
 @given(st.text(max_size=40))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_decoding_gives_back_the_normalised_text(tokenizer: Tokenizer, text: str) -> None:
     ids = [token.id for token in tokenizer.tokenize(text)]
     once = tokenizer.decode(ids)
@@ -253,7 +253,7 @@ def test_places_of_produced_pieces_by_hand(
 
 
 @given(st.lists(st.integers(0, 369), max_size=20))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_whatever_is_produced_has_places_in_the_decoded_text(
     tokenizer: Tokenizer, ids: list[int]
 ) -> None:
@@ -271,7 +271,6 @@ def test_whatever_is_produced_has_places_in_the_decoded_text(
 
 
 @given(st.data())
-@settings(deadline=None)
 def test_the_text_of_a_beginning_is_the_beginning_of_the_text(
     tokenizer: Tokenizer, data: st.DataObject
 ) -> None:

@@ -58,13 +58,13 @@ def test_other_files_are_refused(name: str) -> None:
         file_format(name)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.sampled_from(sorted(SAMPLES)), st.randoms(use_true_random=False))
 def test_a_damaged_file_is_refused_or_read(suffix: str, chooser: random.Random) -> None:
     read(suffix, damaged(SAMPLES[suffix].encode(), chooser))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.randoms(use_true_random=False))
 def test_a_damaged_word_document_is_refused_or_read(chooser: random.Random) -> None:
     whole = word_file(run("The old cat"))

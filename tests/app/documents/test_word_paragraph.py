@@ -151,7 +151,7 @@ PARAGRAPH = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(PARAGRAPH, max_size=3), st.randoms())
 def test_whatever_the_translation_everything_but_text_is_there_once(
     paragraphs: list[str], chooser: random.Random
