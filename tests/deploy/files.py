@@ -26,8 +26,3 @@ def seconds(duration: str) -> int:
     match = re.fullmatch(r"(\d+)([sm])", duration)
     assert match, duration
     return int(match[1]) * {"s": 1, "m": 60}[match[2]]
-
-
-def metrics_in(expression: str) -> set[str]:
-    """The names of attend's metrics in a PromQL expression."""
-    return set(re.findall(r"\battend_\w+", expression))

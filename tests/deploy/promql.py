@@ -1,0 +1,79 @@
+"""Which labels the answer of a PromQL expression has, and whether it can have an answer at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import Any
+
+import promql_parser as promql
+
+Labels = Set[str]
+
+
+def answered_labels(query: str, exposed: Mapping[str, Labels]) -> Labels | None:
+    """Labels of the series that `query` finds, None for a number.
+
+    `exposed` has the labels of each metric. Raises `ValueError` for what is no PromQL, and for a
+    metric or a label that nothing could have.
+    """
+    return _labels(promql.parse(query), exposed)
+
+
+def _labels(node: Any, exposed: Mapping[str, Labels]) -> Labels | None:
+    match node:
+        case promql.NumberLiteral() | promql.StringLiteral():
+            return None
+        case promql.ParenExpr() | promql.UnaryExpr() | promql.SubqueryExpr():
+            return _labels(node.expr, exposed)
+        case promql.MatrixSelector():
+            return _labels(node.vector_selector, exposed)
+        case promql.VectorSelector():
+            name = node.name or ""
+            if name not in exposed:
+                raise ValueError(f"nobody exposes {name!r}")
+            return _only({one.name for one in node.matchers.matchers}, exposed[name], name)
+        case promql.AggregateExpr():
+            return _grouped(node, _labels(node.expr, exposed) or set())
+        case promql.BinaryExpr():
+            return _matched(node, _labels(node.lhs, exposed), _labels(node.rhs, exposed))
+        case promql.Call():
+            return _called(node, [_labels(argument, exposed) for argument in node.args])
+    raise ValueError(f"not read yet: {type(node).__name__}")
+
+
+def _grouped(node: promql.AggregateExpr, found: Labels) -> Labels:
+    if node.modifier is None:
+        return set()
+    wanted = set(node.modifier.labels)
+    _only(wanted, found, "what is grouped")
+    return wanted if node.modifier.type == promql.AggModifierType.By else found - wanted
+
+
+def _matched(node: promql.BinaryExpr, left: Labels | None, right: Labels | None) -> Labels | None:
+    if left is None or right is None:
+        return right if left is None else left
+    matching = node.modifier.matching if node.modifier else None
+    if matching is None:
+        if left != right:
+            raise ValueError(f"nothing matches: {sorted(left)} and {sorted(right)}")
+        return left
+    for side in (left, right):
+        _only(set(matching.labels), side, "what is matched")
+    return left
+
+
+def _called(node: promql.Call, arguments: list[Labels | None]) -> Labels | None:
+    vectors = [labels for labels in arguments if labels is not None]
+    if not vectors:
+        return None
+    [found] = vectors
+    if node.func.name == "histogram_quantile":
+        _only({"le"}, found, "histogram_quantile")
+        return found - {"le"}
+    return found
+
+
+def _only(wanted: Labels, found: Labels, where: str) -> Labels:
+    if unknown := wanted - found:
+        raise ValueError(f"no label {sorted(unknown)} in {where}")
+    return found
