@@ -34,22 +34,29 @@ def _sentences() -> Iterator[str]:
         yield " ".join(choose.choices(WORDS.split(), k=choose.randint(2, 8))).capitalize() + "."
 
 
-def _write_checkpoint(folder: Path, directions: list[tuple[str, str]], seed: int) -> Path:
+def _write_checkpoint(
+    folder: Path, directions: list[tuple[str, str]], seed: int, *, speaks: bool = False
+) -> Path:
+    """With random weights; one that `speaks` says letters alone, else it says any bytes."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     vocabulary = folder.with_suffix(".model")
     languages = sorted({code for direction in directions for code in direction})
     train_tokenizer(_sentences(), languages, VOCAB_SIZE, vocabulary)
     tokenizer = Tokenizer.load(vocabulary)
     config = PRESETS["tiny"].model_copy(
-        update=vocabulary_fields(VOCAB_SIZE, tokenizer.pad_id, tokenizer.eos_id)
+        update={"output_bias": speaks}
+        | vocabulary_fields(VOCAB_SIZE, tokenizer.pad_id, tokenizer.eos_id)
     )
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        weights = dict(Transformer(config).named_parameters())
+        weights = {name: one.detach() for name, one in Transformer(config).named_parameters()}
+    if speaks:
+        pieces = [tokenizer.piece(index).strip("▁") for index in range(VOCAB_SIZE)]
+        weights["output.bias"] = torch.tensor([0.0 if one.isalpha() else -30.0 for one in pieces])
     save_checkpoint(
         folder,
         CheckpointConfig(name=folder.name, directions=directions, beam_size=2, transformer=config),
-        {name: tensor.detach() for name, tensor in weights.items()},
+        weights,
         tokenizer,
         card="# tiny\n\nRandom weights, for tests.\n",
         training={},
@@ -71,10 +78,13 @@ def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def row_of_checkpoints(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """French to English and back, English to German; tests must leave them as they are."""
+    """French to English and back, English to German; tests must leave them as they are.
+
+    What the first says has words, for the second to read.
+    """
     parent = tmp_path_factory.mktemp("row")
     return (
-        _write_checkpoint(parent / "fr-en", [("fr", "en"), ("en", "fr")], seed=2),
+        _write_checkpoint(parent / "fr-en", [("fr", "en"), ("en", "fr")], seed=2, speaks=True),
         _write_checkpoint(parent / "en-de", [("en", "de")], seed=3),
     )
 

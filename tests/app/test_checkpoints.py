@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
+import shutil
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -60,6 +62,7 @@ async def test_a_pair_by_way_of_a_pivot_is_the_one_model_on_what_the_other_answe
         second = await answered(client, text=between, source="en", target="de", beam_size=3,
                                 alternatives=2, **limit)  # fmt: skip
     assert whole["model"] == "fr-en+en-de"
+    assert second["usage"]["target_tokens"] > 0  # it had something to read
     for translation, one, other in zip(
         whole["translations"], first["translations"], second["translations"], strict=True
     ):
@@ -200,3 +203,53 @@ def test_a_direction_that_two_checkpoints_claim_is_refused_before_they_are_loade
 def test_a_checkpoint_given_twice_is_refused(tiny_checkpoint: Path) -> None:
     with pytest.raises(SettingsError, match="both translate en to fr"):
         load_runtime(Settings.parse(checkpoint=[tiny_checkpoint, tiny_checkpoint]), Metrics())
+
+
+@pytest.fixture
+def narrow_row(row_of_checkpoints: Row, tmp_path: Path) -> Row:
+    """The second of two models reads 8 tokens at once."""
+    first, second = row_of_checkpoints
+    narrow = tmp_path / "en-de"
+    shutil.copytree(second, narrow)
+    values = json.loads((narrow / "config.json").read_text("utf-8"))
+    values["transformer"]["max_length"] = 8
+    (narrow / "config.json").write_text(json.dumps(values), "utf-8")
+    return first, narrow
+
+
+@pytest.mark.parametrize("split", [True, False, "nonewlines"])
+@asynchronous
+async def test_what_the_second_model_cannot_read_at_once_is_cut_for_it(
+    serve: Serve, narrow_row: Row, split: bool | str
+) -> None:
+    texts = ["le chat voit la maison et le chien aime la vieille maison", "temps"]
+    options = {"split_sentences": split}
+    async with serve(checkpoint=narrow_row) as client:
+        whole = await answered(client, text=texts, source="fr", target="de", **options)
+        first = await answered(client, text=texts, source="fr", target="en", **options)
+        between = [translation["text"] for translation in first["translations"]]
+        second = await answered(client, text=between, source="en", target="de", **options)
+    assert second["usage"]["source_tokens"] > 16  # not two sentences as they are
+    for translation, one, other in zip(
+        whole["translations"], first["translations"], second["translations"], strict=True
+    ):
+        assert translation["text"] == other["text"]
+        assert translation["score"] == pytest.approx(one["score"] + other["score"], abs=1e-4)
+        assert translation["flags"] == sorted({*one["flags"], *other["flags"]})
+    assert whole["usage"]["source_tokens"] == sum(
+        answer["usage"]["source_tokens"] for answer in (first, second)
+    )
+
+
+@asynchronous
+async def test_a_term_that_the_second_model_cannot_read_stays_and_that_is_told(
+    serve: Serve, narrow_row: Row
+) -> None:
+    term = "the old green house and the nice old dog"
+    body = {"text": "la maison", "source": "fr", "target": "de", "glossary": {"la maison": term}}
+    async with serve(checkpoint=narrow_row) as client:
+        [translation] = (await answered(client, **body))["translations"]
+        [first] = (await answered(client, **body | {"target": "en"}))["translations"]
+    assert term in first["text"]
+    assert term in translation["text"]
+    assert "truncated" in translation["flags"]
