@@ -117,8 +117,13 @@ class Lifecycle:
 
     @property
     def started(self) -> Runtime:
-        """The models, once they are loaded and warm. Raises `StartingError`."""
+        """The models, once they are loaded and warm, until the end.
+
+        Raises `StartingError`, `DrainingError`.
+        """
         if self._runtime is None:
+            if self._closed:
+                raise DrainingError("the server is stopping")
             raise StartingError("the model is being loaded")
         return self._runtime
 
@@ -216,3 +221,5 @@ class Lifecycle:
             retiring.cancel()
         if self._runtime:
             await self._runtime.stop()
+            # An application is a cycle of references: its models need not wait for the collector.
+            self._runtime = None

@@ -47,7 +47,7 @@ async def test_alive_while_the_model_loads_but_neither_started_nor_ready(
     stopped = {path: (await client_get(app, path)).status_code for path in PROBES}
     assert before == {"/livez": 200, "/startupz": 503, "/readyz": 503}
     assert after == dict.fromkeys(PROBES, 200)
-    assert stopped == {"/livez": 200, "/startupz": 200, "/readyz": 503}
+    assert stopped == {"/livez": 200, "/startupz": 503, "/readyz": 503}
     for response in refused:
         assert response.status_code == 503
         assert response.json()["type"] == "urn:problem-type:attend:starting"

@@ -119,6 +119,20 @@ async def test_a_reload_lets_the_old_models_finish_and_then_go(models: Models) -
 
 
 @asynchronous
+async def test_an_application_that_was_stopped_holds_no_models(models: Models) -> None:
+    gone = weakref.ref(models.engines[0])
+    gc.disable()
+    try:
+        async with models.serving() as (app, client):
+            assert (await client.post("/translate", json=BODY)).status_code == 200
+        assert gone() is None
+        with pytest.raises(DrainingError):
+            _ = app.state.lifecycle.started
+    finally:
+        gc.enable()
+
+
+@asynchronous
 async def test_a_request_whose_body_is_still_coming_is_served_by_the_new_models(
     models: Models,
 ) -> None:
