@@ -170,13 +170,7 @@ def test_no_two_modules_import_each_other() -> None:
     within = {module: IMPORTS[module] & FILES.keys() for module in FILES}
     for module, targets in within.items():
         for target in targets - {module}:
-            reached: set[str] = set()
-            waiting = [target]
-            while waiting:
-                one = waiting.pop()
-                if one not in reached:
-                    reached.add(one)
-                    waiting += within[one]
+            reached = reaches(target, within)
             assert module not in reached, f"{module} → {target} → … → {module}"
 
 

@@ -9,7 +9,6 @@ import shutil
 import threading
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -19,18 +18,12 @@ from app.loading import load_runtime
 from app.metrics import Metrics
 from app.settings import Settings
 from model.engine.protocol import Finished
+from tests.app.asking import answered
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 
 Row = tuple[Path, Path]
-
-
-async def answered(client: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
-    response = await client.post("/translate", json=body)
-    assert response.status_code == httpx.codes.OK, response.text
-    answer: dict[str, Any] = response.json()
-    return answer
 
 
 @asynchronous

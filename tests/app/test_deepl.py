@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 
+from tests.app.asking import content, native_text, refusal
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
@@ -16,26 +17,10 @@ from tests.app.fake_engine import FakeEngine
 PAIR = {"source_lang": "EN", "target_lang": "FR"}
 
 
-async def native_text(client: httpx.AsyncClient, text: str, **fields: Any) -> str:
-    response = await client.post("/translate", json={"text": text, "target": "fr"} | fields)
-    translated: str = response.json()["translations"][0]["text"]
-    return translated
-
-
 async def post(client: httpx.AsyncClient, **body: Any) -> list[dict[str, Any]]:
-    response = await client.post("/v2/translate", json=PAIR | body)
-    assert response.status_code == httpx.codes.OK, response.text
-    translations: list[dict[str, Any]] = response.json().pop("translations")
+    answer = content(await client.post("/v2/translate", json=PAIR | body))
+    translations: list[dict[str, Any]] = answer["translations"]
     return translations
-
-
-def message_of(response: httpx.Response, status: int) -> str:
-    assert response.status_code == status, response.text
-    assert response.headers["Content-Type"] == "application/json"
-    document = response.json()
-    assert list(document) == ["message"]
-    message: str = document["message"]
-    return message
 
 
 @asynchronous
@@ -177,7 +162,7 @@ async def test_a_fault_is_a_400_that_says_what(
 ) -> None:
     async with serve(FakeEngine(), max_texts=4) as client:
         response = await client.post("/v2/translate", json=PAIR | {"text": "cat"} | changed)
-    assert named in message_of(response, 400)
+    assert named in refusal(response, 400, "message")
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b"3", b"", b'{"text": "\xff"}'])
@@ -186,7 +171,7 @@ async def test_a_body_that_is_no_request(serve: Serve, content: bytes) -> None:
     async with serve(FakeEngine()) as client:
         headers = {"Content-Type": "application/json"}
         response = await client.post("/v2/translate", headers=headers, content=content)
-    assert message_of(response, 400)
+    assert refusal(response, 400, "message")
 
 
 @asynchronous
@@ -208,7 +193,7 @@ async def test_languages(serve: Serve, row_of_checkpoints: tuple[Any, Any]) -> N
         )
     ]  # fmt: skip
     assert as_form.json() == posted.json() == targets
-    assert "type: " in message_of(wrong, 400)
+    assert "type: " in refusal(wrong, 400, "message")
 
 
 @asynchronous

@@ -9,10 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.app.asking import refusal
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
-from tests.app.test_deepl import message_of
 
 HOMES = {
     "name": " Homes ", "source_lang": "EN", "target_lang": "FR",
@@ -52,7 +52,7 @@ async def test_from_creation_to_deletion(serve: Serve) -> None:
         for response in (
             await client.get(path), await client.get(f"{path}/entries"), await client.delete(path),
         ):  # fmt: skip
-            message_of(response, 404)
+            refusal(response, 404, "message")
 
 
 @asynchronous
@@ -111,7 +111,7 @@ async def test_a_glossary_that_does_not_fit_is_refused(
         body = {"text": "cat", "source_lang": "EN", "target_lang": "FR"}
         body |= {"glossary_id": glossary["glossary_id"]} | changed
         response = await client.post("/v2/translate", content=json.dumps(body))
-        assert named in message_of(response, status)
+        assert named in refusal(response, status, "message")
         again = await client.post("/v2/translate", json={"text": "cat", "target_lang": "FR"})
     assert again.status_code == httpx.codes.OK
 
@@ -138,7 +138,7 @@ async def test_what_cannot_be_stored_is_a_400_that_says_why(
 ) -> None:
     async with serve(FakeEngine()) as client:
         response = await client.post("/v2/glossaries", content=json.dumps(HOMES | changed))
-        assert named in message_of(response, 400)
+        assert named in refusal(response, 400, "message")
         assert (await client.get("/v2/glossaries")).json() == {"glossaries": []}
 
 
@@ -161,13 +161,13 @@ async def test_every_key_has_its_own(serve: Serve) -> None:
             await client.delete(path, headers=by("theirs")),
             await client.post("/v2/translate", json=body, headers=by("theirs")),
         ):
-            message_of(response, 404)
+            refusal(response, 404, "message")
         for response in (
             await client.get(path), await client.get("/v2/glossaries"),
             await client.get("/v2/glossary-language-pairs"), await client.delete(path),
             await client.post("/v2/glossaries", json=HOMES), await client.get(f"{path}/entries"),
         ):  # fmt: skip
-            message_of(response, 403)
+            refusal(response, 403, "message")
         assert (await client.get(path, headers=by("mine"))).status_code == httpx.codes.OK
 
 

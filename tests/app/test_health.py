@@ -12,6 +12,7 @@ from app.metrics import Metrics
 from app.runtime import Runtime
 from app.settings import Settings
 from model.errors import CheckpointError
+from tests.app.asking import scheduler
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
@@ -108,8 +109,7 @@ async def test_stopping_while_the_model_loads(tiny_checkpoint: object) -> None:
 @asynchronous
 async def test_an_engine_thread_that_ended_fails_every_probe_but_startup(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
-        app = client._transport.app  # type: ignore[attr-defined]
-        await app.state.lifecycle.started.schedulers[0].stop()
+        await scheduler(client).stop()
         codes = {path: (await client.get(path)).status_code for path in PROBES}
         response = await client.post("/translate", json={"text": "cat", "target": "fr"})
     assert codes == {"/livez": 503, "/startupz": 200, "/readyz": 503}

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from app.documents.files import SUFFIXES
+from tests.app.asking import answered, native_text, refusal
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
@@ -25,26 +26,8 @@ MULTIPART = (
 )
 
 
-async def native_text(client: httpx.AsyncClient, text: str, **fields: Any) -> str:
-    response = await client.post("/translate", json={"text": text, "target": "fr"} | fields)
-    translated: str = response.json()["translations"][0]["text"]
-    return translated
-
-
 async def post(client: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
-    response = await client.post("/translate", json=PAIR | body)
-    assert response.status_code == httpx.codes.OK, response.text
-    answer: dict[str, Any] = response.json()
-    return answer
-
-
-def error_of(response: httpx.Response, status: int) -> str:
-    assert response.status_code == status, response.text
-    assert response.headers["Content-Type"] == "application/json"
-    document = response.json()
-    assert list(document) == ["error"]
-    message: str = document["error"]
-    return message
+    return await answered(client, **PAIR | body)
 
 
 @asynchronous
@@ -165,7 +148,7 @@ async def test_detect_in_a_list_and_in_nothing(serve: Serve) -> None:
     assert [candidates[0]["language"] for candidates in several] == ["fr", "en"]
     assert nothing == [{"confidence": 0, "language": "en"}]
     assert native[0][0]["confidence"] <= 1
-    assert error_of(missing, 400) == "q: Field required"
+    assert refusal(missing, 400, "error") == "q: Field required"
 
 
 @asynchronous
@@ -173,8 +156,8 @@ async def test_detect_wants_a_key_if_there_are_any(serve: Serve) -> None:
     async with serve(FakeEngine(), api_keys="first") as client:
         with_key = await client.post("/detect", json={"q": FRENCH, "api_key": "first"})
         assert with_key.status_code == httpx.codes.OK
-        error_of(await client.post("/detect", json={"q": FRENCH}), 400)
-        error_of(await client.post("/detect", data={"q": FRENCH, "api_key": "no"}), 403)
+        refusal(await client.post("/detect", json={"q": FRENCH}), 400, "error")
+        refusal(await client.post("/detect", data={"q": FRENCH, "api_key": "no"}), 403, "error")
         native = await client.post("/detect", json={"text": FRENCH})
     assert native.status_code == httpx.codes.UNAUTHORIZED
 
@@ -222,7 +205,7 @@ async def test_a_fault_is_a_400_that_says_what(
 ) -> None:
     async with serve(FakeEngine(), max_texts=4, max_text_characters=1000) as client:
         response = await client.post("/translate", json={"q": "cat"} | PAIR | changed)
-    assert named in error_of(response, 400)
+    assert named in refusal(response, 400, "error")
 
 
 @pytest.mark.parametrize(
@@ -240,7 +223,7 @@ async def test_a_fault_of_a_form(serve: Serve, form: str, named: str) -> None:
     async with serve(FakeEngine()) as client:
         headers = {"Content-Type": FORM}
         response = await client.post("/translate", headers=headers, content=form)
-    assert named in error_of(response, 400)
+    assert named in refusal(response, 400, "error")
 
 
 @pytest.mark.parametrize(
@@ -264,7 +247,7 @@ async def test_a_form_that_is_none(serve: Serve, content_type: str, content: byt
     async with serve(FakeEngine()) as client:
         headers = {"Content-Type": content_type}
         response = await client.post("/translate", headers=headers, content=content)
-    assert error_of(response, 400)
+    assert refusal(response, 400, "error")
 
 
 @asynchronous
@@ -284,7 +267,7 @@ async def test_health(serve: Serve) -> None:
         assert (await client.head("/health")).status_code == httpx.codes.OK
         transport: Any = client._transport
         transport.app.state.lifecycle.drain()
-        error_of(await client.get("/health"), 503)
+        refusal(await client.get("/health"), 503, "error")
 
 
 @asynchronous

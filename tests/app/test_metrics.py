@@ -14,6 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from app.metrics import CLIENT_GONE, DURATIONS, GAUGES, Gauges, Metrics
 from app.problems import HTTP_KINDS, KINDS
 from app.timings import Timings
+from tests.app.asking import scheduler
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import POISON, FakeEngine
@@ -159,11 +160,11 @@ async def test_gauges_of_what_waits_and_of_what_is_in_the_engine(serve: Serve) -
     engine = FakeEngine(n_slots=1, gate=threading.Semaphore(1))  # one step, for the warm-up
     async with serve(engine, max_concurrent_requests=3, sentence_cache_bytes=0) as client:
         assert engine.gate
-        app = client._transport.app  # type: ignore[attr-defined]
-        scheduler = app.state.lifecycle.started.schedulers[0]
         body = {"text": "cat", "target": "fr"}
         asked = [asyncio.create_task(client.post("/translate", json=body)) for _ in range(3)]
-        await until(lambda: scheduler.load.in_flight == 1 and scheduler.load.waiting == 2)
+        await until(
+            lambda: scheduler(client).load.in_flight == 1 and scheduler(client).load.waiting == 2
+        )
         refused = await client.post("/translate", json=body)
         during = await read(client)
         engine.gate.release(1000)

@@ -12,6 +12,7 @@ import pytest
 from app.loop_lag import SUSTAINED
 from app.overload import MANY
 from app.security_headers import ALWAYS
+from tests.app.asking import scheduler
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
@@ -26,10 +27,8 @@ async def test_a_full_server_does_not_even_read_the_body(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1))  # one step, for the warm-up
     async with serve(engine, max_concurrent_requests=1) as client:
         assert engine.gate
-        app = client._transport.app  # type: ignore[attr-defined]
-        scheduler = app.state.lifecycle.started.schedulers[0]
         first = asyncio.create_task(client.post("/translate", json=BODY))
-        await until(lambda: scheduler.load.in_flight == 1)
+        await until(lambda: scheduler(client).load.in_flight == 1)
         n_read = 0
 
         async def body() -> AsyncIterator[bytes]:
@@ -63,10 +62,8 @@ async def test_it_refuses_in_the_dialect_of_who_asks(serve: Serve, path: str, me
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(engine, max_concurrent_requests=1) as client:
         assert engine.gate
-        app = client._transport.app  # type: ignore[attr-defined]
-        scheduler = app.state.lifecycle.started.schedulers[0]
         first = asyncio.create_task(client.post("/translate", json=BODY))
-        await until(lambda: scheduler.load.in_flight == 1)
+        await until(lambda: scheduler(client).load.in_flight == 1)
         refused = await client.post(path)
         engine.gate.release(1000)
         await first

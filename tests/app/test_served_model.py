@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from app.served_model import MAX_INLINE_CHARACTERS, MAX_INTERACTIVE_SENTENCES
+from tests.app.asking import scheduler
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
@@ -21,18 +22,17 @@ from tests.app.scheduling import until
 async def test_a_long_list_waits_in_the_bulk_lane(serve: Serve, n_texts: int, bulk: bool) -> None:
     engine = FakeEngine(n_slots=1, gate=threading.Semaphore(1))  # one step, for the warm-up
     async with serve(engine, sentence_cache_bytes=0) as client:
-        scheduler = client._transport.app.state.lifecycle.started.schedulers[0]  # type: ignore[attr-defined]
         assert engine.gate
 
         async def ask(texts: list[str]) -> httpx.Response:
             return await client.post("/translate", json={"text": texts, "target": "fr"})
 
         first = asyncio.create_task(ask(["cat"]))
-        await until(lambda: scheduler.load.in_flight == 1)
+        await until(lambda: scheduler(client).load.in_flight == 1)
         many = asyncio.create_task(ask(["the house is nice today and the cat is green"] * n_texts))
-        await until(lambda: scheduler.load.waiting == n_texts)
+        await until(lambda: scheduler(client).load.waiting == n_texts)
         single = asyncio.create_task(ask(["dog"]))
-        await until(lambda: scheduler.load.waiting == n_texts + 1)
+        await until(lambda: scheduler(client).load.waiting == n_texts + 1)
         engine.gate.release(1000)
         answers = await asyncio.gather(first, many, single)
     assert {answer.status_code for answer in answers} == {200}

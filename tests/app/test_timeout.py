@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from tests.app.asking import scheduler
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
@@ -21,17 +22,15 @@ async def test_the_client_may_wait_less_than_the_server_would(serve: Serve) -> N
     engine = FakeEngine(gate=threading.Semaphore(1), n_slots=1)  # a step, for the warm-up
     async with serve(engine) as client:
         assert engine.gate
-        app = client._transport.app  # type: ignore[attr-defined]
-        scheduler = app.state.lifecycle.started.schedulers[0]
         first = asyncio.create_task(client.post("/translate", json=BODY))
-        await until(lambda: scheduler.load.in_flight == 1)
+        await until(lambda: scheduler(client).load.in_flight == 1)
         began = time.monotonic()
         headers = {"X-Request-Timeout": "0.2"}
         late = await client.post("/translate", json={**BODY, "text": "dog"}, headers=headers)
         assert 0.15 < time.monotonic() - began < 2
         assert late.status_code == 504
         assert late.json()["detail"] == "the answer was not ready within 0.2 s"
-        assert scheduler.load.waiting == 0  # the work is dropped
+        assert scheduler(client).load.waiting == 0  # the work is dropped
         engine.gate.release(1000)
         assert (await first).status_code == 200
 
@@ -63,18 +62,16 @@ async def test_the_queue_is_bounded_in_tokens(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1), n_slots=1)
     async with serve(engine, max_queue_tokens=50) as client:
         assert engine.gate
-        app = client._transport.app  # type: ignore[attr-defined]
-        scheduler = app.state.lifecycle.started.schedulers[0]
 
         def ask(text: str) -> asyncio.Task[object]:
             body = {"text": text, "target": "fr"}
             return asyncio.create_task(client.post("/translate", json=body))
 
         first = ask("house")
-        await until(lambda: scheduler.load.in_flight == 1)
+        await until(lambda: scheduler(client).load.in_flight == 1)
         large = ask("the cat sees " * 60)  # alone in the queue, so it may
-        await until(lambda: scheduler.load.waiting == 1)
-        assert scheduler.load.waiting_tokens > 50
+        await until(lambda: scheduler(client).load.waiting == 1)
+        assert scheduler(client).load.waiting_tokens > 50
         refused = await client.post("/translate", json=BODY)
         engine.gate.release(1000)
         await asyncio.gather(first, large)
@@ -89,11 +86,9 @@ async def test_a_list_that_waits_leaves_the_queue_to_single_sentences(serve: Ser
     engine = FakeEngine(gate=threading.Semaphore(1), n_slots=1)
     async with serve(engine, max_queue_tokens=50) as client:
         assert engine.gate
-        app = client._transport.app  # type: ignore[attr-defined]
-        scheduler = app.state.lifecycle.started.schedulers[0]
         a_list = {"text": ["the cat sees " * n for n in range(1, 30)], "target": "fr"}
         large = asyncio.create_task(client.post("/translate", json=a_list))
-        await until(lambda: scheduler.load.waiting_tokens > 50)
+        await until(lambda: scheduler(client).load.waiting_tokens > 50)
         single = asyncio.create_task(client.post("/translate", json=BODY))
         another = await client.post("/translate", json=a_list)
         engine.gate.release(10_000)

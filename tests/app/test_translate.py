@@ -10,21 +10,15 @@ import httpx
 import numpy as np
 import pytest
 
+from tests.app.asking import answered
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
-
-
-async def translated(client: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
-    response = await client.post("/translate", json=body)
-    assert response.status_code == httpx.codes.OK, response.text
-    answer: dict[str, Any] = response.json()
-    return answer
 
 
 @asynchronous
 async def test_the_answer_has_the_fields_of_the_contract(serve: Serve) -> None:
     async with serve() as client:
-        answer = await translated(client, text="The house.", source="en", target="fr")
+        answer = await answered(client, text="The house.", source="en", target="fr")
     [translation] = answer["translations"]
     assert answer["model"] == "tiny"
     assert set(translation) == {
@@ -39,9 +33,9 @@ async def test_the_answer_has_the_fields_of_the_contract(serve: Serve) -> None:
 async def test_a_list_keeps_its_order_and_translates_as_its_texts_do_alone(serve: Serve) -> None:
     texts = ["The house is green.", "Cat.", "The old dog sees the cat and the house."]
     async with serve() as client:
-        together = await translated(client, text=texts, target="fr", max_target_tokens=12)
+        together = await answered(client, text=texts, target="fr", max_target_tokens=12)
         for text, among in zip(texts, together["translations"], strict=True):
-            alone = await translated(client, text=text, target="fr", max_target_tokens=12)
+            alone = await answered(client, text=text, target="fr", max_target_tokens=12)
             [translation] = alone["translations"]
             assert among["text"] == translation["text"]
             assert among["score"] == pytest.approx(translation["score"], abs=1e-4)
@@ -67,7 +61,7 @@ async def test_a_list_keeps_its_order_and_translates_as_its_texts_do_alone(serve
 @asynchronous
 async def test_where_nothing_is_to_translate_the_text_comes_back(serve: Serve, text: str) -> None:
     async with serve() as client:
-        answer = await translated(client, text=[text, "cat"], target="fr", attention=True)
+        answer = await answered(client, text=[text, "cat"], target="fr", attention=True)
     nothing = answer["translations"][0]
     assert nothing["text"] == text
     assert (nothing["score"], nothing["confidence"], nothing["flags"]) == (0, 1, [])
@@ -77,7 +71,7 @@ async def test_where_nothing_is_to_translate_the_text_comes_back(serve: Serve, t
 @asynchronous
 async def test_alternatives_follow_the_best_in_falling_score(serve: Serve) -> None:
     async with serve() as client:
-        answer = await translated(client, text="cat", target="fr", beam_size=4, alternatives=3)
+        answer = await answered(client, text="cat", target="fr", beam_size=4, alternatives=3)
     [translation] = answer["translations"]
     scores = [translation["score"], *(other["score"] for other in translation["alternatives"])]
     assert len(scores) == 4
@@ -87,8 +81,8 @@ async def test_alternatives_follow_the_best_in_falling_score(serve: Serve) -> No
 @asynchronous
 async def test_a_translation_cut_at_the_limit_says_so(serve: Serve) -> None:
     async with serve() as client:
-        answer = await translated(client, text="cat", target="fr", max_target_tokens=1, beam_size=1)
-        huge = await translated(client, text="cat", target="fr", max_target_tokens=10**30)
+        answer = await answered(client, text="cat", target="fr", max_target_tokens=1, beam_size=1)
+        huge = await answered(client, text="cat", target="fr", max_target_tokens=10**30)
     assert answer["translations"][0]["flags"] == ["length_capped"]
     assert answer["usage"]["target_tokens"] == 1
     assert huge["usage"]["target_tokens"] <= 128  # the model's own limit
@@ -99,9 +93,7 @@ async def test_a_lone_surrogate_is_read_as_the_replacement_character(serve: Serv
     async with serve() as client:
         body = b'{"text": ["a\\ud800b", "\\udfff"], "target": "fr", "attention": true}'
         response = await client.post("/translate", content=body)
-        replaced = await translated(
-            client, text=["a\ufffdb", "\ufffd"], target="fr", attention=True
-        )
+        replaced = await answered(client, text=["a\ufffdb", "\ufffd"], target="fr", attention=True)
     assert response.json() == replaced
 
 
@@ -109,9 +101,7 @@ async def test_a_lone_surrogate_is_read_as_the_replacement_character(serve: Serv
 @asynchronous
 async def test_odd_characters_are_text(serve: Serve, text: str) -> None:
     async with serve() as client:
-        answer = await translated(
-            client, text=text, target="fr", max_target_tokens=8, attention=True
-        )
+        answer = await answered(client, text=text, target="fr", max_target_tokens=8, attention=True)
     [segment] = answer["translations"][0]["segments"]
     assert segment["source"] == [0, len(text)]
     for token in segment["source_tokens"]:
@@ -132,7 +122,7 @@ async def test_languages_are_bcp_47_and_inferred_where_one_is_left(
     serve: Serve, codes: dict[str, str], direction: tuple[str, str]
 ) -> None:
     async with serve() as client:
-        answer = await translated(client, text="cat", max_target_tokens=2, **codes)
+        answer = await answered(client, text="cat", max_target_tokens=2, **codes)
     [translation] = answer["translations"]
     assert (translation["source"], translation["target"]) == direction
 
@@ -141,9 +131,7 @@ async def test_languages_are_bcp_47_and_inferred_where_one_is_left(
 async def test_attention_goes_with_its_tokens(serve: Serve) -> None:
     async with serve() as client:
         text = "The old ﬁsh 😀 ça va"
-        answer = await translated(
-            client, text=text, target="fr", attention=True, max_target_tokens=9
-        )
+        answer = await answered(client, text=text, target="fr", attention=True, max_target_tokens=9)
     [translation] = answer["translations"]
     [segment] = translation["segments"]
     attention, source, target = (
@@ -167,7 +155,7 @@ async def test_attention_goes_with_its_tokens(serve: Serve) -> None:
 async def test_alignment_links_words_by_their_places(serve: Serve) -> None:
     async with serve() as client:
         text = "  l'oﬁsh 😀, the cat"
-        answer = await translated(client, text=[text, "..", " "], target="fr", alignment=True)
+        answer = await answered(client, text=[text, "..", " "], target="fr", alignment=True)
     worded, _, nothing = answer["translations"]
     assert nothing["segments"] == []
     [segment] = worded["segments"]
@@ -187,7 +175,7 @@ async def test_alignment_links_words_by_their_places(serve: Serve) -> None:
 async def test_alignment_and_attention_go_together(serve: Serve) -> None:
     async with serve() as client:
         both, alone = [
-            await translated(client, text="The cat sees", target="fr", alignment=True, **more)
+            await answered(client, text="The cat sees", target="fr", alignment=True, **more)
             for more in ({"attention": True}, {})
         ]
     [segment] = both["translations"][0]["segments"]
@@ -199,9 +187,7 @@ async def test_alignment_and_attention_go_together(serve: Serve) -> None:
 @asynchronous
 async def test_offsets_of_the_target_spell_the_answer(serve: Serve) -> None:
     async with serve() as client:
-        answer = await translated(
-            client, text="The cat sees the house", target="fr", attention=True
-        )
+        answer = await answered(client, text="The cat sees the house", target="fr", attention=True)
     [translation] = answer["translations"]
     [segment] = translation["segments"]
     ends = [0, *(token["end"] for token in segment["target_tokens"])]
@@ -215,10 +201,10 @@ async def test_offsets_of_the_target_spell_the_answer(serve: Serve) -> None:
 async def test_every_layer_and_head_as_half_floats(serve: Serve, kind: str) -> None:
     attention = {"kind": kind, "layers": "all", "heads": "all", "encoding": "base64"}
     async with serve() as client:
-        answer = await translated(
+        answer = await answered(
             client, text="The cat", target="fr", max_target_tokens=5, attention=attention
         )
-        as_json = await translated(
+        as_json = await answered(
             client, text="The cat", target="fr", max_target_tokens=5,
             attention=attention | {"encoding": "json"},
         )  # fmt: skip
@@ -243,7 +229,7 @@ async def test_layers_and_heads_by_index(serve: Serve) -> None:
     async with serve() as client:
 
         async def weights(**attention: Any) -> Any:
-            answer = await translated(
+            answer = await answered(
                 client, text="The cat", target="fr", max_target_tokens=5, attention=attention
             )
             return np.array(answer["translations"][0]["segments"][0]["attention"]["weights"])
@@ -287,7 +273,7 @@ async def test_a_body_is_json_by_any_of_these_names(serve: Serve, content_type: 
 @asynchronous
 async def test_fields_to_come_may_say_what_is_done_today(serve: Serve) -> None:
     async with serve() as client:
-        await translated(
+        await answered(
             client, text="cat", target="fr", attention=False, format="text",
             split_sentences=False, stream=False,
         )  # fmt: skip
@@ -298,8 +284,8 @@ async def test_each_sentence_is_translated_as_it_is_alone(serve: Serve) -> None:
     sentences = ["The house is green.", "Cat?", "The dog"]
     text = "  {}\t{}\n\n- {} 😀\n"
     async with serve() as client:
-        alone = await translated(client, text=sentences, target="fr", max_target_tokens=8)
-        whole = await translated(
+        alone = await answered(client, text=sentences, target="fr", max_target_tokens=8)
+        whole = await answered(
             client, text=text.format(*sentences), target="fr", max_target_tokens=8
         )
     parts = alone["translations"]
@@ -316,7 +302,7 @@ async def test_each_sentence_is_translated_as_it_is_alone(serve: Serve) -> None:
 @asynchronous
 async def test_where_sentences_end_can_be_chosen(serve: Serve) -> None:
     async def segments(split: Any, text: str) -> list[str]:
-        answer = await translated(
+        answer = await answered(
             client, text=text, target="fr", split_sentences=split, max_target_tokens=4,
             attention=True,
         )  # fmt: skip
@@ -338,13 +324,13 @@ async def test_where_sentences_end_can_be_chosen(serve: Serve) -> None:
 async def test_placeholders_come_back_and_tokens_point_at_them(serve: Serve) -> None:
     text = "The cat https://x.org/a {{n}} and %1$s. See <x1/> the dog"
     async with serve() as client:
-        answer = await translated(
+        answer = await answered(
             client, text=text, target="fr", max_target_tokens=12, attention=True, alternatives=1
         )
     [translation] = answer["translations"]
     for given in ("https://x.org/a", "{{n}}", "%1$s", "<x1/>"):
-        for answered in (translation["text"], *(x["text"] for x in translation["alternatives"])):
-            assert answered.count(given) == 1
+        for said in (translation["text"], *(x["text"] for x in translation["alternatives"])):
+            assert said.count(given) == 1
     for segment in translation["segments"]:
         start, end = segment["target"]
         for token in segment["target_tokens"]:
@@ -358,9 +344,9 @@ async def test_placeholders_come_back_and_tokens_point_at_them(serve: Serve) -> 
 async def test_an_answer_from_memory_is_the_answer(serve: Serve) -> None:
     body = {"text": ["The house is green.", "Cat.", "The house is green."], "alternatives": 1}
     async with serve(sentence_cache_bytes=0) as client:
-        anew = await translated(client, target="fr", **body)
+        anew = await answered(client, target="fr", **body)
     async with serve() as client:
-        assert await translated(client, target="fr", **body) == anew
+        assert await answered(client, target="fr", **body) == anew
         response = await client.post("/translate", json={"target": "fr"} | body)
     assert response.json() == anew
     assert "queue;dur=0.00" in response.headers["Server-Timing"]

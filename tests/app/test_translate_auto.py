@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.app.asking import answered
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
-from tests.app.test_translate import translated
 
 EN, FR, DE = "The house is green.", "La maison est verte.", "Das Haus ist grün und sehr alt."
 
@@ -19,10 +19,10 @@ EN, FR, DE = "The house is green.", "La maison est verte.", "Das Haus ist grün 
 async def test_texts_of_one_list_go_in_different_directions(serve: Serve) -> None:
     texts = [EN, FR, "12 %", EN, FR]
     async with serve() as client:
-        answer = await translated(client, text=texts, source="auto")
+        answer = await answered(client, text=texts, source="auto")
         for text, among in zip(texts, answer["translations"], strict=True):
             source = among["source"]
-            said = await translated(client, text=text, source=source, target=among["target"])
+            said = await answered(client, text=text, source=source, target=among["target"])
             [alone] = said["translations"]
             detected = among.pop("detected", None)
             assert among == alone
@@ -39,7 +39,7 @@ async def test_texts_of_one_list_go_in_different_directions(serve: Serve) -> Non
 @asynchronous
 async def test_a_text_in_its_target_language_comes_back_as_it_is(serve: Serve) -> None:
     async with serve() as client:
-        answer = await translated(
+        answer = await answered(
             client, text=[FR, EN], source="auto", target="fr-CA", alternatives=1, alignment=True
         )
     same, other = answer["translations"]
@@ -54,9 +54,9 @@ async def test_a_text_in_its_target_language_comes_back_as_it_is(serve: Serve) -
 
 
 @asynchronous
-async def test_if_all_are_in_the_target_language_nothing_is_translated(serve: Serve) -> None:
+async def test_if_all_are_in_the_target_language_nothing_is_answered(serve: Serve) -> None:
     async with serve() as client:
-        answer = await translated(client, text=FR, source="auto", target="fr")
+        answer = await answered(client, text=FR, source="auto", target="fr")
     assert answer["model"] == "tiny"
     assert answer["usage"] == {"characters": len(FR), "source_tokens": 0, "target_tokens": 0}
 
@@ -65,16 +65,16 @@ async def test_if_all_are_in_the_target_language_nothing_is_translated(serve: Se
 async def test_markup_is_told_by_what_is_read_of_it(serve: Serve) -> None:
     markup = f"<div lang='en'><style>the house is green</style><!-- the house --><p>{FR}</p></div>"
     async with serve() as client:
-        answer = await translated(client, text=markup, source="auto", format="html")
+        answer = await answered(client, text=markup, source="auto", format="html")
     assert answer["translations"][0]["source"] == "fr"
 
 
 @asynchronous
 async def test_several_models(serve: Serve, row_of_checkpoints: tuple[Path, Path]) -> None:
     async with serve(checkpoint=row_of_checkpoints) as client:
-        answer = await translated(client, text=[EN, FR, DE], source="auto", target="de")
+        answer = await answered(client, text=[EN, FR, DE], source="auto", target="de")
         first, second, third = answer["translations"]
-        alone = await translated(client, text=EN, source="en", target="de")
+        alone = await answered(client, text=EN, source="en", target="de")
     assert answer["model"] == "en-de, fr-en+en-de"
     assert first["text"] == alone["translations"][0]["text"]
     assert (second["source"], second["pivot"], second["target"]) == ("fr", "en", "de")

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.app.asking import answered
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.test_problems import SECRET, problem
@@ -18,9 +19,8 @@ GLOSSARY = {"cat": "vieux chien", "house": "temps"}
 
 
 async def translated(client: httpx.AsyncClient, **body: Any) -> list[dict[str, Any]]:
-    response = await client.post("/translate", json={"target": "fr"} | body)
-    assert response.status_code == httpx.codes.OK, response.text
-    translations: list[dict[str, Any]] = response.json()["translations"]
+    answer = await answered(client, **{"target": "fr"} | body)
+    translations: list[dict[str, Any]] = answer["translations"]
     return translations
 
 

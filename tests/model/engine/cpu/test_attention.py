@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 
 from model.engine.cpu.attention import attend, record_weights
-from model.engine.cpu.types import Floats
-
-
-def normal(*shape: int, seed: int = 0, scale: float = 1.0) -> Floats:
-    return (scale * np.random.default_rng(seed).normal(size=shape)).astype(np.float32)
+from tests.model.engine.cpu.matrices import normal
 
 
 @pytest.mark.parametrize("n_positions", [1, 5, 16, 17, 40])

@@ -17,11 +17,7 @@ from model.engine.cpu.elementary import (
     activate,
     normalise,
 )
-from model.engine.cpu.types import Floats
-
-
-def normal(*shape: int, seed: int = 0) -> Floats:
-    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+from tests.model.engine.cpu.matrices import normal
 
 
 @pytest.mark.parametrize("width", [2, 15, 64, 100])

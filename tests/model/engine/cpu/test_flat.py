@@ -17,6 +17,7 @@ from model.engine.cpu.flat import (
 )
 from model.engine.cpu.jit import kernel
 from model.engine.cpu.types import Floats, Ints
+from tests.model.engine.cpu.matrices import normal
 
 LENGTHS = [1, 2, 15, 16, 17, 32, 33, 100]
 
@@ -61,10 +62,6 @@ def weighted(
 ) -> None:  # fmt: skip
     weighted_sum_64(weights, 0, rows, 3, places, 1, out, 0, n, stride, scale)
     weighted_sum_16(weights, 0, rows, 3, places, 1, out, 64, n, stride, scale)
-
-
-def normal(*shape: int, seed: int = 0) -> Floats:
-    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
 
 
 def padded_with(value: float, x: Floats, at: int) -> Floats:

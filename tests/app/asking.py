@@ -1,0 +1,45 @@
+"""Requests to an application under test, and what it holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+
+from app.scheduler import Scheduler
+
+
+def content(response: httpx.Response) -> dict[str, Any]:
+    """Of an answer to a request that went well."""
+    assert response.status_code == httpx.codes.OK, response.text
+    answer: dict[str, Any] = response.json()
+    return answer
+
+
+async def answered(client: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
+    """What a request for a translation is answered that goes well."""
+    return content(await client.post("/translate", json=body))
+
+
+async def native_text(client: httpx.AsyncClient, text: str, **fields: Any) -> str:
+    """The translation in attend's own form, to French if nothing else is said."""
+    answer = await answered(client, **{"text": text, "target": "fr"} | fields)
+    translated: str = answer["translations"][0]["text"]
+    return translated
+
+
+def refusal(response: httpx.Response, status: int, member: str) -> str:
+    """What a refusal says in a dialect whose errors are one member."""
+    assert response.status_code == status, response.text
+    assert response.headers["Content-Type"] == "application/json"
+    document = response.json()
+    assert list(document) == [member]
+    message: str = document[member]
+    return message
+
+
+def scheduler(client: httpx.AsyncClient) -> Scheduler:
+    """Of the first model of the application that the client asks."""
+    app = client._transport.app  # type: ignore[attr-defined]
+    first: Scheduler = app.state.lifecycle.started.schedulers[0]
+    return first
