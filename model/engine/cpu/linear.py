@@ -147,54 +147,32 @@ def _multiply_int8(
     stride = out.shape[1]
     weight_at = layer * weight.shape[1] + panel * COLUMNS * width
     column = layer * bias.shape[1] + panel * COLUMNS
-    row, done = first, panel * COLUMNS
-    for _ in range(n_rows // ROWS):
+    row, done, left = first, panel * COLUMNS, n_rows
+    while left > 0:
+        tile = (
+            bytes_, row * width, row_scale, row, row_sum, row, weight, weight_at, scale, column,
+            bias, column, out, done, width, stride, floor,
+        )  # fmt: skip
         if accumulate:
-            _int8_add_4(
-                bytes_, row * width, row_scale, row, row_sum, row, weight, weight_at, scale, column,
-                bias, column, out, done, width, stride, floor,
-            )  # fmt: skip
+            if left >= ROWS:
+                _int8_add_4(*tile)
+            elif left == 1:
+                _int8_add_1(*tile)
+            elif left == 2:
+                _int8_add_2(*tile)
+            else:
+                _int8_add_3(*tile)
+        elif left >= ROWS:
+            _int8_4(*tile)
+        elif left == 1:
+            _int8_1(*tile)
+        elif left == 2:
+            _int8_2(*tile)
         else:
-            _int8_4(
-                bytes_, row * width, row_scale, row, row_sum, row, weight, weight_at, scale, column,
-                bias, column, out, done, width, stride, floor,
-            )  # fmt: skip
+            _int8_3(*tile)
         row += ROWS
         done += ROWS * stride
-    left = n_rows % ROWS
-    if left == 1:
-        if accumulate:
-            _int8_add_1(
-                bytes_, row * width, row_scale, row, row_sum, row, weight, weight_at, scale, column,
-                bias, column, out, done, width, stride, floor,
-            )  # fmt: skip
-        else:
-            _int8_1(
-                bytes_, row * width, row_scale, row, row_sum, row, weight, weight_at, scale, column,
-                bias, column, out, done, width, stride, floor,
-            )  # fmt: skip
-    elif left == 2:
-        if accumulate:
-            _int8_add_2(
-                bytes_, row * width, row_scale, row, row_sum, row, weight, weight_at, scale, column,
-                bias, column, out, done, width, stride, floor,
-            )  # fmt: skip
-        else:
-            _int8_2(
-                bytes_, row * width, row_scale, row, row_sum, row, weight, weight_at, scale, column,
-                bias, column, out, done, width, stride, floor,
-            )  # fmt: skip
-    elif left == 3:
-        if accumulate:
-            _int8_add_3(
-                bytes_, row * width, row_scale, row, row_sum, row, weight, weight_at, scale, column,
-                bias, column, out, done, width, stride, floor,
-            )  # fmt: skip
-        else:
-            _int8_3(
-                bytes_, row * width, row_scale, row, row_sum, row, weight, weight_at, scale, column,
-                bias, column, out, done, width, stride, floor,
-            )  # fmt: skip
+        left -= ROWS
 
 
 def _multiply_float32(
@@ -205,51 +183,29 @@ def _multiply_float32(
     x_stride, stride = x.shape[1], out.shape[1]
     weight_at = layer * weight.shape[1] + panel * COLUMNS * width
     column = layer * bias.shape[1] + panel * COLUMNS
-    row, done = first, panel * COLUMNS
-    for _ in range(n_rows // ROWS):
+    row, done, left = first, panel * COLUMNS, n_rows
+    while left > 0:
+        tile = (
+            x, row * x_stride, weight, weight_at, bias, column, out, done, width, x_stride, stride,
+            floor,
+        )  # fmt: skip
         if accumulate:
-            _float32_add_4(
-                x, row * x_stride, weight, weight_at, bias, column, out, done, width, x_stride,
-                stride, floor,
-            )  # fmt: skip
+            if left >= ROWS:
+                _float32_add_4(*tile)
+            elif left == 1:
+                _float32_add_1(*tile)
+            elif left == 2:
+                _float32_add_2(*tile)
+            else:
+                _float32_add_3(*tile)
+        elif left >= ROWS:
+            _float32_4(*tile)
+        elif left == 1:
+            _float32_1(*tile)
+        elif left == 2:
+            _float32_2(*tile)
         else:
-            _float32_4(
-                x, row * x_stride, weight, weight_at, bias, column, out, done, width, x_stride,
-                stride, floor,
-            )  # fmt: skip
+            _float32_3(*tile)
         row += ROWS
         done += ROWS * stride
-    left = n_rows % ROWS
-    if left == 1:
-        if accumulate:
-            _float32_add_1(
-                x, row * x_stride, weight, weight_at, bias, column, out, done, width, x_stride,
-                stride, floor,
-            )  # fmt: skip
-        else:
-            _float32_1(
-                x, row * x_stride, weight, weight_at, bias, column, out, done, width, x_stride,
-                stride, floor,
-            )  # fmt: skip
-    elif left == 2:
-        if accumulate:
-            _float32_add_2(
-                x, row * x_stride, weight, weight_at, bias, column, out, done, width, x_stride,
-                stride, floor,
-            )  # fmt: skip
-        else:
-            _float32_2(
-                x, row * x_stride, weight, weight_at, bias, column, out, done, width, x_stride,
-                stride, floor,
-            )  # fmt: skip
-    elif left == 3:
-        if accumulate:
-            _float32_add_3(
-                x, row * x_stride, weight, weight_at, bias, column, out, done, width, x_stride,
-                stride, floor,
-            )  # fmt: skip
-        else:
-            _float32_3(
-                x, row * x_stride, weight, weight_at, bias, column, out, done, width, x_stride,
-                stride, floor,
-            )  # fmt: skip
+        left -= ROWS
