@@ -5,10 +5,18 @@ from collections.abc import Callable
 import pytest
 import torch
 
+from model.engine.compile import compile_kernels
 from model.engine.cpu import engine as engine_module
 from model.transformer import Transformer
 
 MakeModel = Callable[..., Transformer]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def every_kernel() -> None:
+    """Kernels are compiled before the time of any test is taken."""
+    compile_kernels("int8")
+    compile_kernels("float32")
 
 
 @pytest.fixture(scope="session")
