@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from model.engine.cpu.attention import attend, record_weights
 from model.engine.cpu.elementary import normalise
 from model.engine.cpu.encoder import embed, encode, feed_forward
@@ -14,8 +16,34 @@ from model.engine.cpu.weights import Weights
 from model.engine.cpu.workspace import Workspace
 
 
+class Newcomers(NamedTuple):
+    """Sentences that join: the ids of all in a row, the bounds of each [n + 1], their slots [n]."""
+
+    ids: Ints
+    bounds: Ints
+    slots: Ints
+
+
 @kernel
 def join(
+    weights: Weights, newcomers: Newcomers, slots: Slots, pages: Pages, work: Workspace
+) -> None:
+    """Encode them, as many at once as the workspace has rows for."""
+    bounds, first = newcomers.bounds, 0
+    while first < len(newcomers.slots):
+        behind = first + 1
+        while behind < len(newcomers.slots) and bounds[behind + 1] - bounds[first] <= len(work.x):
+            behind += 1
+        _join_at_once(
+            weights, newcomers.ids[bounds[first] : bounds[behind]],
+            bounds[first : behind + 1] - bounds[first], newcomers.slots[first:behind], slots, pages,
+            work,
+        )  # fmt: skip
+        first = behind
+
+
+@kernel
+def _join_at_once(
     weights: Weights, ids: Ints, bounds: Ints,
     newcomers: Ints, slots: Slots, pages: Pages, work: Workspace,
 ) -> None:  # fmt: skip

@@ -121,13 +121,13 @@ class CpuEngine:
     def step(self) -> list[Finished]:
         """Let those that wait join, then advance every sentence until one ends, and some more."""
         try:
-            self._join()
+            newcomers = self._newcomers()
             if not self._in_slot:
                 return []
             if self._n_told:
                 self.interrupt()
             n_done = search.run(
-                self._weights, self._slots, self._pages, self._work, self._candidates,
+                self._weights, newcomers, self._slots, self._pages, self._work, self._candidates,
                 self._terms if self._n_constrained else None, len(self._in_slot),
                 self._interrupted, 1 if self._n_told else STEP_TOKENS, self._step_rows,
             )  # fmt: skip
@@ -139,25 +139,18 @@ class CpuEngine:
             # Who interrupts from now on is heard by the next step.
             self._interrupted[0] = 0
 
-    def _join(self) -> None:
-        """Encode what waits, as many at once as the workspace has rows."""
-        while self._waiting:
-            batch: list[Job] = []
-            n_tokens = 0
-            while self._waiting and (
-                not batch or n_tokens + len(self._waiting[0].source_ids) <= MAX_ROWS
-            ):
-                batch.append(self._waiting.popleft())
-                n_tokens += len(batch[-1].source_ids)
-            newcomers = np.array([self._enter(job) for job in batch], np.int64)
-            lengths = [len(job.source_ids) for job in batch]
-            ids = np.fromiter(
-                itertools.chain.from_iterable(job.source_ids for job in batch), np.int64, n_tokens
-            )
-            bounds = np.cumsum([0, *lengths])
-            decoder.join(
-                self._weights, ids, bounds, newcomers, self._slots, self._pages, self._work
-            )
+    def _newcomers(self) -> decoder.Newcomers:
+        """What waits, given slots."""
+        jobs = list(self._waiting)
+        self._waiting.clear()
+        slots = [self._enter(job) for job in jobs]
+        lengths = [len(job.source_ids) for job in jobs]
+        ids = itertools.chain.from_iterable(job.source_ids for job in jobs)
+        return decoder.Newcomers(
+            ids=np.fromiter(ids, np.int64, sum(lengths)),
+            bounds=np.cumsum([0, *lengths]),
+            slots=np.array(slots, np.int64),
+        )
 
     def _enter(self, job: Job) -> int:
         slot = self._free_slots.pop()

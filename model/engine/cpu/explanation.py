@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from model.engine.cpu.decoder import decode, gather, join
+from model.engine.cpu.decoder import Newcomers, decode, gather, join
 from model.engine.cpu.encoder import encode
 from model.engine.cpu.output import make_predictions, predict
 from model.engine.cpu.slots import make_pages, make_slots, occupy, pages_needed
@@ -61,7 +61,7 @@ def _forced(
     slots = make_slots(1, max(n_source, n_target))
     pages = make_pages(weights, pages_needed(n_source, 1, n_target))
     occupy(slots, 0, pages, n_source, 1, 1, n_target, 0.0, weights.shape.start_id)
-    join(weights, ids, bounds, np.zeros(1, np.int64), slots, pages, work)
+    join(weights, Newcomers(ids, bounds, np.zeros(1, np.int64)), slots, pages, work)
     for length, token in enumerate(target_ids, start=1):
         n_rows = gather(weights, slots, pages, work)
         decode(weights, n_rows, slots, pages, work, of_self, of_cross)

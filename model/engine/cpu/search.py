@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.engine.cpu.constrained import advance_constrained, ask
-from model.engine.cpu.decoder import decode, gather
+from model.engine.cpu.decoder import Newcomers, decode, gather, join
 from model.engine.cpu.finish import BEHIND_FINISHED, finish, length_normalisation
 from model.engine.cpu.jit import kernel
 from model.engine.cpu.output import Predictions, make_predictions, predict
@@ -49,15 +49,16 @@ def make_candidates(n_rows: int, n_slots: int, longest: int) -> Candidates:
 
 @kernel
 def run(
-    weights: Weights, slots: Slots, pages: Pages, work: Workspace, candidates: Candidates,
-    terms: Terms | None, n_sentences: int, interrupted: Ints, most_tokens: int, most_rows: int,
+    weights: Weights, newcomers: Newcomers, slots: Slots, pages: Pages, work: Workspace,
+    candidates: Candidates, terms: Terms | None, n_sentences: int, interrupted: Ints, most_tokens: int, most_rows: int,
 ) -> int:  # fmt: skip
-    """Advance all n sentences, a token at a time, until one is over or interrupted[0] is not 0.
+    """Encode newcomers, advance all n sentences until one is over or interrupted[0] is not 0.
 
     Even then it goes on, unless all are over, until it has made `most_tokens` of each, or decoded
     `most_rows` rows. Returns how many are over: their slots are in `done`. Without `terms`, which
     then are not handed over, no sentence has constraints.
     """
+    join(weights, newcomers, slots, pages, work)
     n_done = n_tokens = n_rows = 0
     while n_done < n_sentences:
         is_enough = n_tokens >= most_tokens or n_rows >= most_rows

@@ -102,7 +102,6 @@ def raises(error: BaseException, after: int) -> Callable[..., Any]:
     [
         ("model.engine.cpu.engine.occupy", 0),
         ("model.engine.cpu.engine.occupy", 2),
-        ("model.engine.cpu.engine.decoder.join", 0),
         ("model.engine.cpu.engine.search.run", 0),
         ("model.engine.cpu.engine.finished_hypothesis", 0),
     ],
