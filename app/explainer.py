@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
@@ -203,6 +204,6 @@ def _target_tokens(
 
 
 def _words(text: str, stand_ins: Sequence[Span]) -> list[Span]:
-    """The words of a text, a stand-in being one."""
-    masked = replace(text, stand_ins, ["x" * (end - start) for start, end in stand_ins])
+    """The words of a text, a stand-in being one, without the blanks put beside it."""
+    masked = replace(text, stand_ins, [re.sub(r"\S", "x", span.of(text)) for span in stand_ins])
     return [Span(*word) for word in words(masked)]

@@ -7,12 +7,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import mul
 
-from app.flags import Flag, is_copied, is_repetition, is_truncated, lost_characters
+from app.flags import (
+    Flag,
+    has_too_few_words,
+    is_copied,
+    is_repetition,
+    is_truncated,
+    lost_characters,
+)
 from app.glossary import NO_GLOSSARY, Glossary, Term, all_said
 from app.languages import Direction
 from app.placeholders import find_placeholders
 from app.segmentation import Split, segments, split_to_fit
-from app.spans import Span, Substitution, replace, within
+from app.spans import Span, Substitution, within
 from app.stand_ins import FAMILIES, StandIns
 from model.decoding.hypothesis import Hypothesis
 from model.text_codec import TextCodec
@@ -58,6 +65,10 @@ class Stretch:
         """The hypothesis behind the first of the renderings."""
         return self.renderings[0].hypothesis
 
+    def is_cut_short(self, rendering: Rendering) -> bool:
+        """Whether it has too few words beside the placeholders."""
+        return has_too_few_words(self.stand_ins.substitution.rest, rendering.substitution.rest)
+
     def origin(self, span: Span) -> Span:
         """Where a span of what is read is in the whole text."""
         return self.stand_ins.substitution.origin_of(span).shifted(self.span.start)
@@ -71,8 +82,9 @@ class Passage:
     """A text, cut into `stretches`; what lies between them stays as it is.
 
     Whoever has it translates the stretches that are `pending`, hands the hypotheses to `settle`,
-    and repeats that until nothing is: a translation that lost a placeholder is tried again with
-    other stand-ins, and then without the placeholder, which stays between two stretches.
+    and repeats that until nothing is: a translation that lost a placeholder, or most words beside
+    them, is tried again with other stand-ins, and then without the placeholder, which stays
+    between two stretches.
 
     max_tokens  that the model reads at once, control symbols counted; longer sentences are cut
     glossary    whose terms are looked for; one of several words is not cut
@@ -115,8 +127,12 @@ class Passage:
         """Give a pending stretch its answers; if none will do, what is to be tried instead."""
         for hypothesis in hypotheses:
             translation = self._codec.decode(hypothesis.ids)
-            if substitution := stretch.stand_ins.put_back(translation):
-                stretch.renderings.append(Rendering(hypothesis, substitution))
+            substitution = stretch.stand_ins.put_back(translation)
+            if substitution is None:
+                continue
+            rendering = Rendering(hypothesis, substitution)
+            if not (stretch.holds_placeholders and stretch.is_cut_short(rendering)):
+                stretch.renderings.append(rendering)
         if stretch.renderings:
             return []
         at = self.stretches.index(stretch)
@@ -165,7 +181,9 @@ class Passage:
         source_ids, target = stretch.source_ids, stretch.renderings[0].substitution.before
         if best.capped:
             yield "length_capped"
-        elif is_truncated(len(source_ids) - self._codec.n_control_tokens, len(best.ids)):
+        elif is_truncated(
+            len(source_ids) - self._codec.n_control_tokens, len(best.ids)
+        ) or stretch.is_cut_short(stretch.renderings[0]):
             yield "truncated"
         if is_repetition(source_ids, best.ids):
             yield "repetition"
@@ -218,10 +236,8 @@ class Passage:
         return Stretch(span, stand_ins, source_ids, family, terms)
 
     def _has_words(self, stretch: Stretch) -> bool:
-        placeholders = stretch.stand_ins.substitution
-        prose = replace(placeholders.before, placeholders.spans, [" "] * len(placeholders.spans))
         has_pieces = len(stretch.source_ids) > self._codec.n_control_tokens
-        return has_pieces and any(map(str.isalpha, prose))
+        return has_pieces and any(map(str.isalpha, stretch.stand_ins.substitution.rest))
 
     def _another_way(self, stretch: Stretch) -> list[Stretch]:
         if stretch.family + 1 < len(FAMILIES):

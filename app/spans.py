@@ -49,6 +49,11 @@ class Substitution:
             at = span.end
         self.after = "".join([*parts, before[at:]])
 
+    @property
+    def rest(self) -> str:
+        """`before` with a blank for each span."""
+        return replace(self.before, self.spans, [" "] * len(self.spans))
+
     def place_of(self, span: Span) -> Span:
         """Where a span of `before` is in `after`; one that touches a replacement has it whole."""
         return _mapped(span, self.spans, self.places)

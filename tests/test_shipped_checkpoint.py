@@ -175,3 +175,18 @@ def test_every_placeholder_comes_back_once(client: httpx.Client, source: str, ta
     for text, answer in zip(texts, answers, strict=True):
         for placeholder in PLACEHOLDERS:
             assert answer.count(placeholder) == text.count(placeholder), (text, answer)
+
+
+def test_no_word_beside_a_placeholder_is_lost_in_silence(client: httpx.Client) -> None:
+    words = ["summer", "apple", "time", "report", "stop", "house", "to speak", "very old"]
+    texts = [f"{{x}} {word}" for word in words]
+    for text, answer in zip(texts, translate(client, text=texts, target="fr"), strict=True):
+        rest = answer["text"].replace("{x}", "")
+        assert any(map(str.isalpha, rest)) or "truncated" in answer["flags"], text
+    [summer] = translate(client, text="{x} summer", target="fr")
+    assert summer["text"] == "{x} été"
+
+
+def test_a_word_between_typed_tags_is_translated_as_a_word(client: httpx.Client) -> None:
+    [typed] = translate(client, text="I like <b>music</b> very much.", target="fr")
+    assert typed["text"] == "J'aime beaucoup <b>la musique</b>."

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from app.flags import (
     MAX_PERIOD,
     MIN_REPEATS,
+    has_too_few_words,
     is_copied,
     is_repetition,
     is_truncated,
@@ -54,6 +55,26 @@ def test_a_translation_far_shorter_than_its_source_leaves_something_out() -> Non
     assert is_truncated(20, 7)
     assert not is_truncated(20, 8)
     assert not is_truncated(15, 0)  # a rare word is many tokens, its translation may be one
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "too_few"),
+    [
+        ("the red car", "voiture", True),
+        ("the red car", "voiture rouge", False),
+        ("What is it that you want?", "Quoi ?", True),
+        ("summer 42", "42 !", True),
+        ("42!", "", False),
+        ("", "", False),
+        ("the weather is nice today", "今日は", False),
+        ("the weather is nice today", "42", True),
+        ("今日は天気がいいです", "nice", False),
+    ],
+)
+def test_words_are_missing_where_there_are_far_fewer(
+    source: str, target: str, too_few: bool
+) -> None:
+    assert has_too_few_words(source, target) == too_few
 
 
 @pytest.mark.parametrize(

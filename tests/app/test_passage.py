@@ -78,6 +78,23 @@ def test_a_lost_placeholder_is_tried_again_and_then_left_out(codec: TextCodec) -
     assert text.answer().after == "le chien {{a}} sees https://x.org aujourd'hui."
 
 
+def test_lost_words_beside_a_placeholder_are_looked_for_again(codec: TextCodec) -> None:
+    text = passage("The dog {x}.", codec)
+    [stretch] = text.pending
+    text.settle(stretch, [said("{name}.", codec), said("chien {name}.", codec)])
+    assert (text.answer().after, text.flags) == ("chien {x}.", [])
+    other = passage("The dog {x}.", codec)
+    losing = {"The dog {name}.": "{name}.", "The dog 4817.": "4817", "The dog": "le chien"}
+    assert settle(other, codec, losing) == [*losing]
+    assert (other.answer().after, other.flags) == ("le chien {x}.", [])
+
+
+def test_a_word_that_is_lost_for_good_is_said_to_be(codec: TextCodec) -> None:
+    text = passage("dog {x}", codec)
+    assert settle(text, codec, dict.fromkeys(["dog {name}", "dog 4817", "dog"], "!"))[-1] == "dog"
+    assert (text.answer().after, text.flags) == ("! {x}", ["truncated"])
+
+
 def test_of_several_hypotheses_those_that_kept_all_are_taken(codec: TextCodec) -> None:
     text = passage("The {x}", codec)
     [stretch] = text.pending

@@ -53,6 +53,29 @@ def test_what_touched_a_letter_may_touch_one() -> None:
     assert lifted("The 5{n} day").put_back("Le 5{name} jour")
 
 
+@pytest.mark.parametrize(
+    ("sentence", "read", "translation", "written"),
+    [
+        ("a <b>red</b> car", "a {name} red {user} car", "{user} {name} rouge", "</b> <b>rouge"),
+        ("a <b>red</b> car", "a {name} red {user} car", "voiture {name} rouge {user}",
+         "voiture <b>rouge</b>"),
+        ("<b>red</b>!", "{name} red {user}!", "{name} rouge {user} !", "<b>rouge</b> !"),
+        ("<b>red</b>!", "{name} red {user}!", "{name}rouge{user} !", "<b>rouge</b> !"),
+        ("<b>{n}</b> red", "{name} red", "rouge {name}", "rouge <b>{n}</b>"),
+        ("a<b>{n}s", "a {name}s", "a {name}s", "a<b>{n}s"),
+        ("H<i>2</i>O", "H {name} 2 {user} O", "H {name} 2 {user} O", "H<i>2</i>O"),
+    ],
+)  # fmt: skip
+def test_a_word_that_a_tag_touches_is_read_by_itself(
+    sentence: str, read: str, translation: str, written: str
+) -> None:
+    stand_ins = lifted(sentence)
+    assert stand_ins.text == read
+    put_back = stand_ins.put_back(translation)
+    assert put_back
+    assert put_back.after == written
+
+
 def test_there_are_always_enough() -> None:
     sentence = " and ".join(["{x}"] * 40)
     for family in (0, 1):
