@@ -84,21 +84,18 @@ class Explainer:
 
         What was not translated belongs to itself. Raises as `Scheduler.explain`.
         """
-        [segments] = await self.explain(
-            [passage], direction, view=None, alignment=True, max_weights=0
-        )
-        links: list[WordLink] = []
-        for segment in segments:
-            read, written = segment.source_words or [], segment.target_words or []
-            links += [
-                (Span(*read[source]), Span(*written[target]))
-                for source, target in segment.alignment or []
-            ]
         answer = passage.answer()
+        links: list[WordLink] = []
+        for stretch, place in zip(passage.stretches, answer.places, strict=True):
+            pair = self._bitext(stretch, direction)
+            read, written = _places(pair, stretch, place)
+            found, guesses = await self._aligner.links_and_guesses(pair)
+            links += [WordLink(read[source], written[target]) for source, target in found]
+            links += [WordLink(read[source], written[target], True) for source, target in guesses]
         for word in _words(passage.text, []):
             at = bisect_right(answer.spans, word.start, key=lambda span: span.end)
             if at == len(answer.spans) or word.end <= answer.spans[at].start:
-                links.append((word, answer.place_of(word)))
+                links.append(WordLink(word, answer.place_of(word)))
         return links
 
     async def _segment(
@@ -123,15 +120,23 @@ class Explainer:
         if view:
             segment.attention = await self._attention(read_tokens, produced, view)
         if alignment:
-            lifted, put_back = stretch.stand_ins.substitution, stretch.renderings[0].substitution
-            read = _words(lifted.after, lifted.places)
-            written = _words(put_back.before, put_back.spans)
-            segment.source_words = [stretch.origin(word) for word in read]
-            segment.target_words = [stretch.place(word).shifted(place.start) for word in written]
-            segment.alignment = await self._aligner.links(
-                Bitext(lifted.after, put_back.before, *direction, read, written, produced)
-            )
+            pair = self._bitext(stretch, direction)
+            read, written = _places(pair, stretch, place)
+            segment.source_words, segment.target_words = list(read), list(written)
+            segment.alignment = await self._aligner.links(pair)
         return segment
+
+    def _bitext(self, stretch: Stretch, direction: Direction) -> Bitext:
+        """What was read and what was produced, with stand-ins."""
+        lifted, put_back = stretch.stand_ins.substitution, stretch.renderings[0].substitution
+        return Bitext(
+            lifted.after,
+            put_back.before,
+            *direction,
+            _words(lifted.after, lifted.places),
+            _words(put_back.before, put_back.spans),
+            self._codec.decode_target(self._produced(stretch.best))[1],
+        )
 
     async def _given_segment(
         self,
@@ -201,6 +206,14 @@ def _target_tokens(
         TargetToken(piece=token.piece, start=span.start, end=span.end, log_prob=log_prob)
         for token, span, log_prob in zip(tokens, spans, log_probs, strict=True)
     ]
+
+
+def _places(pair: Bitext, stretch: Stretch, place: Span) -> tuple[list[Span], list[Span]]:
+    """Where the words of a stretch are in the text, and those of its translation in the answer."""
+    return (
+        [stretch.origin(Span(*word)) for word in pair.source_words],
+        [stretch.place(Span(*word)).shifted(place.start) for word in pair.target_words],
+    )
 
 
 def _words(text: str, stand_ins: Sequence[Span]) -> list[Span]:

@@ -238,10 +238,14 @@ def _sample(texts: Sequence[str]) -> str:
 
 def joined_links(to_pivot: Sequence[WordLink], from_pivot: Sequence[WordLink]) -> list[WordLink]:
     """Words of source and target that are linked to the same word between."""
-    onwards: dict[Span, list[Span]] = {}
-    for pivot, target in from_pivot:
-        onwards.setdefault(pivot, []).append(target)
-    return [(source, target) for source, pivot in to_pivot for target in onwards.get(pivot, ())]
+    onwards: dict[Span, list[WordLink]] = {}
+    for link in from_pivot:
+        onwards.setdefault(link.source, []).append(link)
+    return [
+        WordLink(there.source, on.target, there.is_guess or on.is_guess)
+        for there in to_pivot
+        for on in onwards.get(there.target, ())
+    ]
 
 
 def translated_name(name: str, target: str) -> str:

@@ -9,14 +9,22 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple
 
 from app.placeholders import ATOM
 from app.spans import Span
 from model.words import words
 
-WordLink: TypeAlias = tuple[Span, Span]
-"""A word of the text and one of its translation that belong together, by their places."""
+
+class WordLink(NamedTuple):
+    """A word of the text and one of its translation that belong together, by their places.
+
+    is_guess  the word of the text belongs to none, and to this one if to any
+    """
+
+    source: Span
+    target: Span
+    is_guess: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -36,7 +44,11 @@ class Element:
 def proportional_links(text: str, translation: str) -> list[WordLink]:
     """Every word of the translation to that of the text which is as far along: a last resort."""
     read, written = _words(text), _words(translation)
-    return [(read[at * len(read) // len(written)], word) for at, word in enumerate(written) if read]
+    return [
+        WordLink(read[at * len(read) // len(written)], word)
+        for at, word in enumerate(written)
+        if read
+    ]
 
 
 def put_tags(
@@ -67,9 +79,11 @@ class _Placing:
         self.words = _words(translation)
         self.places: dict[Element, Span] = {}
         linked: dict[Span, list[Span]] = {}
-        for source, target in links:
-            linked.setdefault(Span(*target), []).append(Span(*source))
+        for link in links:
+            if not link.is_guess:
+                linked.setdefault(link.target, []).append(link.source)
         self._sources = [linked.get(word, []) for word in self.words]
+        self._guesses = [(link.source, link.target) for link in links if link.is_guess]
 
     def place(self, parent: Element, first: int, last: int) -> None:
         """Place what is in `parent`, which has the words first … last."""
@@ -154,7 +168,19 @@ class _Placing:
             longest = best.get(owner, (0, 0))
             if index + 1 - start > longest[1] - longest[0]:
                 best[owner] = (start, index + 1)
+        for child in holding:
+            free = (at for at in self._guessed(child, first, last) if not _is_taken(at, best))
+            if child not in best and (at := next(free, None)) is not None:
+                best[child] = (at, at + 1)
         return best
+
+    def _guessed(self, element: Element, first: int, last: int) -> Iterator[int]:
+        """Of the words first … last those that are guessed to belong to one of an element's."""
+        for source, target in self._guesses:
+            if _overlap(source, element.span):
+                at = bisect_left(self.words, target)
+                if first <= at < last and self.words[at] == target:
+                    yield at
 
     def _owner(self, index: int, elements: Sequence[Element]) -> Element | None:
         """Of elements, in order and apart, that which holds most of what is linked to a word."""
@@ -172,6 +198,10 @@ def _all_of(element: Element) -> Iterator[Element]:
     yield element
     for child in element.children:
         yield from _all_of(child)
+
+
+def _is_taken(at: int, ranges: dict[Element, tuple[int, int]]) -> bool:
+    return any(start <= at < end for start, end in ranges.values())
 
 
 def _overlap(one: Span, other: Span) -> int:

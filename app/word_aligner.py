@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+import numpy as np
+from numpy.typing import NDArray
+
 from app.scheduler import Scheduler
-from model.alignment import AlignmentMethod, Bitext, Link, align, passes
+from model.alignment import AlignmentMethod, Bitext, Link, pair_weights, passes, symmetrise
 from model.checkpoint_config import CheckpointConfig
 from model.text_codec import TextCodec
 
@@ -20,13 +23,46 @@ class WordAligner:
         self._scheduler = scheduler
 
     async def links(self, pair: Bitext) -> list[Link]:
-        """Which words of the pair translate each other. Raises as `Scheduler.explain`.
+        """Which words of the pair translate each other. Raises as `weights`."""
+        return self._links(await self.weights(pair))
 
-        `InputError` if the source or what was produced has more tokens than the model reads.
+    async def links_and_guesses(self, pair: Bitext) -> tuple[list[Link], list[Link]]:
+        """The links of words with words and of marks with marks; for words without, the likeliest.
+
+        Raises as `weights`.
+        """
+        weights = await self.weights(pair)
+        weights = weights * _alike(pair)
+        found = [(i, j) for i, j in self._links(weights) if weights[i, j]]
+        linked = {i for i, _ in found}
+        guesses = [
+            (i, int(row.argmax())) for i, row in enumerate(weights) if i not in linked and row.any()
+        ]
+        return found, guesses
+
+    def _links(self, weights: NDArray[np.float32]) -> list[Link]:
+        return symmetrise(weights, self._method.symmetrisation, self._method.threshold)
+
+    async def weights(self, pair: Bitext) -> NDArray[np.float32]:
+        """How strongly the words belong together [source words, target words].
+
+        Raises as `Scheduler.explain`, and `InputError` if the source or what was produced has more
+        tokens than the model reads.
         """
         both = self._method.both_directions
         runs = await asyncio.to_thread(
             passes, self._codec, self._max_length, pair, both_directions=both
         )
         weights = [await self._scheduler.explain(*run.ids, "cross") for run in runs]
-        return await asyncio.to_thread(align, runs, weights, self._method)
+        return await asyncio.to_thread(pair_weights, runs, weights, self._method)
+
+
+def _alike(pair: Bitext) -> NDArray[np.bool_]:
+    """[source words, target words]: whether both are words, or both are marks."""
+    sides = ((pair.source, pair.source_words), (pair.target, pair.target_words))
+    read, written = (
+        np.array([any(map(str.isalnum, text[start:end])) for start, end in spans], dtype=np.bool_)
+        for text, spans in sides
+    )
+    alike: NDArray[np.bool_] = read[:, None] == written[None, :]
+    return alike

@@ -152,9 +152,17 @@ def align(
     runs: Sequence[Pass], weights: Sequence[NDArray[np.float32]], method: AlignmentMethod
 ) -> list[Link]:
     """The alignment that the weights [layers, heads, T, S] of a pair's passes make, in order."""
+    found = pair_weights(runs, weights, method)
+    return symmetrise(found, method.symmetrisation, method.threshold)
+
+
+def pair_weights(
+    runs: Sequence[Pass], weights: Sequence[NDArray[np.float32]], method: AlignmentMethod
+) -> NDArray[np.float32]:
+    """What the method reads of a pair's passes, weights [source words, target words]."""
     of_head = [_of_head(one, method)[None, None] for one in weights]
     by_pass = [word_weights(run, one) for run, one in zip(runs, of_head, strict=True)]
-    return links(by_pass, method.model_copy(update={"layer": 0, "head": 0}))
+    return _averaged(by_pass, method.model_copy(update={"layer": 0, "head": 0}))
 
 
 def links(by_pass: Sequence[WordWeights], method: AlignmentMethod) -> list[Link]:
@@ -162,9 +170,7 @@ def links(by_pass: Sequence[WordWeights], method: AlignmentMethod) -> list[Link]
 
     Raises `IndexError` for a layer or head that the model does not have.
     """
-    wanted = by_pass if method.both_directions else by_pass[:1]
-    chosen = [_of_head(getattr(weights, method.position), method) for weights in wanted]
-    return symmetrise(np.mean(chosen, axis=0), method.symmetrisation, method.threshold)
+    return symmetrise(_averaged(by_pass, method), method.symmetrisation, method.threshold)
 
 
 def symmetrise(
@@ -204,6 +210,13 @@ def grow_diag(one: set[Link], other: set[Link]) -> set[Link]:
                     reached.append(link)
         fringe = reached
     return grown
+
+
+def _averaged(by_pass: Sequence[WordWeights], method: AlignmentMethod) -> NDArray[np.float32]:
+    wanted = by_pass if method.both_directions else by_pass[:1]
+    chosen = [_of_head(getattr(weights, method.position), method) for weights in wanted]
+    averaged: NDArray[np.float32] = np.mean(chosen, axis=0)
+    return averaged
 
 
 def _of_head(weights: NDArray[np.float32], method: AlignmentMethod) -> NDArray[np.float32]:

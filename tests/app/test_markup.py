@@ -73,7 +73,11 @@ def scrambled(text: str, chooser: random.Random) -> Answer:
     answer = " ".join(mixed)
     links: list[WordLink] = []
     if found := [spans_of(text), spans_of(answer)]:
-        links = [tuple(map(chooser.choice, found)) for _ in range(8) if all(found)]  # type: ignore[misc]
+        links = [
+            WordLink(*map(chooser.choice, found), is_guess=chooser.random() < 0.3)
+            for _ in range(8)
+            if all(found)
+        ]
     return Answer(answer, chooser.choice([links, None]))
 
 
@@ -126,8 +130,20 @@ def linked(text: str, answer: str, pairs: dict[str, str]) -> Answer:
         return Span(start, start + len(word))
 
     return Answer(
-        answer, [(place(text, one), place(answer, other)) for one, other in pairs.items()]
+        answer, [WordLink(place(text, one), place(answer, other)) for one, other in pairs.items()]
     )
+
+
+def test_a_guess_counts_where_nothing_is_known() -> None:
+    opened = MarkupDocument("<b>The</b> <i>red</i> <u>car</u>", "html")
+    [text] = opened.texts
+    answer = "voiture rouge"
+    sure = linked(text, answer, {"red": "rouge"}).links or ()
+    of_the = WordLink(Span(0, 3), Span(8, 13), is_guess=True)  # rouge, which is red's
+    of_red = WordLink(Span(4, 7), Span(0, 7), is_guess=True)
+    of_car = WordLink(Span(8, 11), Span(0, 7), is_guess=True)
+    translated = opened.with_translations([Answer(answer, [*sure, of_the, of_red, of_car])])
+    assert translated == "<b></b><u>voiture</u> <i>rouge</i>"
 
 
 @pytest.mark.parametrize(

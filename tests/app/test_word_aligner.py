@@ -37,6 +37,53 @@ KNOWING = AlignmentMethod(layer=1, head=2, position="reading", threshold=0.1)
 BOTH = KNOWING.model_copy(update={"both_directions": True, "symmetrisation": "intersection"})
 
 
+class Weighing(FakeEngine):
+    """Every target token came of the source tokens in these shares, the start symbol left out."""
+
+    def __init__(self, *weights: list[float]) -> None:
+        super().__init__()
+        self._weights = weights
+
+    def explain(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
+    ) -> NDArray[np.float32]:
+        weights = np.zeros((1, 1, len(target_ids), len(source_ids)), dtype=np.float32)
+        weights[0, 0, : len(self._weights), 1 : 1 + len(self._weights[0])] = self._weights
+        return weights
+
+
+@pytest.mark.parametrize(
+    ("weights", "links", "guesses"),
+    [
+        ([[0.9, 0.1, 0.0], [0.1, 0.9, 0.0], [0.0, 0.0, 1.0]], [(0, 0), (1, 1), (2, 2)], []),
+        # A word linked to the mark alone is linked to none, and the likeliest is guessed.
+        ([[0.1, 0.2, 0.0], [0.0, 0.9, 0.0], [0.9, 0.0, 0.8]], [(1, 1), (2, 2)], [(0, 0)]),
+        ([[0.0, 0.0, 0.9], [0.0, 0.9, 0.0], [0.0, 0.0, 0.8]], [(1, 1), (2, 2)], []),
+    ],
+)
+@asynchronous
+async def test_words_go_with_words_and_marks_with_marks(
+    tiny_checkpoint: Path,
+    weights: list[list[float]],
+    links: list[Link],
+    guesses: list[Link],
+) -> None:
+    loaded = load_checkpoint(tiny_checkpoint)
+    text = "the cat."
+    pair = Bitext(text, text, "en", "fr", words(text), words(text))
+    assert [len(loaded.tokenizer.tokenize(word)) for word in ("the", " cat")] == [1, 1]
+    method = AlignmentMethod(threshold=0.3)
+    scheduler = Scheduler([Weighing(*weights)])
+    aligner = WordAligner(
+        loaded.config.model_copy(update={"alignment": method}), loaded.tokenizer, scheduler
+    )
+    scheduler.start()
+    try:
+        assert await aligner.links_and_guesses(pair) == (links, guesses)
+    finally:
+        await scheduler.stop()
+
+
 @pytest.mark.parametrize("method", [KNOWING, BOTH])
 @asynchronous
 async def test_the_queue_is_asked_for_the_passes_that_the_method_needs(

@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 from app.document import Answer
 from app.documents.markdown import open_markdown
 from app.errors import UnreadableFileError
+from app.inline_tags import WordLink
 from app.placeholders import ATOM
 from app.spans import Span
 from tests.app.documents.answering import shouted, translated, unchanged
@@ -157,10 +158,10 @@ def test_a_paragraph_that_takes_too_long_is_refused() -> None:
 
 def test_emphasis_that_cannot_be_is_left_out() -> None:
     document = open_markdown("see **one**")
-    links = [(Span(0, 3), Span(0, 3)), (Span(4, 7), Span(3, 4))]
+    links = [WordLink(Span(0, 3), Span(0, 3)), WordLink(Span(4, 7), Span(3, 4))]
     # Between a letter and a quotation mark no emphasis begins.
     assert document.with_translations([Answer("mot«one»", links)]) == "mot«one»"
-    links = [(Span(0, 3), Span(0, 3)), (Span(4, 7), Span(4, 7))]
+    links = [WordLink(Span(0, 3), Span(0, 3)), WordLink(Span(4, 7), Span(4, 7))]
     assert document.with_translations([Answer("mot«one»", links)]) == "mot«**one**»"
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from app.document import Answer
 from app.documents.word_file import WordFile
 from app.errors import UnreadableFileError
+from app.inline_tags import WordLink
 from app.placeholders import ATOM
 from app.spans import Span
 from tests.app.documents.answering import shouted, translated, unchanged
@@ -81,10 +82,12 @@ def test_formatting_goes_with_its_words() -> None:
     words = {"The": "La", "red": "rouge", "car": "voiture"}
     answer = "La voiture rouge"
     links = [
-        (Span(text.index(word), text.index(word) + len(word)),
-         Span(answer.index(other), answer.index(other) + len(other)))
+        WordLink(
+            Span(text.index(word), text.index(word) + len(word)),
+            Span(answer.index(other), answer.index(other) + len(other)),
+        )
         for word, other in words.items()
-    ]  # fmt: skip
+    ]
     written = opened.with_translations([Answer(answer, links)])
     assert body(written) == run("La voiture ") + run("rouge", BOLD)
 
