@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.document import Answer, Parts
+from app.escaped_tags import escaped_elements
 from app.markup_tokens import UNREAD, Format, Token, end_of_element, tokens, unmatched
 from app.tagged_text import Piece, TaggedText
 
@@ -81,7 +82,13 @@ class _Block:
     def _pieces(self, row: Sequence[Token], markup: Format) -> Iterator[Piece]:
         for token in row:
             if token.kind == "text":
-                yield from self._html(token.raw) if markup == "html" else self._xml(token.raw)
+                for piece in escaped_elements(token.raw, _BLOCKS):
+                    if piece.kind != "text":
+                        yield piece
+                    elif markup == "html":
+                        yield from self._html(piece.raw)
+                    else:
+                        yield from self._xml(piece.raw)
             elif token.kind == "opaque":
                 yield Piece("atom", token.raw)
             elif token.kind == "comment":

@@ -188,5 +188,18 @@ def test_no_word_beside_a_placeholder_is_lost_in_silence(client: httpx.Client) -
 
 
 def test_a_word_between_typed_tags_is_translated_as_a_word(client: httpx.Client) -> None:
-    [typed] = translate(client, text="I like <b>music</b> very much.", target="fr")
-    assert typed["text"] == "J'aime beaucoup <b>la musique</b>."
+    [typed] = translate(client, text="He is a <b>strange</b> man.", target="fr")
+    assert typed["text"] == "C'est un homme <b>étrange</b>."
+
+
+@pytest.mark.parametrize(
+    ("text", "translated"),
+    [
+        ("<b>Good</b> morning!", "<b>Bonne</b> matin !"),
+        ("I <b>really</b> love you.", "Je t'aime <b>vraiment</b>."),
+        ("The &lt;b&gt;house&lt;/b&gt; is green.", "La &lt;b&gt;maison&lt;/b&gt; est verte."),
+    ],
+)
+def test_tags_go_with_their_words(client: httpx.Client, text: str, translated: str) -> None:
+    [answer] = translate(client, text=text, target="fr", format="html")
+    assert answer["text"] == translated

@@ -73,8 +73,9 @@ def scrambled(text: str, chooser: random.Random) -> Answer:
     answer = " ".join(mixed)
     links: list[WordLink] = []
     if found := [spans_of(text), spans_of(answer)]:
+        read, written = found
         links = [
-            WordLink(*map(chooser.choice, found), is_guess=chooser.random() < 0.3)
+            WordLink(chooser.choice(read), chooser.choice(written), chooser.random() < 0.3)
             for _ in range(8)
             if all(found)
         ]
@@ -177,6 +178,11 @@ def test_a_guess_counts_where_nothing_is_known() -> None:
         ("CO<sub>2 gas</sub> x", "x co2", {"CO2": "co2", "gas": "co2"}, "x co<sub>2</sub>"),
         ("<i>a<b>b</b></i> c", "c AB", {"ab": "AB"}, "c <i>A<b>B</b></i>"),
         ("a &lt;b&gt; &amp; c", "c & <b> a", {}, "c &amp; &lt;b&gt; a"),
+        (
+            "The &lt;b&gt;red&lt;/b&gt; car", "La voiture rouge",
+            {"The": "La", "red": "rouge", "car": "voiture"},
+            "La voiture &lt;b&gt;rouge&lt;/b&gt;",
+        ),
         ("&#49; a <i translate=no>x</i>", "\ue0000\ue001 1 A", {}, "<i translate=no>x</i> 1 A"),
         ("control", "CON\x00TR\x1bOL\ufffe", {}, "CONTROL"),
         ("caf&eacute; &nbsp; x &#169;", "CAFé \xa0 X ©", {}, "CAF&eacute; &nbsp; X &#169;"),
@@ -200,6 +206,7 @@ def test_tags_go_with_their_words(
         ("<p>One</p> <p>two <b>three</b></p>", ["One", "two three"]),
         ("<ul><li>One<li>two</ul>", ["One", "two"]),
         ("one<br>two", ["one", "two"]),
+        ("a &lt;b&gt;bold&lt;/b&gt; &lt;i&gt;", ["a bold <i>"]),
         ("<script>var a = 'x'</script><style>p {}</style><!-- c --> a", [" a"]),
         ("<p translate=no>One</p>two", ["two"]),
         ("See <code translate=no>x()</code> now", ["See \ue0000\ue001 now"]),

@@ -1,0 +1,64 @@
+"""Tags that markup has as text: `&lt;b&gt;bold&lt;/b&gt;`, of feeds and of what was escaped twice.
+
+The words between two such tags are a sentence's own. Lifted out as elements, the tags go with these
+words, and the model reads the words without them.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Literal
+
+from app.markup_tokens import VOID, unmatched
+from app.tagged_text import Piece
+
+_TAG = re.compile(r"&lt;(/?)([A-Za-z][\w:.-]*)((?:\s(?:[^<>&]|&(?!lt;|gt;))*)?)(?:&gt;|>)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Tag:
+    kind: Literal["open", "close", "void"]
+    name: str
+    start: int
+    end: int
+
+
+def escaped_elements(raw: str, blocks: Container[str]) -> Iterator[Piece]:
+    """Text between two tags, as it is written, in pieces: texts, and the tags of pairs.
+
+    A pair has letters between its tags; others, and those whose names are among `blocks`, are text.
+    """
+    found = [_tag(match) for match in _TAG.finditer(raw)]
+    inline = [tag for tag in found if tag.kind != "void" and tag.name not in blocks]
+    alone = unmatched(inline)
+    at = 0
+    for tag in _around_letters(raw, [tag for n, tag in enumerate(inline) if n not in alone]):
+        yield Piece("text", raw[at : tag.start])
+        yield Piece(tag.kind, raw[tag.start : tag.end])
+        at = tag.end
+    yield Piece("text", raw[at:])
+
+
+def _tag(match: re.Match[str]) -> _Tag:
+    closes, name, rest = match.groups()
+    is_void = rest.endswith("/") or name.lower() in VOID
+    return _Tag("close" if closes else "void" if is_void else "open", name.lower(), *match.span())
+
+
+def _around_letters(raw: str, tags: Sequence[_Tag]) -> list[_Tag]:
+    """Of tags that are all of pairs, those of pairs with letters between."""
+    found: list[_Tag] = []
+    opened: list[_Tag] = []
+    for tag in tags:
+        if tag.kind == "open":
+            opened.append(tag)
+            continue
+        opening = opened.pop()
+        between = html.unescape(_TAG.sub(" ", raw[opening.end : tag.start]))
+        if any(map(str.isalpha, between)):
+            found += [opening, tag]
+    return sorted(found, key=attrgetter("start"))

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import time
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.escaped_tags import escaped_elements
+from app.markup_tokens import MAX_DEPTH
+
+BLOCKS = frozenset({"p"})
+
+
+def pieces(raw: str) -> list[tuple[str, str]]:
+    return [(piece.kind, piece.raw) for piece in escaped_elements(raw, BLOCKS) if piece.raw]
+
+
+@pytest.mark.parametrize(
+    ("raw", "tags"),
+    [
+        ("a &lt;b&gt;bold&lt;/b&gt; word", ["&lt;b&gt;", "&lt;/b&gt;"]),
+        ("&lt;A href=&quot;x&quot;>here&lt;/a >", ["&lt;A href=&quot;x&quot;>", "&lt;/a >"]),
+        ("&lt;i&gt;&lt;b&gt;x&lt;/b&gt;&lt;/i&gt;",
+         ["&lt;i&gt;", "&lt;b&gt;", "&lt;/b&gt;", "&lt;/i&gt;"]),
+        ("the &lt;b&gt; tag", []),
+        ("&lt;b&gt;&lt;/b&gt; makes bold", []),
+        ("&lt;b&gt;42 &amp; &lt;br&gt;&lt;/b&gt;", []),
+        ("&lt;i&gt;&lt;b&gt;&lt;/b&gt;x&lt;/i&gt;", ["&lt;i&gt;", "&lt;/i&gt;"]),
+        ("&lt;i&gt;one&lt;b&gt;two&lt;/i&gt;x&lt;/b&gt;", ["&lt;b&gt;", "&lt;/b&gt;"]),
+        ("&lt;p&gt;one&lt;/p&gt;&lt;p&gt;two&lt;/p&gt;", []),
+        ("&lt;x/&gt;one&lt;/x&gt;", []),
+        ("a &lt; b and c &gt; d", []),
+        ("&lt;b &lt;i&gt;x&lt;/i&gt;", ["&lt;i&gt;", "&lt;/i&gt;"]),
+    ],
+)  # fmt: skip
+def test_tags_around_words_are_elements(raw: str, tags: list[str]) -> None:
+    assert [raw for kind, raw in pieces(raw) if kind != "text"] == tags
+
+
+@given(
+    st.lists(
+        st.sampled_from(["&lt;", "&gt;", "/", "b", "i", "p", " ", "x", "&amp;", "1"]), max_size=30
+    ).map("".join)
+)
+def test_the_pieces_are_the_text_and_every_tag_has_its_partner(raw: str) -> None:
+    found = pieces(raw)
+    assert "".join(raw for _, raw in found) == raw
+    depth = 0
+    for kind, _ in found:
+        depth += (kind == "open") - (kind == "close")
+        assert 0 <= depth <= MAX_DEPTH
+    assert depth == 0
+    kinds = Counter(pairwise(kind for kind, _ in found))
+    assert kinds["open", "close"] == 0  # letters are between
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "&lt;b&gt;" * 5000 + "x" + "&lt;/b&gt;" * 5000,
+        "&lt;b " * 5000,
+        "&lt;b&gt;x&lt;/b&gt;" * 5000,
+        "&lt;b" + " x" * 5000,
+        "&lt;b" + "b" * 5000,
+    ],
+)
+def test_time_is_bounded(raw: str) -> None:
+    began = time.perf_counter()
+    pieces(raw)
+    assert time.perf_counter() - began < 1
