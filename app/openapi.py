@@ -31,6 +31,7 @@ from app.examples import (
     TRANSLATE_REQUEST_EXAMPLES,
 )
 from app.problems import MEDIA_TYPE, Problem
+from app.request_id import REQUEST_ID
 from app.schemas import SegmentEvent, TokenEvent, TranslateAnswer
 from app.score_request import ScoreRequest
 from app.translate_request import AttentionRequest, TranslateRequest
@@ -204,6 +205,13 @@ OPEN_PATHS = frozenset(
 )
 """What is answered without a key, even where one is needed."""
 
+REQUEST_ID_PARAMETER = {
+    "name": REQUEST_ID,
+    "in": "header",
+    "description": "what logs, errors and the answer call the request; made up if it is not given",
+    "schema": {"type": "string"},
+}
+
 SECURITY_SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer"},
     "deepl": {
@@ -234,7 +242,27 @@ def describe(app: FastAPI) -> dict[str, Any]:
     for path in document["paths"].keys() - OPEN_PATHS:
         for operation in document["paths"][path].values():
             operation["security"] = _security(path, is_needed=app.state.keys.needed)
+            operation.setdefault("parameters", []).append(REQUEST_ID_PARAMETER)
+            _name_forms(operation, components["schemas"])
     return document
+
+
+FORM_SUFFIXES = dict(zip(FORMS, ("Form", "Multipart"), strict=True))
+"""Of the schemas of what is read from a form."""
+
+
+def _name_forms(operation: dict[str, Any], schemas: dict[str, Any]) -> None:
+    """Give what is read from a form a name of its own.
+
+    Generated clients choose the media type by the type of the body.
+    """
+    for form, suffix in FORM_SUFFIXES.items():
+        described = operation.get("requestBody", {}).get("content", {}).get(form, {})
+        if ref := described.get("schema", {}).get("$ref"):
+            model = ref.rpartition("/")[2]
+            name = f"{model}{suffix}"
+            schemas[name] = schemas[model] | {"title": name}
+            described["schema"] = {"$ref": _REF.format(model=name)}
 
 
 def _security(path: str, *, is_needed: bool) -> list[dict[str, list[str]]]:

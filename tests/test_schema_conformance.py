@@ -5,16 +5,20 @@ SCHEMATHESIS_EXAMPLES=1000 pytest -s --timeout 1800 tests/test_schema_conformanc
 
 from __future__ import annotations
 
+import html
+import json
 import os
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
 import schemathesis
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
     allow_header_conformance,
@@ -27,7 +31,9 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from app.main import create_app
+from app.openapi import FORM_SUFFIXES
 from app.settings import Settings
+from tests.app.documents.word_xml import run, word_file
 from tests.app.server_process import serving
 
 EXAMPLES = int(os.environ.get("SCHEMATHESIS_EXAMPLES", "12"))
@@ -47,6 +53,11 @@ KNOWN: dict[str, dict[str, list[Any]]] = {
     },
     "LibreTranslateRequest": {"source": ["en", "FR", "auto"], "target": ["en", "fr-CA"]},
     "DeepLRequest": {"source_lang": ["en", "FR"], "target_lang": ["EN-US", "FR"]},
+    "ScoreRequest": {"source": ["en", "FR"], "target": ["en", "fr-CA"]},
+    "DeepLGlossaryRequest": {
+        "source_lang": ["en", "FR"], "target_lang": ["FR", "en"], "entries_format": ["tsv", "csv"],
+        "entries": ["house\tdemeure", "house,demeure", "cat\tchat\ndog\tchien"],
+    },
     "AttentionRequest": {"layers": ["last", "all", [0, 1]], "heads": ["mean", "all", [3]]},
 }  # fmt: skip
 """What this server's model has; of what the schema allows it refuses nearly all."""
@@ -56,9 +67,11 @@ def document() -> dict[str, Any]:
     """The server's, with values that it takes; others are tried where requests are to be wrong."""
     described = create_app(Settings()).openapi()
     for name, fields in KNOWN.items():
-        properties = described["components"]["schemas"][name]["properties"]
-        assert fields.keys() <= properties.keys()
-        properties.update({field: {"enum": values} for field, values in fields.items()})
+        for suffix in ("", *FORM_SUFFIXES.values()):
+            properties = described["components"]["schemas"].get(name + suffix, {}).get("properties")
+            if properties:
+                assert fields.keys() <= properties.keys()
+                properties |= {field: {"enum": values} for field, values in fields.items()}
     return described
 
 
@@ -111,9 +124,15 @@ made_up = settings(
 @SCHEMA.parametrize()
 @made_up
 def test_every_answer_is_as_described(
-    case: schemathesis.Case[Any], url: str, session: requests.Session, statuses: Statuses
+    case: schemathesis.Case[Any],
+    url: str,
+    session: requests.Session,
+    statuses: Statuses,
+    stored: Stored,
 ) -> None:
-    check(case, url, session, statuses.setdefault(case.operation.label, Counter()))
+    counts = statuses.setdefault(case.operation.label, Counter())
+    stored.put_into(case, counts)
+    check(case, url, session, counts)
 
 
 @NATIVE.parametrize()
@@ -123,6 +142,97 @@ def test_every_answer_of_the_native_dialect_is_as_described(
 ) -> None:
     name = f"{case.operation.label}, native"
     check(case, url, session, statuses.setdefault(name, Counter()))
+
+
+class Stored:
+    """What the server has of which a client knows the name."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._kept = self._glossary()
+
+    def put_into(self, case: schemathesis.Case[Any], statuses: Counter[int]) -> None:
+        """Have every other case ask for a glossary that there is; one that stays, if it may."""
+        parameters = case.path_parameters or {}
+        if "glossary_id" in parameters and statuses.total() % 2:
+            deletes = case.method.upper() == "DELETE"
+            parameters["glossary_id"] = self._glossary() if deletes else self._kept
+
+    def _glossary(self) -> str:
+        body = {
+            "name": "Homes", "source_lang": "EN", "target_lang": "FR",
+            "entries": "house\tdemeure", "entries_format": "tsv",
+        }  # fmt: skip
+        response = requests.post(f"{self._url}/v2/glossaries", json=body, timeout=10)
+        found: str = response.json()["glossary_id"]
+        return found
+
+
+@pytest.fixture(scope="module")
+def stored(url: str) -> Stored:
+    return Stored(url)
+
+
+PROSE = st.text(max_size=40) | st.sampled_from(["The <b>old</b> cat & dog {n}.", "42", ""])
+FILES = st.one_of(
+    st.tuples(st.sampled_from(["a.txt", "b.MD", "é.md"]), PROSE.map(str.encode)),
+    st.tuples(st.just("a.html"), PROSE.map("<p>One <b>{}</b></p>".format).map(str.encode)),
+    st.tuples(st.just("a.xml"), PROSE.map("<r>{}</r>".format).map(str.encode)),
+    st.tuples(
+        st.just("a.srt"),
+        PROSE.map("1\n00:00:01,000 --> 00:00:02,000\n{}\n".format).map(str.encode),
+    ),
+    st.tuples(
+        st.just("a.po"),
+        PROSE.map(partial(json.dumps, ensure_ascii=False))
+        .map('msgid {}\nmsgstr ""\n'.format).map(str.encode),
+    ),
+    st.tuples(
+        st.just("a.json"),
+        st.recursive(PROSE | st.none() | st.integers(), lambda x: st.lists(x, max_size=3))
+        .map(lambda value: json.dumps({"key": value})).map(str.encode),
+    ),
+    st.tuples(
+        st.just("a.docx"),
+        st.text("The cat sees <&> é1", max_size=20)
+        .map(lambda text: word_file(run(html.escape(text)), run("house", "<w:b/>"))),
+    ),
+    st.tuples(st.sampled_from(["a.docx", "a.pdf", "", "a.po"]), st.binary(max_size=20)),
+)  # fmt: skip
+"""Names and contents, of which most can be read and a few cannot."""
+
+
+@made_up
+@given(
+    file=FILES,
+    fields=st.fixed_dictionaries(
+        {"target": st.sampled_from(["fr", "fr-CA", "fr", "xx"])},
+        optional={"source": st.sampled_from(["en", "auto", "FR"])},
+    ),
+    accept=st.sampled_from(["*/*", "application/json", "application/octet-stream"]),
+)
+def test_every_answer_to_a_file_is_as_described(
+    file: tuple[str, bytes],
+    fields: dict[str, str],
+    accept: str,
+    url: str,
+    session: requests.Session,
+    statuses: Statuses,
+) -> None:
+    """Schemathesis gives a file no name, by which its format is known."""
+    operation = SCHEMA["/translate_file"]["POST"]
+    response = session.post(
+        f"{url}/translate_file", files={"file": file}, data=fields, headers={"Accept": accept},
+        timeout=60,
+    )  # fmt: skip
+    statuses.setdefault(f"{operation.label}, files", Counter())[response.status_code] += 1
+    case = operation.Case(media_type="multipart/form-data", body={"file": file[1]} | fields)
+    case.validate_response(response, checks=CHECKS)
+    if response.ok and response.headers["Content-Type"] == "application/json":
+        *_, name = response.json()["translatedFileUrl"].split("/")
+        fetched = SCHEMA["/download_file/{name}"]["GET"]
+        counts = statuses.setdefault(f"{fetched.label}, of a file", Counter())
+        check(fetched.Case(path_parameters={"name": name}), url, session, counts)
 
 
 def check(

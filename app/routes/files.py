@@ -15,7 +15,7 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from app.dialects.failures import FORMS, media_type
-from app.documents.files import SUFFIXES
+from app.documents.files import FORMATS, SUFFIXES
 from app.errors import DeadlineExceededError, InvalidRequestError, MalformedFormError
 from app.file_service import FileRequest, translated_name
 from app.file_store import FileStore, StoredFile
@@ -51,7 +51,13 @@ _FORM_SCHEMA: dict[str, Any] = {
         "api_key": {"type": "string", "description": "where one is needed"},
     },
 }
-_FILE_ANSWER = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+_JSON = "application/json"
+_BINARY = "application/octet-stream"
+_FILE_ANSWER: dict[str, Any] = {
+    media_type: {"schema": {"type": "string", "format": "binary"}}
+    for media_type in (_BINARY, *(one.media_type for one in FORMATS.values()))
+    if media_type != _JSON
+}
 
 
 class TranslateFileAnswer(BaseModel):
@@ -94,12 +100,13 @@ async def translate_file(
                 request, runtime.files.translate(opened, deadline, client=client.turn)
             )
     file = StoredFile(done.data, translated_name(wanted.name, done.target), done.media_type)
-    if _names_first(request, "application/octet-stream", done.media_type):
-        return _as_download(file)
+    if _names_first(request, _BINARY, done.media_type):
+        # JSON is where the file is, never the file.
+        return _as_download(file, _BINARY if done.media_type == _JSON else done.media_type)
     name = downloads.put(file, PurePath(wanted.name).suffix.lower())
     url = str(request.url_for("download_file", name=name))
     answer = TranslateFileAnswer(translatedFileUrl=url)
-    return Response(answer.model_dump_json(by_alias=True), media_type="application/json")
+    return Response(answer.model_dump_json(by_alias=True), media_type=_JSON)
 
 
 async def _name_in_path(request: Request) -> str:
@@ -112,7 +119,7 @@ async def _name_in_path(request: Request) -> str:
     "/download_file/{name}",
     response_class=Response,
     openapi_extra=DOWNLOAD_PATH,
-    responses={200: {"content": _FILE_ANSWER}, **libretranslate_errors(404)},
+    responses={200: {"content": _FILE_ANSWER | {_JSON: {}}}, **libretranslate_errors(404)},
 )
 async def download_file(
     name: Annotated[str, Depends(_name_in_path)],
@@ -122,7 +129,7 @@ async def download_file(
     file = downloads.get(name)
     if file is None:
         raise HTTPException(HTTPStatus.NOT_FOUND, "there is no such file, or no longer")
-    return _as_download(file)
+    return _as_download(file, file.media_type)
 
 
 async def _read_form(request: Request, settings: Settings) -> FormData:
@@ -179,14 +186,14 @@ def _names_first(request: Request, *media_types: str) -> bool:
     """Whether one of these, JSON aside, is what the client would rather have."""
     first, _, _ = request.headers.get("accept", "").partition(",")
     name = first.partition(";")[0].strip().lower()
-    return name in media_types and name != "application/json"
+    return name in media_types and name != _JSON
 
 
-def _as_download(file: StoredFile) -> Response:
+def _as_download(file: StoredFile, media_type: str) -> Response:
     """To be saved, never shown: a page from anywhere would run as one of this server's."""
     return Response(
         file.data,
-        media_type=file.media_type,
+        media_type=media_type,
         headers={
             "Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.file_name, safe='')}",
             "Content-Security-Policy": "sandbox; default-src 'none'",
