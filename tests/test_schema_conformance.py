@@ -226,7 +226,7 @@ def test_every_answer_to_a_file_is_as_described(
         timeout=60,
     )  # fmt: skip
     statuses.setdefault(f"{operation.label}, files", Counter())[response.status_code] += 1
-    case = operation.Case(media_type="multipart/form-data", body={"file": file[1]} | fields)
+    case = operation.Case(media_type="multipart/form-data", body={**fields})
     case.validate_response(response, checks=CHECKS)
     if response.ok and response.headers["Content-Type"] == "application/json":
         *_, name = response.json()["translatedFileUrl"].split("/")

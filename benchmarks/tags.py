@@ -1,0 +1,172 @@
+"""Where the tags around a word go in a translation, by people's word alignments.
+
+python -m benchmarks.tags hansards.links hansards.en hansards.fr
+
+Of every pair each word of letters that the gold links to something is put between tags in turn.
+The given translation is aligned by the model, as the server aligns its own, and the tags are put
+into it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from app.document import Answer
+from app.inline_tags import WordLink
+from app.scheduler import Scheduler
+from app.spans import Span
+from app.tagged_text import Piece, TaggedText
+from app.word_aligner import WordAligner
+from benchmarks.options import checkpoint_option, json_option, precision_option
+from benchmarks.report import Cell, Report, publish
+from model.alignment import Bitext
+from model.checkpoint import load_checkpoint
+from model.engine.build import build_engines
+from model.gold_alignment import GoldAlignment
+from model.words import whitespace_words, words
+
+COLUMNS = {"Direction": "", "Words": ",d", "Right": ".3f", "Exact": ".3f", "Empty": ".3f"}
+NOTES = (
+    "`Right`: among the words between the tags is one that the gold links surely to the word "
+    "(possibly, where no link is sure). `Exact`: these are all there, and nothing that is not "
+    "possible. `Empty`: nothing is between the tags.",
+)
+OPENING, CLOSING = "\ue010", "\ue011"
+
+
+@dataclass(frozen=True)
+class Landing:
+    """What became of one pair of tags."""
+
+    right: bool
+    exact: bool
+    empty: bool
+
+
+def landing(text: str, word: Span, answer: Answer, gold: GoldAlignment) -> Landing:
+    """Of tags around a word of the text; `gold` links words between whitespace."""
+    tagged = TaggedText(
+        [
+            Piece("text", text[: word.start]),
+            Piece("open", OPENING),
+            Piece("text", word.of(text)),
+            Piece("close", CLOSING),
+            Piece("text", text[word.end :]),
+        ]
+    )
+    written = tagged.with_translation(answer, str)
+    start = written.index(OPENING)
+    end = written.index(CLOSING) - 1
+    inside = {
+        at
+        for at, (first, last) in enumerate(whitespace_words(answer.text))
+        if first < end and start < last
+    }
+    at = whitespace_words(text).index(word)
+    sure, possible = ({j for i, j in links if i == at} for links in (gold.sure, gold.possible))
+    wanted = sure or possible
+    return Landing(
+        right=bool(inside & wanted),
+        exact=bool(inside) and wanted <= inside <= possible,
+        empty=not inside,
+    )
+
+
+def linked_words(text: str, gold: GoldAlignment) -> list[Span]:
+    """Words of letters that the gold links to any."""
+    linked = {i for i, _ in gold.possible}
+    return [
+        span
+        for at, word in enumerate(whitespace_words(text))
+        if at in linked and (span := Span(*word)).of(text).isalpha()
+    ]
+
+
+async def landings(
+    aligner: WordAligner,
+    direction: tuple[str, str],
+    pairs: Sequence[tuple[str, str]],
+    gold: Sequence[GoldAlignment],
+) -> list[Landing]:
+    """Of all such words of all pairs."""
+    found: list[Landing] = []
+    for (text, translation), wanted in zip(pairs, gold, strict=True):
+        read, written = words(text), words(translation)
+        links, guesses = await aligner.links_and_guesses(
+            Bitext(text, translation, *direction, read, written)
+        )
+        answer = Answer(
+            translation,
+            [
+                WordLink(Span(*read[i]), Span(*written[j]), is_guess)
+                for some, is_guess in ((links, False), (guesses, True))
+                for i, j in some
+            ],
+        )
+        found += [landing(text, word, answer, wanted) for word in linked_words(text, wanted)]
+    return found
+
+
+def row(direction: tuple[str, str], found: Sequence[Landing]) -> dict[str, Cell]:
+    """Of the report."""
+    return {
+        "Direction": " → ".join(direction),
+        "Words": len(found),
+        "Right": sum(one.right for one in found) / len(found),
+        "Exact": sum(one.exact for one in found) / len(found),
+        "Empty": sum(one.empty for one in found) / len(found),
+    }
+
+
+async def measure(
+    checkpoint: Path, precision: str, links: Path, texts: Sequence[Path]
+) -> list[dict[str, Cell]]:
+    """A row for each direction."""
+    loaded = load_checkpoint(checkpoint)
+    scheduler = Scheduler(build_engines(loaded, precision))  # type: ignore[arg-type]
+    aligner = WordAligner(loaded.config, loaded.tokenizer, scheduler)
+    gold = [GoldAlignment.parse(line) for line in links.read_text("utf-8").splitlines()]
+    sides = [file.read_text("utf-8").splitlines() for file in texts]
+    scheduler.start()
+    try:
+        rows = []
+        for direction in loaded.config.directions:
+            forward = direction == loaded.config.directions[0]
+            pairs = list(zip(*(sides if forward else sides[::-1]), strict=True))
+            wanted = gold if forward else [one.transposed() for one in gold]
+            rows.append(row(direction, await landings(aligner, direction, pairs, wanted)))
+    finally:
+        await scheduler.stop()
+    return rows
+
+
+@click.command()
+@click.argument("links", type=click.Path(path_type=Path, exists=True))
+@click.argument("source", type=click.Path(path_type=Path, exists=True))
+@click.argument("target", type=click.Path(path_type=Path, exists=True))
+@checkpoint_option
+@precision_option
+@json_option
+def main(
+    *,
+    links: Path,
+    source: Path,
+    target: Path,
+    checkpoint: Path,
+    precision: str,
+    json_file: Path | None,
+) -> None:
+    """Print where tags around a word land; LINKS has a line of gold links for each pair."""
+    rows = asyncio.run(measure(checkpoint, precision, links, (source, target)))
+    settings: dict[str, Cell] = {"gold": links.name, "precision": precision}
+    title = f"Inline tags: {checkpoint.name}"
+    publish(Report("tags", title, settings, COLUMNS, rows, NOTES), json_file)
+
+
+if __name__ == "__main__":
+    main()
