@@ -52,6 +52,8 @@ class Substitution:
     @property
     def rest(self) -> str:
         """`before` with a blank for each span."""
+        if not self.spans:
+            return self.before
         return replace(self.before, self.spans, [" "] * len(self.spans))
 
     def place_of(self, span: Span) -> Span:
