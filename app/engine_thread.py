@@ -30,11 +30,11 @@ same trade-off.)
 MAX_BULK_ROWS = 64
 """Hypotheses of the bulk lane in an engine at a time, though always a sentence.
 
-With so many the engine is nearly as fast as when it is full, and a sentence of the other lane finds
-room at once and steps that are a quarter as long. Beside lists of 2,000 sentences, two threads, beam
-4, the p95 of 20 single sentences a second was 101 to 131 ms; with 128 it was 174, without a bound
-223. A list alone took 2.6 to 2.8, 3.1 and 3.0 s, one beside them 2.6 to 4.7, 3.3 to 4.0 and 1.6 to
-3.0 s (a shared machine).
+With so many the engine is nearly as fast as when it is full, and a sentence of the other lane
+finds room at once and steps that are a quarter as long. Beside lists of 2,000 sentences, two
+threads, beam 4, the p95 of 20 single sentences a second was 101 to 131 ms; with 128 it was 174,
+without a bound 223. A list alone took 2.6 to 2.8, 3.1 and 3.0 s, one beside them 2.6 to 4.7, 3.3 to
+4.0 and 1.6 to 3.0 s (a shared machine).
 """
 
 MAX_FAILURES = 10
