@@ -50,7 +50,8 @@ def make_candidates(n_rows: int, n_slots: int, longest: int) -> Candidates:
 @kernel
 def run(
     weights: Weights, newcomers: Newcomers, slots: Slots, pages: Pages, work: Workspace,
-    candidates: Candidates, terms: Terms | None, n_sentences: int, interrupted: Ints, most_tokens: int, most_rows: int,
+    candidates: Candidates, terms: Terms | None, n_sentences: int, interrupted: Ints,
+    most_tokens: int, most_rows: int,
 ) -> int:  # fmt: skip
     """Encode newcomers, advance all n sentences until one is over or interrupted[0] is not 0.
 
