@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -13,6 +14,7 @@ from app.inline_tags import WordLink
 from app.markup import MarkupDocument, MarkupOptions
 from app.markup_tokens import MarkupError
 from app.passage import Passage
+from app.translate_request import TranslateRequest
 
 TextFormat: TypeAlias = Literal["text", "html", "xml"]
 
@@ -25,6 +27,22 @@ def open_document(text: str, form: TextFormat, options: MarkupOptions, index: in
         return MarkupDocument(text, form, options)
     except MarkupError as error:
         raise InvalidRequestError.at("/text", f"Text {index} is {error}") from None
+
+
+def open_documents(texts: Sequence[str], request: TranslateRequest) -> list[Document]:
+    """Texts in the format of a request. Raises as `open_document`."""
+    options = MarkupOptions(
+        frozenset(request.ignore_tags),
+        frozenset(request.splitting_tags),
+        frozenset(request.non_splitting_tags),
+        request.outline_detection,
+    )
+    return [open_document(text, request.format, options, index) for index, text in enumerate(texts)]
+
+
+def prose(request: TranslateRequest) -> list[str]:
+    """Of every text of a request what a reader sees of it. Raises as `open_document`."""
+    return [" ".join(document.texts) for document in open_documents(request.text, request)]
 
 
 @dataclass

@@ -10,17 +10,15 @@ from functools import partial
 from itertools import islice, pairwise
 
 from app.detection import Detected
-from app.document import Document
 from app.errors import InvalidRequestError
-from app.glossary import Glossary
 from app.itinerary import AUTO, Itineraries
-from app.languages import Direction, Languages
+from app.languages import Languages
+from app.leg import Leg, legs_of
 from app.limits import Limits
 from app.live_text import Feed, tell_whole
-from app.markup import MarkupOptions
 from app.metrics import Metrics
 from app.places import Places
-from app.rendition import Rendition, open_document
+from app.rendition import Rendition, open_documents, prose
 from app.schemas import PutEvent, ScoreAnswer, Segment, TranslateAnswer, Translation, Usage
 from app.score_request import ScoreRequest
 from app.scorer import score_answer
@@ -29,17 +27,6 @@ from app.side_by_side import side_by_side
 from app.timings import Timings
 from app.translate_request import TranslateRequest
 from app.translations import already_translated, translations_of, with_detected
-from model.decoding.hypothesis import SearchOptions
-
-
-@dataclass(frozen=True)
-class _Step:
-    """A model's part in a request."""
-
-    model: ServedModel
-    direction: Direction
-    options: SearchOptions
-    glossary: Glossary
 
 
 @dataclass(frozen=True)
@@ -90,7 +77,7 @@ class TranslationService:
             timings = Timings()
             with timings.measure("tokenize"):
                 itineraries = await self.itineraries.find(
-                    request.source, request.target, len(request.text), partial(_prose, request)
+                    request.source, request.target, len(request.text), partial(prose, request)
                 )
             groups: dict[tuple[str, ...], list[int]] = {}
             for index, itinerary in enumerate(itineraries):
@@ -147,27 +134,27 @@ class TranslationService:
     ) -> _Part:
         """The texts of a request that go through the same languages; all have a feed, or none."""
         timings = Timings()
-        steps = self._steps(request, languages)
-        if not steps:
+        legs = legs_of(request, languages, self._by_direction)
+        if not legs:
             tell_whole(request.text, feeds)
             into = (one for (_, to), one in self._by_direction.items() if to == languages[0])
             return _Part(next(into).name, already_translated(request, languages[0]), 0, 0, timings)
         is_live = request.format == "text"  # a tag's place is known at the end
         wanted = request.attention
-        view = steps[-1].model.attention_view(wanted) if wanted else None
+        view = legs[-1].model.attention_view(wanted) if wanted else None
         texts = request.text
         passed: list[list[Rendition]] = []
-        for step in steps:
-            told = feeds if is_live and step is steps[-1] else ()
+        for leg in legs:
+            told = feeds if is_live and leg is legs[-1] else ()
             renditions = await self._render(
                 texts,
                 request,
-                step,
+                leg,
                 client=client,
                 deadline=deadline,
                 timings=timings,
                 feeds=told,
-                is_new=step is steps[0],
+                is_new=leg is legs[0],
             )
             texts = [rendition.text() for rendition in renditions]
             passed.append(renditions)
@@ -176,9 +163,9 @@ class TranslationService:
         segments: Sequence[list[Segment] | None] = [None] * len(texts)
         if view or request.alignment:
             with timings.measure("decode"):
-                segments = await steps[-1].model.explainer.explain(
+                segments = await legs[-1].model.explainer.explain(
                     [passage for rendition in passed[-1] for passage in rendition.passages],
-                    steps[-1].direction,
+                    legs[-1].direction,
                     view=view,
                     alignment=request.alignment,
                     max_weights=self._limits.max_attention_weights,
@@ -191,7 +178,7 @@ class TranslationService:
                 translations = await asyncio.to_thread(build)
         through = [rendition for renditions in passed for rendition in renditions]
         return _Part(
-            model="+".join(dict.fromkeys(step.model.name for step in steps)),
+            model="+".join(dict.fromkeys(leg.model.name for leg in legs)),
             translations=translations,
             source_tokens=sum(rendition.n_source_tokens for rendition in through),
             target_tokens=sum(len(rendition.log_probs) for rendition in through),
@@ -226,7 +213,7 @@ class TranslationService:
         self,
         texts: Sequence[str],
         request: TranslateRequest,
-        step: _Step,
+        leg: Leg,
         *,
         client: Hashable,
         deadline: float,
@@ -236,15 +223,15 @@ class TranslationService:
     ) -> list[Rendition]:
         """The texts through one model; their markup, if any, is put on the words it belongs to."""
         with timings.measure("tokenize"):
-            read = partial(_documents, texts, request)
+            read = partial(open_documents, texts, request)
             is_short = sum(map(len, texts)) <= MAX_INLINE_CHARACTERS
             documents = read() if is_short else await asyncio.to_thread(read)
-        found = await step.model.translate(
+        found = await leg.model.translate(
             [text for document in documents for text in document.texts],
-            step.direction,
+            leg.direction,
             request.split,
-            step.options,
-            step.glossary,
+            leg.options,
+            leg.glossary,
             client=client,
             deadline=deadline,
             timings=timings,
@@ -260,8 +247,8 @@ class TranslationService:
             for rendition in renditions:
                 for index, tagged in enumerate(rendition.document.tagged):
                     if tagged:
-                        rendition.links[index] = await step.model.explainer.word_links(
-                            rendition.passages[index], step.direction
+                        rendition.links[index] = await leg.model.explainer.word_links(
+                            rendition.passages[index], leg.direction
                         )
         return renditions
 
@@ -273,31 +260,6 @@ class TranslationService:
         for model in self._models:
             await model.warm_up()
             await model.check_golden()
-
-    def _steps(self, request: TranslateRequest, languages: tuple[str, ...]) -> list[_Step]:
-        """What the request asks for is asked of the last model; those before give their best.
-
-        The first says the glossary's terms, and the second leaves them as they are.
-        """
-        steps: list[_Step] = []
-        for source, target in pairwise(languages):
-            model = self._by_direction[source, target]
-            wanted = request
-            if target != languages[-1]:
-                wanted = request.model_copy(update={"alternatives": 0, "max_target_tokens": None})
-            glossary = request.terms.of_what_is_said() if steps else request.terms
-            steps.append(_Step(model, (source, target), model.search_options(wanted), glossary))
-        return steps
-
-
-def _documents(texts: Sequence[str], request: TranslateRequest) -> list[Document]:
-    options = MarkupOptions(
-        frozenset(request.ignore_tags),
-        frozenset(request.splitting_tags),
-        frozenset(request.non_splitting_tags),
-        request.outline_detection,
-    )
-    return [open_document(text, request.format, options, index) for index, text in enumerate(texts)]
 
 
 def _check_explicable(request: TranslateRequest, languages: tuple[str, ...]) -> None:
@@ -316,8 +278,3 @@ def _only(request: TranslateRequest, indices: Sequence[int]) -> TranslateRequest
     if len(indices) == len(request.text):
         return request
     return request.model_copy(update={"text": [request.text[index] for index in indices]})
-
-
-def _prose(request: TranslateRequest) -> list[str]:
-    """Of every text what a reader sees of it."""
-    return [" ".join(document.texts) for document in _documents(request.text, request)]

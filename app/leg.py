@@ -1,0 +1,45 @@
+"""The models that a text goes through, one after the other, and what is asked of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from app.glossary import Glossary
+from app.languages import Direction
+from app.served_model import ServedModel
+from app.translate_request import TranslateRequest
+from model.decoding.hypothesis import SearchOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """A model's part in a request."""
+
+    model: ServedModel
+    direction: Direction
+    options: SearchOptions
+    glossary: Glossary
+
+
+def legs_of(
+    request: TranslateRequest,
+    languages: tuple[str, ...],
+    by_direction: Mapping[Direction, ServedModel],
+) -> list[Leg]:
+    """A leg from each language to the next; none where there is one language alone.
+
+    What the request asks for is asked of the last model; those before give their best. The first
+    says the glossary's terms, and the second leaves them as they are. Raises as
+    `ServedModel.search_options`.
+    """
+    legs: list[Leg] = []
+    for source, target in pairwise(languages):
+        model = by_direction[source, target]
+        wanted = request
+        if target != languages[-1]:
+            wanted = request.model_copy(update={"alternatives": 0, "max_target_tokens": None})
+        glossary = request.terms.of_what_is_said() if legs else request.terms
+        legs.append(Leg(model, (source, target), model.search_options(wanted), glossary))
+    return legs
