@@ -14,6 +14,7 @@ from app.exchange import Exchange
 from app.isolation import Isolation
 from app.logs import log_failure
 from app.metrics import Metrics
+from app.niceness import step_back
 from app.pace import Pace
 from app.sentence import Completion, Sentence
 from model.engine.protocol import Engine, Finished, Progress
@@ -88,6 +89,7 @@ class EngineThread:
         self._thread.join(seconds)
 
     def _run(self) -> None:
+        step_back()
         death: BaseException | None = None
         try:
             for _ in range(1 + MAX_RESTARTS):
