@@ -55,6 +55,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.decode --sentences $(SENTENCES) --rounds 3 --json $(RESULTS)/decode-shipped.json
 	$(BIN)/python -m benchmarks.decode --random base --target-tokens 20 --count 64 --rounds 3 --json $(RESULTS)/decode-base.json
 	$(BIN)/python -m benchmarks.serve --sentences $(SENTENCES) --seconds 5 --rounds 1 --json $(RESULTS)/serve.json
+	$(BIN)/python -m benchmarks.serve --random base --target-tokens 20 --sentences $(SENTENCES) --clients 1 --clients 32 --fraction 0.8 --seconds 5 --rounds 1 --json $(RESULTS)/serve-base.json
 	$(BIN)/python -m benchmarks.memory --sentences $(SENTENCES) --starts 3 --json $(RESULTS)/memory.json
 	$(BIN)/python -m benchmarks.exactness --sentences $(SENTENCES) --count 200 --json $(RESULTS)/exactness.json
 
