@@ -35,6 +35,7 @@ from benchmarks.server import (
     request_fields,
     running,
 )
+from model.checkpoint_config import read_config
 
 COLUMNS = {
     "Load": "", "System": "", "Threads": "", "Requests/s": ",.1f", "p50 ms": ",.1f",
@@ -167,8 +168,9 @@ def main(
             arrivals = replace(load, rate=fraction * most)
             outcomes = measure(started, arrivals, rounds)
             rows += rows_of(f"{arrivals.label} ({fraction:.0%})", started, outcomes)
+    name = read_config(checkpoint).name
     settings: dict[str, Cell] = {
-        "checkpoint": checkpoint.name,
+        "checkpoint": name,
         "sentences": sentences.name,
         "target tokens": target_tokens or "as they come",
         "beam": beam,
@@ -176,7 +178,7 @@ def main(
         "rounds": rounds,
         "seconds": seconds,
     }
-    title = f"Serving: {checkpoint.name}, beam {beam}"
+    title = f"Serving: {name}, beam {beam}"
     publish(Report("serve", title, settings, COLUMNS, rows, NOTES), json_file)
 
 
