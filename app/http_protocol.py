@@ -8,16 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
-from http import HTTPStatus
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import Scope
+from uvicorn._types import ASGI3Application
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import (
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
 from uvicorn.server import ServerState
 
 from app.problems import problem_response
+from app.security_headers import OF_DATA
 
 MAX_HEAD_BYTES = 65_536
 """Of a request line and headers that are not complete yet."""
@@ -38,15 +46,25 @@ class ConnectionLimits:
     max_connections: int
 
 
+Refuse = Callable[[Scope], Response | None]
+"""The answer to a request that is to be refused before the application is called, if it is."""
+
+
+def let_in(_: Scope) -> None:
+    """Refuse nothing."""
+
+
 class Connections(ServerState):
     """What the connections of a server share.
 
+    refuse      is asked as soon as the headers of a request are there
     incomplete  those that have no complete request, the one that has waited longest first
     """
 
-    def __init__(self, limits: ConnectionLimits) -> None:
+    def __init__(self, limits: ConnectionLimits, refuse: Refuse = let_in) -> None:
         super().__init__()
         self.limits = limits
+        self.refuse = refuse
         self.incomplete: dict[TimedProtocol, None] = {}
 
 
@@ -126,13 +144,37 @@ class TimedProtocol(HttpToolsProtocol):
         self._phase = "none"
         self._body_bytes = 0
         self.server_state.incomplete.pop(self, None)
+        if self.cycle and self.cycle.response_complete:  # without a look at the body
+            self._is_idle()
         super().on_message_complete()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        """Have the application answer, or refuse, which is so cheap that a flood is bearable."""
+        refusal = None
+        if cycle is self.cycle:  # of requests in a pipeline the last alone: they call one another
+            refusal = self.server_state.refuse(cast("Scope", cycle.scope))
+        if refusal is None:
+            super()._start_asgi_task(cycle, app)
+            return
+        cycle.response_started = cycle.response_complete = True
+        self._write(refusal, close=not cycle.keep_alive)
+        self.on_response_complete()
 
     def on_response_complete(self) -> None:
         """Answered; the next request may come, or has."""
         super().on_response_complete()
-        if not self.transport.is_closing() and not self.pipeline:
-            self.server_state.incomplete[self] = None
+        if self._phase == "none" and not self.pipeline:
+            self._is_idle()
+
+    def _is_idle(self) -> None:
+        """Neither a request nor an answer is on its way."""
+        if self.transport.is_closing():
+            return
+        self.server_state.incomplete[self] = None
+        if self.timeout_keep_alive_task is None:  # uvicorn forgets it where a body came later
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
 
     def send_400_response(self, msg: str) -> None:
         """What is no HTTP gets a problem document, as everything that goes wrong."""
@@ -176,10 +218,20 @@ class TimedProtocol(HttpToolsProtocol):
     def _refuse(self, status: int, detail: str) -> None:
         """Answer, unless an answer is on its way, and close."""
         self._stop_timer()
-        if not (self._phase == "body" and self.cycle.response_started):
-            answer = problem_response(HTTPException(status, detail), uuid.uuid4().hex)
-            lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}".encode()]
-            lines += [name + b": " + value for name, value in answer.raw_headers]
-            head = b"\r\n".join([*lines, b"connection: close", b"", b""])
-            self.transport.write(head + bytes(answer.body))
-        self.transport.close()
+        if self._phase == "body" and self.cycle.response_started:
+            self.transport.close()
+        else:
+            error = HTTPException(status, detail)
+            self._write(problem_response(error, uuid.uuid4().hex), close=True)
+
+    def _write(self, answer: Response, *, close: bool) -> None:
+        """A whole answer, of no application."""
+        lines = [STATUS_LINE[answer.status_code]]
+        for name, value in (
+            *self.server_state.default_headers, *answer.raw_headers, *OF_DATA,
+        ):  # fmt: skip
+            lines += [name, b": ", value, b"\r\n"]
+        lines += [b"connection: close\r\n\r\n" if close else b"\r\n", bytes(answer.body)]
+        self.transport.write(b"".join(lines))
+        if close:
+            self.transport.close()

@@ -26,7 +26,7 @@ from app.loading import load_runtime
 from app.loop_lag import LoopLag
 from app.metrics import Metrics
 from app.middleware import PROBES, RequestMiddleware
-from app.overload import OverloadShield
+from app.overload import Overload, OverloadShield
 from app.rate_limits import RateLimits
 from app.request_id import REQUEST_ID
 from app.routes import (
@@ -116,6 +116,7 @@ def create_app(
     app.state.lifecycle = lifecycle
     app.state.metrics = metrics
     app.state.lag = lag
+    app.state.overload = Overload(lifecycle, metrics, lag=lag, timeout=settings.request_timeout)
     app.state.rate_limits = RateLimits(settings.requests_per_minute, settings.characters_per_minute)
     app.state.keys = keys
     app.state.ledger = ledger
@@ -161,13 +162,7 @@ def _furnish(
     app.add_middleware(RequestMiddleware, metrics=app.state.metrics)
     settings: Settings = app.state.settings
     if shielded:
-        app.add_middleware(
-            OverloadShield,
-            lifecycle=app.state.lifecycle,
-            metrics=app.state.metrics,
-            lag=app.state.lag,
-            timeout=settings.request_timeout,
-        )
+        app.add_middleware(OverloadShield, overload=app.state.overload)
     app.add_middleware(SecurityHeaders)
     if settings.cors_origins:
         app.add_middleware(

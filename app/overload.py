@@ -27,44 +27,57 @@ else has the processor, or a container's quota is used up, and refusing would he
 REFUSED = KINDS[QueueFullError].slug
 
 
-class OverloadShield:
-    """Refuses what is posted while there is no place for it. Metrics tell of it, no log does.
+class Overload:
+    """Which posts there is no place for. Metrics tell of those refused, no log does.
 
     lag      of the event loop, which may be what does not keep up
     timeout  seconds that a request has, if it asks for no less
     """
 
     def __init__(
-        self, app: ASGIApp, lifecycle: Lifecycle, metrics: Metrics, *, lag: LoopLag, timeout: float
+        self, lifecycle: Lifecycle, metrics: Metrics, *, lag: LoopLag, timeout: float
     ) -> None:
-        self._app = app
         self._lag = lag
         self._lifecycle = lifecycle
         self._metrics = metrics
         self._timeout = timeout
 
+    def refusal(self, scope: Scope) -> Response | None:
+        """The answer to a request that has to be refused; its ID is then in the scope's state."""
+        if scope["method"] != "POST":
+            return None
+        began = time.perf_counter()
+        try:
+            places = self._lifecycle.open.places
+            places.check(self._timeout)
+            if self._lag.sustained and places.taken >= MANY:
+                raise QueueFullError("more comes in than can be read")
+        except QueueFullError as error:
+            request_id = request_id_of(Headers(scope=scope))
+            scope.setdefault("state", {})["request_id"] = request_id
+            answer = _response(error, scope)
+            answer.headers[REQUEST_ID] = request_id
+            self._metrics.refused_early(REFUSED, time.perf_counter() - began)
+            return answer
+        except AppError:
+            pass  # starting or stopping, which is told with a line in the log
+        return None
+
+
+class OverloadShield:
+    """Refuses as middleware what no server refused that asked before it called the application."""
+
+    def __init__(self, app: ASGIApp, overload: Overload) -> None:
+        self._app = app
+        self._overload = overload
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
-        if scope["type"] == "http" and scope["method"] == "POST":
-            began = time.perf_counter()
-            try:
-                places = self._lifecycle.open.places
-                places.check(self._timeout)
-                if self._lag.sustained and places.taken >= MANY:
-                    raise QueueFullError("more comes in than can be read")
-            except QueueFullError as error:
-                scope.setdefault("state", {})["request_id"] = request_id_of(Headers(scope=scope))
-                answer = _refusal(error, scope)
-                answer.headers[REQUEST_ID] = scope["state"]["request_id"]
-                await answer(scope, receive, send)
-                self._metrics.refused_early(REFUSED, time.perf_counter() - began)
-                return
-            except AppError:
-                pass  # starting or stopping, which is told with a line in the log
-        await self._app(scope, receive, send)
+        refusal = self._overload.refusal(scope) if scope["type"] == "http" else None
+        await (refusal or self._app)(scope, receive, send)
 
 
-def _refusal(error: Exception, scope: Scope) -> Response:
+def _response(error: Exception, scope: Scope) -> Response:
     """Where only the body would tell the dialect, a document that clients of both can read."""
     if scope["path"] in SHARED_PATHS and "q" not in QueryParams(scope["query_string"]):
         return problem_response(error, scope["state"]["request_id"], error=detail_of(error))

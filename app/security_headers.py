@@ -21,7 +21,8 @@ def _raw(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
 
 
 _OF_PAGES = _raw(ALWAYS)
-_OF_DATA = _raw(ALWAYS | {"Content-Security-Policy": DATA_POLICY})
+OF_DATA = _raw(ALWAYS | {"Content-Security-Policy": DATA_POLICY})
+"""As they are sent: with what is no page."""
 
 
 class SecurityHeaders:
@@ -37,7 +38,7 @@ class SecurityHeaders:
             if message["type"] == "http.response.start":
                 own = dict(message["headers"])  # names in small letters, as ASGI has them
                 is_page = own.get(b"content-type", b"").startswith(b"text/html")
-                wanted = _OF_PAGES if is_page else _OF_DATA
+                wanted = _OF_PAGES if is_page else OF_DATA
                 added = [header for header in wanted if header[0] not in own]
                 message["headers"] = [*message["headers"], *added]
             await send(message)

@@ -15,7 +15,7 @@ import structlog
 import uvicorn
 
 from app.errors import AppError, ReloadFailedError
-from app.http_protocol import ConnectionLimits, Connections
+from app.http_protocol import ConnectionLimits, Connections, Refuse, let_in
 from app.logs import log_failure
 from app.runtime import Lifecycle
 
@@ -23,11 +23,13 @@ _log = structlog.get_logger()
 
 
 class LimitedServer(uvicorn.Server):
-    """Times and counts connections; see `app.http_protocol`."""
+    """Times and counts connections, and refuses requests; see `app.http_protocol`."""
 
-    def __init__(self, config: uvicorn.Config, limits: ConnectionLimits) -> None:
+    def __init__(
+        self, config: uvicorn.Config, limits: ConnectionLimits, refuse: Refuse = let_in
+    ) -> None:
         super().__init__(config)
-        self.server_state = Connections(limits)
+        self.server_state = Connections(limits, refuse)
 
 
 class AdminServer(LimitedServer):
@@ -55,9 +57,11 @@ class Server(LimitedServer):
         limits: ConnectionLimits,
         lifecycle: Lifecycle,
         drain_delay: float,
+        *,
         admin: tuple[AdminServer, socket.socket] | None = None,
+        refuse: Refuse = let_in,
     ) -> None:
-        super().__init__(config, limits)
+        super().__init__(config, limits, refuse)
         self._lifecycle = lifecycle
         self._drain_delay = drain_delay
         self._admin = admin

@@ -44,9 +44,14 @@ class SharedSentences:
             sentence.on_settled = self._keep
 
     def leave(self, request: Request) -> list[Sentence]:
-        """The request is answered or given up; returns the sentences that nobody asks for now."""
+        """The request is answered or given up; returns the sentences that nobody asks for now.
+
+        The request lets go of them: they hold it, and so both would be left to the collector.
+        """
         abandoned = []
-        for sentence in dict.fromkeys(request.sentences):
+        sentences = dict.fromkeys(request.sentences)
+        request.sentences.clear()
+        for sentence in sentences:
             sentence.leave(request)
             if sentence.is_abandoned:
                 abandoned.append(sentence)

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from itertools import cycle
 
-from benchmarks.load import HOST, Connection
+from benchmarks.connection import HOST, Connection
 
 PROBE_INTERVAL = 0.05
 DRIP_INTERVAL = 1.0

@@ -18,9 +18,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import count, cycle
 
-HOST = "127.0.0.1"
-TIMEOUT = 60.0
-"""Seconds after which a request has failed."""
+import uvloop
+
+from benchmarks.connection import HOST, Connection
 
 
 @dataclass(frozen=True)
@@ -67,36 +67,6 @@ class Outcome:
     errors: dict[str, int] = field(default_factory=dict)
     refused_p99: float = 0.0
     late_p99: float = 0.0
-
-
-class Connection:
-    """One kept connection to POST /translate."""
-
-    def __init__(self, port: int) -> None:
-        self._port = port
-        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
-
-    async def ask(self, request: bytes) -> str:
-        """Send, read the whole answer → its status, or the name of what went wrong."""
-        try:
-            async with asyncio.timeout(TIMEOUT):
-                if self._streams is None or self._streams[0].at_eof():
-                    self._streams = await asyncio.open_connection(HOST, self._port)
-                reader, writer = self._streams
-                writer.write(request)
-                head = await reader.readuntil(b"\r\n\r\n")
-                length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
-                await reader.readexactly(int(length))
-                return head.split(maxsplit=2)[1].decode()
-        except (OSError, TimeoutError, EOFError, ValueError) as error:
-            self.close()
-            return type(error).__name__
-
-    def close(self) -> None:
-        """It may be used again, and then connects anew."""
-        if self._streams:
-            self._streams[1].close()
-        self._streams = None
 
 
 class Run:
@@ -243,7 +213,7 @@ def finish(process: subprocess.Popen[str]) -> Outcome:
 
 def main() -> None:
     """A `Load` as JSON on standard input, an `Outcome` on standard output."""
-    outcome = asyncio.run(run(Load(**json.load(sys.stdin))))
+    outcome = uvloop.run(run(Load(**json.load(sys.stdin))))
     json.dump(asdict(outcome), sys.stdout)
 
 

@@ -16,7 +16,7 @@ from app.main import create_app
 from app.metrics import Metrics
 from app.runtime import Runtime
 from app.settings import Settings
-from benchmarks.load import HOST
+from benchmarks.connection import HOST
 from benchmarks.wrapped_engine import WrappedEngine
 from model.checkpoint import load_checkpoint
 from model.engine.build import build_engines

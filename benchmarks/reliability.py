@@ -22,8 +22,9 @@ from pathlib import Path
 
 import click
 
+from benchmarks.connection import HOST
 from benchmarks.crowd import Crowd, p99, probing, slow_loris
-from benchmarks.load import HOST, Load, put, request_bytes
+from benchmarks.load import Load, put, request_bytes
 from benchmarks.options import checkpoint_option, json_option, sentences_option, threads_option
 from benchmarks.poison import poisoned_server
 from benchmarks.report import Cell, Report, publish

@@ -11,12 +11,18 @@ from contextlib import asynccontextmanager
 import pytest
 import uvicorn
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from app import http_protocol
 from app.cli.serve import listen
-from app.http_protocol import MAX_HEAD_BYTES, ConnectionLimits, TimedProtocol
+from app.http_protocol import (
+    MAX_HEAD_BYTES,
+    ConnectionLimits,
+    Refuse,
+    TimedProtocol,
+    let_in,
+)
 from app.server import AdminServer
 from tests.app.asynchronous import asynchronous
 
@@ -26,15 +32,21 @@ LARGE = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 200\r\n\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n"
 
 
+def full(scope: Scope) -> Response | None:
+    return Response(b"full", 429) if scope["method"] == "POST" else None
+
+
 class Echo:
     """Answers the body, once the gate is open."""
 
     def __init__(self) -> None:
+        self.n_calls = 0
         self.gate = asyncio.Event()
         self.gate.set()
         self.left: list[bool] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.n_calls += 1
         request = Request(scope, receive)
         try:
             body = await request.body()
@@ -83,12 +95,15 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(limits: ConnectionLimits = LIMITS) -> AsyncIterator[Served]:
+async def serving(
+    limits: ConnectionLimits = LIMITS, refuse: Refuse = let_in, keep_alive: int = 5
+) -> AsyncIterator[Served]:
     app = Echo()
     config = uvicorn.Config(
-        app, http=TimedProtocol, lifespan="off", log_config=None, timeout_graceful_shutdown=1
-    )
-    server = AdminServer(config, limits)
+        app, http=TimedProtocol, ws="none", lifespan="off", log_config=None,
+        timeout_graceful_shutdown=1, timeout_keep_alive=keep_alive,
+    )  # fmt: skip
+    server = AdminServer(config, limits, refuse)
     listener = listen("127.0.0.1", 0)
     served = Served(app, listener.getsockname()[1])
     running = asyncio.create_task(server.serve([listener]))
@@ -242,3 +257,80 @@ async def test_a_large_body_on_a_slow_line_arrives_as_long_as_it_keeps_coming(
             slow.send(b"x")
             await asyncio.sleep(0.1)
         assert (await slow.answer())[0] == 408
+
+
+@asynchronous
+async def test_what_is_refused_costs_no_call_and_no_connection() -> None:
+    async with serving(refuse=full) as served:
+        connection = await served.connect(POST + b"abcd" + POST)
+        assert await connection.answer() == (429, b"full")
+        assert await connection.answer() == (429, b"full")  # before the body is there
+        connection.send(b"ab")
+        await asyncio.sleep(0.05)
+        connection.send(b"cd" + GET)
+        assert await connection.answer() == (200, b"")
+        assert served.app.n_calls == 1
+
+
+@asynchronous
+async def test_a_refused_client_that_keeps_no_connection_has_none() -> None:
+    async with serving(refuse=full) as served:
+        old = await served.connect(POST.replace(b"HTTP/1.1", b"HTTP/1.0") + b"abcd")
+        last = await served.connect(
+            POST.replace(b"Host: a", b"Host: a\r\nConnection: close") + b"abcd"
+        )
+        for connection in (old, last):
+            assert await connection.answer() == (429, b"full")
+            assert await connection.end() == b""
+
+
+@pytest.mark.parametrize("body", [[b"abcd"], [b"ab", b"cd"]])
+@asynchronous
+async def test_who_was_refused_is_idle_then_and_gives_way_or_is_closed(body: list[bytes]) -> None:
+    limits = ConnectionLimits(10, 10, max_connections=2)
+    async with serving(limits, full, keep_alive=1) as served:
+        refused = [await served.connect(POST) for _ in range(2)]
+        for connection in refused:
+            for part in body:
+                await asyncio.sleep(0.02)
+                connection.send(part)
+            assert await connection.answer() == (429, b"full")
+        await asyncio.sleep(0.05)
+        newcomer = await served.connect(GET)
+        assert (await newcomer.answer())[0] == 200
+        assert await refused[0].end() == b""
+        began = time.monotonic()
+        assert await refused[1].end() == b""
+        assert time.monotonic() - began < 3
+
+
+@asynchronous
+async def test_a_body_that_never_comes_is_not_waited_for_after_a_refusal() -> None:
+    async with serving(refuse=full) as served:
+        connection = await served.connect(POST)
+        assert await connection.answer() == (429, b"full")
+        began = time.monotonic()
+        assert await connection.end() == b""
+        assert time.monotonic() - began < LIMITS.body_timeout + 1
+
+
+@asynchronous
+async def test_a_long_pipeline_that_is_refused_is_refused_in_order() -> None:
+    n_requests = 1000
+    async with serving(refuse=full) as served:
+        served.app.gate.clear()
+        connection = await served.connect(GET + (POST + b"abcd") * n_requests)
+        await asyncio.sleep(0.05)
+        served.app.gate.set()
+        assert await connection.answer() == (200, b"")
+        answers = [await connection.answer() for _ in range(n_requests)]
+        assert answers[-1] == (429, b"full")
+        assert {status for status, _ in answers} <= {200, 429}
+
+
+@asynchronous
+async def test_an_upgrade_that_is_not_to_be_had_is_answered_as_if_it_were_not_asked_for() -> None:
+    async with serving(refuse=full) as served:
+        upgrade = b"Host: a\r\nConnection: Upgrade\r\nUpgrade: websocket"
+        connection = await served.connect(GET.replace(b"Host: a", upgrade))
+        assert await connection.answer() == (200, b"")
