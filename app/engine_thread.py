@@ -53,7 +53,7 @@ _log = structlog.get_logger()
 class EngineThread:
     """Drives an engine until there is no more to do, or the engine is down.
 
-    deliver     runs calls in the event loop, in one go
+    deliver     runs calls in the event loop, in order
     busy_since  when what it does began, by the clock; infinity while there is nothing to do
     """
 

@@ -7,6 +7,7 @@ error table. Nothing of a request becomes a label or a name, be it text, address
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import NamedTuple
 
 from prometheus_client import (
@@ -87,13 +88,13 @@ class Metrics:
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
             collector(registry=self._registry)
         # Of requests
-        self._requests = self._counter("request_count", "Requests, by route", "route")
-        self._successes = self._counter("request_success", "Answers below 400, by route", "route")
-        self._failures = self._counter("request_failure", "Other answers, by reason", "reason")
-        self._rejections = self._counter(
+        self._requests = self._counters("request_count", "Requests, by route", "route")
+        self._successes = self._counters("request_success", "Answers below 400, by route", "route")
+        self._failures = self._counters("request_failure", "Other answers, by reason", "reason")
+        self._rejections = self._counters(
             "request_rejected", "Requests turned away before any work, by reason", "reason"
         )
-        self._cancellations = self._counter(
+        self._cancellations = self._counters(
             "request_cancelled", "Requests whose work was dropped, by reason", "reason"
         )
         self._duration = self._histogram("request_duration_seconds", "From request to answer")
@@ -116,12 +117,12 @@ class Metrics:
         self._tokens = self._histogram("batch_tokens", "Source tokens in a step", SIZES)
         self._read = self._counter("tokens_read", "Source tokens of sentences translated")
         self._generated = self._counter("tokens_generated", "Target tokens of the best answers")
-        self._engine_failures = self._counter(
+        self._engine_failures = self._counters(
             "engine_failures", "Failures of engines, by kind", "kind"
         )
-        self._reloads = self._counter("reloads", "Reloads of the models, by outcome", "outcome")
+        self._reloads = self._counters("reloads", "Reloads of the models, by outcome", "outcome")
         for outcome in ("done", "failed"):  # from 0 on, else the first would be no increase
-            self._reloads.labels(outcome)
+            self._reloads(outcome)
         self._restarts = self._counter("engine_restarts", "Engine threads that died and began anew")
 
     def watch(self, gauges: Callable[[], Gauges]) -> None:
@@ -137,19 +138,19 @@ class Metrics:
 
     def answered(self, route: str, seconds: float) -> None:
         """A request of that route went well."""
-        self._requests.labels(route).inc()
-        self._successes.labels(route).inc()
+        self._requests(route).inc()
+        self._successes(route).inc()
         self._duration.observe(seconds)
 
     def failed(self, route: str, reason: str, seconds: float, *, rejected: bool = False) -> None:
         """It did not; `reason` is the slug of a problem, or `CLIENT_GONE`."""
-        self._requests.labels(route).inc()
-        self._failures.labels(reason).inc()
+        self._requests(route).inc()
+        self._failures(reason).inc()
         self._duration.observe(seconds)
         if rejected:
-            self._rejections.labels(reason).inc()
+            self._rejections(reason).inc()
         elif reason in (CLIENT_GONE, DEADLINE):
-            self._cancellations.labels(reason).inc()
+            self._cancellations(reason).inc()
 
     def refused_early(self, reason: str, seconds: float) -> None:
         """It was turned away before it had a route."""
@@ -179,7 +180,7 @@ class Metrics:
 
     def engine_failed(self, kind: str) -> None:
         """An engine failed, in one of the few ways that `app.engine_thread` tells apart."""
-        self._engine_failures.labels(kind).inc()
+        self._engine_failures(kind).inc()
 
     def engine_restarted(self) -> None:
         """A thread died and began anew."""
@@ -187,10 +188,14 @@ class Metrics:
 
     def reloaded(self, outcome: str) -> None:
         """A reload is `done` or has `failed`."""
-        self._reloads.labels(outcome).inc()
+        self._reloads(outcome).inc()
 
-    def _counter(self, name: str, meaning: str, *labels: str) -> Counter:
-        return Counter(f"attend_{name}", meaning, labels, registry=self._registry)
+    def _counter(self, name: str, meaning: str) -> Counter:
+        return Counter(f"attend_{name}", meaning, registry=self._registry)
+
+    def _counters(self, name: str, meaning: str, label: str) -> Callable[[str], Counter]:
+        """One for every value of the label, which are few; to look them up anew takes longer."""
+        return cache(Counter(f"attend_{name}", meaning, (label,), registry=self._registry).labels)
 
     def _histogram(
         self, name: str, meaning: str, buckets: tuple[float, ...] = DURATIONS

@@ -42,12 +42,13 @@ class Places:
         """Requests admitted and not yet answered."""
         return self._taken
 
-    def check(self, timeout: float) -> None:
+    def check(self, timeout: float, n_coming: int = 0) -> None:
         """Raise `QueueFullError` if there is no place, or none that is worth having.
 
-        Who could not be answered in time would only take time from those who can.
+        Who could not be answered in time would only take time from those who can. `n_coming` are
+        about to take a place, each.
         """
-        if self._taken >= self._n_places:
+        if self._taken + n_coming >= self._n_places:
             raise QueueFullError.after("all places are taken", self._forecast())
         if self._taken and (delay := self._delay()) > PRUDENCE * timeout:
             raise QueueFullError.after("the answer would come too late", delay)

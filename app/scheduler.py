@@ -16,12 +16,12 @@ import asyncio
 import math
 import time
 from collections.abc import Callable, Hashable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
 
 from app.background import in_background
+from app.deliveries import Deliveries
 from app.engine_thread import Clock, EngineThread
 from app.errors import QueueFullError
 from app.exchange import Exchange
@@ -76,13 +76,7 @@ class Scheduler:
 
     def start(self) -> None:
         """Start a thread for each engine, in the event loop that is to be answered."""
-        loop = asyncio.get_running_loop()
-
-        def deliver(calls: Sequence[Callable[[], None]]) -> None:
-            if calls:
-                with suppress(RuntimeError):  # the loop is closed, nobody waits any more
-                    loop.call_soon_threadsafe(_call_all, calls)
-
+        deliver = Deliveries(asyncio.get_running_loop()).put
         self._threads = [
             EngineThread(
                 engine, self._exchange, deliver, self._clock, self._metrics, name=f"engine {index}"
@@ -206,8 +200,3 @@ class Scheduler:
         explanation = Explanation(run, asyncio.get_running_loop().create_future())
         self._exchange.ask(explanation)
         return await explanation.future
-
-
-def _call_all(calls: Sequence[Callable[[], None]]) -> None:
-    for call in calls:
-        call()

@@ -72,29 +72,54 @@ class Crowd:
         return sum(self.statuses.values()) - self.statuses["200"]
 
 
+@dataclass
+class Probes:
+    """What asked /livez found: when each began, and the seconds it took; infinity where it failed.
+
+    Connecting is included, and each connects anew, as an orchestrator does.
+    """
+
+    port: int
+    began: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+    def after(self, pause: float) -> list[float]:
+        """Seconds of those that began so many after the first."""
+        return [
+            seconds
+            for began, seconds in zip(self.began, self.seconds, strict=True)
+            if began - self.began[0] >= pause
+        ]
+
+    def probe(self) -> None:
+        """Once."""
+        began = time.perf_counter()
+        connection = http.client.HTTPConnection(HOST, self.port, timeout=5)
+        try:
+            connection.request("GET", "/livez")
+            alive = connection.getresponse().status == http.client.OK
+        except (OSError, http.client.HTTPException):
+            alive = False
+        finally:
+            connection.close()
+        self.began.append(began)
+        self.seconds.append(time.perf_counter() - began if alive else float("inf"))
+
+
 @contextmanager
-def probing(port: int) -> Iterator[list[float]]:
-    """Seconds that /livez takes, connecting included, again and again; infinity where it fails."""
-    seconds: list[float] = []
+def probing(port: int) -> Iterator[Probes]:
+    """Probe again and again, in a thread."""
+    probes = Probes(port)
     done = threading.Event()
 
-    def probe() -> None:
+    def again() -> None:
         while not done.wait(PROBE_INTERVAL):
-            began = time.perf_counter()
-            connection = http.client.HTTPConnection(HOST, port, timeout=5)
-            try:
-                connection.request("GET", "/livez")
-                alive = connection.getresponse().status == http.client.OK
-            except (OSError, http.client.HTTPException):
-                alive = False
-            finally:
-                connection.close()
-            seconds.append(time.perf_counter() - began if alive else float("inf"))
+            probes.probe()
 
-    thread = threading.Thread(target=probe)
+    thread = threading.Thread(target=again)
     thread.start()
     try:
-        yield seconds
+        yield probes
     finally:
         done.set()
         thread.join()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import statistics
 import subprocess
@@ -31,6 +32,7 @@ class Load:
     fields    of the request, beside the text
     seconds   how long requests are made that count, after `warm_up` seconds of such that do not
     requests  at most so many, the warm-up included; None: as many as the time allows
+    niceness  of the process that puts the load, where it has to share the server's cores
     """
 
     port: int
@@ -42,6 +44,7 @@ class Load:
     warm_up: float = 1.0
     requests: int | None = None
     seed: int = 1
+    niceness: int = 0
 
     @property
     def label(self) -> str:
@@ -213,7 +216,9 @@ def finish(process: subprocess.Popen[str]) -> Outcome:
 
 def main() -> None:
     """A `Load` as JSON on standard input, an `Outcome` on standard output."""
-    outcome = uvloop.run(run(Load(**json.load(sys.stdin))))
+    load = Load(**json.load(sys.stdin))
+    os.nice(load.niceness)
+    outcome = uvloop.run(run(load))
     json.dump(asdict(outcome), sys.stdout)
 
 

@@ -125,7 +125,7 @@ def make_server(
         settings.drain_delay,
         admin=admin,
         # What pages of other origins may read is said by middleware.
-        refuse=let_in if settings.cors_origins else app.state.overload.refusal,
+        refuse=let_in if settings.cors_origins else app.state.overload.at_the_door,
     )
 
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from app.loop_lag import SUSTAINED
-from app.overload import MANY
+from app.overload import MANY, Overload
 from app.security_headers import ALWAYS
 from tests.app.asking import scheduler
 from tests.app.asynchronous import asynchronous
@@ -94,3 +94,20 @@ async def test_a_loop_that_is_behind_many_requests_refuses_what_is_posted(serve:
     assert (refused.status_code, alive.status_code) == (429, 200)
     assert {answer.status_code for answer in answers} == {200}
     assert refused.headers["Retry-After"] == "1"
+
+
+@asynchronous
+async def test_whoever_was_let_in_in_the_same_turn_counts_as_if_there(serve: Serve) -> None:
+    async with serve(FakeEngine(), max_concurrent_requests=2) as client:
+        overload: Overload = client._transport.app.state.overload  # type: ignore[attr-defined]
+        post = {"type": "http", "method": "POST", "path": "/translate", "headers": []}
+
+        def ask(**changes: str) -> int | None:
+            refusal = overload.at_the_door(post | {"query_string": b""} | changes)
+            return refusal and refusal.status_code
+
+        assert [ask() for _ in range(4)] == [None, None, 429, 429]
+        assert ask(method="GET") is None
+        assert overload.refusal(post) is None  # as middleware it sees who is there
+        await asyncio.sleep(0)  # they have come, and went elsewhere
+        assert [ask() for _ in range(3)] == [None, None, 429]

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
-from benchmarks.crowd import Crowd, p99
+from benchmarks.crowd import Crowd, Probes, p99, probing
+from benchmarks.finding import Finding
 from benchmarks.load import request_bytes
 from benchmarks.poison import PoisonedEngine
-from benchmarks.reliability import Finding
+from benchmarks.server import Server, free_port, running
 from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Job
 from tests.app.fake_engine import FakeEngine
@@ -56,3 +58,18 @@ def test_a_poisoned_engine_raises_as_long_as_the_poison_is_in_it() -> None:
     assert not engine.busy
     engine.admit([fine])
     assert [done.job_id for done in engine.step()] == [0]
+
+
+def test_probes_that_began_early_can_be_left_out(stub: Server) -> None:
+    with running(stub) as one, probing(one.port) as probes:
+        while len(probes.seconds) < 5:
+            time.sleep(0.01)
+    assert 0 < max(probes.seconds) < 5
+    assert probes.after(0) == probes.seconds
+    assert probes.after(0.1) == probes.seconds[-len(probes.after(0.1)) :] != probes.seconds
+
+
+def test_a_probe_of_nobody_fails() -> None:
+    probes = Probes(port=free_port())
+    probes.probe()
+    assert probes.seconds == [float("inf")]
