@@ -48,5 +48,5 @@ class Cost:
         return math.ceil(rate * self.core_seconds(target_tokens) / (cores * utilisation))
 
 
-MEASURED = {4: Cost(1.5e-3, 180e-6), 1: Cost(1.5e-3, 75e-6)}
+MEASURED = {4: Cost(0.5e-3, 155e-6), 1: Cost(0.85e-3, 73e-6)}
 """By beam: the shipped checkpoint in int8, within 15 % of the table in docs/deploy.md."""
