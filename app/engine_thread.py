@@ -9,6 +9,7 @@ from functools import partial
 
 import structlog
 
+from app.bulk_room import BulkRoom
 from app.errors import DeadlineExceededError, EngineDownError, EngineFailedError
 from app.exchange import Exchange
 from app.isolation import Isolation
@@ -26,16 +27,6 @@ MAX_JOINING_TOKENS = 512
 Encoding newcomers holds up those in flight; keeping newcomers out leaves the engine half empty. The
 bound keeps the hold-up near that of a few decoding steps. (TGI's `waiting_served_ratio` is the
 same trade-off.)
-"""
-
-MAX_BULK_ROWS = 64
-"""Hypotheses of the bulk lane in an engine at a time, though always a sentence.
-
-With so many the engine is nearly as fast as when it is full, and a sentence of the other lane
-finds room at once and steps that are a quarter as long. Beside lists of 2,000 sentences, two
-threads, beam 4, the p95 of 20 single sentences a second was 101 to 131 ms; with 128 it was 174,
-without a bound 223. A list alone took 2.6 to 2.8, 3.1 and 3.0 s, one beside them 2.6 to 4.7, 3.3 to
-4.0 and 1.6 to 3.0 s (a shared machine).
 """
 
 MAX_FAILURES = 10
@@ -76,6 +67,7 @@ class EngineThread:
         self._clock = clock
         self._metrics = metrics
         self._n_failures = 0
+        self._bulk_room = BulkRoom()
         self._suspects = Isolation()
         self._ceiling = math.inf
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -209,7 +201,7 @@ class EngineThread:
                 return False
             if sentence.lane == "bulk":
                 n_rows = self._in_flight.n_bulk_rows + sentence.job.options.beam_size
-                if n_rows > MAX_BULK_ROWS:
+                if n_rows > self._bulk_room.n_rows(now):
                     return False
             return self._engine.room(sentence.job)
 
@@ -224,6 +216,8 @@ class EngineThread:
                 self._deliver([partial(sentence.settle, _engine_failed(error))])
                 continue
             joined += sentence.n_tokens
+            if sentence.lane == "interactive":
+                self._bulk_room.single_came(now)
             sentence.admitted = now
             self._in_flight.add(sentence)
 

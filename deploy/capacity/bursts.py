@@ -30,7 +30,7 @@ WORKLOAD = Workload([(0, USUAL), (BEGIN, BURST), (END, USUAL)], SERVICE)
 REPLICAS = Replicas(cores=2, places=43)
 """Whoever gets the last place waits 15 s, half of what the deadline allows."""
 POLICY = Policy(target=4, period=5)
-START_WITH = 43
+START_WITH = 42
 """What `USUAL` needs at 60 % of the cores' time."""
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from app.bulk_room import ALONE, COMPANY, IN_COMPANY
 from app.engine_thread import (
-    MAX_BULK_ROWS,
     MAX_FAILURES,
     MAX_JOINING_TOKENS,
     MAX_RESTARTS,
@@ -343,7 +343,7 @@ async def test_whatever_happens_every_request_gets_its_own_answer_or_an_error(se
 @asynchronous
 async def test_the_bulk_lane_leaves_room_for_the_other(beam_size: int) -> None:
     [engine] = gated(1)
-    n_bulk = MAX_BULK_ROWS // beam_size
+    n_bulk = ALONE // beam_size
     options = SearchOptions(beam_size)
     async with running(engine) as scheduler:
         sources = [sentence(name) for name in range(1000, 1000 + 2 * n_bulk)]
@@ -353,5 +353,25 @@ async def test_the_bulk_lane_leaves_room_for_the_other(beam_size: int) -> None:
         await settle()
         release([engine])
         await asyncio.gather(bulk, single)
-    assert [len(names) for names in engine.admitted] == [n_bulk, n_bulk + 1]
+    n_beside = IN_COMPANY // beam_size
+    assert [len(names) for names in engine.admitted[:2]] == [n_bulk, 1 + n_beside]
     assert engine.admitted[1][0] == 11
+
+
+@asynchronous
+async def test_it_leaves_more_while_single_sentences_come() -> None:
+    [engine] = gated(1)
+    clock = FakeClock()
+    async with running(engine, clock=clock) as scheduler:
+        first = submit(scheduler, 11)
+        await until(lambda: scheduler.load.in_flight == 1)
+        sources = [sentence(name) for name in range(1000, 1000 + 3 * ALONE)]
+        bulk = asyncio.create_task(scheduler.translate(sources, SearchOptions(1), lane="bulk"))
+        await settle()
+        engine.gate.release()  # type: ignore[union-attr]
+        await first
+        await until(lambda: scheduler.load.in_flight == IN_COMPANY)
+        clock.now += COMPANY
+        release([engine])
+        await bulk
+    assert [len(names) for names in engine.admitted[1:3]] == [IN_COMPANY, ALONE]
