@@ -50,7 +50,7 @@ class Overload:
         It reads what has come on all connections first, and only then the requests are begun: those
         let in meanwhile have no place yet, but will.
         """
-        answer = self._refusal(scope, self._n_coming)
+        answer = self.refusal(scope, self._n_coming)
         if answer is None and scope["method"] == "POST":
             if not self._n_coming:
                 asyncio.get_running_loop().call_soon(self._have_come)
@@ -60,11 +60,11 @@ class Overload:
     def _have_come(self) -> None:
         self._n_coming = 0
 
-    def refusal(self, scope: Scope) -> Response | None:
-        """The answer to a request that has to be refused; its ID is then in the scope's state."""
-        return self._refusal(scope, 0)
+    def refusal(self, scope: Scope, n_coming: int = 0) -> Response | None:
+        """The answer to a request that has to be refused; its ID is then in the scope's state.
 
-    def _refusal(self, scope: Scope, n_coming: int) -> Response | None:
+        `n_coming` others are about to take a place.
+        """
         if scope["method"] != "POST":
             return None
         began = time.perf_counter()

@@ -17,6 +17,7 @@ from pathlib import Path
 import click
 import httpx
 
+from benchmarks.connection import HOST
 from benchmarks.equality import answered
 from benchmarks.load import Load, Outcome, finish, put, start
 from benchmarks.options import (
@@ -28,7 +29,7 @@ from benchmarks.options import (
 )
 from benchmarks.report import Cell, Report, publish
 from benchmarks.sentences import read_sentences
-from benchmarks.server import HOST, Server, attend_server, running
+from benchmarks.server import Server, attend_server, running
 from model.checkpoint_config import read_config
 
 TIMEOUT = 600.0

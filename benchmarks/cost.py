@@ -17,6 +17,7 @@ from pathlib import Path
 import click
 from prometheus_client.parser import text_string_to_metric_families
 
+from benchmarks.connection import HOST
 from benchmarks.load import Load, put
 from benchmarks.options import (
     checkpoint_option,
@@ -27,7 +28,7 @@ from benchmarks.options import (
 )
 from benchmarks.report import Cell, Report, publish
 from benchmarks.sentences import read_sentences
-from benchmarks.server import HOST, Running, attend_server, request_fields, running
+from benchmarks.server import Running, attend_server, request_fields, running
 
 COLUMNS = {
     "Beam": "", "Text": "", "Requests": ",", "Target tokens": ".1f", "Core ms": ".2f",

@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 import httpx
 
+from benchmarks.connection import HOST
 from benchmarks.options import (
     checkpoint_option,
     json_option,
@@ -25,7 +26,7 @@ from benchmarks.options import (
 )
 from benchmarks.report import Cell, Report, publish
 from benchmarks.sentences import read_sentences
-from benchmarks.server import HOST, Server, attend_server, running
+from benchmarks.server import Server, attend_server, running
 from model.checkpoint_config import read_config
 
 TIMEOUT = 120.0

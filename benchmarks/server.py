@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.checkpoints import ctranslate2_folder
+from benchmarks.connection import HOST
 from model.checkpoint import load_checkpoint
 from model.checkpoint_config import read_config
 
-HOST = "127.0.0.1"
 START_LIMIT = 120.0
 POLL = 0.01
 """Seconds between two looks at /readyz: what a start is measured to."""
