@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.report import Cell
@@ -9,13 +11,24 @@ from benchmarks.report import Cell
 
 @dataclass(frozen=True)
 class Finding:
-    """One measure of one scenario; with `least`, the bound is from below."""
+    """One measure of one scenario; with `least`, the bound is from below.
+
+    rounds  what each saw, where `seen` is their median
+    """
 
     scenario: str
     measure: str
     seen: float
     bound: float
     least: bool = False
+    rounds: Sequence[float] = ()
+
+    @classmethod
+    def of_rounds(
+        cls, scenario: str, measure: str, rounds: Sequence[float], bound: float, least: bool = False
+    ) -> Finding:
+        """The median of several."""
+        return cls(scenario, measure, statistics.median(rounds), bound, least, rounds)
 
     @property
     def holds(self) -> bool:
@@ -28,6 +41,7 @@ class Finding:
             "Scenario": self.scenario,
             "Measure": self.measure,
             "Seen": self.seen,
+            "Rounds": " ".join(f"{one:.0f}" for one in sorted(self.rounds)),
             "Must be": f"{'≥' if self.least else '≤'} {self.bound:g}",
             "Holds": "yes" if self.holds else "NO",
         }

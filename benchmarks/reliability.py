@@ -10,120 +10,33 @@ import http.client
 import json
 import os
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 
 import click
 
+from benchmarks.bench import CLIENTS, DEADLINE, PROBE_TIMEOUT, Bench
 from benchmarks.connection import HOST
-from benchmarks.crowd import Crowd, Probes, p99, probing, slow_loris
+from benchmarks.crowd import Crowd, p99, probing
 from benchmarks.finding import Finding
-from benchmarks.load import Load, Outcome, put, request_bytes
 from benchmarks.options import checkpoint_option, json_option, sentences_option, threads_option
+from benchmarks.overload import overload
 from benchmarks.poison import poisoned_server
 from benchmarks.report import Cell, Report, publish
 from benchmarks.sentences import read_sentences
-from benchmarks.server import (
-    Server,
-    attend_server,
-    free_port,
-    is_ready,
-    request_fields,
-    running,
-    start_at,
-)
+from benchmarks.server import free_port, is_ready, running, start_at
 
-CLIENTS = 32
-DEADLINE = 5.0
 SHUTDOWN = 10.0
-ONSET = 3.0
-"""Seconds in which an overload fills the places; what is measured comes after, the longest probe
-excepted."""
-
-CLIENT_NICENESS = 10
-"""Of the client that overloads the server: it would be on another machine, and here takes from the
-server what its requests cost itself. It says whether it is late."""
-
-PROBE_TIMEOUT = 1000
-"""Milliseconds; Kubernetes' own choice."""
-
 SILENT = "none after the start"
-COLUMNS = {"Scenario": "", "Measure": "", "Seen": ",.1f", "Must be": "", "Holds": ""}
-
-
-@dataclass(frozen=True)
-class Bench:
-    """What the scenarios share."""
-
-    checkpoint: Path
-    texts: Sequence[str]
-    threads: int
-    seconds: float
-
-    @property
-    def fields(self) -> dict[str, str | int]:
-        """Of a request, beside its text."""
-        return request_fields(self.checkpoint, beam=4)
-
-    @property
-    def requests(self) -> list[bytes]:
-        """A single sentence each."""
-        return [request_bytes({"text": text, **self.fields}) for text in self.texts]
-
-    def server(self, *flags: str) -> Server:
-        """`attend serve`."""
-        return attend_server(self.checkpoint, self.threads, "auto", *flags)
-
-
-def overload(bench: Bench) -> list[Finding]:
-    """Open loop at multiples of the capacity, once with slow connections beside it.
-
-    The machine drifts, so that the peak is measured again between the scenarios.
-    """
-    loads = ((2, 0), (5, 0), (2, 200))
-    with running(bench.server("--request-timeout", str(DEADLINE))) as server:
-        load = Load(
-            server.port, bench.texts, bench.fields, CLIENTS,
-            seconds=bench.seconds, niceness=CLIENT_NICENESS,
-        )  # fmt: skip
-        peaks = [put(load).per_second]
-        outcomes: list[tuple[Outcome, Probes]] = []
-        for factor, n_slow in loads:
-            with ExitStack() as stack:
-                probes = stack.enter_context(probing(server.port))
-                if n_slow:
-                    stack.enter_context(slow_loris(server.port, n_slow))
-                rate = factor * peaks[0]
-                outcome = put(replace(load, clients=None, rate=rate, warm_up=ONSET))
-            outcomes.append((outcome, probes))
-            peaks.append(put(load).per_second)
-    findings: list[Finding] = []
-    for (factor, n_slow), (outcome, probes), around in zip(
-        loads, outcomes, pairwise(peaks), strict=True
-    ):
-        beside = f", {n_slow} slow connections" if n_slow else ""
-        scenario = f"{factor} × {peaks[0]:.0f} requests/s{beside}"
-        goodput = 100 * outcome.answered / bench.seconds / statistics.mean(around)
-        wrong = sum(n for one, n in outcome.errors.items() if one not in ("429", "503", "504"))
-        findings += [
-            Finding(scenario, "client late p99, ms", outcome.late_p99, 25),
-            Finding(scenario, "goodput, % of the peak", goodput, 90, least=True),
-            Finding(scenario, "admitted p99, ms", outcome.p99, 1000 * DEADLINE),
-            Finding(scenario, "refused p99, ms", outcome.refused_p99, 50),
-            Finding(scenario, "/livez p99, ms", p99(probes.after(ONSET)), 50),
-            Finding(scenario, "/livez longest, ms", 1000 * max(probes.seconds), PROBE_TIMEOUT),
-            Finding(scenario, "other than 200, 429, 503, 504", wrong, 0),
-        ]
-    return findings
+COLUMNS = {
+    "Scenario": "", "Measure": "", "Seen": ",.1f", "Rounds": "", "Must be": "", "Holds": "",
+}  # fmt: skip
+NOTES = ("`Rounds`: what each saw, sorted, where `Seen` is their median.",)
 
 
 def sigterm(bench: Bench) -> list[Finding]:
@@ -273,7 +186,10 @@ def _post_reload(port: int) -> int:
 @click.command()
 @checkpoint_option
 @sentences_option
-@click.option("--seconds", type=click.FloatRange(1), default=10.0, show_default=True)
+@click.option("--seconds", type=click.FloatRange(1), default=6.0, show_default=True)
+@click.option(
+    "--rounds", type=click.IntRange(1), default=5, show_default=True, help="Of the overloads."
+)
 @click.option("--only", type=click.Choice(list(SCENARIOS)), multiple=True, help="Some of it.")
 @threads_option
 @json_option
@@ -282,19 +198,20 @@ def main(
     checkpoint: Path,
     sentences: Path,
     seconds: float,
+    rounds: int,
     only: Sequence[str],
     threads: int,
     json_file: Path | None,
 ) -> None:
     """Do to a server what production does to it; exit code 1 unless all holds."""
-    bench = Bench(checkpoint, read_sentences(sentences), threads, seconds)
+    bench = Bench(checkpoint, read_sentences(sentences), threads, seconds, rounds)
     findings = [one for name in only or SCENARIOS for one in SCENARIOS[name](bench)]
     settings: dict[str, Cell] = {
-        "checkpoint": checkpoint.name, "threads": threads, "seconds": seconds, "beam": 4,
-        "load average before": round(os.getloadavg()[2], 1),
+        "checkpoint": checkpoint.name, "threads": threads, "seconds": seconds, "rounds": rounds,
+        "beam": 4, "load average before": round(os.getloadavg()[2], 1),
     }  # fmt: skip
     rows = [finding.row() for finding in findings]
-    publish(Report("reliability", "What it withstands", settings, COLUMNS, rows), json_file)
+    publish(Report("reliability", "What it withstands", settings, COLUMNS, rows, NOTES), json_file)
     sys.exit(0 if all(finding.holds for finding in findings) else 1)
 
 

@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import asyncio
 import time
+from pathlib import Path
 
 import pytest
 
-from benchmarks.crowd import Crowd, Probes, p99, probing
+from benchmarks import crowd, overload
+from benchmarks.bench import Bench
+from benchmarks.crowd import PROBE_INTERVAL, Crowd, Probes, p99, probing
 from benchmarks.finding import Finding
-from benchmarks.load import request_bytes
+from benchmarks.load import Load, Outcome, request_bytes
+from benchmarks.overload import Kind, Overload
 from benchmarks.poison import PoisonedEngine
 from benchmarks.server import Server, free_port, running
 from model.decoding.hypothesis import SearchOptions
@@ -22,8 +26,16 @@ def test_a_bound_is_from_above_or_from_below() -> None:
     assert not Finding("a", "b", float("inf"), 5).holds
     least = Finding("a", "b", 4.9, 5, least=True)
     assert least.row() == {
-        "Scenario": "a", "Measure": "b", "Seen": 4.9, "Must be": "≥ 5", "Holds": "NO",
+        "Scenario": "a", "Measure": "b", "Seen": 4.9, "Rounds": "", "Must be": "≥ 5", "Holds": "NO",
     }  # fmt: skip
+
+
+def test_of_rounds_the_median_counts() -> None:
+    rounds = (97.0, 80.0, 91.4)
+    finding = Finding.of_rounds("a", "b", rounds, 90, least=True)
+    assert (finding.seen, finding.holds) == (91.4, True)
+    assert finding.row()["Rounds"] == "80 91 97"
+    assert not Finding.of_rounds("a", "b", rounds, 90).holds
 
 
 def test_p99_of_few_and_of_failures() -> None:
@@ -47,6 +59,55 @@ def test_a_crowd_counts_what_it_gets(stay: bool) -> None:
     crowd = asyncio.run(ask())
     assert crowd.statuses["200"] == len(crowd.latencies) > 2
     assert crowd.n_errors == crowd.statuses["429"] > 2
+
+
+def test_goodput_is_of_the_peaks_around_it() -> None:
+    outcome = Outcome(
+        110.0, 1.0, 2.0, 3.0, answered=540, errors={"429": 7, "504": 1, "500": 2, "EOFError": 3}
+    )
+    one = Overload(outcome, Probes(0), around=(90.0, 110.0), seconds=6.0)
+    assert one.goodput == pytest.approx(90)  # 540 in 6 s, of 100 a second
+    assert one.n_wrong == 5
+
+
+def test_overloads_are_of_the_last_peak_in_rounds(
+    monkeypatch: pytest.MonkeyPatch, stub: Server
+) -> None:
+    """Three kinds twice, whose answers are 6 s of the rates asked for, and peaks that drift."""
+    peaks, rates = iter([100.0, 110.0, 90.0, 100.0, 120.0, 80.0, 100.0]), list[float]()
+
+    def put(load: Load) -> Outcome:
+        if load.clients:
+            return Outcome(next(peaks), 1.0, 1.0, 1.0, 9)
+        assert load.rate
+        assert load.warm_up == overload.ONSET
+        time.sleep(3 * PROBE_INTERVAL)
+        rates.append(load.rate)
+        return Outcome(9.0, 1.0, 1.0, 99.0 + len(rates), answered=540, errors={"429": 9})
+
+    monkeypatch.setattr(overload, "put", put)
+    monkeypatch.setattr(overload, "ONSET", 0.0)
+    monkeypatch.setattr(crowd, "DRIP_INTERVAL", 0.05)
+    monkeypatch.setattr(Bench, "server", lambda *_: stub)
+    monkeypatch.setattr(Bench, "fields", {})
+    findings = overload.overload(Bench(Path(), ["a"], 1, seconds=6.0, rounds=2))
+    assert rates == [200, 550, 180, 200, 600, 160]
+    goodput = [one for one in findings if one.measure.startswith("goodput")]
+    assert [one.scenario for one in goodput] == [
+        "2 × 100 requests/s", "5 × 100 requests/s", "2 × 100 requests/s, 200 slow connections",
+    ]  # fmt: skip
+    assert [list(one.rounds) for one in goodput] == [
+        pytest.approx([90 / 1.05, 90 / 1.1]),
+        pytest.approx([90.0, 90.0]),
+        pytest.approx([90 / 0.95, 100.0]),
+    ]
+    admitted = [one.seen for one in findings if one.measure.startswith("admitted")]
+    assert admitted == [101.5, 102.5, 103.5]
+
+
+def test_the_kind_of_an_overload_is_its_scenario() -> None:
+    assert Kind(5).scenario(99.6) == "5 × 100 requests/s"
+    assert Kind(2, n_slow=3).scenario(10) == "2 × 10 requests/s, 3 slow connections"
 
 
 def test_a_poisoned_engine_raises_as_long_as_the_poison_is_in_it() -> None:

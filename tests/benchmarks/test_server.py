@@ -14,11 +14,14 @@ from benchmarks.serve import rows_of
 from benchmarks.server import Running, Server, running
 from benchmarks.soak import Growth
 
+INEXACT = 1.05
+"""The kernel notes the peak by counters that lag behind those which it adds up when asked."""
+
 
 def test_a_running_server_has_memory_and_is_stopped(stub: Server) -> None:
     with running(stub) as one:
         assert 0 < one.start < 20
-        assert 1e6 < one.resident() <= one.resident_peak() < 1e9
+        assert 1e6 < one.resident() <= INEXACT * one.resident_peak() < 1e9
     with pytest.raises(FileNotFoundError):
         one.resident()
 
@@ -77,7 +80,7 @@ def test_memory_and_start(
     assert result.exit_code == 0
     (row,) = json.loads(file.read_text())["rows"]
     assert 0 < row["Ready s"] < 20
-    assert 0 < row["Resident MB"] <= row["peak"]
+    assert 0 < row["Resident MB"] <= INEXACT * row["peak"]
 
 
 @pytest.mark.parametrize("text", ["dog", "refuse"])

@@ -1,0 +1,117 @@
+"""What is left of a server's throughput when it is asked for more, and how fast it says no.
+
+The machine drifts, so that a peak is measured before and after every overload, in several rounds.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from benchmarks.bench import CLIENTS, DEADLINE, PROBE_TIMEOUT, Bench
+from benchmarks.crowd import Probes, p99, probing, slow_loris
+from benchmarks.finding import Finding
+from benchmarks.load import Load, Outcome, put
+from benchmarks.server import running
+
+ONSET = 3.0
+"""Seconds in which an overload fills the places; what is measured comes after, the longest probe
+excepted."""
+
+CLIENT_NICENESS = 10
+"""Of the client that overloads the server: it would be on another machine, and here takes from the
+server what its requests cost itself. It says whether it is late."""
+
+FINE = ("200", "429", "503", "504")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """So many times the peak, beside so many connections whose headers never end."""
+
+    factor: int
+    n_slow: int = 0
+
+    def scenario(self, peak: float) -> str:
+        """For a table."""
+        beside = f", {self.n_slow} slow connections" if self.n_slow else ""
+        return f"{self.factor} × {peak:.0f} requests/s{beside}"
+
+
+KINDS = (Kind(2), Kind(5), Kind(2, n_slow=200))
+
+
+@dataclass(frozen=True)
+class Overload:
+    """One that was put; `around` are the peaks before and after it, requests/s."""
+
+    outcome: Outcome
+    probes: Probes
+    around: tuple[float, float]
+    seconds: float
+
+    @property
+    def goodput(self) -> float:
+        """In percent of the peak."""
+        return 100 * self.outcome.answered / self.seconds / statistics.mean(self.around)
+
+    @property
+    def n_wrong(self) -> int:
+        """Answers of a status that is not `FINE`, and failures of connections."""
+        return sum(n for status, n in self.outcome.errors.items() if status not in FINE)
+
+
+def overload(bench: Bench) -> list[Finding]:
+    """Open loop at multiples of the capacity, once with slow connections beside it."""
+    with running(bench.server("--request-timeout", str(DEADLINE))) as server:
+        load = Load(
+            server.port, bench.texts, bench.fields, CLIENTS,
+            seconds=bench.seconds, niceness=CLIENT_NICENESS,
+        )  # fmt: skip
+        peaks = [put(load).per_second]
+        put_so_far: list[tuple[Outcome, Probes]] = []
+        for kind in KINDS * bench.rounds:
+            put_so_far.append(_overload(load, kind, peaks[-1]))
+            peaks.append(put(load).per_second)
+    overloads = [
+        Overload(outcome, probes, around, bench.seconds)
+        for (outcome, probes), around in zip(put_so_far, pairwise(peaks), strict=True)
+    ]
+    return [
+        finding
+        for index, kind in enumerate(KINDS)
+        for finding in _findings(
+            kind.scenario(statistics.median(peaks)), overloads[index :: len(KINDS)]
+        )
+    ]
+
+
+def _overload(load: Load, kind: Kind, peak: float) -> tuple[Outcome, Probes]:
+    with ExitStack() as stack:
+        probes = stack.enter_context(probing(load.port))
+        if kind.n_slow:
+            stack.enter_context(slow_loris(load.port, kind.n_slow))
+        outcome = put(replace(load, clients=None, rate=kind.factor * peak, warm_up=ONSET))
+    return outcome, probes
+
+
+def _findings(scenario: str, overloads: Sequence[Overload]) -> list[Finding]:
+    outcomes = [one.outcome for one in overloads]
+    probes = [seconds for one in overloads for seconds in one.probes.after(ONSET)]
+    longest = max(max(one.probes.seconds) for one in overloads)
+    goodputs = [one.goodput for one in overloads]
+    late = [one.late_p99 for one in outcomes]
+    admitted = [one.p99 for one in outcomes]
+    refused = [one.refused_p99 for one in outcomes]
+    return [
+        Finding.of_rounds(scenario, "client late p99, ms", late, 25),
+        Finding.of_rounds(scenario, "goodput, % of the peak", goodputs, 90, least=True),
+        Finding.of_rounds(scenario, "admitted p99, ms", admitted, 1000 * DEADLINE),
+        Finding.of_rounds(scenario, "refused p99, ms", refused, 50),
+        Finding(scenario, "/livez p99 of all rounds, ms", p99(probes), 50),
+        Finding(scenario, "/livez longest, ms", 1000 * longest, PROBE_TIMEOUT),
+        Finding(scenario, f"other than {', '.join(FINE)}", sum(o.n_wrong for o in overloads), 0),
+    ]
