@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, cast
 
 from starlette.exceptions import HTTPException
@@ -24,6 +24,7 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 from uvicorn.server import ServerState
 
+from app.door import Door, Refusal, let_in
 from app.problems import problem_response
 from app.security_headers import OF_DATA
 
@@ -46,25 +47,17 @@ class ConnectionLimits:
     max_connections: int
 
 
-Refuse = Callable[[Scope], Response | None]
-"""The answer to a request that is to be refused before the application is called, if it is."""
-
-
-def let_in(_: Scope) -> None:
-    """Refuse nothing."""
-
-
 class Connections(ServerState):
     """What the connections of a server share.
 
-    refuse      is asked as soon as the headers of a request are there
+    door        of the application
     incomplete  those that have no complete request, the one that has waited longest first
     """
 
-    def __init__(self, limits: ConnectionLimits, refuse: Refuse = let_in) -> None:
+    def __init__(self, limits: ConnectionLimits, refusal: Refusal = let_in) -> None:
         super().__init__()
         self.limits = limits
-        self.refuse = refuse
+        self.door = Door(refusal)
         self.incomplete: dict[TimedProtocol, None] = {}
 
 
@@ -150,11 +143,12 @@ class TimedProtocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         """Have the application answer, or refuse, which is so cheap that a flood is bearable."""
-        refusal = None
-        if cycle is self.cycle:  # of requests in a pipeline the last alone: they call one another
-            refusal = self.server_state.refuse(cast("Scope", cycle.scope))
+        begin = partial(super()._start_asgi_task, cycle, app)
+        if cycle is not self.cycle:  # one in a pipeline, but the last: they call one another
+            begin()
+            return
+        refusal = self.server_state.door.enter(cast("Scope", cycle.scope), begin)
         if refusal is None:
-            super()._start_asgi_task(cycle, app)
             return
         cycle.response_started = cycle.response_complete = True
         self._write(refusal, close=not cycle.keep_alive)

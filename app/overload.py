@@ -6,7 +6,6 @@ is left for those that are admitted.
 
 from __future__ import annotations
 
-import asyncio
 import time
 
 from starlette.datastructures import Headers, QueryParams
@@ -42,23 +41,6 @@ class Overload:
         self._lifecycle = lifecycle
         self._metrics = metrics
         self._timeout = timeout
-        self._n_coming = 0
-
-    def at_the_door(self, scope: Scope) -> Response | None:
-        """As `refusal`, for a server that asks before it begins with a request, and then does.
-
-        It reads what has come on all connections first, and only then the requests are begun: those
-        let in meanwhile have no place yet, but will.
-        """
-        answer = self.refusal(scope, self._n_coming)
-        if answer is None and scope["method"] == "POST":
-            if not self._n_coming:
-                asyncio.get_running_loop().call_soon(self._have_come)
-            self._n_coming += 1
-        return answer
-
-    def _have_come(self) -> None:
-        self._n_coming = 0
 
     def refusal(self, scope: Scope, n_coming: int = 0) -> Response | None:
         """The answer to a request that has to be refused; its ID is then in the scope's state.

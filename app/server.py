@@ -7,17 +7,22 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
 import structlog
 import uvicorn
 
+from app.door import Refusal, let_in
 from app.errors import AppError, ReloadFailedError
-from app.http_protocol import ConnectionLimits, Connections, Refuse, let_in
+from app.http_protocol import ConnectionLimits, Connections
 from app.logs import log_failure
 from app.runtime import Lifecycle
+
+ACCEPTED_AT_A_TIME = 16
+"""Connections that are accepted before the loop sees to those it has. From one socket libuv accepts
+one, so that in a flood of new connections a probe's would wait until all before it are served."""
 
 _log = structlog.get_logger()
 
@@ -26,10 +31,10 @@ class LimitedServer(uvicorn.Server):
     """Times and counts connections, and refuses requests; see `app.http_protocol`."""
 
     def __init__(
-        self, config: uvicorn.Config, limits: ConnectionLimits, refuse: Refuse = let_in
+        self, config: uvicorn.Config, limits: ConnectionLimits, refusal: Refusal = let_in
     ) -> None:
         super().__init__(config)
-        self.server_state = Connections(limits, refuse)
+        self.server_state = Connections(limits, refusal)
 
 
 class AdminServer(LimitedServer):
@@ -59,9 +64,9 @@ class Server(LimitedServer):
         drain_delay: float,
         *,
         admin: tuple[AdminServer, socket.socket] | None = None,
-        refuse: Refuse = let_in,
+        refusal: Refusal = let_in,
     ) -> None:
-        super().__init__(config, limits, refuse)
+        super().__init__(config, limits, refusal)
         self._lifecycle = lifecycle
         self._drain_delay = drain_delay
         self._admin = admin
@@ -74,7 +79,7 @@ class Server(LimitedServer):
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve until a signal."""
         signal.signal(signal.SIGHUP, self._ask_for_reload)
-        super().run(sockets)
+        super().run(sockets and copied(sockets, ACCEPTED_AT_A_TIME))
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
         """A signal to stop. It is dealt with here, so it is not raised once more at the end."""
@@ -123,3 +128,8 @@ class Server(LimitedServer):
             server, _ = self._admin
             server.should_exit = True
             await self._admin_runs
+
+
+def copied(sockets: Sequence[socket.socket], n: int) -> list[socket.socket]:
+    """Each as n file descriptors, the given one among them."""
+    return [*sockets, *(one.dup() for one in sockets for _ in range(n - 1))]

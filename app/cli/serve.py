@@ -14,8 +14,9 @@ from fastapi import FastAPI
 
 from app.cli.import_cache import checkpoint_folder
 from app.cli.main import Failure
+from app.door import let_in
 from app.errors import SettingsError
-from app.http_protocol import ConnectionLimits, TimedProtocol, let_in
+from app.http_protocol import ConnectionLimits, TimedProtocol
 from app.loading import load_runtime
 from app.logs import configure_logs
 from app.main import create_admin_app, create_app
@@ -125,7 +126,7 @@ def make_server(
         settings.drain_delay,
         admin=admin,
         # What pages of other origins may read is said by middleware.
-        refuse=let_in if settings.cors_origins else app.state.overload.at_the_door,
+        refusal=let_in if settings.cors_origins else app.state.overload.refusal,
     )
 
 
