@@ -9,7 +9,6 @@ import statistics
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from benchmarks.bench import CLIENTS, DEADLINE, PROBE_TIMEOUT, Bench
 from benchmarks.crowd import Probes, p99, probing, slow_loris
@@ -72,14 +71,13 @@ def overload(bench: Bench) -> list[Finding]:
             seconds=bench.seconds, niceness=CLIENT_NICENESS,
         )  # fmt: skip
         peaks = [put(load).per_second]
-        put_so_far: list[tuple[Outcome, Probes]] = []
+        overloads: list[Overload] = []
         for kind in KINDS * bench.rounds:
-            put_so_far.append(_overload(load, kind, peaks[-1]))
-            peaks.append(put(load).per_second)
-    overloads = [
-        Overload(outcome, probes, around, bench.seconds)
-        for (outcome, probes), around in zip(put_so_far, pairwise(peaks), strict=True)
-    ]
+            before = peaks[-1]
+            outcome, probes = _overload(load, kind, before)
+            after = put(load).per_second
+            peaks.append(after)
+            overloads.append(Overload(outcome, probes, (before, after), bench.seconds))
     return [
         finding
         for index, kind in enumerate(KINDS)

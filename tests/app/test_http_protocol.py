@@ -17,11 +17,7 @@ from starlette.types import Receive, Scope, Send
 from app import http_protocol
 from app.cli.serve import listen
 from app.door import AT_A_TIME, Refusal, let_in
-from app.http_protocol import (
-    MAX_HEAD_BYTES,
-    ConnectionLimits,
-    TimedProtocol,
-)
+from app.http_protocol import MAX_HEAD_BYTES, ConnectionLimits, TimedProtocol
 from app.server import AdminServer
 from tests.app.asynchronous import asynchronous
 
