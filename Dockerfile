@@ -16,9 +16,10 @@ RUN python -m pip --python /opt/venv/bin/python install --no-deps --constraint c
     ${TORCH_INDEX_URL:+--index-url ${TORCH_INDEX_URL}} torch
 # Extras of pyproject.toml, such as EXTRAS=otel or EXTRAS=ray,otel.
 ARG EXTRAS=
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml setup.py README.md LICENSE NOTICE ./
 COPY app app
 COPY model model
+COPY recipes recipes
 RUN python -m pip --python /opt/venv/bin/python install --constraint constraints.txt ".${EXTRAS:+[${EXTRAS}]}"
 # What nothing here calls: torch's tests and C++ headers, the algebra system of its compiler, tests
 # that packages bring, and symbols that only a debugger reads. Starting torch asks for torch_shm_manager.

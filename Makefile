@@ -15,7 +15,7 @@ RESULTS ?= results
 
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-SOURCES := app model benchmarks deploy tests
+SOURCES := app model benchmarks deploy tests setup.py
 
 .DEFAULT_GOAL := help
 .PHONY: help install serve test lint bench clean

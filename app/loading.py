@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 
+from app import __version__
 from app.errors import SettingsError
 from app.file_service import FileLimits, FileService
 from app.limits import Limits
@@ -105,7 +105,7 @@ def build_runtime(
         **dict(first),
         others=others,
         pivoted=service.languages.pivoted,
-        version=version("attend"),
+        version=__version__,
     )
     return Runtime(info, service, files, places, tuple(schedulers))
 

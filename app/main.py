@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from importlib.metadata import version
 from operator import attrgetter
 from types import ModuleType
 
@@ -16,7 +15,7 @@ from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
-from app import openapi
+from app import __version__, openapi
 from app.clients import Keys
 from app.dialects.failures import handle
 from app.errors import AppError
@@ -104,7 +103,7 @@ def create_app(
     app = FastAPI(
         title="attend",
         summary="Translation by Transformer checkpoints, with attention weights as data",
-        version=version("attend"),
+        version=__version__,
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,

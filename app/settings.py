@@ -13,12 +13,12 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app.errors import SettingsError
 from app.logs import LogFormat
+from app.shipped import SHIPPED_CHECKPOINT
 from model.config import describe_validation
 from model.engine.protocol import PrecisionChoice
 
 ENV_PREFIX = "ATTEND_"
 _KEY = re.compile(r"[!-+\x2d-~]{1,200}")
-SHIPPED_CHECKPOINT = Path(__file__).resolve().parents[1] / "checkpoints" / "en-fr"
 
 
 def _folders(value: Any) -> Any:

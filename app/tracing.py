@@ -44,7 +44,8 @@ class SpanExport:
             from opentelemetry.sdk.trace.export import BatchSpanProcessor
         except ImportError:
             raise SettingsError(
-                "'otlp_endpoint': needs the extra otel, as in pip install 'attend[otel]'"
+                "'otlp_endpoint': needs OpenTelemetry's exporter: "
+                "pip install opentelemetry-exporter-otlp-proto-http"
             ) from None
 
         class ForgetQuery(SpanProcessor):

@@ -7,7 +7,7 @@ from typing import get_args
 
 import click
 
-from app.settings import SHIPPED_CHECKPOINT
+from app.shipped import SHIPPED_CHECKPOINT
 from benchmarks.checkpoints import DEFAULT_WORK
 from benchmarks.sentences import FIXTURE
 from model.config import PRESETS

@@ -20,6 +20,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from app import __version__
+
 Cell: TypeAlias = str | int | float | None
 """None where there is nothing to say."""
 
@@ -27,7 +29,7 @@ BEGIN, END = "<!-- tables -->", "<!-- end of tables -->"
 MIN_WIDTH = 120
 """Of a table, where the output is no terminal and its width unknown."""
 
-_PACKAGES = ("attend", "torch", "numba", "numpy", "ctranslate2", "transformers")
+_PACKAGES = ("torch", "numba", "numpy", "ctranslate2", "transformers")
 
 
 def machine() -> dict[str, Cell]:
@@ -50,7 +52,7 @@ def _processor() -> str:
 
 def versions() -> dict[str, Cell]:
     """Of Python and of the packages that matter, where they are installed."""
-    found: dict[str, Cell] = {"python": platform.python_version()}
+    found: dict[str, Cell] = {"python": platform.python_version(), "attend": __version__}
     for package in _PACKAGES:
         try:
             found[package] = version(package)

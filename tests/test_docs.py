@@ -106,7 +106,14 @@ def test_links_within_the_repository_lead_somewhere(page: Path) -> None:
 
 def test_every_module_of_the_model_is_on_the_map() -> None:
     for path in (ROOT / "model").iterdir():
-        if path.name in ("__init__.py", "__pycache__", "device.py", "errors.py", "tensors.py"):
+        if path.name in (
+            "__init__.py",
+            "__pycache__",
+            "py.typed",
+            "device.py",
+            "errors.py",
+            "tensors.py",
+        ):
             continue
         name = path.name + ("/" if path.is_dir() else "")
         assert f"`{name}`" in TEXT["architecture.md"], name

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from app.settings import SHIPPED_CHECKPOINT
+from app.shipped import SHIPPED_CHECKPOINT
 from tests.app.server_process import serving
 
 API = (Path(__file__).parent.parent / "docs" / "api.md").read_text(encoding="utf-8")

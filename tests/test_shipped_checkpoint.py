@@ -14,7 +14,7 @@ import httpx
 import numpy as np
 import pytest
 
-from app.settings import SHIPPED_CHECKPOINT
+from app.shipped import SHIPPED_CHECKPOINT
 from model.checkpoint import load_checkpoint
 from model.pretrained import load_model
 from tests.app.server_process import ATTEND, ENVIRONMENT, serving

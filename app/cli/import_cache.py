@@ -6,9 +6,9 @@ import hashlib
 import os
 import shutil
 import tempfile
-from importlib.metadata import version
 from pathlib import Path
 
+from app import __version__
 from model.errors import CheckpointError
 from model.interop.marian_folder import is_marian
 
@@ -64,7 +64,7 @@ def checkpoint_folder(folder: Path, cache: Path | None) -> Path:
 
 def _digest(folder: Path) -> str:
     """Of the content, and of the attend that imports it."""
-    digest = hashlib.sha256(version("attend").encode())
+    digest = hashlib.sha256(__version__.encode())
     for path in sorted(folder.rglob("*")):
         if path.suffix in _READ and path.is_file():
             digest.update(f"\0{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())

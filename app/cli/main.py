@@ -11,6 +11,7 @@ from typing import IO, Any
 
 import click
 
+from app import __version__
 from app.errors import AppError, InvalidRequestError
 from model.errors import ModelError
 
@@ -92,6 +93,6 @@ class VerbGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog='Example: echo "The weather is nice today." | attend translate',
 )
-@click.version_option(package_name="attend", message="%(prog)s %(version)s")
+@click.version_option(__version__, message="%(prog)s %(version)s")
 def main() -> None:
     """Translate with Transformer checkpoints: serve, train and look into them."""

@@ -9,7 +9,8 @@ import click
 
 from app.errors import InvalidRequestError, UnknownLanguagesError
 from app.languages import Languages
-from app.settings import SHIPPED_CHECKPOINT, env_name
+from app.settings import env_name
+from app.shipped import SHIPPED_CHECKPOINT
 from app.translate_request import MAX_BEAM_SIZE
 from model.checkpoint_config import CheckpointConfig
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY, SearchOptions

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from app.cli.training_display import TrainingDisplay
+from app.shipped import recipe_path
 from model.config import TransformerConfig
 from model.device import pick_device
 from model.errors import ConfigError
@@ -66,7 +67,7 @@ def _with_hyperparameters(command: click.Command) -> click.Command:
 
 @_with_hyperparameters
 @click.command(epilog=_EPILOG)
-@click.argument("recipe", type=click.Path(path_type=Path))
+@click.argument("recipe", type=recipe_path)
 @click.option(
     "--corpora", type=click.Path(path_type=Path), default=Path("corpora"), show_default=True,
     help="Folder that the recipe's files are in.",
@@ -110,7 +111,7 @@ def train(
     plot: Path | None,
     **overrides: str | float | None,
 ) -> None:
-    """Train a Transformer by RECIPE, a TOML file.
+    """Train a Transformer by RECIPE, a TOML file or the name of a shipped one (en-fr).
 
     Ctrl-C saves and stops; --resume goes on. The last step writes the averaged checkpoint. Every
     hyperparameter is also a flag, which wins over the recipe; defaults are for what neither says.
@@ -151,7 +152,7 @@ def _plot(run: Path, title: str, destination: Path) -> None:
     try:
         from app.cli.training_plot import draw_log
     except ImportError:
-        raise click.ClickException("--plot needs matplotlib: pip install 'attend[plot]'") from None
+        raise click.ClickException("--plot needs matplotlib: pip install matplotlib") from None
     draw_log(read_log(run / LOG_FILE), title, destination)
     click.echo(f"wrote {destination}")
 

@@ -48,7 +48,7 @@ def _download(name: str, patterns: Sequence[str]) -> Path:
         )
     except ImportError:
         raise CheckpointError(
-            f"{name}: no such folder; to fetch it from the hub, install attend[hub]"
+            f"{name}: no such folder; to fetch it from the hub, pip install huggingface_hub"
         ) from None
     try:
         return Path(snapshot_download(name, allow_patterns=list(patterns)))

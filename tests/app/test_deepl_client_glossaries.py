@@ -8,7 +8,7 @@ from contextlib import closing
 import deepl
 import pytest
 
-from app.settings import SHIPPED_CHECKPOINT
+from app.shipped import SHIPPED_CHECKPOINT
 from model.checkpoint import load_checkpoint
 from model.engine.build import build_engines
 from tests.app.listening import listening

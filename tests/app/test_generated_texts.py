@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from app.markup import MarkupDocument
 from app.markup_tokens import Format, tokens
 from app.placeholders import ATOM
-from app.settings import SHIPPED_CHECKPOINT
+from app.shipped import SHIPPED_CHECKPOINT
 from benchmarks.sentences import FIXTURE, read_sentences
 from tests.app.server_process import serving
 from tests.app.test_placeholders import PLACEHOLDERS

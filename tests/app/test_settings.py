@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from app.errors import SettingsError
-from app.settings import SHIPPED_CHECKPOINT, Settings, env_name
+from app.settings import Settings, env_name
+from app.shipped import SHIPPED_CHECKPOINT
 
 
 @pytest.fixture(autouse=True)

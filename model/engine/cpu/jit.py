@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import hashlib
+import logging
 import os
 import shutil
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from tempfile import TemporaryFile, mkdtemp
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import event
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -51,6 +53,30 @@ def _private_copy(folder: Path | None) -> Path | None:
 CACHE_FOLDER = _cache_folder()
 if CACHE_FOLDER:
     numba.config.CACHE_DIR = str(CACHE_FOLDER)
+
+_log = logging.getLogger(__name__)
+
+
+class _Announcement(event.Listener):  # type: ignore[misc]
+    """Logs the first compilation of a process, so that a minute's silence is explained."""
+
+    def __init__(self) -> None:
+        self._made = False
+
+    def on_start(self, _event: event.Event) -> None:
+        """A kernel was not found in the cache and is compiled."""
+        if not self._made:
+            self._made = True
+            _log.warning(
+                "compiling kernels for this processor, about a minute the first time; kept in %s",
+                CACHE_FOLDER,
+            )
+
+    def on_end(self, _event: event.Event) -> None:
+        """Nothing to say: warmth is logged elsewhere."""
+
+
+event.register("numba:compile", _Announcement())
 
 REORDERED = {"contract", "reassoc", "nsz"}
 """Lets a compiler vectorise sums. Their order is then fixed by the compiled code and by how many

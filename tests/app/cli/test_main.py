@@ -5,12 +5,12 @@ import signal
 import subprocess
 import sys
 import time
-from importlib.metadata import version
 from pathlib import Path
 from typing import IO
 
 import pytest
 
+from app import __version__
 from app.cli.main import VERBS
 from tests.app.cli.conftest import Attend
 
@@ -50,7 +50,7 @@ def test_every_verb_has_help_with_an_example(attend: Attend, verb: str) -> None:
 
 
 def test_the_version_is_the_packages(attend: Attend) -> None:
-    assert attend("--version").stdout == f"attend {version('attend')}\n"
+    assert attend("--version").stdout == f"attend {__version__}\n"
 
 
 @pytest.mark.parametrize("arguments", [["nonsense"], ["translate", "--nonsense"], ["init", "x"]])

@@ -1,0 +1,43 @@
+"""Adds to a wheel what lies beside the packages in a checkout: the checkpoint and the recipes.
+
+They become data of the package `app`, where `app/shipped.py` finds them. All else is in
+pyproject.toml.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from setuptools import setup
+from setuptools.command.build_py import build_py
+
+SHIPPED = ("checkpoints", "recipes")
+
+
+class BuildWithShipped(build_py):  # type: ignore[misc]
+    """`build_py`, into an emptied folder, with the shipped files under `app/`."""
+
+    def run(self) -> None:
+        """Nothing is copied for an editable installation, which uses the checkout itself."""
+        if self.editable_mode:
+            super().run()
+            return
+        # A module that was moved since an earlier build would still be there.
+        shutil.rmtree(self.build_lib, ignore_errors=True)
+        super().run()
+        for source, target in self._shipped():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)  # without the rights it has here
+
+    def _shipped(self) -> list[tuple[Path, Path]]:
+        sources = [path for name in SHIPPED for path in Path(name).rglob("*") if path.is_file()]
+        return [(path, Path(self.build_lib, "app", path)) for path in sorted(sources)]
+
+    def get_outputs(self, include_bytecode: bool = True) -> list[str]:
+        """What is installed, for whoever lists it."""
+        outputs: list[str] = super().get_outputs(include_bytecode)
+        return outputs + [str(target) for _, target in self._shipped()]
+
+
+setup(cmdclass={"build_py": BuildWithShipped})

@@ -1,0 +1,81 @@
+"""What the distribution is called, and which version of it is spoken of."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from app import __version__
+
+ROOT = Path(__file__).parent.parent
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+SUFFIXES = {".md", ".py", ".toml", ".yml", ".yaml", ".txt", ".cfg", ""}
+BY_NAME = re.compile(
+    r"(?:pip3?|pipx|uv tool) install\b[^\n`]*?[\s'\"]attend(?:[-_.]server)?(?![\w/.-])"
+)
+"""An installation of `attend`, which is another project, or of `attend-server`, which no index has,
+with extras or a version or without."""
+
+
+def texts() -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout.split("\0")  # fmt: skip
+    paths = [ROOT / name for name in listed if name]
+    return [path for path in paths if path.suffix in SUFFIXES and path.is_file()]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("pip install attend", True),
+        ("pip install 'attend[ray]'", True),
+        ("`pip install attend==0.2.0`", True),
+        ("pipx install attend-server", True),
+        ("pip install -U 'attend_server[otel]'", True),
+        ("uv tool install attend", True),
+        ("pip install ./attend_server-0.2.0-py3-none-any.whl", False),
+        ("pip install 'attend_server-0.2.0-py3-none-any.whl[ray]'", False),
+        ("~/attend/bin/pip install .", False),
+        ("pip install '.[ray]'", False),
+        ("pip install attendance", False),
+    ],
+)
+def test_what_counts_as_an_installation_by_name(text: str, found: bool) -> None:
+    assert bool(BY_NAME.search(text)) is found
+
+
+def test_no_text_recommends_what_does_not_install_this_project() -> None:
+    files = [path for path in texts() if path != Path(__file__)]
+    assert len(files) > 100
+    for path in files:
+        text = path.read_text("utf-8")
+        assert not BY_NAME.search(text), path
+        assert not re.search(r"(?<![\w.])attend\[[a-z]", text), path
+
+
+def test_it_is_called_attend_server_and_its_command_attend() -> None:
+    assert PYPROJECT["project"]["name"] == "attend-server"
+    assert list(PYPROJECT["project"]["scripts"]) == ["attend"]
+
+
+def test_images_and_the_change_log_have_its_version() -> None:
+    for name in ("docker-compose.yml", "docs/deploy.md"):
+        tags = re.findall(r"\battend:(\d+\.\d+\.\d+)", (ROOT / name).read_text("utf-8"))
+        assert set(tags) == {__version__}, name
+    kustomization = ROOT / "deploy" / "kubernetes" / "base" / "kustomization.yaml"
+    assert f"newTag: {__version__}\n" in kustomization.read_text("utf-8")
+    released = re.findall(r"^## (\d\S+) – ", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
+    assert released[0] == __version__
+
+
+def test_wheels_that_the_docs_name_have_its_version() -> None:
+    for path in texts():
+        if path.suffix == ".md":
+            named = re.findall(r"attend_server-(\d[^-]*)-py3", path.read_text("utf-8"))
+            assert set(named) <= {__version__}, path
