@@ -7,20 +7,20 @@ from pathlib import Path
 
 from app import __version__
 from app.errors import SettingsError
-from app.file_service import FileLimits, FileService
-from app.limits import Limits
-from app.metrics import Metrics
-from app.places import Places
+from app.observe.metrics import Metrics
 from app.runtime import Runtime
-from app.scheduler import Scheduler
-from app.schemas import Info, ModelInfo
-from app.served_model import ServedModel
-from app.service import TranslationService
+from app.scheduling.admission import Places
+from app.scheduling.scheduler import Scheduler
 from app.settings import Settings
-from model.checkpoint import Checkpoint, load_checkpoint
-from model.checkpoint_config import CheckpointConfig, read_config
-from model.device import pick_device, usable_cores
+from app.translation.file_service import FileLimits, FileService
+from app.translation.limits import Limits
+from app.translation.served_model import ServedModel
+from app.translation.service import TranslationService
+from app.wire.native.answers import Info, ModelInfo
+from model.checkpoint.config import CheckpointConfig, read_config
+from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.engine.build import build_engines
+from model.engine.device import pick_device, usable_cores
 from model.engine.protocol import Engine
 
 

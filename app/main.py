@@ -15,19 +15,16 @@ from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
-from app import __version__, openapi
-from app.clients import Keys
-from app.dialects.failures import handle
+from app import __version__
+from app.accounts.clients import Keys
+from app.accounts.glossary_store import GlossaryStore
+from app.accounts.rate_limits import RateLimits
+from app.accounts.result_files import FileStore
+from app.accounts.usage_ledger import UsageLedger
 from app.errors import AppError
-from app.file_store import FileStore
-from app.glossary_store import GlossaryStore
 from app.loading import load_runtime
-from app.loop_lag import LoopLag
-from app.metrics import Metrics
-from app.middleware import PROBES, RequestMiddleware
-from app.overload import Overload, OverloadShield
-from app.rate_limits import RateLimits
-from app.request_id import REQUEST_ID
+from app.observe.metrics import Metrics
+from app.observe.tracing import SpanExport
 from app.routes import (
     admin,
     deepl,
@@ -42,13 +39,17 @@ from app.routes import (
     translate,
 )
 from app.routes import metrics as metrics_route
-from app.routes.access import known_client
-from app.routes.timeout import HEADER as TIMEOUT_HEADER
+from app.routes.handling.access import known_client
+from app.routes.handling.timeout import HEADER as TIMEOUT_HEADER
 from app.runtime import Lifecycle, Runtime
-from app.security_headers import SecurityHeaders
+from app.server.load_shedding import Overload, OverloadShield
+from app.server.loop_lag import LoopLag
+from app.server.middleware import PROBES, RequestMiddleware
+from app.server.security_headers import SecurityHeaders
 from app.settings import Settings
-from app.tracing import SpanExport
-from app.usage_ledger import UsageLedger
+from app.wire import openapi
+from app.wire.failures import handle
+from app.wire.request_id import REQUEST_ID
 
 Load = Callable[[Settings, Metrics], Runtime]
 GiveUp = Callable[[BaseException], None]

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from app.background import in_background
 from app.errors import (
     AppError,
     DrainingError,
@@ -17,12 +16,13 @@ from app.errors import (
     ReloadInProgressError,
     StartingError,
 )
-from app.file_service import FileService
-from app.metrics import Gauges, Metrics
-from app.places import Places
-from app.scheduler import Scheduler
-from app.schemas import Info
-from app.service import TranslationService
+from app.observe.metrics import Gauges, Metrics
+from app.scheduling.admission import Places
+from app.scheduling.daemon_thread import in_background
+from app.scheduling.scheduler import Scheduler
+from app.translation.file_service import FileService
+from app.translation.service import TranslationService
+from app.wire.native.answers import Info
 from model.errors import ModelError
 
 STOP_SECONDS = 1.0

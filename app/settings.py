@@ -12,10 +12,10 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app.errors import SettingsError
-from app.logs import LogFormat
+from app.observe.logs import LogFormat
 from app.shipped import SHIPPED_CHECKPOINT
-from model.config import describe_validation
 from model.engine.protocol import PrecisionChoice
+from model.transformer.config import describe_validation
 
 ENV_PREFIX = "ATTEND_"
 _KEY = re.compile(r"[!-+\x2d-~]{1,200}")

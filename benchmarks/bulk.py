@@ -30,7 +30,7 @@ from benchmarks.options import (
 from benchmarks.report import Cell, Report, publish
 from benchmarks.sentences import read_sentences
 from benchmarks.server import Server, attend_server, running
-from model.checkpoint_config import read_config
+from model.checkpoint.config import read_config
 
 TIMEOUT = 600.0
 CLIENTS = 32

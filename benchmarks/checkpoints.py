@@ -11,8 +11,8 @@ from pathlib import Path
 
 import torch
 
-from model.checkpoint import Checkpoint, load_checkpoint
-from model.checkpoint_writer import save_checkpoint
+from model.checkpoint.reader import Checkpoint, load_checkpoint
+from model.checkpoint.writer import save_checkpoint
 from model.interop.huggingface_export import MARIAN, PEGASUS, export_huggingface
 from model.training.random_checkpoint import write_random_checkpoint
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import click
 
-from app.glossary import Glossary, Term, all_said
-from app.term_speller import TermSpeller
+from app.text.glossary import Glossary, Term, all_said
+from app.translation.glossary_constraints import TermSpeller
 from benchmarks.options import (
     beam_option,
     checkpoint_option,
@@ -26,14 +26,14 @@ from benchmarks.options import (
     threads_option,
 )
 from benchmarks.report import Cell, Report, publish
-from model.alignment import AlignmentMethod, Bitext, align, passes
-from model.checkpoint import Checkpoint, load_checkpoint
+from model.alignment.from_attention import AlignmentMethod, Bitext, align, passes
+from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.decoding.hypothesis import SearchOptions
 from model.engine.build import build_engines
 from model.engine.protocol import Engine, Job, PrecisionChoice
 from model.engine.run import run_jobs
 from model.evaluation import score_translations
-from model.words import words
+from model.text.words import words
 
 MIN_LETTERS = 4
 MIN_WORDS = 6

@@ -24,8 +24,8 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 
 from benchmarks.peers import BEYOND_SOURCE, suppressed
-from model.checkpoint import read_tokenizer
-from model.checkpoint_config import read_config
+from model.checkpoint.config import read_config
+from model.checkpoint.reader import read_tokenizer
 
 WINDOW = 0.005
 MAX_BATCH = 64

@@ -33,7 +33,7 @@ from benchmarks.ours import Attend
 from benchmarks.report import Cell, Report, publish
 from benchmarks.sentences import read_sentences
 from benchmarks.system import Answer, Ids, System, Task
-from model.checkpoint import Checkpoint, load_checkpoint
+from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.decoding.hypothesis import SearchOptions
 from model.engine.build import build_engines
 from model.engine.protocol import PrecisionChoice

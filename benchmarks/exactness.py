@@ -28,13 +28,13 @@ from benchmarks.options import (
 from benchmarks.ours import Seats
 from benchmarks.report import Cell, Report, publish
 from benchmarks.sentences import read_sentences
-from model.checkpoint import load_checkpoint
+from model.checkpoint.pretrained import load_model
+from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.build import build_engines
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Engine, Finished, Job, PrecisionChoice
 from model.engine.run import run_jobs
-from model.pretrained import load_model
 
 TOLERANCE = 1e-4
 """By which a score may differ from the reference's."""

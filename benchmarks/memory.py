@@ -31,7 +31,7 @@ from benchmarks.server import (
     request_fields,
     running,
 )
-from model.checkpoint_config import WEIGHTS_FILE
+from model.checkpoint.config import WEIGHTS_FILE
 
 COLUMNS = {
     "System": "", "Threads": "", "Ready s": ".2f", "Resident MB": ",.0f", "after": ",.0f",

@@ -10,8 +10,8 @@ import click
 from app.shipped import SHIPPED_CHECKPOINT
 from benchmarks.checkpoints import DEFAULT_WORK
 from benchmarks.sentences import FIXTURE
-from model.config import PRESETS
 from model.engine.protocol import PrecisionChoice
+from model.transformer.config import PRESETS
 
 _path = click.Path(path_type=Path)
 

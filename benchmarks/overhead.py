@@ -30,12 +30,12 @@ from numpy.typing import NDArray
 
 from app.cli.serve import listen, make_server, spare_the_collector
 from app.loading import build_runtime
-from app.logs import configure_logs
 from app.main import create_app
-from app.metrics import Metrics
+from app.observe.logs import configure_logs
+from app.observe.metrics import Metrics
 from app.runtime import Runtime
 from app.settings import Settings
-from model.checkpoint import load_checkpoint
+from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job, Progress
 

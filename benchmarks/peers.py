@@ -11,11 +11,11 @@ import torch
 
 from benchmarks.checkpoints import ctranslate2_folder, huggingface_folder
 from benchmarks.system import Answer, Ids, System, Task
-from model.checkpoint import Checkpoint
-from model.config import TransformerConfig
+from model.checkpoint.reader import Checkpoint
 from model.decoding.hypothesis import SearchOptions
-from model.marian_tokenizer import VOCABULARY_FILE
-from model.tensors import padded_ids
+from model.decoding.padding import padded_ids
+from model.text.marian_tokenizer import VOCABULARY_FILE
+from model.transformer.config import TransformerConfig
 
 BEYOND_SOURCE = 50
 """Target tokens more than source tokens, as attend's limit; the longest source's for all."""

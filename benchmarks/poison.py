@@ -11,14 +11,14 @@ from pathlib import Path
 
 from app.cli.serve import listen, make_server
 from app.loading import build_runtime
-from app.logs import configure_logs
 from app.main import create_app
-from app.metrics import Metrics
+from app.observe.logs import configure_logs
+from app.observe.metrics import Metrics
 from app.runtime import Runtime
 from app.settings import Settings
 from benchmarks.connection import HOST
 from benchmarks.wrapped_engine import WrappedEngine
-from model.checkpoint import load_checkpoint
+from model.checkpoint.reader import load_checkpoint
 from model.engine.build import build_engines
 from model.engine.protocol import Engine, Finished, Job
 

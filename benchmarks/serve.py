@@ -35,7 +35,7 @@ from benchmarks.server import (
     request_fields,
     running,
 )
-from model.checkpoint_config import read_config
+from model.checkpoint.config import read_config
 
 COLUMNS = {
     "Load": "", "System": "", "Threads": "", "Requests/s": ",.1f", "p50 ms": ",.1f",

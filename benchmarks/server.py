@@ -16,8 +16,8 @@ from pathlib import Path
 
 from benchmarks.checkpoints import ctranslate2_folder
 from benchmarks.connection import HOST
-from model.checkpoint import load_checkpoint
-from model.checkpoint_config import read_config
+from model.checkpoint.config import read_config
+from model.checkpoint.reader import load_checkpoint
 
 START_LIMIT = 120.0
 POLL = 0.01

@@ -16,19 +16,19 @@ from pathlib import Path
 
 import click
 
-from app.document import Answer
-from app.inline_tags import WordLink
-from app.scheduler import Scheduler
-from app.spans import Span
-from app.tagged_text import Piece, TaggedText
-from app.word_aligner import WordAligner
+from app.scheduling.scheduler import Scheduler
+from app.text.document import Answer
+from app.text.inline_tags import WordLink
+from app.text.spans import Span
+from app.text.tagged_text import Piece, TaggedText
+from app.translation.word_aligner import WordAligner
 from benchmarks.options import checkpoint_option, json_option, precision_option
 from benchmarks.report import Cell, Report, publish
-from model.alignment import Bitext
-from model.checkpoint import load_checkpoint
+from model.alignment.from_attention import Bitext
+from model.alignment.gold import GoldAlignment
+from model.checkpoint.reader import load_checkpoint
 from model.engine.build import build_engines
-from model.gold_alignment import GoldAlignment
-from model.words import whitespace_words, words
+from model.text.words import whitespace_words, words
 
 COLUMNS = {"Direction": "", "Words": ",d", "Right": ".3f", "Exact": ".3f", "Empty": ".3f"}
 NOTES = (

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Self
 
-from model.checkpoint import Checkpoint
+from model.checkpoint.reader import Checkpoint
 from model.decoding.hypothesis import Hypothesis, SearchOptions
-from model.device import usable_cores
 from model.engine.build import build_engines
+from model.engine.device import usable_cores
 from model.engine.protocol import Engine, Finished, Job, PrecisionChoice
 from model.engine.run import Item, run_jobs
 from model.errors import InputError
-from model.text_codec import TextCodec
+from model.text.text_codec import TextCodec
 
 BATCH_TOKENS = 2048
 """Source tokens in one batch of the eager engine, padding included."""

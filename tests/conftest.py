@@ -8,13 +8,13 @@ import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
-from model.checkpoint_config import CheckpointConfig
-from model.checkpoint_writer import save_checkpoint
-from model.config import PRESETS, vocabulary_fields
+from model.checkpoint.config import CheckpointConfig
+from model.checkpoint.writer import save_checkpoint
 from model.engine.compile import compile_kernels
-from model.tokenizer import Tokenizer
-from model.training.vocabulary import train_tokenizer
-from model.transformer import Transformer
+from model.text.tokenizer import Tokenizer
+from model.training.data.vocabulary import train_tokenizer
+from model.transformer.config import PRESETS, vocabulary_fields
+from model.transformer.transformer import Transformer
 
 # How long an example takes tells of the machine, which may have other work.
 settings.register_profile("attend", deadline=None, suppress_health_check=[HealthCheck.too_slow])

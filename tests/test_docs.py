@@ -9,16 +9,16 @@ import pytest
 from pydantic import BaseModel
 
 from app.cli.main import VERBS
-from app.dialects.deepl import DeepLRequest, DeepLTranslation, DeepLUsage
-from app.dialects.deepl_glossaries import DeepLGlossary, DeepLGlossaryRequest
-from app.dialects.libretranslate import LibreTranslateAnswer, LibreTranslateRequest
 from app.main import create_admin_app, create_app
-from app.metrics import Metrics
-from app.problems import HTTP_KINDS, KINDS
-from app.schemas import PairScore, Translation
-from app.score_request import ScoreRequest
+from app.observe.metrics import Metrics
 from app.settings import Settings, env_name
-from app.translate_request import AttentionRequest, TranslateRequest
+from app.wire.dialects.deepl import DeepLRequest, DeepLTranslation, DeepLUsage
+from app.wire.dialects.deepl_glossaries import DeepLGlossary, DeepLGlossaryRequest
+from app.wire.dialects.libretranslate import LibreTranslateAnswer, LibreTranslateRequest
+from app.wire.native.answers import PairScore, Translation
+from app.wire.native.score_request import ScoreRequest
+from app.wire.native.translate_request import AttentionRequest, TranslateRequest
+from app.wire.problems import HTTP_KINDS, KINDS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -104,19 +104,40 @@ def test_links_within_the_repository_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
-def test_every_module_of_the_model_is_on_the_map() -> None:
-    for path in (ROOT / "model").iterdir():
-        if path.name in (
-            "__init__.py",
-            "__pycache__",
-            "py.typed",
-            "device.py",
-            "errors.py",
-            "tensors.py",
-        ):
-            continue
-        name = path.name + ("/" if path.is_dir() else "")
-        assert f"`{name}`" in TEXT["architecture.md"], name
+def test_every_module_is_on_the_map_once() -> None:
+    rows: list[str] = []
+    for line in TEXT["modules.md"].splitlines():
+        if heading := re.fullmatch(r"### `(.+)/`", line):
+            folder = heading[1]
+        elif row := re.match(r"\| `(\w+\.py)` \| \S", line):
+            rows.append(f"{folder}/{row[1]}")
+    there = [path for name in ("app", "model") for path in (ROOT / name).rglob("*.py")]
+    modules = [path for path in there if path.name != "__init__.py"]
+    assert sorted(rows) == sorted(str(path.relative_to(ROOT)) for path in modules)
+
+
+PATH = re.compile(r"(?<![\w./-])(?:tests/)?(?:app|model|benchmarks|deploy)(?:/\w+)*/(?:\w+\.py)?")
+MODULE = re.compile(r"`((?:app|model)(?:\.[a-z_]+)+)")
+
+
+def is_module_or_in_one(name: str) -> bool:
+    parts = name.split(".")
+    above = [ROOT.joinpath(*parts[:n]).with_suffix(".py") for n in range(2, len(parts) + 1)]
+    return any(place.exists() for place in (ROOT.joinpath(*parts), *above))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_path_that_is_mentioned_exists(page: Path) -> None:
+    assert [path for path in PATH.findall(TEXT[page.name]) if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("root", ["app", "model", "benchmarks", "deploy", "tests"])
+def test_every_module_that_is_mentioned_in_the_code_exists(root: str) -> None:
+    for file in (ROOT / root).rglob("*.py"):
+        text = file.read_text("utf-8")
+        paths = [path for path in PATH.findall(text) if path.endswith(".py")]
+        assert [path for path in paths if not (ROOT / path).exists()] == [], file
+        assert [name for name in MODULE.findall(text) if not is_module_or_in_one(name)] == [], file
 
 
 def test_every_benchmark_is_described() -> None:

@@ -31,8 +31,8 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from app.main import create_app
-from app.openapi import FORM_SUFFIXES
 from app.settings import Settings
+from app.wire.openapi import FORM_SUFFIXES
 from tests.app.documents.word_xml import run, word_file
 from tests.app.server_process import serving
 

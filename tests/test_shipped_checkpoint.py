@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from app.shipped import SHIPPED_CHECKPOINT
-from model.checkpoint import load_checkpoint
-from model.pretrained import load_model
+from model.checkpoint.pretrained import load_model
+from model.checkpoint.reader import load_checkpoint
 from tests.app.server_process import ATTEND, ENVIRONMENT, serving
 
 SIZE_LIMIT = 60_000_000

@@ -90,7 +90,7 @@ def test_unpacked_it_finds_its_own_checkpoint_and_recipe(wheel: Path, tmp_path: 
     environment = os.environ | {"PYTHONPATH": str(site)}
     program = (
         "import app, app.shipped\n"
-        "from model.checkpoint import load_checkpoint\n"
+        "from model.checkpoint.reader import load_checkpoint\n"
         "print(load_checkpoint(app.shipped.SHIPPED_CHECKPOINT).config.name)\n"
         "print(app.shipped.SHIPPED_CHECKPOINT)\n"
         "print(app.shipped.recipe_path('en-fr'))\n"

@@ -10,12 +10,13 @@ from typing import Any
 
 import click
 
-from app.cli.alignment_tables import (
+from app.cli.display.alignment_tables import (
     describe_method,
     describe_scores,
     print_heads,
     print_readings,
 )
+from app.cli.display.progress import counted_progress
 from app.cli.import_cache import checkpoint_folder
 from app.cli.options import (
     cache_option,
@@ -28,10 +29,18 @@ from app.cli.options import (
     source_option,
     target_option,
 )
-from app.cli.progress import counted_progress
-from model.alignment import AlignmentMethod, Bitext, Link, Pass, WordWeights, passes, word_weights
-from model.alignment import align as align_words
-from model.alignment_search import (
+from model.alignment.from_attention import (
+    AlignmentMethod,
+    Bitext,
+    Link,
+    Pass,
+    WordWeights,
+    passes,
+    word_weights,
+)
+from model.alignment.from_attention import align as align_words
+from model.alignment.gold import GoldAlignment
+from model.alignment.head_search import (
     AlignedPair,
     Trial,
     cross_validate,
@@ -39,15 +48,14 @@ from model.alignment_search import (
     try_heads,
     try_readings,
 )
-from model.checkpoint import Checkpoint, load_checkpoint
-from model.checkpoint_writer import record_alignment
-from model.device import pick_device
+from model.checkpoint.reader import Checkpoint, load_checkpoint
+from model.checkpoint.writer import record_alignment
 from model.engine.build import build_engines
+from model.engine.device import pick_device
 from model.engine.protocol import Engine, PrecisionChoice
 from model.errors import DataError, InputError
-from model.gold_alignment import GoldAlignment
-from model.training.corpus import read_lines, read_pairs, read_parallel
-from model.words import Span, whitespace_words, words
+from model.text.words import Span, whitespace_words, words
+from model.training.data.corpus import read_lines, read_pairs, read_parallel
 
 SPLITTERS: dict[str, Callable[[str], list[Span]]] = {"whitespace": whitespace_words, "text": words}
 

@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from app.cli.display.progress import counted_progress
 from app.cli.import_cache import checkpoint_folder
 from app.cli.options import (
     beam_size_option,
@@ -28,14 +29,13 @@ from app.cli.options import (
     target_option,
     threads_option,
 )
-from app.cli.progress import counted_progress
-from model.checkpoint import load_checkpoint
+from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import SearchOptions
-from model.device import pick_device
+from model.engine.device import pick_device
 from model.engine.protocol import PrecisionChoice
 from model.errors import DataError
 from model.evaluation import Scores, score_translations
-from model.training.corpus import read_pairs
+from model.training.data.corpus import read_pairs
 from model.translator import SentenceTooLongError, Translator
 
 

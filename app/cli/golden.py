@@ -10,8 +10,6 @@ from typing import cast
 
 import click
 
-from app.cli.line_translator import LineTranslator
-from app.cli.lines import ByteSource, line_blocks
 from app.cli.main import Failure
 from app.cli.options import (
     checkpoint_option,
@@ -20,11 +18,13 @@ from app.cli.options import (
     source_option,
     target_option,
 )
-from model.checkpoint import load_checkpoint
+from app.cli.translating.line_translator import LineTranslator
+from app.cli.translating.lines import ByteSource, line_blocks
+from model.checkpoint.golden import GoldenSentence, write_golden
+from model.checkpoint.pretrained import load_model
+from model.checkpoint.reader import load_checkpoint
 from model.engine.build import build_engines
 from model.engine.eager import EagerEngine
-from model.golden import GoldenSentence, write_golden
-from model.pretrained import load_model
 
 
 @click.command(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from model.checkpoint_writer import check_new_folder
+from model.checkpoint.writer import check_new_folder
 from model.interop.hub import fetch, is_hub_name
 from model.interop.languages_said import Languages
 from model.interop.marian_import import import_marian

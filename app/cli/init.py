@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from model.checkpoint_writer import check_new_folder
-from model.config import PRESETS
+from model.checkpoint.writer import check_new_folder
 from model.errors import DataError
 from model.training.random_checkpoint import write_random_checkpoint
+from model.transformer.config import PRESETS
 
 _SENTENCES = 500_000
 _CODE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")  # BCP-47, all that is used of it

@@ -13,10 +13,10 @@ from rich.table import Table
 
 from app.cli.import_cache import checkpoint_folder
 from app.cli.options import cache_option
-from model.architecture import PAPER_PARAMETERS, describe
-from model.checkpoint import load_checkpoint
-from model.config import PRESETS
-from model.transformer import Transformer, transformer_without_weights
+from model.checkpoint.architecture import PAPER_PARAMETERS, describe
+from model.checkpoint.reader import load_checkpoint
+from model.transformer.config import PRESETS
+from model.transformer.transformer import Transformer, transformer_without_weights
 
 _PIPE_WIDTH = 140
 """Columns; no row of the presets is wider."""

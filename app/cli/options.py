@@ -8,11 +8,11 @@ from typing import get_args
 import click
 
 from app.errors import InvalidRequestError, UnknownLanguagesError
-from app.languages import Languages
 from app.settings import env_name
 from app.shipped import SHIPPED_CHECKPOINT
-from app.translate_request import MAX_BEAM_SIZE
-from model.checkpoint_config import CheckpointConfig
+from app.text.languages import Languages
+from app.wire.native.translate_request import MAX_BEAM_SIZE
+from model.checkpoint.config import CheckpointConfig
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY, SearchOptions
 from model.engine.protocol import PrecisionChoice
 from model.errors import LanguageError

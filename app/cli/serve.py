@@ -14,17 +14,17 @@ from fastapi import FastAPI
 
 from app.cli.import_cache import checkpoint_folder
 from app.cli.main import Failure
-from app.door import let_in
 from app.errors import SettingsError
-from app.http_protocol import ConnectionLimits, TimedProtocol
 from app.loading import load_runtime
-from app.logs import configure_logs
 from app.main import create_admin_app, create_app
-from app.metrics import Metrics
+from app.observe.logs import configure_logs
+from app.observe.metrics import Metrics
 from app.runtime import Runtime
-from app.server import AdminServer, Server
+from app.server.connections import ConnectionLimits, TimedProtocol
+from app.server.gate import let_in
+from app.server.process import AdminServer, Server
 from app.settings import Settings, env_name
-from model.device import pick_device
+from model.engine.device import pick_device
 from model.errors import ConfigError
 
 

@@ -13,10 +13,9 @@ import torch
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from app.cli.training_display import TrainingDisplay
+from app.cli.display.training_display import TrainingDisplay
 from app.shipped import recipe_path
-from model.config import TransformerConfig
-from model.device import pick_device
+from model.engine.device import pick_device
 from model.errors import ConfigError
 from model.training.config import FROM_VOCABULARY, TrainingConfig, read_recipe
 from model.training.finish import write_checkpoint
@@ -24,6 +23,7 @@ from model.training.log import LOG_FILE, read_log
 from model.training.memory import keep_freed_memory
 from model.training.run import open_run
 from model.training.trainer import Trainer
+from model.transformer.config import TransformerConfig
 
 _EPILOG = (
     "Example: attend train recipes/en-fr.toml --corpora corpora --run runs/en-fr "
@@ -150,7 +150,7 @@ def train(
 
 def _plot(run: Path, title: str, destination: Path) -> None:
     try:
-        from app.cli.training_plot import draw_log
+        from app.cli.display.training_plot import draw_log
     except ImportError:
         raise click.ClickException("--plot needs matplotlib: pip install matplotlib") from None
     draw_log(read_log(run / LOG_FILE), title, destination)

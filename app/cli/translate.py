@@ -12,7 +12,6 @@ from typing import Any, TypeAlias, cast
 import click
 from click.core import ParameterSource
 
-from app.cli.lines import ByteSource, line_blocks
 from app.cli.options import (
     beam_size_option,
     cache_option,
@@ -26,7 +25,8 @@ from app.cli.options import (
     target_option,
     threads_option,
 )
-from app.cli.remote import RemoteTranslator
+from app.cli.translating.lines import ByteSource, line_blocks
+from app.cli.translating.remote import RemoteTranslator
 from app.settings import env_name
 from model.engine.protocol import PrecisionChoice
 
@@ -119,7 +119,7 @@ def translate(
             raise click.UsageError("--url translates a --file as its server is set to search.")
         translator = RemoteTranslator(url, source, target, search, _first(api_key))
         if files:
-            from app.cli.translate_files import remote_files, translate_files
+            from app.cli.translating.translate_files import remote_files, translate_files
 
             with closing(translator):
                 translate_files(files, output, remote_files(translator), as_json=as_json)
@@ -144,9 +144,9 @@ def _translate_files_here(
     as_json: bool,
     **settings: Any,
 ) -> None:
-    from app.cli.translate_files import local_files, translate_files
-    from app.itinerary import AUTO
-    from model.checkpoint_config import read_config
+    from app.cli.translating.translate_files import local_files, translate_files
+    from app.translation.language_selection import AUTO
+    from model.checkpoint.config import read_config
 
     finds_out = (direction[0] or "").lower() == AUTO
     chosen = direction if finds_out else choose_direction(read_config(checkpoint), *direction)
@@ -162,10 +162,10 @@ def _local(
     device: str,
     engines: tuple[PrecisionChoice, int | None],
 ) -> Iterator[TranslateBlocks]:
-    from app.cli.line_translator import LineTranslator
-    from model.checkpoint import load_checkpoint
-    from model.device import pick_device, usable_cores
+    from app.cli.translating.line_translator import LineTranslator
+    from model.checkpoint.reader import load_checkpoint
     from model.engine.build import build_engines
+    from model.engine.device import pick_device, usable_cores
     from model.translator import BATCH_TOKENS
 
     loaded = load_checkpoint(checkpoint)

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from app.document import Answer, Document, Parts
 from app.documents.line_breaks import filled
 from app.documents.prose import prose
 from app.errors import UnreadableFileError
+from app.text.document import Answer, Document, Parts
 
 WIDTH = 79
 """Columns at which gettext's tools wrap."""

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import NamedTuple, Protocol
 
-from app.document import Answer, Document
 from app.documents.catalogue import open_catalogue
 from app.documents.html_and_xml import open_html, open_xml
 from app.documents.json_strings import open_json
@@ -16,6 +15,7 @@ from app.documents.subtitles import open_subtitles
 from app.documents.text_encoding import decode
 from app.documents.word_file import WordFile
 from app.errors import UnreadableFileError
+from app.text.document import Answer, Document
 
 
 class FileDocument(Protocol):

@@ -1,11 +1,11 @@
-"""HTML and XML files, on `app.markup`."""
+"""HTML and XML files, on `app.text.markup`."""
 
 from __future__ import annotations
 
-from app.document import Document
 from app.errors import UnreadableFileError
-from app.markup import MarkupDocument
-from app.markup_tokens import MarkupError
+from app.text.document import Document
+from app.text.markup import MarkupDocument
+from app.text.markup_tokens import MarkupError
 
 
 def open_html(text: str) -> Document:

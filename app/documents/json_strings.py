@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import cast
 
-from app.document import Answer, Document, Parts
 from app.documents.code_words import is_code
 from app.documents.prose import prose
 from app.errors import UnreadableFileError
+from app.text.document import Answer, Document, Parts
 
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?')
 _SURROGATE = re.compile("[\ud800-\udfff]")

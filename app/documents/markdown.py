@@ -14,12 +14,12 @@ from itertools import pairwise
 
 from markdown_it.token import Token
 
-from app.document import Answer, Document, Parts
 from app.documents.line_breaks import filled
 from app.documents.markdown_inline import EMPHASIS, Inline, InlineReader, Mark, new_markdown
 from app.errors import UnreadableFileError
-from app.markup import MarkupDocument
-from app.tagged_text import Piece, TaggedText
+from app.text.document import Answer, Document, Parts
+from app.text.markup import MarkupDocument
+from app.text.tagged_text import Piece, TaggedText
 
 MAX_PARAGRAPH = 30_000
 """Code points; the time that it takes to read one may grow with their square."""

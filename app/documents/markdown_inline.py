@@ -19,7 +19,7 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
 from app.documents.code_words import is_code
-from app.markup_tokens import VOID, unmatched
+from app.text.markup_tokens import VOID, unmatched
 
 EMPHASIS = ("em", "strong", "s")
 """Tags that a translation may do without."""

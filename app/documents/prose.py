@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from app.document import Answer, Document, Parts
 from app.documents.line_breaks import filled
+from app.text.document import Answer, Document, Parts
 
 MIN_WIDTH, MAX_WIDTH = 40, 100
 """Columns at which text is wrapped; shorter lines are verse, longer ones paragraphs."""

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.document import Answer, Document, Parts
 from app.documents.line_breaks import apportioned
 from app.documents.prose import Line
 from app.errors import UnreadableFileError
-from app.tagged_text import Piece, TaggedText
+from app.text.document import Answer, Document, Parts
+from app.text.tagged_text import Piece, TaggedText
 
 MAX_CUES = 6
 """Of one text: a sentence that seems to run over more of them is none."""

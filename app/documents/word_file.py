@@ -12,10 +12,10 @@ import zlib
 from collections.abc import Sequence
 from itertools import islice
 
-from app.document import Answer, Parts
 from app.documents.word_paragraph import paragraphs
 from app.errors import UnreadableFileError
-from app.markup_tokens import MarkupError, Token, tokens
+from app.text.document import Answer, Parts
+from app.text.markup_tokens import MarkupError, Token, tokens
 
 MAX_ENTRIES = 10_000
 MAX_UNPACKED_BYTES = 200_000_000

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 
-from app.document import Answer, Document, Parts
 from app.documents.word_runs import Item, items, written
-from app.markup import XML_ESCAPES
-from app.markup_tokens import Token, end_of_element, unmatched
-from app.tagged_text import Piece, TaggedText
+from app.text.document import Answer, Document, Parts
+from app.text.markup import XML_ESCAPES
+from app.text.markup_tokens import Token, end_of_element, unmatched
+from app.text.tagged_text import Piece, TaggedText
 
 _MARK = re.compile("\ue002(\\d+)\ue003")
 """What stands for a tag while the tags are put into a translation; no text has these characters."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from app.markup_tokens import Token, end_of_element
+from app.text.markup_tokens import Token, end_of_element
 
 ItemKind = Literal["text", "open", "close", "void", "atom", "break"]
 

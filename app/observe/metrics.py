@@ -23,7 +23,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from app.timings import Timings
+from app.observe.timings import Timings
 
 DURATIONS = tuple(15e-6 * 1.5**i for i in range(35))
 """Upper bounds in seconds, 15 µs … 14.6 s."""
@@ -179,7 +179,7 @@ class Metrics:
         self._generated.inc(target_tokens)
 
     def engine_failed(self, kind: str) -> None:
-        """An engine failed, in one of the few ways that `app.engine_thread` tells apart."""
+        """An engine failed, in one of the few ways that `scheduling.engine_thread` tells apart."""
         self._engine_failures(kind).inc()
 
     def engine_restarted(self) -> None:

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 
-from app.routes.state import current_lifecycle
+from app.routes.handling.dependencies import current_lifecycle
 from app.runtime import Lifecycle
-from app.schemas import Info
+from app.wire.native.answers import Info
 
 router = APIRouter(tags=["admin"])
 

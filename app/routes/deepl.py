@@ -6,8 +6,16 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from app.clients import Client
-from app.dialects.deepl import (
+from app.accounts.clients import Client
+from app.accounts.usage_ledger import UsageLedger
+from app.routes.deepl_glossaries import stored_entries
+from app.routes.handling.access import known_client
+from app.routes.handling.body import read_parameters
+from app.routes.handling.charging import translated
+from app.routes.handling.dependencies import current_ledger, current_settings, ready_runtime
+from app.runtime import Runtime
+from app.settings import Settings
+from app.wire.dialects.deepl import (
     UNLIMITED,
     DeepLAnswer,
     DeepLLanguage,
@@ -17,15 +25,7 @@ from app.dialects.deepl import (
     source_languages,
     target_languages,
 )
-from app.openapi import DEEPL_LANGUAGES_PARAMETERS, DEEPL_REQUEST_BODY, deepl_errors
-from app.routes.access import known_client
-from app.routes.body import read_parameters
-from app.routes.charged import translated
-from app.routes.deepl_glossaries import stored_entries
-from app.routes.state import current_ledger, current_settings, ready_runtime
-from app.runtime import Runtime
-from app.settings import Settings
-from app.usage_ledger import UsageLedger
+from app.wire.openapi import DEEPL_LANGUAGES_PARAMETERS, DEEPL_REQUEST_BODY, deepl_errors
 
 router = APIRouter(prefix="/v2", tags=["DeepL"])
 _Client = Annotated[Client, Depends(known_client)]

@@ -8,28 +8,28 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from app.clients import Client
-from app.dialects.deepl import DeepLRequest
-from app.dialects.deepl_glossaries import (
-    TSV,
-    DeepLGlossaries,
-    DeepLGlossary,
-    DeepLGlossaryPairs,
-    DeepLGlossaryRequest,
-)
+from app.accounts.clients import Client
+from app.accounts.glossary_entries import entries_as_tsv, parse_entries
+from app.accounts.glossary_store import GlossaryStore
 from app.errors import InvalidRequestError
-from app.glossary_entries import entries_as_tsv, parse_entries
-from app.glossary_store import GlossaryStore
-from app.openapi import DEEPL_GLOSSARY_PATH, DEEPL_GLOSSARY_REQUEST_BODY, deepl_errors
-from app.routes.access import known_client
-from app.routes.body import read_parameters
-from app.routes.state import (
+from app.routes.handling.access import known_client
+from app.routes.handling.body import read_parameters
+from app.routes.handling.dependencies import (
     current_glossaries,
     current_settings,
     ready_runtime,
 )
 from app.runtime import Lifecycle, Runtime
 from app.settings import Settings
+from app.wire.dialects.deepl import DeepLRequest
+from app.wire.dialects.deepl_glossaries import (
+    TSV,
+    DeepLGlossaries,
+    DeepLGlossary,
+    DeepLGlossaryPairs,
+    DeepLGlossaryRequest,
+)
+from app.wire.openapi import DEEPL_GLOSSARY_PATH, DEEPL_GLOSSARY_REQUEST_BODY, deepl_errors
 
 router = APIRouter(prefix="/v2", tags=["DeepL"])
 _Client = Annotated[Client, Depends(known_client)]

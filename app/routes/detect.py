@@ -6,16 +6,16 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 
-from app.detect_request import DetectRequest
-from app.dialects.libretranslate import LibreTranslateDetected
-from app.openapi import DETECT_REQUEST_BODY, LIBRETRANSLATE_OR_NATIVE_ERRORS
 from app.routes import libretranslate
-from app.routes.access import client_of
-from app.routes.charged import spend
-from app.routes.either import LibreTranslate, read_either
-from app.routes.state import current_settings, held_runtime
-from app.schemas import DetectedLanguage
+from app.routes.handling.access import client_of
+from app.routes.handling.charging import spend
+from app.routes.handling.dependencies import current_settings, held_runtime
+from app.routes.handling.dialect_choice import LibreTranslate, read_either
 from app.settings import Settings
+from app.wire.dialects.libretranslate import LibreTranslateDetected
+from app.wire.native.answers import DetectedLanguage
+from app.wire.native.detect_request import DetectRequest
+from app.wire.openapi import DETECT_REQUEST_BODY, LIBRETRANSLATE_OR_NATIVE_ERRORS
 
 router = APIRouter(tags=["translation"])
 

@@ -14,20 +14,25 @@ from pydantic import BaseModel, Field
 from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
-from app.dialects.failures import FORMS, media_type
+from app.accounts.result_files import FileStore, StoredFile
+from app.accounts.usage_ledger import UsageLedger
 from app.documents.files import FORMATS, SUFFIXES
 from app.errors import DeadlineExceededError, InvalidRequestError, MalformedFormError
-from app.file_service import FileRequest, translated_name
-from app.file_store import FileStore, StoredFile
-from app.openapi import DOWNLOAD_PATH, libretranslate_errors
-from app.routes.access import client_of
-from app.routes.body import read_body
-from app.routes.charged import spend
-from app.routes.disconnect import while_connected
-from app.routes.state import current_downloads, current_ledger, current_settings, ready_runtime
+from app.routes.handling.access import client_of
+from app.routes.handling.body import read_body
+from app.routes.handling.charging import spend
+from app.routes.handling.dependencies import (
+    current_downloads,
+    current_ledger,
+    current_settings,
+    ready_runtime,
+)
+from app.routes.handling.disconnect import while_connected
 from app.runtime import Runtime
 from app.settings import Settings
-from app.usage_ledger import UsageLedger
+from app.translation.file_service import FileRequest, translated_name
+from app.wire.failures import FORMS, media_type
+from app.wire.openapi import DOWNLOAD_PATH, libretranslate_errors
 
 FORM = FORMS[1]
 MAX_FIELDS = 20

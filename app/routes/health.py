@@ -7,9 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 
 from app.errors import EngineDownError
-from app.routes.state import current_lifecycle
+from app.routes.handling.dependencies import current_lifecycle
 from app.runtime import Lifecycle
-from app.schemas import Health
+from app.wire.native.answers import Health
 
 router = APIRouter(tags=["health"])
 _Lifecycle = Annotated[Lifecycle, Depends(current_lifecycle)]

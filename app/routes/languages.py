@@ -6,10 +6,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 
-from app.openapi import problem_answers
-from app.routes.state import ready_runtime
+from app.routes.handling.dependencies import ready_runtime
 from app.runtime import Runtime
-from app.schemas import LanguageAnswer
+from app.wire.native.answers import LanguageAnswer
+from app.wire.openapi import problem_answers
 
 router = APIRouter(tags=["model"])
 

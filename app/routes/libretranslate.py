@@ -6,8 +6,22 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from app.clients import Keys
-from app.dialects.libretranslate import (
+from app.accounts.clients import Keys
+from app.documents.files import SUFFIXES
+from app.routes.handling.access import client_of
+from app.routes.handling.body import Form
+from app.routes.handling.charging import spend, translated
+from app.routes.handling.dependencies import (
+    current_keys,
+    current_lifecycle,
+    current_settings,
+    held_runtime,
+    ready_runtime,
+)
+from app.runtime import Lifecycle, Runtime
+from app.settings import Settings
+from app.text.languages import language_name
+from app.wire.dialects.libretranslate import (
     FrontendLanguage,
     FrontendLanguages,
     FrontendSettings,
@@ -16,22 +30,8 @@ from app.dialects.libretranslate import (
     LibreTranslateDetectRequest,
     LibreTranslateRequest,
 )
-from app.documents.files import SUFFIXES
-from app.languages import language_name
-from app.openapi import libretranslate_errors
-from app.routes.access import client_of
-from app.routes.body import Form
-from app.routes.charged import spend, translated
-from app.routes.state import (
-    current_keys,
-    current_lifecycle,
-    current_settings,
-    held_runtime,
-    ready_runtime,
-)
-from app.runtime import Lifecycle, Runtime
-from app.schemas import Health
-from app.settings import Settings
+from app.wire.native.answers import Health
+from app.wire.openapi import libretranslate_errors
 
 FRONTEND_TIMEOUT_MS = 500
 router = APIRouter(tags=["LibreTranslate"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from app.metrics import Metrics
+from app.observe.metrics import Metrics
 
 router = APIRouter(tags=["health"])
 

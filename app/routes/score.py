@@ -6,15 +6,15 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from app.examples import SCORE_ANSWER_EXAMPLE
-from app.openapi import SCORE_REQUEST_BODY, problem_answers
-from app.routes.body import read_json
-from app.routes.disconnect import while_connected
-from app.routes.state import current_settings, ready_runtime
+from app.routes.handling.body import read_json
+from app.routes.handling.dependencies import current_settings, ready_runtime
+from app.routes.handling.disconnect import while_connected
 from app.runtime import Runtime
-from app.schemas import ScoreAnswer
-from app.score_request import ScoreRequest
 from app.settings import Settings
+from app.wire.examples import SCORE_ANSWER_EXAMPLE
+from app.wire.native.answers import ScoreAnswer
+from app.wire.native.score_request import ScoreRequest
+from app.wire.openapi import SCORE_REQUEST_BODY, problem_answers
 
 router = APIRouter(tags=["translation"])
 

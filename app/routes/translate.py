@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from app.openapi import TRANSLATE_ANSWERS, TRANSLATE_REQUEST_BODY
+from app.observe.timings import Timings
 from app.routes import libretranslate
-from app.routes.access import client_of
-from app.routes.charged import streamed, translated
-from app.routes.either import LibreTranslate, read_either
-from app.routes.plain import PlainRoute
+from app.routes.handling.access import client_of
+from app.routes.handling.charging import streamed, translated
+from app.routes.handling.dialect_choice import LibreTranslate, read_either
+from app.routes.handling.plain_route import PlainRoute
 from app.settings import Settings
-from app.timings import Timings
-from app.translate_request import TranslateRequest
+from app.wire.native.translate_request import TranslateRequest
+from app.wire.openapi import TRANSLATE_ANSWERS, TRANSLATE_REQUEST_BODY
 
 router = APIRouter(tags=["translation"], route_class=PlainRoute)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from app.sentence import Completion, Request, Sentence
-from app.sentence_cache import SentenceCache
-from app.waiting import Lane
+from app.scheduling.fair_queue import Lane
+from app.scheduling.queue_items import Completion, Request, Sentence
+from app.scheduling.sentence_cache import SentenceCache
 from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Job
 

@@ -9,15 +9,15 @@ from functools import partial
 
 import structlog
 
-from app.bulk_room import BulkRoom
 from app.errors import DeadlineExceededError, EngineDownError, EngineFailedError
-from app.exchange import Exchange
-from app.isolation import Isolation
-from app.logs import log_failure
-from app.metrics import Metrics
-from app.niceness import step_back
-from app.pace import Pace
-from app.sentence import Completion, Sentence
+from app.observe.logs import log_failure
+from app.observe.metrics import Metrics
+from app.scheduling.bisection import Isolation
+from app.scheduling.bulk_share import BulkRoom
+from app.scheduling.queue_items import Completion, Sentence
+from app.scheduling.shared_queue import Exchange
+from app.scheduling.thread_priority import step_back
+from app.scheduling.throughput import Pace
 from model.engine.protocol import Engine, Finished, Progress
 from model.errors import NumericalError
 

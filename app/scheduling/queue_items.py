@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from app.waiting import Lane
+from app.scheduling.fair_queue import Lane
 from model.decoding.hypothesis import Hypothesis
 from model.engine.protocol import Engine, Job
 

@@ -3,11 +3,11 @@
     waiting ──admit──▶ in flight ──step──▶ finished
        └──── cancelled, at any time ────┘
 
-Each engine has a thread of its own, and all share what waits (`app.exchange`), in the order that
-`app.waiting` describes. There is no wait timer: an idle engine starts at once on what is there, and
+Each engine has a thread of its own, and all share what waits (`shared_queue`), in the order that
+`fair_queue` describes. There is no wait timer: an idle engine starts at once on what is there, and
 whatever arrives meanwhile joins between its steps, as far as it has room. A deadline or a client
 that left cancels the work. A sentence that several ask for, at a time or one after the other, is
-searched once (`app.shared_sentences`).
+searched once (`deduplication`).
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count
 
-from app.background import in_background
-from app.deliveries import Deliveries
-from app.engine_thread import Clock, EngineThread
 from app.errors import QueueFullError
-from app.exchange import Exchange
-from app.metrics import Metrics
-from app.pace import Pace
-from app.sentence import Completion, Explanation, Floats, Listener, Request, Sentence
-from app.shared_sentences import SharedSentences
-from app.waiting import Lane
+from app.observe.metrics import Metrics
+from app.scheduling.callbacks import Deliveries
+from app.scheduling.daemon_thread import in_background
+from app.scheduling.deduplication import SharedSentences
+from app.scheduling.engine_thread import Clock, EngineThread
+from app.scheduling.fair_queue import Lane
+from app.scheduling.queue_items import Completion, Explanation, Floats, Listener, Request, Sentence
+from app.scheduling.shared_queue import Exchange
+from app.scheduling.throughput import Pace
 from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import AttentionKind, Engine, Job
 

@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from app.errors import DrainingError, EngineDownError
-from app.sentence import Explanation, Sentence
-from app.waiting import Waiting
+from app.scheduling.fair_queue import Waiting
+from app.scheduling.queue_items import Explanation, Sentence
 
 
 class InFlight:

@@ -24,9 +24,9 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 from uvicorn.server import ServerState
 
-from app.door import Door, Refusal, let_in
-from app.problems import problem_response
-from app.security_headers import OF_DATA
+from app.server.gate import Door, Refusal, let_in
+from app.server.security_headers import OF_DATA
+from app.wire.problems import problem_response
 
 MAX_HEAD_BYTES = 65_536
 """Of a request line and headers that are not complete yet."""

@@ -12,13 +12,13 @@ from starlette.datastructures import Headers, QueryParams
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.dialects.failures import SHARED_PATHS, failure_response
 from app.errors import AppError, QueueFullError
-from app.loop_lag import LoopLag
-from app.metrics import Metrics
-from app.problems import KINDS, detail_of, problem_response
-from app.request_id import REQUEST_ID, request_id_of
+from app.observe.metrics import Metrics
 from app.runtime import Lifecycle
+from app.server.loop_lag import LoopLag
+from app.wire.failures import SHARED_PATHS, failure_response
+from app.wire.problems import KINDS, detail_of, problem_response
+from app.wire.request_id import REQUEST_ID, request_id_of
 
 MANY = 32
 """Requests admitted at which a loop that is behind is behind because of them. With fewer, somebody

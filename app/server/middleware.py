@@ -11,13 +11,13 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
-from app.dialects.failures import failure_response
 from app.errors import DrainingError
-from app.logs import log_failure
-from app.metrics import CLIENT_GONE, Metrics
-from app.problems import KINDS, REJECTIONS
-from app.request_id import REQUEST_ID, request_id_of
-from app.tracing import trace_id
+from app.observe.logs import log_failure
+from app.observe.metrics import CLIENT_GONE, Metrics
+from app.observe.tracing import trace_id
+from app.wire.failures import failure_response
+from app.wire.problems import KINDS, REJECTIONS
+from app.wire.request_id import REQUEST_ID, request_id_of
 
 GONE_STATUS = 499
 """Not sent, only logged: nginx's status for a client that left before its answer."""

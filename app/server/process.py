@@ -14,11 +14,11 @@ from types import FrameType
 import structlog
 import uvicorn
 
-from app.door import Refusal, let_in
 from app.errors import AppError, ReloadFailedError
-from app.http_protocol import ConnectionLimits, Connections
-from app.logs import log_failure
+from app.observe.logs import log_failure
 from app.runtime import Lifecycle
+from app.server.connections import ConnectionLimits, Connections
+from app.server.gate import Refusal, let_in
 
 ACCEPTED_AT_A_TIME = 16
 """Connections that are accepted before the loop sees to those it has. From one socket libuv accepts
@@ -28,7 +28,7 @@ _log = structlog.get_logger()
 
 
 class LimitedServer(uvicorn.Server):
-    """Times and counts connections, and refuses requests; see `app.http_protocol`."""
+    """Times and counts connections, and refuses requests; see `app.server.connections`."""
 
     def __init__(
         self, config: uvicorn.Config, limits: ConnectionLimits, refusal: Refusal = let_in

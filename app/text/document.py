@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol
 
-from app.inline_tags import WordLink
+from app.text.inline_tags import WordLink
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Literal
 
-from app.markup_tokens import VOID, unmatched
-from app.tagged_text import Piece
+from app.text.markup_tokens import VOID, unmatched
+from app.text.tagged_text import Piece
 
 _TAG = re.compile(r"&lt;(/?)([A-Za-z][\w:.-]*)((?:\s(?:[^<>&]|&(?!lt;|gt;))*)?)(?:&gt;|>)")
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from app.spans import Span
-from model.words import joins
+from app.text.spans import Span
+from model.text.words import joins
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from app.placeholders import ATOM
-from app.spans import Span
-from model.words import words
+from app.text.placeholders import ATOM
+from app.text.spans import Span
+from model.text.words import words
 
 
 class WordLink(NamedTuple):

@@ -18,7 +18,7 @@ from lingua import ConfidenceValue, Language
 from lingua import LanguageDetector as Lingua
 from lingua import LanguageDetectorBuilder as Builder
 
-from app.languages import NAMES
+from app.text.languages import NAMES
 
 SAMPLE = 500
 """Code points of a text that are looked at, from its first letter on: half a millisecond."""

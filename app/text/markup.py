@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.document import Answer, Parts
-from app.escaped_tags import escaped_elements
-from app.markup_tokens import UNREAD, Format, Token, end_of_element, tokens, unmatched
-from app.tagged_text import Piece, TaggedText
+from app.text.document import Answer, Parts
+from app.text.escaped_tags import escaped_elements
+from app.text.markup_tokens import UNREAD, Format, Token, end_of_element, tokens, unmatched
+from app.text.tagged_text import Piece, TaggedText
 
 _BLOCKS = frozenset(
     """address article aside base blockquote body br button canvas caption center col colgroup dd

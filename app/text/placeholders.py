@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 
-from app.spans import Span
+from app.text.spans import Span
 
 ATOM = re.compile("\ue000\\d+\ue001")
-"""What stands in a text for a piece of markup that is not to be translated; see `app.markup`."""
+"""What stands in a text for a piece of markup that is not to be translated; see `markup`."""
 
 _START = re.compile(
     r"""

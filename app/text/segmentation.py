@@ -16,7 +16,7 @@ from typing import Literal
 
 import sentencex
 
-from app.spans import Span, replace, within
+from app.text.spans import Span, replace, within
 
 Split = Literal["sentences", "nonewlines", "off"]
 """Where segments end.

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from itertools import count
 from operator import gt
 
-from app.placeholders import find_placeholders
-from app.spans import Span, Substitution, replace
+from app.text.placeholders import find_placeholders
+from app.text.spans import Span, Substitution, replace
 
 _IDENTIFIERS = (
     "name", "user", "count", "date", "city", "id", "email", "title", "file", "value", "link",

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from app.document import Answer
-from app.inline_tags import Element, put_tags
-from app.placeholders import ATOM
-from app.spans import Span
+from app.text.document import Answer
+from app.text.inline_tags import Element, put_tags
+from app.text.placeholders import ATOM
+from app.text.spans import Span
 
 _ATOM_MARKS = re.compile("([\ue000\ue001])")
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import InvalidRequestError
-from app.schemas import AttentionWeights
-from app.translate_request import AttentionRequest
-from model.config import TransformerConfig
+from app.wire.native.answers import AttentionWeights
+from app.wire.native.translate_request import AttentionRequest
+from model.transformer.config import TransformerConfig
 
 DECIMALS = 4
 

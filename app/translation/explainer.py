@@ -7,21 +7,21 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from app.attention_view import AttentionView
 from app.errors import AttentionTooLargeError
-from app.inline_tags import WordLink
-from app.languages import Direction
-from app.passage import Passage, Stretch
-from app.scheduler import Scheduler
-from app.schemas import AttentionWeights, Segment, SourceToken, TargetToken
-from app.scorer import ScoredPair
-from app.spans import Span, replace
-from app.word_aligner import WordAligner
-from model.alignment import Bitext
-from model.checkpoint_config import CheckpointConfig
+from app.scheduling.scheduler import Scheduler
+from app.text.inline_tags import WordLink
+from app.text.languages import Direction
+from app.text.spans import Span, replace
+from app.translation.attention_view import AttentionView
+from app.translation.scorer import ScoredPair
+from app.translation.segmented_text import Passage, Stretch
+from app.translation.word_aligner import WordAligner
+from app.wire.native.answers import AttentionWeights, Segment, SourceToken, TargetToken
+from model.alignment.from_attention import Bitext
+from model.checkpoint.config import CheckpointConfig
 from model.decoding.hypothesis import Hypothesis
-from model.text_codec import TextCodec, Token
-from model.words import words
+from model.text.text_codec import TextCodec, Token
+from model.text.words import words
 
 
 class Explainer:

@@ -15,20 +15,20 @@ from itertools import pairwise
 from pathlib import PurePath
 from typing import TypeAlias
 
-from app.document import Answer
 from app.documents.files import FileDocument, file_format
 from app.errors import TextTooLongError
-from app.flags import Flag
-from app.inline_tags import WordLink
-from app.itinerary import Itineraries
-from app.languages import Direction
-from app.placeholders import ATOM
-from app.places import Places
-from app.served_model import ServedModel
-from app.side_by_side import side_by_side
-from app.spans import Span
-from app.timings import Timings
-from app.translate_request import TranslateRequest
+from app.observe.timings import Timings
+from app.scheduling.admission import Places
+from app.scheduling.side_by_side import side_by_side
+from app.text.document import Answer
+from app.text.flags import Flag
+from app.text.inline_tags import WordLink
+from app.text.languages import Direction
+from app.text.placeholders import ATOM
+from app.text.spans import Span
+from app.translation.language_selection import Itineraries
+from app.translation.served_model import ServedModel
+from app.wire.native.translate_request import TranslateRequest
 from model.decoding.hypothesis import SearchOptions
 
 CHUNK_TEXTS = 64

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from app.glossary import Term
+from app.text.glossary import Term
 from model.decoding.constraints import Constraint
-from model.term_constraints import constraint_of, piece_edges
-from model.text_codec import TextCodec
+from model.decoding.term_constraints import constraint_of, piece_edges
+from model.text.text_codec import TextCodec
 
 N_REMEMBERED = 4096
 """Terms whose tokens are kept: a glossary's come again with every sentence."""

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from app.glossary import Glossary
-from app.languages import Direction
-from app.served_model import ServedModel
-from app.translate_request import TranslateRequest
+from app.text.glossary import Glossary
+from app.text.languages import Direction
+from app.translation.served_model import ServedModel
+from app.wire.native.translate_request import TranslateRequest
 from model.decoding.hypothesis import SearchOptions
 
 

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from app.detection import Detected, LanguageDetector
 from app.errors import UnknownLanguagesError
-from app.languages import NAMES, Languages, fits
+from app.text.language_detection import Detected, LanguageDetector
+from app.text.languages import NAMES, Languages, fits
 
 AUTO = "auto"
 """The source of a request whose texts' languages are to be found out."""

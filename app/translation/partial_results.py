@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.passage import Passage, Stretch
-from app.schemas import PutEvent, SegmentEvent, TokenEvent
-from app.sentence import Completion
-from app.spans import Span
+from app.scheduling.queue_items import Completion
+from app.text.spans import Span
+from app.translation.segmented_text import Passage, Stretch
+from app.wire.native.answers import PutEvent, SegmentEvent, TokenEvent
 from model.decoding.hypothesis import Hypothesis
-from model.text_codec import TextCodec
+from model.text.text_codec import TextCodec
 
 UNFINISHED = "\ufffd"
 """What a codec reads where the bytes of a character are not all there yet."""
@@ -118,11 +118,11 @@ class LiveStretches:
     stretches: Sequence[tuple[LiveText, Stretch]]
 
     def agreed(self, index: int, ids: Sequence[int]) -> None:
-        """See `app.sentence.Listener`."""
+        """See `app.scheduling.queue_items.Listener`."""
         live, stretch = self.stretches[index]
         live.agree(stretch, ids)
 
     def completed(self, index: int, completion: Completion) -> None:
-        """See `app.sentence.Listener`."""
+        """See `app.scheduling.queue_items.Listener`."""
         live, stretch = self.stretches[index]
         live.settle(stretch, completion.hypotheses)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from app.detection import Detected
-from app.rendition import Rendition
-from app.schemas import Alternative, DetectedLanguage, Segment, Translation
-from app.translate_request import TranslateRequest
+from app.text.language_detection import Detected
+from app.translation.translated_document import Rendition
+from app.wire.native.answers import Alternative, DetectedLanguage, Segment, Translation
+from app.wire.native.translate_request import TranslateRequest
 
 
 def translations_of(

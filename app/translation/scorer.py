@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.errors import TextTooLongError
-from app.languages import Direction
-from app.scheduler import Scheduler
-from app.schemas import PairScore, ScoreAnswer, Segment, Usage
+from app.scheduling.scheduler import Scheduler
+from app.text.languages import Direction
+from app.wire.native.answers import PairScore, ScoreAnswer, Segment, Usage
 from model.decoding.hypothesis import Hypothesis, SearchOptions, finished_hypothesis
-from model.text_codec import TextCodec, Token
+from model.text.text_codec import TextCodec, Token
 
 
 @dataclass(frozen=True, slots=True)

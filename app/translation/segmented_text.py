@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import mul
 
-from app.flags import (
+from app.text.flags import (
     Flag,
     has_too_few_words,
     is_copied,
@@ -15,14 +15,14 @@ from app.flags import (
     is_truncated,
     lost_characters,
 )
-from app.glossary import NO_GLOSSARY, Glossary, Term, all_said
-from app.languages import Direction
-from app.placeholders import find_placeholders
-from app.segmentation import Split, segments, split_to_fit
-from app.spans import Span, Substitution, within
-from app.stand_ins import FAMILIES, StandIns
+from app.text.glossary import NO_GLOSSARY, Glossary, Term, all_said
+from app.text.languages import Direction
+from app.text.placeholders import find_placeholders
+from app.text.segmentation import Split, segments, split_to_fit
+from app.text.spans import Span, Substitution, within
+from app.text.stand_ins import FAMILIES, StandIns
 from model.decoding.hypothesis import Hypothesis
-from model.text_codec import TextCodec
+from model.text.text_codec import TextCodec
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,27 +7,27 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
-from app.attention_view import AttentionView
 from app.errors import GoldenSentenceError, InvalidRequestError
-from app.explainer import Explainer
-from app.glossary import NO_GLOSSARY, Glossary
-from app.languages import Direction
-from app.live_text import Feed, LiveStretches, LiveText
-from app.passage import Passage, Stretch
-from app.scheduler import Scheduler
-from app.score_request import ScoreRequest
-from app.scorer import Scorer
-from app.segmentation import Split
-from app.sentence import Completion
-from app.side_by_side import side_by_side
-from app.term_speller import TermSpeller
-from app.timings import Timings
-from app.translate_request import AttentionRequest, TranslateRequest
-from app.waiting import Lane
-from model.checkpoint_config import CheckpointConfig
+from app.observe.timings import Timings
+from app.scheduling.fair_queue import Lane
+from app.scheduling.queue_items import Completion
+from app.scheduling.scheduler import Scheduler
+from app.scheduling.side_by_side import side_by_side
+from app.text.glossary import NO_GLOSSARY, Glossary
+from app.text.languages import Direction
+from app.text.segmentation import Split
+from app.translation.attention_view import AttentionView
+from app.translation.explainer import Explainer
+from app.translation.glossary_constraints import TermSpeller
+from app.translation.partial_results import Feed, LiveStretches, LiveText
+from app.translation.scorer import Scorer
+from app.translation.segmented_text import Passage, Stretch
+from app.wire.native.score_request import ScoreRequest
+from app.wire.native.translate_request import AttentionRequest, TranslateRequest
+from model.checkpoint.config import CheckpointConfig
+from model.checkpoint.golden import GOLDEN_FILE, GoldenSentence
 from model.decoding.hypothesis import SearchOptions
-from model.golden import GOLDEN_FILE, GoldenSentence
-from model.text_codec import TextCodec
+from model.text.text_codec import TextCodec
 
 MAX_INTERACTIVE_SENTENCES = 16
 """Somebody may be looking at the answer to so many; a longer list goes into the bulk lane."""

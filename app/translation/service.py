@@ -9,24 +9,31 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice, pairwise
 
-from app.detection import Detected
 from app.errors import InvalidRequestError
-from app.itinerary import AUTO, Itineraries
-from app.languages import Languages
-from app.leg import Leg, legs_of
-from app.limits import Limits
-from app.live_text import Feed, tell_whole
-from app.metrics import Metrics
-from app.places import Places
-from app.rendition import Rendition, open_documents, prose
-from app.schemas import PutEvent, ScoreAnswer, Segment, TranslateAnswer, Translation, Usage
-from app.score_request import ScoreRequest
-from app.scorer import score_answer
-from app.served_model import MAX_INLINE_CHARACTERS, ServedModel
-from app.side_by_side import side_by_side
-from app.timings import Timings
-from app.translate_request import TranslateRequest
-from app.translations import already_translated, translations_of, with_detected
+from app.observe.metrics import Metrics
+from app.observe.timings import Timings
+from app.scheduling.admission import Places
+from app.scheduling.side_by_side import side_by_side
+from app.text.language_detection import Detected
+from app.text.languages import Languages
+from app.translation.language_path import Leg, legs_of
+from app.translation.language_selection import AUTO, Itineraries
+from app.translation.limits import Limits
+from app.translation.partial_results import Feed, tell_whole
+from app.translation.results import already_translated, translations_of, with_detected
+from app.translation.scorer import score_answer
+from app.translation.served_model import MAX_INLINE_CHARACTERS, ServedModel
+from app.translation.translated_document import Rendition, open_documents, prose
+from app.wire.native.answers import (
+    PutEvent,
+    ScoreAnswer,
+    Segment,
+    TranslateAnswer,
+    Translation,
+    Usage,
+)
+from app.wire.native.score_request import ScoreRequest
+from app.wire.native.translate_request import TranslateRequest
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from app.document import Answer, Document, PlainText
 from app.errors import InvalidRequestError
-from app.flags import Flag
-from app.inline_tags import WordLink
-from app.markup import MarkupDocument, MarkupOptions
-from app.markup_tokens import MarkupError
-from app.passage import Passage
-from app.translate_request import TranslateRequest
+from app.text.document import Answer, Document, PlainText
+from app.text.flags import Flag
+from app.text.inline_tags import WordLink
+from app.text.markup import MarkupDocument, MarkupOptions
+from app.text.markup_tokens import MarkupError
+from app.translation.segmented_text import Passage
+from app.wire.native.translate_request import TranslateRequest
 
 TextFormat: TypeAlias = Literal["text", "html", "xml"]
 

@@ -7,10 +7,17 @@ import asyncio
 import numpy as np
 from numpy.typing import NDArray
 
-from app.scheduler import Scheduler
-from model.alignment import AlignmentMethod, Bitext, Link, pair_weights, passes, symmetrise
-from model.checkpoint_config import CheckpointConfig
-from model.text_codec import TextCodec
+from app.scheduling.scheduler import Scheduler
+from model.alignment.from_attention import (
+    AlignmentMethod,
+    Bitext,
+    Link,
+    pair_weights,
+    passes,
+    symmetrise,
+)
+from model.checkpoint.config import CheckpointConfig
+from model.text.text_codec import TextCodec
 
 
 class WordAligner:

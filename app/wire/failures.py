@@ -1,10 +1,10 @@
 """Which dialect a request speaks, and its errors in that dialect's form.
 
-    native          RFC 9457 problem document (`app.problems`)
+    native          RFC 9457 problem document (`app.wire.problems`)
     libretranslate  {"error": "…"}
     deepl           {"message": "…"}
 
-The statuses of all three are in one table, `app.problems.KINDS`.
+The statuses of all three are in one table, `app.wire.problems.KINDS`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from starlette.routing import Match, Route, Router
 from starlette.types import Scope
 
 from app.errors import InvalidRequestError
-from app.logs import log_failure
-from app.problems import detail_of, headers_of, kind_of, problem_response
+from app.observe.logs import log_failure
+from app.wire.problems import detail_of, headers_of, kind_of, problem_response
 
 Dialect = Literal["native", "libretranslate", "deepl"]
 

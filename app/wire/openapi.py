@@ -11,17 +11,15 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from app.detect_request import DetectRequest
-from app.dialects.deepl import DeepLError, DeepLRequest
-from app.dialects.deepl_glossaries import DeepLGlossaryRequest
-from app.dialects.failures import FORMS, LIBRETRANSLATE_PATHS, SHARED_PATHS
-from app.dialects.libretranslate import (
+from app.wire.dialects.deepl import DeepLError, DeepLRequest
+from app.wire.dialects.deepl_glossaries import DeepLGlossaryRequest
+from app.wire.dialects.libretranslate import (
     LibreTranslateAnswer,
     LibreTranslateDetectRequest,
     LibreTranslateError,
     LibreTranslateRequest,
 )
-from app.examples import (
+from app.wire.examples import (
     DEEPL_EXAMPLE,
     DEEPL_GLOSSARY_EXAMPLE,
     DETECT_REQUEST_EXAMPLES,
@@ -30,11 +28,13 @@ from app.examples import (
     TRANSLATE_ANSWER_EXAMPLES,
     TRANSLATE_REQUEST_EXAMPLES,
 )
-from app.problems import MEDIA_TYPE, Problem
-from app.request_id import REQUEST_ID
-from app.schemas import SegmentEvent, TokenEvent, TranslateAnswer
-from app.score_request import ScoreRequest
-from app.translate_request import AttentionRequest, TranslateRequest
+from app.wire.failures import FORMS, LIBRETRANSLATE_PATHS, SHARED_PATHS
+from app.wire.native.answers import SegmentEvent, TokenEvent, TranslateAnswer
+from app.wire.native.detect_request import DetectRequest
+from app.wire.native.score_request import ScoreRequest
+from app.wire.native.translate_request import AttentionRequest, TranslateRequest
+from app.wire.problems import MEDIA_TYPE, Problem
+from app.wire.request_id import REQUEST_ID
 
 _REF = "#/components/schemas/{model}"
 _READ: tuple[type[BaseModel], ...] = (

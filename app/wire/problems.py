@@ -1,6 +1,6 @@
 """From errors to answers: one table, and RFC 9457 documents for whatever goes wrong.
 
-The other dialects' forms of the same errors are in `app.dialects.failures`.
+The other dialects' forms of the same errors are in `app.wire.failures`.
 
 A document has `type`, `title`, `status`, `detail` and `request_id`; validation adds `errors`.
 Nothing of the request is quoted except the names of its fields.

@@ -17,8 +17,8 @@ from ray.serve import Application
 from ray.serve.config import AutoscalingConfig, BackpressureConfig
 
 from app.cli.serve import load
-from app.logs import configure_logs
 from app.main import create_app
+from app.observe.logs import configure_logs
 from app.settings import Settings
 
 

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from model.errors import InputError
-from model.text_codec import TextCodec, Token
-from model.words import Span
+from model.text.text_codec import TextCodec, Token
+from model.text.words import Span
 
 Link: TypeAlias = tuple[int, int]
 """Source word, target word, from 0: Pharaoh's `i-j`."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from model.alignment import Link
+from model.alignment.from_attention import Link
 
 _GOLD_LINK = re.compile(r"([0-9]+)([-p])([0-9]+)")
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from model.alignment import (
+from model.alignment.from_attention import (
     AlignmentMethod,
     Link,
     Position,
@@ -14,7 +14,7 @@ from model.alignment import (
     WordWeights,
     links,
 )
-from model.gold_alignment import AlignmentScores, GoldAlignment, score_alignments
+from model.alignment.gold import AlignmentScores, GoldAlignment, score_alignments
 
 THRESHOLDS = tuple(step / 20 for step in range(11))
 N_FOLDS = 2

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from model.attention import MultiHeadAttention
-from model.config import TransformerConfig
-from model.embedding import TokenEmbedding
-from model.feed_forward import FeedForward
-from model.sublayer import Sublayer
-from model.transformer import Transformer
+from model.transformer.attention import MultiHeadAttention
+from model.transformer.config import TransformerConfig
+from model.transformer.embedding import TokenEmbedding
+from model.transformer.feed_forward import FeedForward
+from model.transformer.sublayer import Sublayer
+from model.transformer.transformer import Transformer
 
 PAPER_PARAMETERS = {"base": 65e6, "big": 213e6}
 """Table 3. The paper does not say what is counted; these shapes give 2.8 % less and 0.5 % more."""
@@ -43,7 +43,7 @@ class Part:
 
 
 def describe(model: Transformer) -> list[Part]:
-    """Every part in the order of the data; the parameters add up to `model.n_parameters()`."""
+    """Every part in the order of the data; their parameters sum to `Transformer.n_parameters`."""
     return [*_encoder(model), *_decoder(model), *_output(model)]
 
 

@@ -8,10 +8,10 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from model.alignment import AlignmentMethod
-from model.config import TransformerConfig, describe_validation
+from model.alignment.from_attention import AlignmentMethod
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY, HuggingFaceRule
 from model.errors import CheckpointError
+from model.transformer.config import TransformerConfig, describe_validation
 
 FORMAT: Literal["attend"] = "attend"
 VERSION: Literal[1] = 1

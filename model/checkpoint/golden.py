@@ -13,8 +13,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from model.config import describe_validation
 from model.errors import CheckpointError
+from model.transformer.config import describe_validation
 
 GOLDEN_FILE = "golden.json"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from model.config import TransformerConfig
+from model.transformer.config import TransformerConfig
 
 Shapes = dict[str, tuple[int, ...]]
 

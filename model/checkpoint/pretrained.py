@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from model.checkpoint import Checkpoint
-from model.transformer import Transformer, transformer_without_weights
+from model.checkpoint.reader import Checkpoint
+from model.transformer.transformer import Transformer, transformer_without_weights
 
 
 def load_model(checkpoint: Checkpoint, device: str = "cpu") -> Transformer:

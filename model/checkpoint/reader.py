@@ -16,21 +16,21 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from model.checkpoint_config import (
+from model.checkpoint.config import (
     CONFIG_FILE,
     WEIGHTS_FILE,
     CheckpointConfig,
     read_config,
     read_file,
 )
-from model.config import TransformerConfig
+from model.checkpoint.golden import GoldenSentence, read_golden
+from model.checkpoint.parameters import parameter_shapes
+from model.checkpoint.tensor_file import TensorFile
 from model.errors import CheckpointError, TokenizerError
-from model.golden import GoldenSentence, read_golden
-from model.marian_tokenizer import MarianTokenizer
-from model.parameters import parameter_shapes
-from model.tensor_file import TensorFile
-from model.text_codec import TextCodec
-from model.tokenizer import TOKENIZER_FILE, Tokenizer
+from model.text.marian_tokenizer import MarianTokenizer
+from model.text.text_codec import TextCodec
+from model.text.tokenizer import TOKENIZER_FILE, Tokenizer
+from model.transformer.config import TransformerConfig
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from model.checkpoint.safetensors_file import open_safetensors
 from model.errors import CheckpointError
-from model.safetensors_file import open_safetensors
 
 _NUMPY_TYPES = ("F16", "F32", "F64")
 _FLOATING_TYPES = (*_NUMPY_TYPES, "BF16")

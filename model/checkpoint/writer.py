@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from safetensors.torch import save_file
 from torch import Tensor
 
-from model.alignment import AlignmentMethod
-from model.checkpoint_config import (
+from model.alignment.from_attention import AlignmentMethod
+from model.checkpoint.config import (
     CARD_FILE,
     CONFIG_FILE,
     TRAINING_FILE,
@@ -21,10 +21,10 @@ from model.checkpoint_config import (
     CheckpointConfig,
     read_config,
 )
-from model.config import describe_validation
+from model.checkpoint.golden import GoldenSentence, write_golden
 from model.errors import CheckpointError
-from model.golden import GoldenSentence, write_golden
-from model.text_codec import TextCodec
+from model.text.text_codec import TextCodec
+from model.transformer.config import describe_validation
 
 
 def save_checkpoint(  # noqa: PLR0917  (the parts of the folder, in its order)

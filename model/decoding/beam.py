@@ -34,7 +34,7 @@ from model.decoding.hypothesis import (
 )
 from model.decoding.limits import token_limits
 from model.decoding.stopping import unsettled
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 
 
 @dataclass

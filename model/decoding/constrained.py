@@ -46,7 +46,7 @@ from model.decoding.distribution import next_log_probs
 from model.decoding.hypothesis import Hypothesis, SearchOptions, best_first, finished_hypothesis
 from model.decoding.limits import token_limits
 from model.decoding.stopping import unsettled
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from model.config import TransformerConfig
 from model.decoding.hypothesis import SearchOptions
+from model.transformer.config import TransformerConfig
 
 
 def next_log_probs(

@@ -11,7 +11,7 @@ from model.decoding.agreement import Steps, agreed_ids, finished
 from model.decoding.distribution import next_log_probs
 from model.decoding.hypothesis import Hypothesis, SearchOptions, finished_hypothesis
 from model.decoding.limits import token_limits
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 
 
 def greedy_search(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from model.config import TransformerConfig
 from model.decoding.hypothesis import SearchOptions
+from model.transformer.config import TransformerConfig
 
 
 def token_limits(source_ids: Tensor, config: TransformerConfig, options: SearchOptions) -> Tensor:

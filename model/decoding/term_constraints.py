@@ -14,8 +14,8 @@ from model.decoding.constraints import (
     PieceEdges,
     Wording,
 )
-from model.text_codec import TextCodec
-from model.words import joins
+from model.text.text_codec import TextCodec
+from model.text.words import joins
 
 _BYTE = re.compile("<0x[0-9A-F]{2}>")
 _OPENERS = ("'", "(", "-")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from model.checkpoint import Checkpoint
+from model.checkpoint.reader import Checkpoint
+from model.decoding.term_constraints import piece_edges
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.weights import pack
 from model.engine.protocol import Engine, PrecisionChoice
-from model.term_constraints import piece_edges
 
 DEFAULT_BATCH_TOKENS = 16_384
 """Of the eager engine: sentences × the longest of them, in source tokens."""
@@ -40,8 +40,8 @@ def _eager_engine(
     # Torch is imported where it computes; the CPU engine spares its 180 MB and its second.
     import torch
 
+    from model.checkpoint.pretrained import load_model
     from model.engine.eager import EagerEngine
-    from model.pretrained import load_model
 
     torch.set_num_threads(n_threads)
     edges = piece_edges(checkpoint.tokenizer)

@@ -10,13 +10,13 @@ from typing import get_args
 
 import numpy as np
 
-from model.config import PRESETS
+from model.checkpoint.parameters import parameter_shapes
 from model.decoding.constraints import Constraint, Wording
 from model.decoding.hypothesis import SearchOptions
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.weights import Precision, pack
 from model.engine.protocol import AttentionKind, Job
-from model.parameters import parameter_shapes
+from model.transformer.config import PRESETS
 
 
 def compile_kernels(precision: Precision) -> None:

@@ -16,10 +16,10 @@ from model.decoding.constrained import constrained_steps
 from model.decoding.constraints import PieceEdges
 from model.decoding.distribution import next_log_probs
 from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.decoding.padding import padded_ids
 from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job, Progress
 from model.errors import NumericalError
-from model.tensors import padded_ids
-from model.transformer import AttentionRecord, Transformer
+from model.transformer.transformer import AttentionRecord, Transformer
 
 MAX_LOGITS = 2**25
 """Of one decoding step, over all rows: 128 MB in float32, of which a search holds a few copies."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from model.config import TransformerConfig
 from model.decoding.hypothesis import HuggingFaceRule
-from model.marian_tokenizer import MarianTokenizer
+from model.text.marian_tokenizer import MarianTokenizer
+from model.transformer.config import TransformerConfig
 
 
 @dataclass(frozen=True)

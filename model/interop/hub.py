@@ -10,7 +10,7 @@ from model.errors import CheckpointError
 from model.interop.marian_config import CONFIG_FILE, GENERATION_FILE, TOKENIZER_FILE
 from model.interop.marian_folder import KEPT_FOLDER
 from model.interop.marian_weights import PICKLE_FILE, SAFE_FILE
-from model.marian_tokenizer import (
+from model.text.marian_tokenizer import (
     SOURCE_PIECES_FILE,
     TARGET_PIECES_FILE,
     TARGET_VOCABULARY_FILE,

@@ -17,8 +17,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from model.checkpoint import read_tokenizer
-from model.checkpoint_config import (
+from model.checkpoint.config import (
     CARD_FILE,
     CONFIG_FILE,
     TRAINING_FILE,
@@ -26,10 +25,10 @@ from model.checkpoint_config import (
     CheckpointConfig,
     read_config,
 )
-from model.checkpoint_writer import check_new_folder
-from model.config import NormOrder, TransformerConfig
+from model.checkpoint.golden import read_golden, write_golden
+from model.checkpoint.reader import read_tokenizer
+from model.checkpoint.writer import check_new_folder
 from model.errors import CheckpointError
-from model.golden import read_golden, write_golden
 from model.interop import key_map
 from model.interop.marian_config import GENERATION_FILE
 from model.interop.marian_config import TOKENIZER_FILE as TOKENIZER_CONFIG_FILE
@@ -37,7 +36,7 @@ from model.interop.marian_folder import KEPT_FOLDER
 from model.interop.marian_weights import read_safetensors
 from model.interop.position_layout import to_halves
 from model.interop.tensor_check import check_tensors
-from model.marian_tokenizer import (
+from model.text.marian_tokenizer import (
     EOS,
     PAD,
     SOURCE_PIECES_FILE,
@@ -46,9 +45,10 @@ from model.marian_tokenizer import (
     UNK,
     VOCABULARY_FILE,
 )
-from model.positions import sinusoidal_positions
-from model.text_codec import TextCodec
-from model.tokenizer import TOKENIZER_FILE, language_token
+from model.text.text_codec import TextCodec
+from model.text.tokenizer import TOKENIZER_FILE, language_token
+from model.transformer.config import NormOrder, TransformerConfig
+from model.transformer.positions import sinusoidal_positions
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from model.checkpoint_config import CONFIG_FILE
-from model.config import TransformerConfig
+from model.checkpoint.config import CONFIG_FILE
 from model.errors import CheckpointError, TokenizerError
 from model.interop.foreign_model import ForeignModel
 from model.interop.language_codes import language_code
@@ -19,7 +18,8 @@ from model.interop.marian_weights import (
     weights_file,
 )
 from model.interop.tensor_check import check_tensors
-from model.marian_tokenizer import MarianTokenizer, symbols
+from model.text.marian_tokenizer import MarianTokenizer, symbols
+from model.transformer.config import TransformerConfig
 
 
 def read_huggingface(folder: Path, languages: Languages) -> ForeignModel:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from model.config import TransformerConfig
+from model.transformer.config import TransformerConfig
 
 # Ours → theirs, within a layer.
 _LINEAR = {"w_q": "q_proj", "w_k": "k_proj", "w_v": "v_proj", "w_o": "out_proj"}

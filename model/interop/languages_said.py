@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from model.errors import CheckpointError
 from model.interop.language_codes import codes_of_symbols
-from model.marian_tokenizer import symbols
+from model.text.marian_tokenizer import symbols
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from model.config import Activation, describe_validation
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY, HuggingFaceRule
 from model.errors import CheckpointError
+from model.transformer.config import Activation, describe_validation
 
 CONFIG_FILE = "config.json"
 GENERATION_FILE = "generation_config.json"

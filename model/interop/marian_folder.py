@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from model.checkpoint_config import CONFIG_FILE
+from model.checkpoint.config import CONFIG_FILE
 from model.errors import CheckpointError
 from model.interop.marian_config import read_object
 

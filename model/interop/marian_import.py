@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from model.checkpoint import read_tokenizer
-from model.checkpoint_config import (
+from model.checkpoint.config import (
     CARD_FILE,
     CONFIG_FILE,
     TRAINING_FILE,
@@ -14,9 +13,10 @@ from model.checkpoint_config import (
     read_config,
     read_file,
 )
-from model.checkpoint_writer import check_new_folder, save_checkpoint
+from model.checkpoint.golden import read_golden
+from model.checkpoint.reader import read_tokenizer
+from model.checkpoint.writer import check_new_folder, save_checkpoint
 from model.errors import CheckpointError
-from model.golden import read_golden
 from model.interop import key_map
 from model.interop.huggingface_reader import read_huggingface
 from model.interop.languages_said import NOT_SAID, Languages

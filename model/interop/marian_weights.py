@@ -10,11 +10,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from model.config import TransformerConfig
+from model.checkpoint.safetensors_file import open_safetensors
 from model.errors import CheckpointError
 from model.interop import key_map
-from model.positions import sinusoidal_positions
-from model.safetensors_file import open_safetensors
+from model.transformer.config import TransformerConfig
+from model.transformer.positions import sinusoidal_positions
 
 SAFE_FILE = "model.safetensors"
 PICKLE_FILE = "pytorch_model.bin"

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.checkpoint import check_weights
-from model.config import TransformerConfig
+from model.checkpoint.reader import check_weights
 from model.errors import CheckpointError
+from model.transformer.config import TransformerConfig
 
 
 def check_tensors(path: Path, shape: TransformerConfig, tensors: Mapping[str, Tensor]) -> None:

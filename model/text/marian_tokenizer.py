@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from model.errors import LanguageError, TokenizerError
-from model.sentence_pieces import Piece, SentencePieces
-from model.text_codec import Token
+from model.text.sentence_pieces import Piece, SentencePieces
+from model.text.text_codec import Token
 
 SOURCE_PIECES_FILE = "source.spm"
 TARGET_PIECES_FILE = "target.spm"

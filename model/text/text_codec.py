@@ -25,8 +25,8 @@ class Token:
 class TextCodec(Protocol):
     """Text to the ids that an encoder reads, and the ids that a decoder produced to text.
 
-    `model.tokenizer.Tokenizer` is one SentencePiece model for both sides, what attend trains;
-    `model.marian_tokenizer.MarianTokenizer` is what Marian models bring.
+    `model.text.tokenizer.Tokenizer` is one SentencePiece model for both sides, what attend trains;
+    `model.text.marian_tokenizer.MarianTokenizer` is what Marian models bring.
     """
 
     @property

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from model.errors import LanguageError, TokenizerError
-from model.sentence_pieces import SentencePieces
-from model.text_codec import Token
+from model.text.sentence_pieces import SentencePieces
+from model.text.text_codec import Token
 
 TOKENIZER_FILE = "sentencepiece.model"
 

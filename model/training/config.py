@@ -8,9 +8,14 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from model.config import PRESETS, TransformerConfig, describe_validation, vocabulary_fields
 from model.errors import ConfigError
-from model.training.noise import NoiseConfig
+from model.training.data.noise import NoiseConfig
+from model.transformer.config import (
+    PRESETS,
+    TransformerConfig,
+    describe_validation,
+    vocabulary_fields,
+)
 
 FROM_VOCABULARY = frozenset(vocabulary_fields(vocab_size=2, pad_id=1, eos_id=0))
 """Fields of `TransformerConfig` that a recipe leaves to the vocabulary it learns."""

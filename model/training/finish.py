@@ -7,10 +7,10 @@ from pathlib import Path
 
 from torch import Tensor
 
-from model.checkpoint_config import CheckpointConfig
-from model.checkpoint_writer import save_checkpoint
+from model.checkpoint.config import CheckpointConfig
+from model.checkpoint.writer import save_checkpoint
 from model.errors import TrainingError
-from model.tokenizer import Tokenizer
+from model.text.tokenizer import Tokenizer
 from model.training.card import model_card
 from model.training.config import TrainingConfig
 from model.training.run import TOKENIZER_FILE, check_recipe

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from model.embedding import OutputProjection
+from model.transformer.embedding import OutputProjection
 
 _CHUNK_LOGITS = 2**21
 """Logits held at a time: 8 MB in float32, which stays in a CPU's outer cache."""

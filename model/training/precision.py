@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from model.attention import MultiHeadAttention
+from model.transformer.attention import MultiHeadAttention
 
 
 def supports_bf16(device: torch.device) -> bool:

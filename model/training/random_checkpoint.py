@@ -9,12 +9,12 @@ from pathlib import Path
 
 import torch
 
-from model.checkpoint_config import CheckpointConfig
-from model.checkpoint_writer import save_checkpoint
-from model.config import PRESETS, TransformerConfig, vocabulary_fields
-from model.tokenizer import Tokenizer
-from model.training.vocabulary import train_tokenizer
-from model.transformer import Transformer
+from model.checkpoint.config import CheckpointConfig
+from model.checkpoint.writer import save_checkpoint
+from model.text.tokenizer import Tokenizer
+from model.training.data.vocabulary import train_tokenizer
+from model.transformer.config import PRESETS, TransformerConfig, vocabulary_fields
+from model.transformer.transformer import Transformer
 
 SMALLEST_VOCABULARY = 512
 """Room for 256 bytes, the characters that are always there, and some pieces."""

@@ -11,16 +11,16 @@ from typing import Any
 import torch
 
 from model.errors import DataError, TrainingError
-from model.tokenizer import Tokenizer
-from model.training.batches import BatchStream, Corpus
+from model.text.tokenizer import Tokenizer
 from model.training.config import TrainingConfig
-from model.training.corpus import load_pairs
+from model.training.data.batches import BatchStream, Corpus
+from model.training.data.corpus import load_pairs
+from model.training.data.vocabulary import train_tokenizer
 from model.training.log import LOG_FILE, cut_log
 from model.training.snapshots import SNAPSHOTS
 from model.training.state import latest_state
 from model.training.trainer import Reporter, Trainer
 from model.training.validation import HeldOut
-from model.training.vocabulary import train_tokenizer
 
 RECIPE_FILE = "recipe.json"
 TOKENIZER_FILE = "tokenizer.model"

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from model.errors import TrainingError
 from model.training.state import WEIGHTS_FILE, latest_state, parameters, step_of
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 
 SNAPSHOTS = "snapshots"
 

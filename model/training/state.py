@@ -14,9 +14,9 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from model.errors import TrainingError
-from model.training.batches import START, Position
+from model.training.data.batches import START, Position
 from model.training.optimizer import Optimizer
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 
 WEIGHTS_FILE = "model.safetensors"
 OPTIMIZER_FILE = "optimizer.safetensors"

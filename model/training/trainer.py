@@ -13,10 +13,10 @@ from typing import Protocol
 import torch
 
 from model.errors import TrainingError
-from model.tokenizer import Tokenizer
+from model.text.tokenizer import Tokenizer
 from model.training import precision
-from model.training.batches import Batch, BatchStream, Position
 from model.training.config import TrainingConfig
+from model.training.data.batches import Batch, BatchStream, Position
 from model.training.divergence import first_not_finite, parameter_not_finite
 from model.training.loss import Loss, smoothed_cross_entropy
 from model.training.optimizer import Optimizer
@@ -24,7 +24,7 @@ from model.training.schedule import learning_rate
 from model.training.snapshots import save_snapshot
 from model.training.state import Counters, latest_state, load_state, save_state, step_of
 from model.training.validation import HeldOut, greedy_bleu, held_out_loss, teacher_forced
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 
 
 class Reporter(Protocol):

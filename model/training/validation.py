@@ -9,10 +9,10 @@ import torch
 
 from model.decoding.greedy import greedy_search
 from model.decoding.hypothesis import SearchOptions
-from model.tensors import padded_ids
-from model.tokenizer import Tokenizer
+from model.decoding.padding import padded_ids
+from model.text.tokenizer import Tokenizer
 from model.training.loss import smoothed_cross_entropy
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 
 _ROWS = 50
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from model.attention import KeyValue, MultiHeadAttention
-from model.config import TransformerConfig
-from model.feed_forward import FeedForward
-from model.layer_stack import LayerStack
-from model.sublayer import Sublayer, final_norm
+from model.transformer.attention import KeyValue, MultiHeadAttention
+from model.transformer.config import TransformerConfig
+from model.transformer.feed_forward import FeedForward
+from model.transformer.layer_stack import LayerStack
+from model.transformer.sublayer import Sublayer, final_norm
 
 
 @dataclass

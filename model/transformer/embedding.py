@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from model.config import PositionLayout
-from model.positions import sinusoidal_positions
+from model.transformer.config import PositionLayout
+from model.transformer.positions import sinusoidal_positions
 
 
 class TokenEmbedding(nn.Module):

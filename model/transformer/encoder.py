@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from model.attention import MultiHeadAttention
-from model.config import TransformerConfig
-from model.feed_forward import FeedForward
-from model.layer_stack import LayerStack
-from model.sublayer import Sublayer, final_norm
+from model.transformer.attention import MultiHeadAttention
+from model.transformer.config import TransformerConfig
+from model.transformer.feed_forward import FeedForward
+from model.transformer.layer_stack import LayerStack
+from model.transformer.sublayer import Sublayer, final_norm
 
 
 class EncoderLayer(nn.Module):

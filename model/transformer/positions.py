@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from model.config import PositionLayout
+from model.transformer.config import PositionLayout
 
 
 def sinusoidal_positions(length: int, d_model: int, layout: PositionLayout) -> NDArray[np.float32]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from model.config import NormOrder
+from model.transformer.config import NormOrder
 
 
 class Sublayer(nn.Module):

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from model.attention import padding_mask
-from model.config import TransformerConfig
-from model.decoder import Decoder, DecoderCache
-from model.embedding import OutputProjection, PositionalEncoding, TokenEmbedding
-from model.encoder import Encoder
+from model.transformer.attention import padding_mask
+from model.transformer.config import TransformerConfig
+from model.transformer.decoder import Decoder, DecoderCache
+from model.transformer.embedding import OutputProjection, PositionalEncoding, TokenEmbedding
+from model.transformer.encoder import Encoder
 
 
 class Memory(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from app.scheduler import Scheduler
+from app.scheduling.scheduler import Scheduler
 
 
 def content(response: httpx.Response) -> dict[str, Any]:

@@ -11,10 +11,10 @@ import pytest
 
 from app.loading import build_runtime, load_runtime
 from app.main import create_app
-from app.metrics import Metrics
+from app.observe.metrics import Metrics
 from app.runtime import Runtime
 from app.settings import Settings
-from model.checkpoint import load_checkpoint
+from model.checkpoint.reader import load_checkpoint
 from model.engine.protocol import Engine
 
 Serve = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]

@@ -16,10 +16,10 @@ import uvicorn
 from app.cli.serve import listen
 from app.loading import build_runtime
 from app.main import create_app
-from app.metrics import Metrics
+from app.observe.metrics import Metrics
 from app.runtime import Runtime
 from app.settings import Settings
-from model.checkpoint import load_checkpoint
+from model.checkpoint.reader import load_checkpoint
 from model.engine.protocol import Engine
 
 

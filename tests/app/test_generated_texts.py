@@ -20,13 +20,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.markup import MarkupDocument
-from app.markup_tokens import Format, tokens
-from app.placeholders import ATOM
 from app.shipped import SHIPPED_CHECKPOINT
+from app.text.markup import MarkupDocument
+from app.text.markup_tokens import Format, tokens
+from app.text.placeholders import ATOM
 from benchmarks.sentences import FIXTURE, read_sentences
 from tests.app.server_process import serving
-from tests.app.test_placeholders import PLACEHOLDERS
+from tests.app.text.test_placeholders import PLACEHOLDERS
 
 EXAMPLES = int(os.environ.get("GENERATED_EXAMPLES", "10"))
 made_up = settings(max_examples=EXAMPLES, derandomize=True, database=None, deadline=None)

@@ -24,15 +24,15 @@ from app.errors import (
 )
 from app.loading import build_runtime
 from app.main import create_admin_app, create_app
-from app.metrics import Metrics
+from app.observe.metrics import Metrics
 from app.runtime import Lifecycle, Runtime
 from app.settings import Settings
-from model.checkpoint import load_checkpoint
+from model.checkpoint.golden import GoldenSentence
+from model.checkpoint.reader import load_checkpoint
 from model.errors import CheckpointError
-from model.golden import GoldenSentence
 from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import FakeEngine
-from tests.app.scheduling import until
+from tests.app.scheduling.harness import until
 
 BODY = {"text": "cat", "target": "fr"}
 

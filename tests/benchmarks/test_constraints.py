@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from app.glossary import Glossary
+from app.text.glossary import Glossary
 from benchmarks.constraints import Example, Outcome, TermFinder, main
-from model.checkpoint import load_checkpoint
+from model.checkpoint.reader import load_checkpoint
 from tests.app.fake_engine import FakeEngine
 
 

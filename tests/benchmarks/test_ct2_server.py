@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from benchmarks.ct2_server import MAX_BATCH, MicroBatcher, create_app
-from model.checkpoint import load_checkpoint
+from model.checkpoint.reader import load_checkpoint
 
 
 @dataclass

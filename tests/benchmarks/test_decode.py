@@ -12,12 +12,12 @@ from benchmarks.checkpoints import endless_checkpoint
 from benchmarks.decode import Timing, best_of_each, main, measure, random_sources, rows_of
 from benchmarks.ours import Attend, Seats
 from benchmarks.system import Answer, Task
-from model.checkpoint import load_checkpoint
+from model.checkpoint.pretrained import load_model
+from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import SearchOptions
 from model.engine.build import build_engines
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Job
-from model.pretrained import load_model
 
 GREEDY = SearchOptions(beam_size=1)
 TASK = Task([(2, 5, 0)] * 10, GREEDY, batch=4)

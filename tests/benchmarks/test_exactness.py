@@ -9,11 +9,11 @@ from click.testing import CliRunner
 
 from benchmarks import exactness
 from benchmarks.exactness import Difference, alone, arriving, batched, main
-from model.checkpoint import load_checkpoint
+from model.checkpoint.pretrained import load_model
+from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Finished, Job
-from model.pretrained import load_model
 
 ONE = Hypothesis((5, 6), (-0.1, -0.2, -0.3), score=-0.6, capped=False)
 OPTIONS = SearchOptions(beam_size=2, max_target_tokens=6)

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from app.document import Answer
-from app.inline_tags import WordLink
-from app.spans import Span
+from app.text.document import Answer
+from app.text.inline_tags import WordLink
+from app.text.spans import Span
 from benchmarks.tags import Landing, landing, linked_words, row
-from model.gold_alignment import GoldAlignment
+from model.alignment.gold import GoldAlignment
 
 TEXT, TRANSLATION = "the red car", "la voiture rouge"
 RED, VOITURE, ROUGE = Span(4, 7), Span(3, 10), Span(11, 16)

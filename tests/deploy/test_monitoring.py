@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.metrics import CLIENT_GONE, Metrics
-from app.problems import HTTP_KINDS, KINDS
+from app.observe.metrics import CLIENT_GONE, Metrics
+from app.wire.problems import HTTP_KINDS, KINDS
 from tests.deploy.files import DEPLOY, ROOT, read_yaml
 from tests.deploy.promql import answered_labels
 

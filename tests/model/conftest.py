@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.config import TransformerConfig
-from model.tokenizer import Tokenizer
-from model.training.vocabulary import train_tokenizer
-from model.transformer import Transformer
+from model.text.tokenizer import Tokenizer
+from model.training.data.vocabulary import train_tokenizer
+from model.transformer.config import TransformerConfig
+from model.transformer.transformer import Transformer
 
 
 @pytest.fixture(autouse=True)

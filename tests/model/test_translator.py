@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from model.checkpoint import Checkpoint, load_checkpoint
+from model.checkpoint.pretrained import load_model
+from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.decoding.hypothesis import SearchOptions
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Finished, Job
 from model.engine.run import WINDOW
 from model.errors import LanguageError
-from model.pretrained import load_model
 from model.translator import BATCH_TOKENS, CHUNK, SentenceTooLongError, Translation, Translator
 
 GREEDY = SearchOptions(beam_size=1, max_target_tokens=5)

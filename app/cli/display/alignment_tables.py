@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from model.alignment import AlignmentMethod
-from model.alignment_search import Trial
-from model.gold_alignment import AlignmentScores
+from model.alignment.from_attention import AlignmentMethod
+from model.alignment.gold import AlignmentScores
+from model.alignment.head_search import Trial
 
 SHOWN_HEADS = 10
 """Of the heads that were tried, how many the table has."""

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 
-from app.languages import Direction
-from app.passage import Passage, Stretch
-from model.checkpoint_config import CheckpointConfig
+from app.text.languages import Direction
+from app.translation.segmented_text import Passage, Stretch
+from model.checkpoint.config import CheckpointConfig
 from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Engine, Finished, Job
 from model.engine.run import Item, run_jobs
-from model.text_codec import TextCodec
+from model.text.text_codec import TextCodec
 from model.translator import longest_first
 
 

@@ -15,11 +15,11 @@ from typing import Any, TypeAlias
 import click
 from rich.progress import Progress
 
-from app.cli.progress import counted_progress
-from app.cli.remote import RemoteTranslator
+from app.cli.display.progress import counted_progress
+from app.cli.translating.remote import RemoteTranslator
 from app.documents.files import file_format
 from app.errors import AppError, UnreadableFileError
-from app.file_service import FileRequest, translated_name
+from app.translation.file_service import FileRequest, translated_name
 
 Report: TypeAlias = Callable[[int, int], None]
 """Is told how much is done, and of how much."""
@@ -104,7 +104,7 @@ def local_files(
 ) -> Iterator[TranslateFile]:
     """By what a server would have of the checkpoint, without a limit to size or time."""
     from app.loading import load_runtime
-    from app.metrics import Metrics
+    from app.observe.metrics import Metrics
     from app.settings import Settings
 
     source, target = direction

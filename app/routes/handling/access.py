@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import Request
 
-from app.clients import Client, Keys
+from app.accounts.clients import Client, Keys
 
 _SCHEMES = ("bearer", "deepl-auth-key")
 

@@ -13,8 +13,8 @@ from fastapi import HTTPException, Request
 from starlette.datastructures import Headers
 from starlette.formparsers import MultiPartException, MultiPartParser
 
-from app.dialects.failures import FORMS, media_type
 from app.errors import InvalidRequestError, MalformedFormError, MalformedJsonError
+from app.wire.failures import FORMS, media_type
 
 MAX_FORM_FIELDS = 20_000
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from fastapi import Request, Response
 
-from app.clients import Client
-from app.rate_limits import RateLimits
-from app.routes.disconnect import while_connected
-from app.routes.event_stream import event_stream
-from app.routes.state import held_runtime
-from app.routes.timeout import timeout_of
-from app.schemas import News, PutEvent, TranslateAnswer
-from app.timings import Timings
-from app.translate_request import TranslateRequest
-from app.usage_ledger import UsageLedger
+from app.accounts.clients import Client
+from app.accounts.rate_limits import RateLimits
+from app.accounts.usage_ledger import UsageLedger
+from app.observe.timings import Timings
+from app.routes.handling.dependencies import held_runtime
+from app.routes.handling.disconnect import while_connected
+from app.routes.handling.event_stream import event_stream
+from app.routes.handling.timeout import timeout_of
+from app.wire.native.answers import News, PutEvent, TranslateAnswer
+from app.wire.native.translate_request import TranslateRequest
 
 
 async def translated(

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from fastapi import Request
 
-from app.clients import Keys
-from app.file_store import FileStore
-from app.glossary_store import GlossaryStore
+from app.accounts.clients import Keys
+from app.accounts.glossary_store import GlossaryStore
+from app.accounts.result_files import FileStore
+from app.accounts.usage_ledger import UsageLedger
 from app.runtime import Lifecycle, Runtime
 from app.settings import Settings
-from app.usage_ledger import UsageLedger
 
 
 async def current_settings(request: Request) -> Settings:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from fastapi import Request
 
-from app.dialects.failures import set_dialect
-from app.routes.body import Body, Form, gather, read_body
+from app.routes.handling.body import Body, Form, gather, read_body
+from app.wire.failures import set_dialect
 
 
 @dataclass(frozen=True, slots=True)

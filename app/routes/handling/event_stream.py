@@ -11,10 +11,10 @@ from fastapi import Request, Response
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 from starlette.types import Receive, Scope, Send
 
-from app.logs import log_failure
-from app.problems import kind_of, problem_response
-from app.routes.disconnect import while_connected
-from app.schemas import News, PutEvent, TokenEvent, TranslateAnswer
+from app.observe.logs import log_failure
+from app.routes.handling.disconnect import while_connected
+from app.wire.native.answers import News, PutEvent, TokenEvent, TranslateAnswer
+from app.wire.problems import kind_of, problem_response
 
 KEEP_ALIVE = 15.0
 """Seconds without an event after which a comment is sent, lest a proxy gives up."""

@@ -9,11 +9,11 @@ from pydantic import BaseModel, BeforeValidator, Field
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
-from app.dialects.lenient_request import LenientRequest
-from app.languages import language_name
-from app.schemas import TranslateAnswer, Translation
-from app.translate_request import MAX_LANGUAGE_CODE, TranslateRequest
-from app.wire_request import Texts
+from app.text.languages import language_name
+from app.wire.dialects.lenient_request import LenientRequest
+from app.wire.native.answers import TranslateAnswer, Translation
+from app.wire.native.request import Texts
+from app.wire.native.translate_request import MAX_LANGUAGE_CODE, TranslateRequest
 
 UNLIMITED = 1_000_000_000_000
 """What DeepL says where there is no limit; its client takes no null."""

@@ -9,11 +9,11 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from app.dialects.lenient_request import LenientRequest
-from app.glossary_entries import EntriesFormat
-from app.glossary_store import StoredGlossary
-from app.translate_request import MAX_LANGUAGE_CODE
-from app.wire_request import without_surrogates
+from app.accounts.glossary_entries import EntriesFormat
+from app.accounts.glossary_store import StoredGlossary
+from app.wire.dialects.lenient_request import LenientRequest
+from app.wire.native.request import without_surrogates
+from app.wire.native.translate_request import MAX_LANGUAGE_CODE
 
 TSV = "text/tab-separated-values"
 MAX_NAME = 1024

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from pydantic import ConfigDict
 
-from app.wire_request import WireRequest
+from app.wire.native.request import WireRequest
 
 
 def _without_nulls(schema: dict[str, Any]) -> None:

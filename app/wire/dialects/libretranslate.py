@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 
-from app.dialects.lenient_request import LenientRequest
-from app.schemas import TranslateAnswer, Translation
-from app.translate_request import MAX_BEAM_SIZE, MAX_LANGUAGE_CODE, TranslateRequest
-from app.wire_request import read_texts
+from app.wire.dialects.lenient_request import LenientRequest
+from app.wire.native.answers import TranslateAnswer, Translation
+from app.wire.native.request import read_texts
+from app.wire.native.translate_request import MAX_BEAM_SIZE, MAX_LANGUAGE_CODE, TranslateRequest
 
 BEAM_SIZE = 4
 """Of a request for alternatives; more where it asks for as many."""

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, Field
 
-from app.flags import Flag
+from app.text.flags import Flag
 from model.engine.protocol import AttentionKind
 
 

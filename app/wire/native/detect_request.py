@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.wire_request import Texts, WireRequest
+from app.wire.native.request import Texts, WireRequest
 
 
 class DetectRequest(WireRequest):

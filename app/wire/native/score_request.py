@@ -7,8 +7,8 @@ from typing import Self
 from pydantic import Field
 
 from app.errors import InvalidRequestError
-from app.translate_request import MAX_LANGUAGE_CODE, AttentionChoice
-from app.wire_request import Texts, WireRequest
+from app.wire.native.request import Texts, WireRequest
+from app.wire.native.translate_request import MAX_LANGUAGE_CODE, AttentionChoice
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY
 
 

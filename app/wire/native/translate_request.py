@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from app.glossary import NO_GLOSSARY, Glossary
-from app.segmentation import Split
-from app.wire_request import Texts, WireRequest, without_surrogates
+from app.text.glossary import NO_GLOSSARY, Glossary
+from app.text.segmentation import Split
+from app.wire.native.request import Texts, WireRequest, without_surrogates
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY
 from model.engine.protocol import AttentionKind
 

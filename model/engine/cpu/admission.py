@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from model.config import TransformerConfig
 from model.decoding.hypothesis import SearchOptions
 from model.engine.cpu.slots import MAX_BEAM
 from model.engine.protocol import Job
+from model.transformer.config import TransformerConfig
 
 
 def check_job(job: Job, config: TransformerConfig) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from model.config import TransformerConfig
 from model.decoding.constraints import PieceEdges
 from model.decoding.hypothesis import Hypothesis, SearchOptions, best_first, finished_hypothesis
 from model.engine.cpu import decoder, explanation, search
@@ -29,6 +28,7 @@ from model.engine.cpu.weights import Weights
 from model.engine.cpu.workspace import make_workspace
 from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job, Progress
 from model.errors import NumericalError
+from model.transformer.config import TransformerConfig
 
 STEP_WORK = 1_000_000_000
 """Multiply-adds that a step goes on for even when a sentence is over or it is interrupted: about

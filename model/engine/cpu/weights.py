@@ -8,11 +8,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from model.config import Activation, TransformerConfig
 from model.engine.cpu.elementary import GELU, QUICK_GELU, RELU, SWISH, Norm
 from model.engine.cpu.packing import Linear, pack_float32, pack_int8
 from model.engine.cpu.types import Floats
-from model.positions import sinusoidal_positions
+from model.transformer.config import Activation, TransformerConfig
+from model.transformer.positions import sinusoidal_positions
 
 Precision = Literal["int8", "float32"]
 Tensors = Mapping[str, Floats]

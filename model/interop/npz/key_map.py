@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from model.config import TransformerConfig
+from model.transformer.config import TransformerConfig
 
 EMBEDDING = "Wemb"
 """Of both sides where one name stands for both, else behind `encoder_` or `decoder_`."""

@@ -12,9 +12,9 @@ from typing import Any
 
 import yaml
 
-from model.config import Activation, NormOrder
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY
 from model.errors import CheckpointError
+from model.transformer.config import Activation, NormOrder
 
 DECODER_FILE = "decoder.yml"
 MAX_BEAM_SIZE = 8

@@ -12,17 +12,17 @@ from pathlib import Path
 
 import yaml
 
-from model.checkpoint_config import read_file
+from model.checkpoint.config import read_file
 from model.errors import CheckpointError, TokenizerError
-from model.interop.npz_options import DECODER_FILE
-from model.marian_tokenizer import (
+from model.interop.npz.options import DECODER_FILE
+from model.text.marian_tokenizer import (
     PAD,
     SOURCE_PIECES_FILE,
     TARGET_PIECES_FILE,
     TARGET_VOCABULARY_FILE,
     VOCABULARY_FILE,
 )
-from model.sentence_pieces import SentencePieces
+from model.text.sentence_pieces import SentencePieces
 
 # Every scalar stays a string, so that a piece such as `yes` or `1.0` is one; nothing is executed.
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)

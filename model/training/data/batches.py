@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.errors import DataError, TrainingError
-from model.tokenizer import Tokenizer
-from model.training.noise import NoiseConfig, Pair, join_pairs
+from model.text.tokenizer import Tokenizer
+from model.training.data.noise import NoiseConfig, Pair, join_pairs
 
 Ids = NDArray[np.int32]
 

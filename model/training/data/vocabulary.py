@@ -10,7 +10,7 @@ from pathlib import Path
 import sentencepiece
 
 from model.errors import TrainingError
-from model.tokenizer import language_token
+from model.text.tokenizer import language_token
 
 REQUIRED_CHARACTERS = "{}<>[]()$%@#&*_/\\|=+-~^`\"'«»“”‘’…–—€£°0123456789"
 """What placeholders, URLs and typography are made of; rare in corpora, common in real requests."""

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.clients import EVERYONE, Keys
+from app.accounts.clients import EVERYONE, Keys
 from app.errors import MissingKeyError, WrongKeyError
 
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.accounts.glossary_entries import EntriesFormat, entries_as_tsv, parse_entries
 from app.errors import InvalidRequestError
-from app.glossary_entries import EntriesFormat, entries_as_tsv, parse_entries
 
 
 def test_a_line_each_with_a_tab_between() -> None:

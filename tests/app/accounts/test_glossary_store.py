@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from app import glossary_store
+from app.accounts import glossary_store
+from app.accounts.glossary_store import FILE_NAME, GlossaryStore
 from app.errors import QuotaExceededError, SettingsError, UnknownGlossaryError
-from app.glossary_store import FILE_NAME, GlossaryStore
 
 ENTRIES = {"cat": "chat", "credit card": "carte bleue", "«": "’"}
 

@@ -3,12 +3,12 @@ from __future__ import annotations
 import httpx
 import pytest
 
+from app.accounts.rate_limits import MAX_CLIENTS, RateLimit
 from app.errors import RateLimitedError
-from app.rate_limits import MAX_CLIENTS, RateLimit
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
-from tests.app.scheduling import FakeClock
+from tests.app.scheduling.harness import FakeClock
 
 BODY = {"text": "cat", "target": "fr"}
 

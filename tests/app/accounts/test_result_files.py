@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from app.accounts.result_files import FileStore, StoredFile
 from app.errors import TextTooLongError
-from app.file_store import FileStore, StoredFile
-from tests.app.scheduling import FakeClock
+from tests.app.scheduling.harness import FakeClock
 
 
 def file(n_bytes: int) -> StoredFile:

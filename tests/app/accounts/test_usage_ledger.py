@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from app import usage_ledger
+from app.accounts import usage_ledger
+from app.accounts.usage_ledger import FILE_NAME, UsageLedger
 from app.errors import QuotaExceededError, SettingsError
-from app.usage_ledger import FILE_NAME, UsageLedger
 from tests.app.asynchronous import asynchronous
 
 JULY = calendar.timegm((2026, 7, 31, 23, 59, 59))

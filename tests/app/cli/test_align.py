@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from model.alignment import AlignmentMethod
-from model.checkpoint_config import read_config
-from model.checkpoint_writer import record_alignment
+from model.alignment.from_attention import AlignmentMethod
+from model.checkpoint.config import read_config
+from model.checkpoint.writer import record_alignment
 from tests.app.cli.conftest import Attend
 
 ENGLISH = ["The weather is nice .", "A dog .", "", "The old cat sees a green house today ."]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from model.checkpoint import load_checkpoint
+from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import SearchOptions
 from model.translator import Translator
 from tests.app.cli.conftest import Attend

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from model.checkpoint import load_checkpoint
-from model.golden import GOLDEN_FILE
+from model.checkpoint.golden import GOLDEN_FILE
+from model.checkpoint.reader import load_checkpoint
 from tests.app.cli.conftest import Attend
 
 SENTENCES = "The cat sees the dog.\n\nThe house is nice today.\nA weather.\n"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from model.checkpoint import load_checkpoint
+from model.checkpoint.reader import load_checkpoint
 from model.interop.marian_import import import_marian
 from tests.app.asynchronous import asynchronous
 from tests.app.cli.conftest import Attend

@@ -9,7 +9,7 @@ import pytest
 
 from app.cli import import_cache
 from app.cli.import_cache import checkpoint_folder, default_cache
-from model.checkpoint import load_checkpoint
+from model.checkpoint.reader import load_checkpoint
 from model.errors import CheckpointError
 from model.interop.marian_import import import_marian
 from tests.app.cli.conftest import Attend

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from model.checkpoint import load_checkpoint
-from model.checkpoint_config import WEIGHTS_FILE
+from model.checkpoint.config import WEIGHTS_FILE
+from model.checkpoint.reader import load_checkpoint
 from tests.app.cli.conftest import Attend
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from model.checkpoint import load_checkpoint
-from model.checkpoint_config import WEIGHTS_FILE
-from model.checkpoint_writer import save_checkpoint
-from model.pretrained import load_model
+from model.checkpoint.config import WEIGHTS_FILE
+from model.checkpoint.pretrained import load_model
+from model.checkpoint.reader import load_checkpoint
+from model.checkpoint.writer import save_checkpoint
 from tests.app.cli.conftest import Attend
 
 

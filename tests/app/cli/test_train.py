@@ -15,11 +15,11 @@ from pydantic import BaseModel
 
 from app.cli.main import main
 from app.cli.train import train
-from model.checkpoint import load_checkpoint
-from model.config import TransformerConfig
+from model.checkpoint.reader import load_checkpoint
 from model.training.config import FROM_VOCABULARY, TrainingConfig
 from model.training.log import read_log
 from model.training.state import latest_state, step_of
+from model.transformer.config import TransformerConfig
 
 RECIPE = """
 preset = "tiny"
@@ -189,7 +189,7 @@ def test_plot_draws_the_log_and_trains_no_further(folder: Path) -> None:
 def test_plot_without_matplotlib_says_what_to_install(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "app.cli.training_plot", None)
+    monkeypatch.setitem(sys.modules, "app.cli.display.training_plot", None)
     result = attend(folder, "--plot", "a.png")
     assert result.exit_code == 1
     assert "pip install matplotlib" in result.output

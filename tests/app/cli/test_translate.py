@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from app.cli.remote import MAX_TEXTS
-from model.checkpoint import load_checkpoint
+from app.cli.translating.remote import MAX_TEXTS
+from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import SearchOptions
 from model.translator import Translator
 from tests.app.cli.conftest import Attend

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
-from app.document import Answer
+from app.text.document import Answer
 
 T_co = TypeVar("T_co", covariant=True)
 

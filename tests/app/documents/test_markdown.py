@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from app.document import Answer
 from app.documents.markdown import open_markdown
 from app.errors import UnreadableFileError
-from app.inline_tags import WordLink
-from app.placeholders import ATOM
-from app.spans import Span
+from app.text.document import Answer
+from app.text.inline_tags import WordLink
+from app.text.placeholders import ATOM
+from app.text.spans import Span
 from tests.app.documents.answering import shouted, translated, unchanged
 
 README = r"""---

@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.document import Answer
 from app.documents.prose import prose
+from app.text.document import Answer
 from tests.app.documents.answering import shouted, translated, unchanged
 
 WRAPPED = """\

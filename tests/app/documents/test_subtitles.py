@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.document import Answer
 from app.documents.subtitles import open_subtitles
 from app.errors import UnreadableFileError
+from app.text.document import Answer
 from tests.app.documents.answering import shouted, translated, unchanged
 
 FILM = """\

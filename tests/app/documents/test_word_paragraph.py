@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.document import Answer
 from app.documents.word_file import WordFile
 from app.errors import UnreadableFileError
-from app.inline_tags import WordLink
-from app.placeholders import ATOM
-from app.spans import Span
+from app.text.document import Answer
+from app.text.inline_tags import WordLink
+from app.text.placeholders import ATOM
+from app.text.spans import Span
 from tests.app.documents.answering import shouted, translated, unchanged
 from tests.app.documents.word_xml import body, document, part, run, word_file
 

@@ -11,14 +11,14 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.metrics import CLIENT_GONE, DURATIONS, GAUGES, Gauges, Metrics
-from app.problems import HTTP_KINDS, KINDS
-from app.timings import Timings
+from app.observe.metrics import CLIENT_GONE, DURATIONS, GAUGES, Gauges, Metrics
+from app.observe.timings import Timings
+from app.wire.problems import HTTP_KINDS, KINDS
 from tests.app.asking import scheduler
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import POISON, FakeEngine
-from tests.app.scheduling import running, submit, until
+from tests.app.scheduling.harness import running, submit, until
 
 SECRET = "xyzzy"
 

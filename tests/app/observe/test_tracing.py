@@ -17,8 +17,8 @@ import pytest
 import structlog
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from app.logs import configure_logs
-from app.tracing import SHUTDOWN_SECONDS, SpanExport, trace_id
+from app.observe.logs import configure_logs
+from app.observe.tracing import SHUTDOWN_SECONDS, SpanExport, trace_id
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine

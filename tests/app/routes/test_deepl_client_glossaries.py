@@ -9,7 +9,7 @@ import deepl
 import pytest
 
 from app.shipped import SHIPPED_CHECKPOINT
-from model.checkpoint import load_checkpoint
+from model.checkpoint.reader import load_checkpoint
 from model.engine.build import build_engines
 from tests.app.listening import listening
 

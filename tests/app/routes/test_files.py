@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from app.documents.files import FORMATS
-from app.placeholders import find_placeholders
+from app.text.placeholders import find_placeholders
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.documents.word_xml import part, run, word_file

@@ -8,7 +8,7 @@ import pytest
 
 from app.loading import load_runtime
 from app.main import create_app
-from app.metrics import Metrics
+from app.observe.metrics import Metrics
 from app.runtime import Runtime
 from app.settings import Settings
 from model.errors import CheckpointError

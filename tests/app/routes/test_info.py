@@ -4,7 +4,7 @@ from pathlib import Path
 
 import httpx
 
-from model.checkpoint import load_checkpoint
+from model.checkpoint.reader import load_checkpoint
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 

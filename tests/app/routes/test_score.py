@@ -12,7 +12,7 @@ import pytest
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
-from tests.app.test_problems import SECRET, problem
+from tests.app.wire.test_problems import SECRET, problem
 
 PAIR = {"text": "The cat sees the house.", "translation": "Le chat voit la maison.", "target": "fr"}
 

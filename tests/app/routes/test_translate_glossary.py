@@ -12,7 +12,7 @@ import pytest
 from tests.app.asking import answered
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
-from tests.app.test_problems import SECRET, problem
+from tests.app.wire.test_problems import SECRET, problem
 
 TEXT = "The old cat sees the house."
 GLOSSARY = {"cat": "vieux chien", "house": "temps"}

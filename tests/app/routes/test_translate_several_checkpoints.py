@@ -15,7 +15,7 @@ import pytest
 
 from app.errors import SettingsError
 from app.loading import load_runtime
-from app.metrics import Metrics
+from app.observe.metrics import Metrics
 from app.settings import Settings
 from model.engine.protocol import Finished
 from tests.app.asking import answered

@@ -13,12 +13,12 @@ from typing import Any
 import httpx
 import pytest
 
-from app.routes import event_stream
+from app.routes.handling import event_stream
 from model.engine.protocol import Finished
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
-from tests.app.scheduling import release
+from tests.app.scheduling.harness import release
 from tests.app.server_process import serving
 
 Events = list[tuple[str, Any]]

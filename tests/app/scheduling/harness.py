@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from itertools import count
 
-from app.scheduler import Scheduler
-from app.sentence import Completion, Request, Sentence
+from app.scheduling.queue_items import Completion, Request, Sentence
+from app.scheduling.scheduler import Scheduler
 from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Job
 from tests.app.fake_engine import FakeEngine

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from app.errors import DeadlineExceededError, QueueFullError
-from app.places import PRUDENCE, Places
+from app.scheduling.admission import PRUDENCE, Places
 from tests.app.asynchronous import asynchronous
 
 

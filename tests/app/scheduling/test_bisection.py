@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from app.isolation import Isolation
+from app.scheduling.bisection import Isolation
 
 
 def try_all(guilty: set[int], n: int) -> tuple[list[int], set[int]]:

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from app.deliveries import AT_A_TIME, Deliveries
+from app.scheduling.callbacks import AT_A_TIME, Deliveries
 from tests.app.asynchronous import asynchronous
 
 N = 3 * AT_A_TIME + 1

@@ -13,9 +13,8 @@ import pytest
 import torch
 
 from app.errors import EngineFailedError
-from app.scheduler import Scheduler
-from app.sentence import Completion
-from model.config import PRESETS
+from app.scheduling.queue_items import Completion
+from app.scheduling.scheduler import Scheduler
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.cpu import search
 from model.engine.cpu.capacity import MAX_SENTENCES
@@ -23,9 +22,10 @@ from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.weights import Weights
 from model.engine.protocol import Job
 from model.errors import NumericalError
-from model.transformer import Transformer
+from model.transformer.config import PRESETS
+from model.transformer.transformer import Transformer
 from tests.app.asynchronous import asynchronous
-from tests.app.scheduling import until
+from tests.app.scheduling.harness import until
 from tests.model.engine.cpu.running import pack_model
 
 POISON = 13

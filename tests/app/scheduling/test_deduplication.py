@@ -8,12 +8,12 @@ from itertools import chain
 import pytest
 
 from app.errors import DeadlineExceededError, DrainingError, EngineFailedError
-from app.scheduler import Scheduler
-from app.sentence import Completion
-from app.waiting import Lane
+from app.scheduling.fair_queue import Lane
+from app.scheduling.queue_items import Completion
+from app.scheduling.scheduler import Scheduler
 from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import POISON, FakeEngine
-from tests.app.scheduling import (
+from tests.app.scheduling.harness import (
     OPTIONS,
     FakeClock,
     gated,

@@ -10,21 +10,21 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from app.bulk_room import ALONE, COMPANY, IN_COMPANY
-from app.engine_thread import (
+from app.errors import DeadlineExceededError, EngineDownError, EngineFailedError
+from app.scheduling.bulk_share import ALONE, COMPANY, IN_COMPANY
+from app.scheduling.engine_thread import (
     MAX_FAILURES,
     MAX_JOINING_TOKENS,
     MAX_RESTARTS,
 )
-from app.errors import DeadlineExceededError, EngineDownError, EngineFailedError
-from app.scheduler import Load, Scheduler
-from app.sentence import Completion
-from app.waiting import Lane
+from app.scheduling.fair_queue import Lane
+from app.scheduling.queue_items import Completion
+from app.scheduling.scheduler import Load, Scheduler
 from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Finished, Job
 from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import COLLAPSE, DISASTER, POISON, FakeEngine
-from tests.app.scheduling import (
+from tests.app.scheduling.harness import (
     FakeClock,
     gated,
     release,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.waiting import BULK_SHARE, QUANTUM, Lane, Waiting
+from app.scheduling.fair_queue import BULK_SHARE, QUANTUM, Lane, Waiting
 
 LONGEST = 3 * QUANTUM
 

@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from app import engine_thread
 from app.errors import EngineDownError, EngineFailedError
-from app.scheduler import Load
-from app.sentence import Completion
+from app.scheduling import engine_thread
+from app.scheduling.queue_items import Completion
+from app.scheduling.scheduler import Load
 from model.engine.protocol import Finished
 from model.errors import NumericalError
 from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import COLLAPSE, DISASTER, FakeEngine
-from tests.app.scheduling import OPTIONS, release, running, settle, submit, until
-from tests.app.test_metrics import of, told
+from tests.app.observe.test_metrics import of, told
+from tests.app.scheduling.harness import OPTIONS, release, running, settle, submit, until
 
 IDLE = Load(0, 0, 0, 0, engines=1)
 

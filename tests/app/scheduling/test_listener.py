@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 import pytest
 
 from app.errors import EngineFailedError
-from app.scheduler import Scheduler
-from app.sentence import Completion
+from app.scheduling.queue_items import Completion
+from app.scheduling.scheduler import Scheduler
 from model.engine.protocol import Progress
 from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import POISON, FakeEngine
-from tests.app.scheduling import OPTIONS, gated, release, running, sentence, settle, until
+from tests.app.scheduling.harness import OPTIONS, gated, release, running, sentence, settle, until
 
 
 @dataclass

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from app.sentence import Completion
+from app.scheduling.queue_items import Completion
 from tests.app.asynchronous import asynchronous
-from tests.app.scheduling import new_request
+from tests.app.scheduling.harness import new_request
 
 
 @asynchronous

@@ -13,13 +13,13 @@ from app.errors import (
     EngineDownError,
     EngineFailedError,
 )
-from app.metrics import Metrics
-from app.places import Places
-from app.scheduler import Scheduler
+from app.observe.metrics import Metrics
+from app.scheduling.admission import Places
+from app.scheduling.scheduler import Scheduler
 from model.engine.protocol import Finished
 from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import DISASTER, POISON, FakeEngine
-from tests.app.scheduling import (
+from tests.app.scheduling.harness import (
     OPTIONS,
     FakeClock,
     gated,

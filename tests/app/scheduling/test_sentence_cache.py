@@ -6,7 +6,7 @@ import tracemalloc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.sentence_cache import SentenceCache
+from app.scheduling.sentence_cache import SentenceCache
 from model.decoding.hypothesis import HuggingFaceRule, Hypothesis, SearchOptions
 
 OPTIONS = SearchOptions()

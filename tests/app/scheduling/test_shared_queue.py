@@ -6,11 +6,11 @@ from collections.abc import Callable
 import pytest
 
 from app.errors import DrainingError, EngineDownError
-from app.exchange import Exchange, InFlight
-from app.sentence import Explanation, Floats, Sentence
+from app.scheduling.queue_items import Explanation, Floats, Sentence
+from app.scheduling.shared_queue import Exchange, InFlight
 from model.engine.protocol import Engine
 from tests.app.asynchronous import asynchronous
-from tests.app.scheduling import new_request
+from tests.app.scheduling.harness import new_request
 
 
 def nothing() -> None:

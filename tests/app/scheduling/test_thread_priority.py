@@ -6,11 +6,11 @@ import threading
 
 import pytest
 
-from app.niceness import NICENESS, step_back
+from app.scheduling.thread_priority import NICENESS, step_back
 from model.engine.protocol import Finished
 from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import FakeEngine
-from tests.app.scheduling import running, submit
+from tests.app.scheduling.harness import running, submit
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="said of threads on Linux alone")
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from app.pace import Pace
+from app.scheduling.throughput import Pace
 
 
 def test_nothing_is_known_before_anything_is_finished() -> None:

@@ -14,11 +14,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from app import http_protocol
 from app.cli.serve import listen
-from app.door import AT_A_TIME, Refusal, let_in
-from app.http_protocol import MAX_HEAD_BYTES, ConnectionLimits, TimedProtocol
-from app.server import AdminServer
+from app.server import connections
+from app.server.connections import MAX_HEAD_BYTES, ConnectionLimits, TimedProtocol
+from app.server.gate import AT_A_TIME, Refusal, let_in
+from app.server.process import AdminServer
 from tests.app.asynchronous import asynchronous
 
 LIMITS = ConnectionLimits(head_timeout=0.2, body_timeout=0.4, max_connections=5)
@@ -238,7 +238,7 @@ async def test_only_where_all_are_at_work_a_newcomer_is_refused() -> None:
 async def test_a_large_body_on_a_slow_line_arrives_as_long_as_it_keeps_coming(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(http_protocol, "MIN_RATE", 100)
+    monkeypatch.setattr(connections, "MIN_RATE", 100)
     async with serving() as served:
         connection = await served.connect(
             b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 200\r\n\r\n"

@@ -6,7 +6,7 @@ from functools import partial
 from starlette.responses import Response
 from starlette.types import Scope
 
-from app.door import AT_A_TIME, Door
+from app.server.gate import AT_A_TIME, Door
 from tests.app.asynchronous import asynchronous
 
 N = 3 * AT_A_TIME + 1

@@ -9,15 +9,15 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from app.loop_lag import SUSTAINED
-from app.overload import MANY, Overload
-from app.security_headers import ALWAYS
+from app.server.load_shedding import MANY, Overload
+from app.server.loop_lag import SUSTAINED
+from app.server.security_headers import ALWAYS
 from tests.app.asking import scheduler
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
-from tests.app.scheduling import until
-from tests.app.test_metrics import of, read
+from tests.app.observe.test_metrics import of, read
+from tests.app.scheduling.harness import until
 
 BODY = {"text": "cat", "target": "fr"}
 

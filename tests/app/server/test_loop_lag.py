@@ -3,9 +3,9 @@ from __future__ import annotations
 import asyncio
 import time
 
-from app.loop_lag import INTERVAL, MAX_LAG, SUSTAINED, LoopLag
+from app.server.loop_lag import INTERVAL, MAX_LAG, SUSTAINED, LoopLag
 from tests.app.asynchronous import asynchronous
-from tests.app.scheduling import until
+from tests.app.scheduling.harness import until
 
 
 async def hold_up() -> None:

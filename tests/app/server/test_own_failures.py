@@ -16,8 +16,8 @@ import pytest
 import structlog
 from numpy.typing import NDArray
 
-from app.logs import configure_logs
 from app.main import create_app
+from app.observe.logs import configure_logs
 from app.settings import Settings
 from model.engine.protocol import AttentionKind, Finished
 from tests.app.asynchronous import asynchronous

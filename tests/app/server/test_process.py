@@ -8,8 +8,8 @@ import uvloop
 from starlette.responses import PlainTextResponse
 
 from app.cli.serve import listen
-from app.http_protocol import ConnectionLimits, TimedProtocol
-from app.server import ACCEPTED_AT_A_TIME, AdminServer, copied
+from app.server.connections import ConnectionLimits, TimedProtocol
+from app.server.process import ACCEPTED_AT_A_TIME, AdminServer, copied
 
 N = 4 * ACCEPTED_AT_A_TIME
 

@@ -4,7 +4,7 @@ import httpx
 import pytest
 from starlette.responses import HTMLResponse
 
-from app.security_headers import ALWAYS, DATA_POLICY, SecurityHeaders
+from app.server.security_headers import ALWAYS, DATA_POLICY, SecurityHeaders
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine

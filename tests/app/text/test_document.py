@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from app.document import Answer, Parts, PlainText
+from app.text.document import Answer, Parts, PlainText
 
 
 def test_parts_take_their_own_answers_and_strings_stay() -> None:

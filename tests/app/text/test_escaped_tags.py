@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.escaped_tags import escaped_elements
-from app.markup_tokens import MAX_DEPTH
+from app.text.escaped_tags import escaped_elements
+from app.text.markup_tokens import MAX_DEPTH
 
 BLOCKS = frozenset({"p"})
 

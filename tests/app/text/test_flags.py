@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.flags import (
+from app.text.flags import (
     MAX_PERIOD,
     MIN_REPEATS,
     has_too_few_words,

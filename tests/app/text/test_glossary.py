@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.glossary import Glossary, all_said
-from app.spans import Span
+from app.text.glossary import Glossary, all_said
+from app.text.spans import Span
 
 
 def found(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from app.errors import InvalidRequestError, UnknownLanguagesError
-from app.languages import Languages
+from app.text.languages import Languages
 
 MANY = Languages([("en", "fr"), ("en", "pt-BR"), ("en", "zh-Hant"), ("de", "fr"), ("x-tlh", "en")])
 

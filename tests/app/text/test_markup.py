@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.document import Answer
-from app.inline_tags import WordLink
-from app.markup import MarkupDocument, MarkupOptions
-from app.markup_tokens import Format, MarkupError, tokens
-from app.placeholders import ATOM
-from app.spans import Span
-from model.words import words
+from app.text.document import Answer
+from app.text.inline_tags import WordLink
+from app.text.markup import MarkupDocument, MarkupOptions
+from app.text.markup_tokens import Format, MarkupError, tokens
+from app.text.placeholders import ATOM
+from app.text.spans import Span
+from model.text.words import words
 
 WORDS = st.sampled_from(
     ["cat", "The", "l'été", "&amp;", "&lt;b&gt;", "&#233;x", "42", "x&lt;/p&gt;y", "{n}",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.placeholders import find_placeholders
+from app.text.placeholders import find_placeholders
 
 PLACEHOLDERS = [
     "{name}",

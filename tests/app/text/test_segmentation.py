@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.segmentation import Split, segments, split_to_fit
-from app.spans import Span, replace
+from app.text.segmentation import Split, segments, split_to_fit
+from app.text.spans import Span, replace
 
 PIECES = st.sampled_from(
     [

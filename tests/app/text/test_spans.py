@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.spans import Span, Substitution, replace, within
+from app.text.spans import Span, Substitution, replace, within
 
 
 def test_a_replacement_moves_what_is_behind_it() -> None:

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.placeholders import find_placeholders
-from app.spans import Span
-from app.stand_ins import FAMILIES, StandIns
-from tests.app.test_placeholders import PLACEHOLDERS
+from app.text.placeholders import find_placeholders
+from app.text.spans import Span
+from app.text.stand_ins import FAMILIES, StandIns
+from tests.app.text.test_placeholders import PLACEHOLDERS
 
 
 def lifted(sentence: str, family: int = 0) -> StandIns:

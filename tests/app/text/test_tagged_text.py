@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from app.document import Answer
-from app.tagged_text import Piece, TaggedText
+from app.text.document import Answer
+from app.text.tagged_text import Piece, TaggedText
 
 
 def text_of(*pieces: tuple[str, str]) -> TaggedText:

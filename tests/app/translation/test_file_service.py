@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from app.file_service import joined_links, translated_name
-from app.inline_tags import WordLink
-from app.spans import Span
+from app.text.inline_tags import WordLink
+from app.text.spans import Span
+from app.translation.file_service import joined_links, translated_name
 
 
 def test_words_are_linked_by_way_of_the_word_between() -> None:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from app.glossary import Glossary
-from app.term_speller import TermSpeller
-from model.text_codec import TextCodec
-from model.tokenizer import Tokenizer
+from app.text.glossary import Glossary
+from app.translation.glossary_constraints import TermSpeller
+from model.text.text_codec import TextCodec
+from model.text.tokenizer import Tokenizer
 
 
 @pytest.fixture(scope="module")

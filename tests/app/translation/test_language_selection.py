@@ -5,8 +5,8 @@ from typing import NoReturn
 import pytest
 
 from app.errors import InvalidRequestError, UnknownLanguagesError
-from app.itinerary import MAX_INLINE_TEXTS, Itineraries
-from app.languages import Languages
+from app.text.languages import Languages
+from app.translation.language_selection import MAX_INLINE_TEXTS, Itineraries
 from tests.app.asynchronous import asynchronous
 
 SEVERAL = Itineraries(Languages([("fr", "en"), ("en", "fr"), ("en", "de"), ("es", "pt-BR")]))

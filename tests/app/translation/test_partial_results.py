@@ -6,13 +6,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.live_text import Feed, LiveText
-from app.passage import Passage, Stretch
-from app.schemas import News, SegmentEvent, TokenEvent
+from app.translation.partial_results import Feed, LiveText
+from app.translation.segmented_text import Passage, Stretch
+from app.wire.native.answers import News, SegmentEvent, TokenEvent
 from model.decoding.hypothesis import Hypothesis
-from model.text_codec import TextCodec
-from model.tokenizer import Tokenizer
-from tests.app.test_passage import passage, said
+from model.text.text_codec import TextCodec
+from model.text.tokenizer import Tokenizer
+from tests.app.translation.test_segmented_text import passage, said
 
 
 @pytest.fixture(scope="module")

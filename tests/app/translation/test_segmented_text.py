@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.passage import Passage
-from app.placeholders import find_placeholders
-from app.segmentation import Split
-from app.spans import Span
+from app.text.placeholders import find_placeholders
+from app.text.segmentation import Split
+from app.text.spans import Span
+from app.translation.segmented_text import Passage
 from model.decoding.hypothesis import Hypothesis
-from model.text_codec import TextCodec
-from model.tokenizer import Tokenizer
-from tests.app.test_placeholders import PLACEHOLDERS
+from model.text.text_codec import TextCodec
+from model.text.tokenizer import Tokenizer
+from tests.app.text.test_placeholders import PLACEHOLDERS
 
 MAX_TOKENS = 24
 

@@ -6,12 +6,12 @@ import threading
 import httpx
 import pytest
 
-from app.served_model import MAX_INLINE_CHARACTERS, MAX_INTERACTIVE_SENTENCES
+from app.translation.served_model import MAX_INLINE_CHARACTERS, MAX_INTERACTIVE_SENTENCES
 from tests.app.asking import scheduler
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
-from tests.app.scheduling import until
+from tests.app.scheduling.harness import until
 
 
 @pytest.mark.parametrize(

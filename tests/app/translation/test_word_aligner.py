@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.scheduler import Scheduler
-from app.word_aligner import WordAligner
-from model.alignment import AlignmentMethod, Bitext, Link
-from model.checkpoint import load_checkpoint
+from app.scheduling.scheduler import Scheduler
+from app.translation.word_aligner import WordAligner
+from model.alignment.from_attention import AlignmentMethod, Bitext, Link
+from model.checkpoint.reader import load_checkpoint
 from model.engine.protocol import AttentionKind
-from model.words import words
+from model.text.words import words
 from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import FakeEngine
 

@@ -3,18 +3,18 @@ from __future__ import annotations
 import pytest
 from pydantic import BaseModel
 
-from app import examples
-from app.detect_request import DetectRequest
-from app.dialects.deepl import DeepLRequest
-from app.dialects.deepl_glossaries import DeepLGlossaryRequest
-from app.dialects.libretranslate import (
+from app.wire import examples
+from app.wire.dialects.deepl import DeepLRequest
+from app.wire.dialects.deepl_glossaries import DeepLGlossaryRequest
+from app.wire.dialects.libretranslate import (
     LibreTranslateAnswer,
     LibreTranslateDetectRequest,
     LibreTranslateRequest,
 )
-from app.schemas import ScoreAnswer, TranslateAnswer
-from app.score_request import ScoreRequest
-from app.translate_request import TranslateRequest
+from app.wire.native.answers import ScoreAnswer, TranslateAnswer
+from app.wire.native.detect_request import DetectRequest
+from app.wire.native.score_request import ScoreRequest
+from app.wire.native.translate_request import TranslateRequest
 
 TRANSLATE = examples.TRANSLATE_REQUEST_EXAMPLES
 DETECT = examples.DETECT_REQUEST_EXAMPLES

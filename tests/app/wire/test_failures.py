@@ -11,15 +11,15 @@ from typing import Any, Literal
 import httpx
 import pytest
 
-from app.dialects.failures import MAX_ERRORS, MAX_FIELD
 from app.main import create_app
-from app.metrics import Metrics
+from app.observe.metrics import Metrics
 from app.runtime import Runtime
 from app.settings import Settings
+from app.wire.failures import MAX_ERRORS, MAX_FIELD
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
-from tests.app.test_failures import SECRET, BrokenEngine
+from tests.app.server.test_own_failures import SECRET, BrokenEngine
 
 DialectName = Literal["native", "libretranslate", "deepl"]
 Ask = Callable[[httpx.AsyncClient, str], Coroutine[Any, Any, httpx.Response]]
@@ -136,7 +136,7 @@ async def test_what_nobody_foresaw(serve: Serve, way: str, monkeypatch: pytest.M
 
     dialect, ask = ASK[way]
     async with serve(FakeEngine()) as client:
-        monkeypatch.setattr("app.service.open_documents", fail)
+        monkeypatch.setattr("app.translation.service.open_documents", fail)
         response = await ask(client, SECRET)
     assert "request ID" in check(response, dialect, (500, 500, 500))
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from app import errors
-from app.problems import KINDS, MAX_ERRORS
+from app.wire.problems import KINDS, MAX_ERRORS
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from model.alignment import (
+from model.alignment.from_attention import (
     AlignmentMethod,
     Bitext,
     Link,
@@ -22,9 +22,9 @@ from model.alignment import (
     word_weights,
 )
 from model.errors import InputError
-from model.text_codec import Token
-from model.tokenizer import Tokenizer
-from model.words import Span, words
+from model.text.text_codec import Token
+from model.text.tokenizer import Tokenizer
+from model.text.words import Span, words
 
 Weights = NDArray[np.float32]
 

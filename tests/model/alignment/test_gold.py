@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.alignment import Link
-from model.gold_alignment import AlignmentScores, GoldAlignment, score_alignments
+from model.alignment.from_attention import Link
+from model.alignment.gold import AlignmentScores, GoldAlignment, score_alignments
 
 LINKS = st.frozensets(st.tuples(st.integers(0, 5), st.integers(0, 5)))
 

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from model.alignment import AlignmentMethod, WordWeights
-from model.alignment_search import (
+from model.alignment.from_attention import AlignmentMethod, WordWeights
+from model.alignment.gold import GoldAlignment
+from model.alignment.head_search import (
     AlignedPair,
     best_method,
     cross_validate,
@@ -11,7 +12,6 @@ from model.alignment_search import (
     try_heads,
     try_readings,
 )
-from model.gold_alignment import GoldAlignment
 
 LAYERS, HEADS = 3, 2
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from model.architecture import describe
-from model.config import PRESETS, TransformerConfig
-from model.transformer import transformer_without_weights
+from model.checkpoint.architecture import describe
+from model.transformer.config import PRESETS, TransformerConfig
+from model.transformer.transformer import transformer_without_weights
 
 
 @pytest.mark.parametrize(

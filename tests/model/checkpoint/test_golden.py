@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from model.checkpoint.golden import GOLDEN_FILE, GoldenSentence, read_golden, write_golden
 from model.errors import CheckpointError
-from model.golden import GOLDEN_FILE, GoldenSentence, read_golden, write_golden
 
 DIRECTIONS = [("en", "fr")]
 CAT = GoldenSentence(source="en", target="fr", text="A cat.", translation="Un chat… «été»")

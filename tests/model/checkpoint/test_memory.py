@@ -21,7 +21,7 @@ MEASURED = """
 import json, sys
 from pathlib import Path
 import torch
-from model.checkpoint import load_checkpoint
+from model.checkpoint.reader import load_checkpoint
 from model.interop.languages_said import Languages
 from model.interop.marian_import import import_marian
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from model.config import PRESETS
-from model.parameters import parameter_shapes
-from model.transformer import transformer_without_weights
+from model.checkpoint.parameters import parameter_shapes
+from model.transformer.config import PRESETS
+from model.transformer.transformer import transformer_without_weights
 
 APART: dict[str, Any] = {"share_embeddings": False, "tie_output": False, "source_vocab_size": 50}
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from model.checkpoint import load_checkpoint
-from model.pretrained import load_model
+from model.checkpoint.pretrained import load_model
+from model.checkpoint.reader import load_checkpoint
 
 
 def test_a_model_has_the_checkpoints_weights_and_no_dropout(tiny_checkpoint: Path) -> None:

@@ -12,17 +12,17 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from model import checkpoint_writer
-from model.alignment import AlignmentMethod
-from model.checkpoint import load_checkpoint
-from model.checkpoint_config import CheckpointConfig, read_config
-from model.checkpoint_writer import record_alignment, save_checkpoint
-from model.config import PRESETS
+from model.alignment.from_attention import AlignmentMethod
+from model.checkpoint import writer
+from model.checkpoint.config import CheckpointConfig, read_config
+from model.checkpoint.pretrained import load_model
+from model.checkpoint.reader import load_checkpoint
+from model.checkpoint.writer import record_alignment, save_checkpoint
 from model.decoding.hypothesis import HuggingFaceRule
 from model.errors import CheckpointError
-from model.pretrained import load_model
-from model.tokenizer import Tokenizer
-from model.transformer import Transformer
+from model.text.tokenizer import Tokenizer
+from model.transformer.config import PRESETS
+from model.transformer.transformer import Transformer
 
 FILES = ["CARD.md", "config.json", "model.safetensors", "sentencepiece.model", "training.json"]
 SOURCE, TARGET = torch.tensor([[2, 9, 30, 0]]), torch.tensor([[369, 12, 13]])
@@ -357,7 +357,7 @@ def test_a_save_that_fails_leaves_the_old_folder(
     before = contents(saved)
     config = configuration(tokenizer)
     weights = parameters(Transformer(config.transformer))
-    monkeypatch.setattr(checkpoint_writer, failing, disk_full)
+    monkeypatch.setattr(writer, failing, disk_full)
     with pytest.raises(OSError, match="No space left"):
         save_checkpoint(saved, config, weights, tokenizer, "new", {})
     assert contents(saved) == before

@@ -9,8 +9,8 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from model.checkpoint.tensor_file import TensorFile
 from model.errors import CheckpointError
-from model.tensor_file import TensorFile
 
 TENSORS = {
     "a": torch.arange(6.0).reshape(2, 3),
@@ -53,7 +53,8 @@ def test_reading_what_numpy_has_takes_no_torch(tmp_path: Path) -> None:
     path = tmp_path / "x.safetensors"
     save_file({name: TENSORS[name] for name in ("a", "half", "double")}, path)
     code = (
-        "import sys; from pathlib import Path; from model.tensor_file import TensorFile; "
+        "import sys; from pathlib import Path; "
+        "from model.checkpoint.tensor_file import TensorFile; "
         "print(len(dict(TensorFile(Path(sys.argv[1])))), 'torch' in sys.modules)"
     )
     command = [sys.executable, "-c", code, str(path)]

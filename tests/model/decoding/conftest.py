@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.tensors import padded_ids
-from model.transformer import Transformer
+from model.decoding.padding import padded_ids
+from model.transformer.transformer import Transformer
 
 MakeModel = Callable[..., Transformer]
 

@@ -8,7 +8,7 @@ import torch
 from model.decoding.agreement import agreed_ids, finished
 from model.decoding.beam import beam_search, beam_steps
 from model.decoding.hypothesis import HuggingFaceRule, SearchOptions
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 
 MakeModel = Callable[..., Transformer]
 EOS, PAD = 1, 0

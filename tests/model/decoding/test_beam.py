@@ -11,7 +11,7 @@ from torch import Tensor
 from model.decoding.beam import beam_search
 from model.decoding.greedy import greedy_search
 from model.decoding.hypothesis import HuggingFaceRule, Hypothesis, SearchOptions
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 
 MakeModel = Callable[..., Transformer]
 DrawSources = Callable[..., Tensor]

@@ -14,7 +14,7 @@ from model.decoding.beam import beam_search
 from model.decoding.constrained import constrained_search
 from model.decoding.constraints import FIRST, GLUED, Constraint, PieceEdges, Wording
 from model.decoding.hypothesis import HuggingFaceRule, Hypothesis, SearchOptions
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 
 MakeModel = Callable[..., Transformer]
 DrawSources = Callable[..., Tensor]

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import torch
 
-from model.config import TransformerConfig
 from model.decoding.distribution import next_log_probs
 from model.decoding.hypothesis import HuggingFaceRule, SearchOptions
+from model.transformer.config import TransformerConfig
 
 CONFIG = TransformerConfig(source_vocab_size=4, target_vocab_size=4, pad_id=3, eos_id=0, start_id=3)
 LOGITS = torch.tensor([[0.1, 0.2, 0.3, 0.4]]).log()

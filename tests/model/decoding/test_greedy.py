@@ -8,7 +8,7 @@ from torch import Tensor
 
 from model.decoding.greedy import greedy_search
 from model.decoding.hypothesis import SearchOptions
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 
 MakeModel = Callable[..., Transformer]
 DrawSources = Callable[..., Tensor]

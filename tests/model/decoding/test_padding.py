@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import torch
 
-from model.tensors import padded_ids
+from model.decoding.padding import padded_ids
 
 
 def test_rows_are_padded_on_the_right() -> None:

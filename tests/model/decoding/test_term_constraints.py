@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from model.decoding.constraints import ANYWHERE, FIRST, GLUED, Constraint, Wording
-from model.term_constraints import constraint_of, piece_edges
-from model.tokenizer import Tokenizer
+from model.decoding.term_constraints import constraint_of, piece_edges
+from model.text.tokenizer import Tokenizer
 
 
 def spelt(

@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from model.checkpoint import Checkpoint, load_checkpoint
+from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.decoding.hypothesis import HuggingFaceRule
 from model.engine.build import build_engines
 from model.engine.cpu.engine import CpuEngine

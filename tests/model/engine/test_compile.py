@@ -12,8 +12,8 @@ from pathlib import Path
 import torch
 from numba.core.dispatcher import Dispatcher
 
-from model.checkpoint import load_checkpoint
-from model.config import TransformerConfig
+from model.checkpoint.reader import load_checkpoint
+from model.transformer.config import TransformerConfig
 from model.decoding.constraints import GLUED, Constraint, Wording
 from model.decoding.hypothesis import SearchOptions
 from model.engine.build import build_engines
@@ -21,7 +21,7 @@ from tests.model.engine.cpu.running import pack_model
 from model.engine.compile import compile_kernels
 from model.engine.cpu.engine import CpuEngine
 from model.engine.protocol import Job
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 
 
 def compiled() -> dict[str, int]:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from model import device
-from model.device import pick_device, usable_cores
+from model.engine import device
+from model.engine.device import pick_device, usable_cores
 from model.errors import ConfigError
 
 

@@ -16,7 +16,7 @@ from model.engine import eager
 from model.engine.eager import EagerEngine
 from model.engine.protocol import AttentionKind, Engine, Finished, Job
 from model.errors import NumericalError
-from model.transformer import AttentionRecord, Transformer
+from model.transformer.transformer import AttentionRecord, Transformer
 
 MakeModel = Callable[..., Transformer]
 GREEDY, BEAM = SearchOptions(beam_size=1), SearchOptions(beam_size=3, n_best=2)

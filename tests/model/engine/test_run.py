@@ -18,7 +18,7 @@ from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.eager import EagerEngine
 from model.engine.protocol import AttentionKind, Engine, EngineInfo, Finished, Job, Progress
 from model.engine.run import Item, run_jobs
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 
 GREEDY = SearchOptions(beam_size=1)
 POISON, REFUSED, DISASTER = 13, 14, 666

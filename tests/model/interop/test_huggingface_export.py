@@ -13,22 +13,22 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer
 
-from model.alignment import AlignmentMethod
-from model.checkpoint import Checkpoint, load_checkpoint
-from model.checkpoint_config import CheckpointConfig
-from model.checkpoint_writer import save_checkpoint
-from model.config import TransformerConfig
+from model.alignment.from_attention import AlignmentMethod
+from model.checkpoint.config import CheckpointConfig
+from model.checkpoint.golden import GOLDEN_FILE, GoldenSentence
+from model.checkpoint.pretrained import load_model
+from model.checkpoint.reader import Checkpoint, load_checkpoint
+from model.checkpoint.writer import save_checkpoint
 from model.decoding.beam import beam_search
 from model.decoding.hypothesis import HuggingFaceRule, SearchOptions
+from model.decoding.padding import padded_ids
 from model.errors import CheckpointError
-from model.golden import GOLDEN_FILE, GoldenSentence
 from model.interop.huggingface_export import MARIAN, PEGASUS, Form, export_huggingface
 from model.interop.languages_said import Languages
 from model.interop.marian_import import import_marian
-from model.pretrained import load_model
-from model.tensors import padded_ids
-from model.tokenizer import Tokenizer
-from model.transformer import Transformer
+from model.text.tokenizer import Tokenizer
+from model.transformer.config import TransformerConfig
+from model.transformer.transformer import Transformer
 from tests.marian_folder import MakeFolder, load_theirs
 
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")

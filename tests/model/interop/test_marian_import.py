@@ -10,15 +10,15 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer
 
-from model.checkpoint import Checkpoint, load_checkpoint
+from model.checkpoint.pretrained import load_model
+from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.decoding.beam import beam_search
 from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.decoding.padding import padded_ids
 from model.errors import CheckpointError, ModelError
 from model.interop.languages_said import Languages
 from model.interop.marian_import import import_marian
-from model.positions import sinusoidal_positions
-from model.pretrained import load_model
-from model.tensors import padded_ids
+from model.transformer.positions import sinusoidal_positions
 from tests.marian_folder import MakeFolder, change_json, load_theirs, write_json
 
 Pair = tuple[Any, Checkpoint]

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from model.interop.position_layout import to_halves, to_interleaved
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 
 MakeModel = Callable[..., Transformer]
 

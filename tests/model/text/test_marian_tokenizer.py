@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.errors import LanguageError, TokenizerError
-from model.marian_tokenizer import MarianTokenizer, symbols
-from model.text_codec import Token
+from model.text.marian_tokenizer import MarianTokenizer, symbols
+from model.text.text_codec import Token
 
 SYMBOLS = {"fr": ">>fra<<", "es": ">>spa<<"}
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.errors import LanguageError, TokenizerError
-from model.text_codec import Token
-from model.tokenizer import Tokenizer, language_token
-from model.training.vocabulary import train_tokenizer
+from model.text.text_codec import Token
+from model.text.tokenizer import Tokenizer, language_token
+from model.training.data.vocabulary import train_tokenizer
 
 SENTENCE = "The fox, s'il vous plaît."
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.words import Span, whitespace_words, words
+from model.text.words import Span, whitespace_words, words
 
 
 def read(text: str, spans: list[Span]) -> list[str]:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.tokenizer import Tokenizer
-from model.training.vocabulary import train_tokenizer
+from model.text.tokenizer import Tokenizer
+from model.training.data.vocabulary import train_tokenizer
 from tests.model.training.toy import VOCABULARY, Workshop, toy_pairs, write_pairs
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from model.errors import ConfigError
 from model.training.config import TrainingConfig, read_recipe
-from model.training.noise import NoiseConfig
+from model.training.data.noise import NoiseConfig
 
 CORPUS = {"name": "mine", "files": ["mine.tsv"], "languages": ["en", "fr"]}
 

@@ -5,11 +5,11 @@ from typing import Literal
 import pytest
 import torch
 
-from model.config import PRESETS
 from model.errors import TrainingError
 from model.training.config import OptimizerConfig
 from model.training.optimizer import Optimizer
-from model.transformer import Transformer
+from model.transformer.config import PRESETS
+from model.transformer.transformer import Transformer
 
 Kind = Literal["adam", "muon"]
 KINDS: tuple[Kind, ...] = ("adam", "muon")

@@ -5,9 +5,9 @@ from typing import Literal
 import pytest
 import torch
 
-from model.config import PRESETS
 from model.training import precision
-from model.transformer import Transformer
+from model.transformer.config import PRESETS
+from model.transformer.transformer import Transformer
 
 CPU = torch.device("cpu")
 

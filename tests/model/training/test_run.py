@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import torch
 
-from model.checkpoint import load_checkpoint
+from model.checkpoint.pretrained import load_model
+from model.checkpoint.reader import load_checkpoint
 from model.decoding.greedy import greedy_search
 from model.decoding.hypothesis import SearchOptions
+from model.decoding.padding import padded_ids
 from model.errors import DataError, ModelError, TrainingError
-from model.pretrained import load_model
-from model.tensors import padded_ids
 from model.training.finish import write_checkpoint
 from model.training.run import check_recipe
 from model.training.snapshots import average_saves

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.config import PRESETS
 from model.errors import TrainingError
 from model.training.config import OptimizerConfig
 from model.training.optimizer import Optimizer
 from model.training.snapshots import average_saves, save_snapshot
 from model.training.state import Counters, save_state
-from model.transformer import Transformer
+from model.transformer.config import PRESETS
+from model.transformer.transformer import Transformer
 
 
 def filled(value: float) -> Transformer:

@@ -8,11 +8,10 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from model.config import PRESETS
 from model.errors import TrainingError
 from model.training import state
-from model.training.batches import Position
 from model.training.config import OptimizerConfig
+from model.training.data.batches import Position
 from model.training.optimizer import Optimizer
 from model.training.state import (
     Counters,
@@ -22,7 +21,8 @@ from model.training.state import (
     save_state,
     step_of,
 )
-from model.transformer import Transformer
+from model.transformer.config import PRESETS
+from model.transformer.transformer import Transformer
 
 
 def make(seed: int = 0) -> tuple[Transformer, Optimizer]:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from model.errors import TrainingError
-from model.training.batches import START
+from model.training.data.batches import START
 from model.training.state import latest_state, load_counters
 from model.training.trainer import Trainer
 from tests.model.training.toy import Recorder, Workshop

@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch.nn import functional
 
-from model.config import PRESETS, TransformerConfig
-from model.tokenizer import Tokenizer
+from model.text.tokenizer import Tokenizer
 from model.training.validation import HeldOut, greedy_bleu, held_out_loss, teacher_forced
-from model.transformer import Transformer
+from model.transformer.config import PRESETS, TransformerConfig
+from model.transformer.transformer import Transformer
 from tests.model.training.toy import toy_pairs
 
 

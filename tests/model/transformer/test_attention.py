@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from model.attention import (
+from model.transformer.attention import (
     KeyValue,
     MultiHeadAttention,
     causal_mask,

@@ -5,8 +5,8 @@ import math
 import pytest
 from pydantic import ValidationError
 
-from model.config import PRESETS, TransformerConfig
 from model.errors import ConfigError
+from model.transformer.config import PRESETS, TransformerConfig
 
 
 @pytest.mark.parametrize(

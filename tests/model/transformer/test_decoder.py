@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import torch
 
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 
 
 @torch.no_grad()

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from model.config import PositionLayout
-from model.embedding import OutputProjection, PositionalEncoding, TokenEmbedding
-from model.positions import sinusoidal_positions
+from model.transformer.config import PositionLayout
+from model.transformer.embedding import OutputProjection, PositionalEncoding, TokenEmbedding
+from model.transformer.positions import sinusoidal_positions
 
 
 def test_embedding_is_scaled_by_the_root_of_d_model() -> None:

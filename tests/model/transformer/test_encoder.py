@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 
 
 @torch.no_grad()

@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from model.config import Activation
-from model.feed_forward import FeedForward
+from model.transformer.config import Activation
+from model.transformer.feed_forward import FeedForward
 
 
 def by_hand(activation: Activation) -> FeedForward:

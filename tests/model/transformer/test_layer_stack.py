@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from torch import nn
 
-from model.layer_stack import LayerStack
+from model.transformer.layer_stack import LayerStack
 
 
 def test_layers_are_registered_and_iterated_in_order() -> None:

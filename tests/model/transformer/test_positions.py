@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from model.positions import sinusoidal_positions
+from model.transformer.positions import sinusoidal_positions
 
 
 def test_positions_by_hand() -> None:

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from model.sublayer import Sublayer, final_norm
+from model.transformer.sublayer import Sublayer, final_norm
 
 
 def double(x: Tensor) -> Tensor:

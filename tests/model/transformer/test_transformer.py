@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from model.attention import MultiHeadAttention
-from model.config import PRESETS, TransformerConfig
-from model.decoder import DecoderLayer
-from model.encoder import EncoderLayer
-from model.transformer import AttentionRecord, Memory, Transformer
+from model.transformer.attention import MultiHeadAttention
+from model.transformer.config import PRESETS, TransformerConfig
+from model.transformer.decoder import DecoderLayer
+from model.transformer.encoder import EncoderLayer
+from model.transformer.transformer import AttentionRecord, Memory, Transformer
 
 MakeModel = Callable[..., Transformer]
 NormOrder = Literal["post", "pre"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.training_display import TrainingDisplay
+from app.cli.display.training_display import TrainingDisplay
 from model.training.log import read_log
 from model.training.state import Counters
 

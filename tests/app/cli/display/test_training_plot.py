@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.training_plot import _spread, _tokens_at, draw_log
+from app.cli.display.training_plot import _spread, _tokens_at, draw_log
 from model.errors import DataError
 from model.training.log import Figures, Log
 

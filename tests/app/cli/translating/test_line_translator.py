@@ -6,8 +6,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.cli.line_translator import LineTranslator
-from model.checkpoint import load_checkpoint
+from app.cli.translating.line_translator import LineTranslator
+from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Finished
 from model.errors import InputError

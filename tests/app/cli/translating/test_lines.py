@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.cli.lines import CHUNK_BYTES, line_blocks
+from app.cli.translating.lines import CHUNK_BYTES, line_blocks
 from model.errors import InputError
 
 

@@ -11,12 +11,12 @@ from typing import Any
 import httpx
 import pytest
 
-from app.openapi import OPEN_PATHS
 from app.settings import Settings
+from app.wire.openapi import OPEN_PATHS
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
-from tests.app.test_failures import Logged, logged
+from tests.app.server.test_own_failures import Logged, logged
 
 __all__ = ["logged"]
 

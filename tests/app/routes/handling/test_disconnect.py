@@ -6,7 +6,7 @@ import pytest
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message
 
-from app.routes.disconnect import while_connected
+from app.routes.handling.disconnect import while_connected
 from tests.app.asynchronous import asynchronous
 
 

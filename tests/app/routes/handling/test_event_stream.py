@@ -9,8 +9,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Scope
 
 from app.errors import QueueFullError
-from app.routes.event_stream import event_stream
-from app.schemas import PutEvent, TokenEvent, TranslateAnswer, Usage
+from app.routes.handling.event_stream import event_stream
+from app.wire.native.answers import PutEvent, TokenEvent, TranslateAnswer, Usage
 from tests.app.asynchronous import asynchronous
 
 ANSWER = TranslateAnswer(

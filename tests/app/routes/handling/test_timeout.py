@@ -12,7 +12,7 @@ from tests.app.asking import scheduler
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
-from tests.app.scheduling import until
+from tests.app.scheduling.harness import until
 
 BODY = {"text": "cat", "target": "fr"}
 

@@ -7,7 +7,7 @@ import torch
 
 from model.engine.compile import compile_kernels
 from model.engine.cpu import engine as engine_module
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 
 MakeModel = Callable[..., Transformer]
 

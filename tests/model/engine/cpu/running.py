@@ -16,7 +16,7 @@ from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.weights import Precision, Weights, pack
 from model.engine.protocol import AttentionKind, Finished, Job
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 
 Outcome = list[Hypothesis] | Exception
 

@@ -5,7 +5,7 @@ import pytest
 from model.decoding.hypothesis import HuggingFaceRule, SearchOptions
 from model.engine.cpu.slots import MAX_BEAM
 from model.engine.protocol import Job
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import check_empty, cpu_engine, limited
 
 pytestmark = pytest.mark.usefixtures("impatient")

@@ -13,7 +13,7 @@ from model.engine.cpu.agreement import agreed_ids
 from model.engine.cpu.slots import MAX_BEAM, make_pages, make_slots
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Engine, Job
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import (
     Outcome,
     advance,

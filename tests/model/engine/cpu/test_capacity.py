@@ -11,7 +11,7 @@ from model.engine.cpu.capacity import MAX_ROWS, MAX_SENTENCES
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.slots import MAX_BEAM, pages_needed
 from model.engine.protocol import Job
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import advance, alone, check_empty, cpu_engine, limited, run
 
 pytestmark = pytest.mark.usefixtures("impatient")

@@ -24,7 +24,7 @@ from model.engine.cpu.capacity import MAX_ROWS
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.weights import Precision
 from model.engine.protocol import Job
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import (
     PRECISIONS,
     Outcome,

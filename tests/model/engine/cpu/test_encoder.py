@@ -9,7 +9,7 @@ import torch
 
 from model.engine.cpu.encoder import embed, encode
 from model.engine.cpu.workspace import make_workspace
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import pack_model
 
 MakeModel = Callable[..., Transformer]

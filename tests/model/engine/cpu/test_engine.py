@@ -10,7 +10,7 @@ import pytest
 from model.engine.cpu import engine as engine_module
 from model.engine.cpu.weights import Precision
 from model.engine.protocol import EngineInfo, Finished
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import (
     PRECISIONS,
     advance,

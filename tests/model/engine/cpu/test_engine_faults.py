@@ -13,7 +13,7 @@ from model.engine.cpu.slots import occupy
 from model.engine.cpu.weights import Precision
 from model.engine.protocol import Job
 from model.errors import NumericalError
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import (
     APART,
     PRECISIONS,

@@ -9,7 +9,7 @@ from model.decoding.hypothesis import HuggingFaceRule, SearchOptions
 from model.engine.cpu.weights import Precision
 from model.engine.eager import EagerEngine
 from model.engine.protocol import AttentionKind
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import (
     FAMILY,
     KINDS,

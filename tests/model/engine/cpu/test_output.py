@@ -13,7 +13,7 @@ from model.engine.cpu.slots import MAX_BEAM
 from model.engine.cpu.types import Floats, Ints
 from model.engine.cpu.weights import Precision, Weights
 from model.engine.cpu.workspace import LOGIT_ROWS, make_workspace
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import pack_model
 
 MakeModel = Callable[..., Transformer]

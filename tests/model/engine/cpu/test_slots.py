@@ -17,7 +17,7 @@ from model.engine.cpu.slots import (
     take_page,
     vacate,
 )
-from model.transformer import Transformer
+from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import pack_model
 
 N_SLOTS, N_PAGES, LONGEST = 6, 40, 50

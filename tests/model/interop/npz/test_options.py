@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from model.errors import CheckpointError
-from model.interop.npz_options import SearchSettings, model_options, read_search
+from model.interop.npz.options import SearchSettings, model_options, read_search
 from tests.marian_npz import OPTIONS
 
 

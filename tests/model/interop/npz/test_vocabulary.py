@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from model.errors import CheckpointError
-from model.interop.npz_vocabulary import read_vocabularies, vocabulary_files
+from model.interop.npz.vocabulary import read_vocabularies, vocabulary_files
 from tests.marian_folder import SOURCE_WORDS, learn_pieces, pieces_of
 
 PIECES = ["</s>", "<unk>", "yes", "1.50", "~", '"', "\\", ": ", "#", "é", "▁"]

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from model.errors import DataError, TrainingError
-from model.tokenizer import Tokenizer
-from model.training.batches import START, Batch, BatchStream, Corpus, Position
-from model.training.noise import NoiseConfig
+from model.text.tokenizer import Tokenizer
+from model.training.data.batches import START, Batch, BatchStream, Corpus, Position
+from model.training.data.noise import NoiseConfig
 from tests.model.training.toy import toy_pairs
 
 NOISY = NoiseConfig(lowercase_source=0.1, uppercase=0.1, attach=0.1, copy_only=0.1, join=0.3)
@@ -131,8 +131,8 @@ def _die(number: int) -> list[Batch]:
 def test_a_dead_worker_is_a_training_error(
     stream: BatchStream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("model.training.batches._shared_chunk", _die)
-    _die.__module__, _die.__qualname__ = "model.training.batches", "_shared_chunk"
+    monkeypatch.setattr("model.training.data.batches._shared_chunk", _die)
+    _die.__module__, _die.__qualname__ = "model.training.data.batches", "_shared_chunk"
     with pytest.raises(TrainingError, match="prepares batches died"):
         next(stream.batches(START, workers=1))
 

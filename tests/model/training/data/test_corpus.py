@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from model.errors import DataError
-from model.training.corpus import load_pairs, read_pairs, read_parallel
+from model.training.data.corpus import load_pairs, read_pairs, read_parallel
 
 PAIRS = [("one", "un"), ("two é", "deux\u2028ligne")]
 TEXT = "".join(f"{a}\t{b}\n" for a, b in PAIRS).encode()

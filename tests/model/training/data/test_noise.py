@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from model.training.noise import (
+from model.training.data.noise import (
     NoiseConfig,
     Pair,
     join_pairs,

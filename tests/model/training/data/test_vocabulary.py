@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from model.errors import TrainingError
-from model.tokenizer import Tokenizer
-from model.training.vocabulary import REQUIRED_CHARACTERS, train_tokenizer
+from model.text.tokenizer import Tokenizer
+from model.training.data.vocabulary import REQUIRED_CHARACTERS, train_tokenizer
 from tests.model.training.toy import VOCABULARY, toy_pairs
 
 

@@ -12,23 +12,23 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.config import TransformerConfig
 from model.decoding.hypothesis import HuggingFaceRule
 from model.errors import CheckpointError, TokenizerError
-from model.interop import npz_key_map
 from model.interop.foreign_model import ForeignModel
 from model.interop.languages_said import Languages, directions
 from model.interop.marian_weights import check_names
-from model.interop.npz_options import (
+from model.interop.npz import key_map
+from model.interop.npz.options import (
     DECODER_FILE,
     ModelOptions,
     model_options,
     read_search,
     read_yaml,
 )
-from model.interop.npz_vocabulary import read_vocabularies, vocabulary_files
+from model.interop.npz.vocabulary import read_vocabularies, vocabulary_files
 from model.interop.tensor_check import check_tensors
-from model.marian_tokenizer import MarianTokenizer
+from model.text.marian_tokenizer import MarianTokenizer
+from model.transformer.config import TransformerConfig
 
 _OPTIONS = "special:model.yml"
 _MAX_LENGTH = 512
@@ -107,7 +107,7 @@ def _embedded_options(path: Path, arrays: MutableMapping[str, NDArray[Any]]) -> 
 
 def _embedding_names(share: bool) -> tuple[str, str]:
     sides = ("", "") if share else ("encoder_", "decoder_")
-    return sides[0] + npz_key_map.EMBEDDING, sides[1] + npz_key_map.EMBEDDING
+    return sides[0] + key_map.EMBEDDING, sides[1] + key_map.EMBEDDING
 
 
 def _as_many_as_embedded(
@@ -161,12 +161,12 @@ def _weights(
     path: Path, arrays: MutableMapping[str, NDArray[Any]], shape: TransformerConfig
 ) -> dict[str, Tensor]:
     """Our tensors, `<pad>` given its row; each array is let go as it is turned into one."""
-    matrices = dict(npz_key_map.matrix_names(shape))
-    vectors = dict(npz_key_map.vector_names(shape))
+    matrices = dict(key_map.matrix_names(shape))
+    vectors = dict(key_map.vector_names(shape))
     source, target = _embedding_names(shape.share_embeddings)
-    outputs = () if shape.tie_output else (npz_key_map.OUTPUT, npz_key_map.OUTPUT_TRANSPOSED)
+    outputs = () if shape.tie_output else (key_map.OUTPUT, key_map.OUTPUT_TRANSPOSED)
     required = [source, target, *matrices.values(), *vectors.values()]
-    check_names(path, arrays, required, (*outputs, npz_key_map.OUTPUT_BIAS))
+    check_names(path, arrays, required, (*outputs, key_map.OUTPUT_BIAS))
     if outputs and not any(name in arrays for name in outputs):
         raise CheckpointError(f"{path}: missing tensors '{outputs[0]}'")
 
@@ -187,10 +187,10 @@ def _weights(
     for name in outputs:
         if name in arrays:
             output = take(name)
-            rows = output if name == npz_key_map.OUTPUT else output.mT
+            rows = output if name == key_map.OUTPUT else output.mT
             weights["output.weight"] = _with_pad(rows, shape.pad_id, 0.0)
-    if npz_key_map.OUTPUT_BIAS in arrays:
-        bias = take(npz_key_map.OUTPUT_BIAS).flatten()
+    if key_map.OUTPUT_BIAS in arrays:
+        bias = take(key_map.OUTPUT_BIAS).flatten()
     else:
         bias = weights["source_embedding.weight"].new_zeros(shape.target_vocab_size - 1)
     weights["output.bias"] = _with_pad(bias, shape.pad_id, _ABSENT)

@@ -14,15 +14,15 @@ import torch
 import yaml
 from ctranslate2.converters import MarianConverter
 
-from model.checkpoint import Checkpoint, load_checkpoint
+from model.checkpoint.pretrained import load_model
+from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.decoding.beam import beam_search
 from model.decoding.hypothesis import SearchOptions
+from model.decoding.padding import padded_ids
 from model.errors import CheckpointError
 from model.interop.languages_said import Languages
 from model.interop.marian_folder import is_marian
 from model.interop.marian_import import import_marian
-from model.pretrained import load_model
-from model.tensors import padded_ids
 from tests.marian_npz import embedded, marian_positions, write_npz_folder
 
 FRENCH = Languages(("en",), ("fr",))

@@ -1,0 +1,1 @@
+"""What verbs draw on a terminal or in a file: progress bars, tables, curves."""

@@ -1,0 +1,30 @@
+"""Figure 1 of "Attention Is All You Need" (Vaswani et al. 2017), and nothing but the paper.
+
+                                  output probabilities
+                                           │
+                                  ┌────────┴────────┐
+                                  │ linear, softmax │  embedding     OutputProjection    §3.4
+                                  └────────┬────────┘
+                                           │           decoder       Decoder             §3.1
+     encoder   Encoder  §3.1      ┌────────┴────────┐
+                                  │   add & norm    │  sublayer      Sublayer            §3.1
+       ┌─────────────────┐        │  feed forward   │  feed_forward  FeedForward         §3.3
+       │   add & norm    │        ├─────────────────┤
+       │  feed forward   │ memory │   add & norm    │
+       ├─────────────────┤───────▶│   multi-head    │  attention     MultiHeadAttention  §3.2
+       │   add & norm    │        │   attention     │
+       │   multi-head    │        ├─────────────────┤
+       │   attention     │        │   add & norm    │
+       └────────┬────────┘ × N    │   masked multi- │  attention     MultiHeadAttention  §3.2
+                │                 │ head attention  │
+                │                 └────────┬────────┘ × N            LayerStack          §3.1
+       positional encoding        positional encoding  embedding     PositionalEncoding  §3.5
+         input embedding           output embedding    embedding     TokenEmbedding      §3.4
+                │                          │
+             inputs              outputs, shifted right
+
+`transformer` is the figure whole, `config` its sizes (table 3), `layer_stack` the N layers,
+`positions` the table of §3.5. To read from the bottom up: `config`, `attention`, `feed_forward`,
+`embedding`, `sublayer`, `encoder`, `decoder`, `transformer`. Imports nothing of the project but
+`model.errors`; decoding, engines, checkpoints and training call it.
+"""
