@@ -1,4 +1,4 @@
-"""What can go wrong above the model, as one tree. No HTTP in it: `problems` has the statuses.
+"""What can go wrong above the model, as one tree; `app.wire.problems` has the status codes.
 
     AppError
     ├── SettingsError                 a flag or environment variable with a value that cannot be

@@ -9,7 +9,7 @@ from app import __version__
 from app.errors import SettingsError
 from app.observe.metrics import Metrics
 from app.runtime import Runtime
-from app.scheduling.admission import Places
+from app.scheduling.admission import Admission
 from app.scheduling.scheduler import Scheduler
 from app.settings import Settings
 from app.translation.file_service import FileLimits, FileService
@@ -82,14 +82,14 @@ def build_runtime(
     def delay() -> float:
         return max(scheduler.delay() for scheduler in schedulers)
 
-    places = Places(settings.max_concurrent_requests, forecast, delay)
+    admission = Admission(settings.max_concurrent_requests, forecast, delay)
     limits = Limits(
         max_texts=settings.max_texts,
         max_text_characters=settings.max_text_characters,
         max_attention_weights=settings.max_attention_weights,
         timeout=settings.request_timeout,
     )
-    service = TranslationService(models, places, limits, metrics)
+    service = TranslationService(models, admission, limits, metrics)
     files = FileService(
         models,
         service.itineraries,
@@ -107,7 +107,7 @@ def build_runtime(
         pivoted=service.languages.pivoted,
         version=__version__,
     )
-    return Runtime(info, service, files, places, tuple(schedulers))
+    return Runtime(info, service, files, admission, tuple(schedulers))
 
 
 def _model_info(checkpoint: Checkpoint, engines: Sequence[Engine]) -> ModelInfo:

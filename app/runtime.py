@@ -17,7 +17,7 @@ from app.errors import (
     StartingError,
 )
 from app.observe.metrics import Gauges, Metrics
-from app.scheduling.admission import Places
+from app.scheduling.admission import Admission
 from app.scheduling.daemon_thread import in_background
 from app.scheduling.scheduler import Scheduler
 from app.translation.file_service import FileService
@@ -38,7 +38,7 @@ class Runtime:
     info: Info
     service: TranslationService
     files: FileService
-    places: Places
+    admission: Admission
     schedulers: tuple[Scheduler, ...]
     _n_held: int = 0
     _free: asyncio.Event = field(default_factory=asyncio.Event)
@@ -52,7 +52,7 @@ class Runtime:
         """What there is to do now."""
         loads = [scheduler.load for scheduler in self.schedulers]
         return Gauges(
-            admitted=self.places.taken,
+            admitted=self.admission.taken,
             queue_size=sum(load.waiting for load in loads),
             queue_tokens=sum(load.waiting_tokens for load in loads),
             batch_size=sum(load.in_flight for load in loads),

@@ -244,6 +244,16 @@ def test_every_folder_says_what_lives_there() -> None:
     assert [folder for folder in folders if not (folder / "__init__.py").exists()] == []
 
 
+def test_tests_lie_as_what_they_test() -> None:
+    folders = {path.parent for path in FILES.values()}
+    tests = {
+        path.parent for name in ("app", "model") for path in (ROOT / "tests" / name).rglob("*.py")
+    }
+    assert {
+        str(test) for test in tests if ROOT / test.relative_to(ROOT / "tests") not in folders
+    } == set()
+
+
 TORCH_FREE = [
     "model.engine.protocol", "model.engine.run", "model.decoding.hypothesis",
     "model.alignment.from_attention", "model.checkpoint.config",

@@ -1,4 +1,4 @@
-"""Who asks: the holder of a key, or where no key is needed whoever is at an address."""
+"""The client of a request: the holder of a key or, where no key is needed, an address."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from app.observe.logs import configure_logs
 from app.observe.metrics import Metrics
 from app.runtime import Runtime
 from app.server.connections import ConnectionLimits, TimedProtocol
-from app.server.gate import let_in
+from app.server.gate import admit_all
 from app.server.process import AdminServer, Server
 from app.settings import Settings, env_name
 from model.engine.device import pick_device
@@ -126,7 +126,7 @@ def make_server(
         settings.drain_delay,
         admin=admin,
         # What pages of other origins may read is said by middleware.
-        refusal=let_in if settings.cors_origins else app.state.overload.refusal,
+        refusal=admit_all if settings.cors_origins else app.state.overload.refusal,
     )
 
 

@@ -1,4 +1,4 @@
-"""What is for who runs the server, on a port of its own."""
+"""Administration, on a port of its own."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ PRUDENCE = 0.8
 """Of the time that a request has, the part that the work ahead of it may take by the forecast."""
 
 
-class Places:
+class Admission:
     """Places for requests: admitted and not yet answered. One a request, whatever it makes of it.
 
     n_places  over all models together

@@ -1,4 +1,4 @@
-"""Who did it: bisection of the sentences over which an engine failed as a whole.
+"""Bisects a failed batch to find the sentences that an engine cannot process.
 
 A pure data structure: no clock, no lock, no torch.
 """
@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 
-class Isolation:
+class Bisection:
     """Groups of suspects, by the ids of their jobs. Each is tried alone in the engine.
 
     A group that fails is halved; one that ends well is cleared. So one of n sentences that the

@@ -25,7 +25,7 @@ COMPANY = 1.0
 """Seconds after a single sentence in which others are expected."""
 
 
-class BulkRoom:
+class BulkShare:
     """Of one engine; `now` is by the scheduler's clock."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What engines' threads have the event loop do."""
+"""Calls from engines' threads into the event loop, a few at a time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ AT_A_TIME = 8
 and sent, and a step may end fifty sentences."""
 
 
-class Deliveries:
+class Callbacks:
     """Calls that are made in an event loop in the order in which they came, a few at a time."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:

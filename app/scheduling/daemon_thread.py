@@ -1,4 +1,4 @@
-"""Blocking work beside the event loop, for which the end of the process does not wait."""
+"""Blocking work in a daemon thread, which the end of the process does not wait for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences that several requests ask for: searched once, while under way and after."""
+"""A sentence that several requests ask for is searched once, while in flight and afterwards."""
 
 from __future__ import annotations
 

@@ -12,12 +12,12 @@ import structlog
 from app.errors import DeadlineExceededError, EngineDownError, EngineFailedError
 from app.observe.logs import log_failure
 from app.observe.metrics import Metrics
-from app.scheduling.bisection import Isolation
-from app.scheduling.bulk_share import BulkRoom
+from app.scheduling.bisection import Bisection
+from app.scheduling.bulk_share import BulkShare
 from app.scheduling.queue_items import Completion, Sentence
-from app.scheduling.shared_queue import Exchange
+from app.scheduling.shared_queue import SharedQueue
 from app.scheduling.thread_priority import step_back
-from app.scheduling.throughput import Pace
+from app.scheduling.throughput import Throughput
 from model.engine.protocol import Engine, Finished, Progress
 from model.errors import NumericalError
 
@@ -51,24 +51,24 @@ class EngineThread:
     def __init__(
         self,
         engine: Engine,
-        exchange: Exchange,
+        queue: SharedQueue,
         deliver: Deliver,
         clock: Clock,
         metrics: Metrics,
         *,
         name: str,
     ) -> None:
-        self.pace = Pace()
+        self.throughput = Throughput()
         self.busy_since = math.inf
         self._engine = engine
-        self._exchange = exchange
-        self._in_flight = exchange.join(engine.interrupt)
+        self._queue = queue
+        self._in_flight = queue.join(engine.interrupt)
         self._deliver = deliver
         self._clock = clock
         self._metrics = metrics
         self._n_failures = 0
-        self._bulk_room = BulkRoom()
-        self._suspects = Isolation()
+        self._bulk_share = BulkShare()
+        self._suspects = Bisection()
         self._ceiling = math.inf
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
@@ -99,13 +99,13 @@ class EngineThread:
             self._leave()
 
     def _work(self) -> None:
-        while self._up and self._exchange.wait_for_work(self._in_flight):
+        while self._up and self._queue.wait_for_work(self._in_flight):
             self.busy_since = self._clock()
             self._explain_next()
             began = self.busy_since = self._clock()
             finished, progress = self._advance(began)
             now = self._clock()
-            self.pace.worked(now - began)
+            self.throughput.worked(now - began)
             self._measure(now - began)
             self._deliver(self._news(progress))
             if finished:
@@ -126,7 +126,7 @@ class EngineThread:
         return self._n_failures < MAX_FAILURES
 
     def _explain_next(self) -> None:
-        explanation = self._exchange.take_explanation(self._in_flight)
+        explanation = self._queue.take_explanation(self._in_flight)
         if explanation is None or explanation.future.cancelled():
             return
         try:
@@ -201,11 +201,11 @@ class EngineThread:
                 return False
             if sentence.lane == "bulk":
                 n_rows = self._in_flight.n_bulk_rows + sentence.job.options.beam_size
-                if n_rows > self._bulk_room.n_rows(now):
+                if n_rows > self._bulk_share.n_rows(now):
                     return False
             return self._engine.room(sentence.job)
 
-        while sentence := self._exchange.take(self._in_flight, fits):
+        while sentence := self._queue.take(self._in_flight, fits):
             if sentence.deadline <= now:
                 late = DeadlineExceededError("the time was over before the work began")
                 self._deliver([partial(sentence.settle, late)])
@@ -217,7 +217,7 @@ class EngineThread:
                 continue
             joined += sentence.n_tokens
             if sentence.lane == "interactive":
-                self._bulk_room.single_came(now)
+                self._bulk_share.single_came(now)
             sentence.admitted = now
             self._in_flight.add(sentence)
 
@@ -242,7 +242,7 @@ class EngineThread:
             sentence = self._in_flight.remove(job_id)
             if sentence is None:  # an engine that raised may not have forgotten all it had
                 continue
-            self.pace.finished(sentence.n_tokens)
+            self.throughput.finished(sentence.n_tokens)
             if isinstance(outcome, Exception):
                 self._metrics.engine_failed(_kind_of(outcome))
                 answers.append(partial(sentence.settle, _engine_failed(outcome)))
@@ -259,8 +259,8 @@ class EngineThread:
     def _leave(self) -> None:
         """What is in the engine is lost with it; what waits, too, if this was the last engine."""
         in_flight = [self._in_flight.remove(job_id) for job_id in self._in_flight.ids()]
-        left = [one for one in in_flight if one] + self._exchange.leave(self._in_flight)
-        if not self._exchange.closed:
+        left = [one for one in in_flight if one] + self._queue.leave(self._in_flight)
+        if not self._queue.closed:
             _log.critical("engine down", engine=self._thread.name)
         self._deliver([partial(one.settle, EngineDownError()) for one in left])
 

@@ -1,4 +1,4 @@
-"""Who is next: the sentences that wait, in two lanes, fair between clients and their requests.
+"""Whose turn it is: two lanes, each fair between clients and between their requests.
 
     interactive ─┬─ client ─┬─ request ── sentence, sentence, …
     bulk         └─ …       └─ …
@@ -112,7 +112,7 @@ class _Round(Generic[W]):
             del self._queues[key], self._credit[key]
 
 
-class Waiting(Generic[W]):
+class FairQueue(Generic[W]):
     """Both lanes. `len` is the number of sentences, `n_tokens` their source tokens.
 
     n_bulk_tokens  of them, those of the bulk lane

@@ -22,14 +22,14 @@ from itertools import count
 
 from app.errors import QueueFullError
 from app.observe.metrics import Metrics
-from app.scheduling.callbacks import Deliveries
+from app.scheduling.callbacks import Callbacks
 from app.scheduling.daemon_thread import in_background
 from app.scheduling.deduplication import SharedSentences
 from app.scheduling.engine_thread import Clock, EngineThread
 from app.scheduling.fair_queue import Lane
 from app.scheduling.queue_items import Completion, Explanation, Floats, Listener, Request, Sentence
-from app.scheduling.shared_queue import Exchange
-from app.scheduling.throughput import Pace
+from app.scheduling.shared_queue import SharedQueue
+from app.scheduling.throughput import Throughput
 from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import AttentionKind, Engine, Job
 
@@ -70,16 +70,16 @@ class Scheduler:
         self._metrics = metrics or Metrics()
         self._step_timeout = step_timeout
         self._max_queue_tokens = max_queue_tokens
-        self._exchange = Exchange()
+        self._queue = SharedQueue()
         self._threads: list[EngineThread] = []
         self._ids = count()
 
     def start(self) -> None:
         """Start a thread for each engine, in the event loop that is to be answered."""
-        deliver = Deliveries(asyncio.get_running_loop()).put
+        deliver = Callbacks(asyncio.get_running_loop()).put
         self._threads = [
             EngineThread(
-                engine, self._exchange, deliver, self._clock, self._metrics, name=f"engine {index}"
+                engine, self._queue, deliver, self._clock, self._metrics, name=f"engine {index}"
             )
             for index, engine in enumerate(self._engines)
         ]
@@ -91,7 +91,7 @@ class Scheduler:
 
         After so many seconds those that are not over are left to end with the process.
         """
-        self._exchange.close()
+        self._queue.close()
         end = None if seconds is None else time.monotonic() + seconds
         for thread in self._threads:
             left = None if end is None else max(0.0, end - time.monotonic())
@@ -101,17 +101,17 @@ class Scheduler:
     def alive(self) -> bool:
         """Whether any engine is up, and none hangs in a step."""
         now = self._clock()
-        return bool(self._exchange.engines) and not any(
+        return bool(self._queue.engines) and not any(
             now - thread.busy_since > self._step_timeout for thread in self._threads
         )
 
     @property
     def load(self) -> Load:
         """What waits and what is worked on, now."""
-        engines = self._exchange.engines
+        engines = self._queue.engines
         return Load(
-            waiting=self._exchange.n_waiting,
-            waiting_tokens=self._exchange.n_waiting_tokens,
+            waiting=self._queue.n_waiting,
+            waiting_tokens=self._queue.n_waiting_tokens,
             in_flight=sum(map(len, engines)),
             in_flight_tokens=sum(in_flight.n_tokens for in_flight in engines),
             engines=len(engines),
@@ -124,16 +124,16 @@ class Scheduler:
 
     def delay(self) -> float:
         """Seconds until one that came now would be begun: lists do not hold up single sentences."""
-        return self._seconds_for(self._exchange.n_waiting_tokens - self._exchange.n_bulk_tokens)
+        return self._seconds_for(self._queue.n_waiting_tokens - self._queue.n_bulk_tokens)
 
     def forget_pace(self) -> None:
         """What was done so far says nothing of what is to come: things were set up meanwhile."""
         for thread in self._threads:
-            thread.pace = Pace()
+            thread.throughput = Throughput()
 
     def _seconds_for(self, n_tokens: int) -> float:
-        slowest = max(thread.pace.seconds_per_token for thread in self._threads)
-        return n_tokens * slowest / max(1, len(self._exchange.engines))
+        slowest = max(thread.throughput.seconds_per_token for thread in self._threads)
+        return n_tokens * slowest / max(1, len(self._queue.engines))
 
     async def translate(
         self,
@@ -171,16 +171,16 @@ class Scheduler:
             if is_new:
                 self._check_queue(lane, opened)
             if opened:
-                self._exchange.submit(opened)
+                self._queue.submit(opened)
             return await future
         finally:  # one that failed, or a client that left, ends them all
             if abandoned := self._shared.leave(request):
-                self._exchange.drop(abandoned)
+                self._queue.drop(abandoned)
 
     def _check_queue(self, lane: Lane, sentences: Sequence[Sentence]) -> None:
         """One request may be any size, but not where others wait in its lane."""
-        bulk = self._exchange.n_bulk_tokens
-        waiting = bulk if lane == "bulk" else self._exchange.n_waiting_tokens - bulk
+        bulk = self._queue.n_bulk_tokens
+        waiting = bulk if lane == "bulk" else self._queue.n_waiting_tokens - bulk
         if waiting + sum(one.n_tokens for one in sentences) > self._max_queue_tokens and waiting:
             raise QueueFullError.after("too much is waiting", self.forecast())
 
@@ -198,5 +198,5 @@ class Scheduler:
 
     async def _ask(self, run: Callable[[Engine], Floats]) -> Floats:
         explanation = Explanation(run, asyncio.get_running_loop().create_future())
-        self._exchange.ask(explanation)
+        self._queue.ask(explanation)
         return await explanation.future

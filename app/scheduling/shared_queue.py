@@ -1,4 +1,4 @@
-"""Where coroutines leave work and the engines' threads take it: the one lock between them.
+"""The queue that coroutines fill and engines' threads empty: the one lock between them.
 
 An engine that is at work looks here between two steps, at no more than two lengths as long as
 nothing happens; an idle one sleeps here and is woken at once.
@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from app.errors import DrainingError, EngineDownError
-from app.scheduling.fair_queue import Waiting
+from app.scheduling.fair_queue import FairQueue
 from app.scheduling.queue_items import Explanation, Sentence
 
 
@@ -68,12 +68,12 @@ class InFlight:
             self.n_bulk_rows += n_rows
 
 
-class Exchange:
+class SharedQueue:
     """Waiting work, and the engines that share it. Every method may be called by any thread."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition(threading.Lock())
-        self._waiting = Waiting[Sentence]()
+        self._waiting = FairQueue[Sentence]()
         self._explanations: deque[Explanation] = deque()
         self._engines: list[InFlight] = []
         self._interrupts: dict[int, Callable[[], None]] = {}

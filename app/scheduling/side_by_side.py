@@ -1,4 +1,4 @@
-"""Several coroutines at a time, of which the first to fail ends all."""
+"""Runs coroutines side by side; the first failure cancels the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of the process's own threads runs first where two want one core."""
+"""Engines' threads run at a lower priority than the event loop."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""How fast an engine has been of late, for forecasts only."""
+"""How fast an engine was recently, for forecasts only."""
 
 from __future__ import annotations
 
 import math
 
 
-class Pace:
+class Throughput:
     """Seconds of engine time per source token; what is older than `MEMORY` counts little."""
 
     MEMORY = 10.0

@@ -24,7 +24,7 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 from uvicorn.server import ServerState
 
-from app.server.gate import Door, Refusal, let_in
+from app.server.gate import Gate, Refusal, admit_all
 from app.server.security_headers import OF_DATA
 from app.wire.problems import problem_response
 
@@ -50,14 +50,14 @@ class ConnectionLimits:
 class Connections(ServerState):
     """What the connections of a server share.
 
-    door        of the application
+    gate        of the application
     incomplete  those that have no complete request, the one that has waited longest first
     """
 
-    def __init__(self, limits: ConnectionLimits, refusal: Refusal = let_in) -> None:
+    def __init__(self, limits: ConnectionLimits, refusal: Refusal = admit_all) -> None:
         super().__init__()
         self.limits = limits
-        self.door = Door(refusal)
+        self.gate = Gate(refusal)
         self.incomplete: dict[TimedProtocol, None] = {}
 
 
@@ -147,7 +147,7 @@ class TimedProtocol(HttpToolsProtocol):
         if cycle is not self.cycle:  # one in a pipeline, but the last: they call one another
             begin()
             return
-        refusal = self.server_state.door.enter(cast("Scope", cycle.scope), begin)
+        refusal = self.server_state.gate.enter(cast("Scope", cycle.scope), begin)
         if refusal is None:
             return
         cycle.response_started = cycle.response_complete = True

@@ -1,4 +1,4 @@
-"""Where requests come in: refused at once, or begun a few at a time."""
+"""The gate: each request is refused at once, or starts, a few per iteration of the loop."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ Refusal: TypeAlias = Callable[[Scope, int], Response | None]
 a place."""
 
 
-def let_in(_: Scope, _n_coming: int) -> None:
+def admit_all(_: Scope, _n_coming: int) -> None:
     """Refuse nothing."""
 
 
-class Door:
+class Gate:
     """Asks about every POST as soon as its headers are there, and before anything is done for it.
 
     Whatever else comes is begun at once.
     """
 
-    def __init__(self, refusal: Refusal = let_in) -> None:
+    def __init__(self, refusal: Refusal = admit_all) -> None:
         self._refusal = refusal
         self._waiting: deque[Callable[[], None]] = deque()
         self._n_begun = 0  # since the loop looked at its sockets: they have no place yet, but will

@@ -51,9 +51,9 @@ class Overload:
             return None
         began = time.perf_counter()
         try:
-            places = self._lifecycle.open.places
-            places.check(self._timeout, n_coming)
-            if self._lag.sustained and places.taken >= MANY:
+            admission = self._lifecycle.open.admission
+            admission.check(self._timeout, n_coming)
+            if self._lag.sustained and admission.taken >= MANY:
                 raise QueueFullError("more comes in than can be read")
         except QueueFullError as error:
             request_id = request_id_of(Headers(scope=scope))

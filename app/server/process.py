@@ -18,7 +18,7 @@ from app.errors import AppError, ReloadFailedError
 from app.observe.logs import log_failure
 from app.runtime import Lifecycle
 from app.server.connections import ConnectionLimits, Connections
-from app.server.gate import Refusal, let_in
+from app.server.gate import Refusal, admit_all
 
 ACCEPTED_AT_A_TIME = 16
 """Connections that are accepted before the loop sees to those it has. From one socket libuv accepts
@@ -31,7 +31,7 @@ class LimitedServer(uvicorn.Server):
     """Times and counts connections, and refuses requests; see `app.server.connections`."""
 
     def __init__(
-        self, config: uvicorn.Config, limits: ConnectionLimits, refusal: Refusal = let_in
+        self, config: uvicorn.Config, limits: ConnectionLimits, refusal: Refusal = admit_all
     ) -> None:
         super().__init__(config)
         self.server_state = Connections(limits, refusal)
@@ -64,7 +64,7 @@ class Server(LimitedServer):
         drain_delay: float,
         *,
         admin: tuple[AdminServer, socket.socket] | None = None,
-        refusal: Refusal = let_in,
+        refusal: Refusal = admit_all,
     ) -> None:
         super().__init__(config, limits, refusal)
         self._lifecycle = lifecycle

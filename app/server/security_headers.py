@@ -1,4 +1,4 @@
-"""Headers by which a browser is told to make no more of an answer than it is."""
+"""Headers that forbid browsers to make more of an answer than it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way of a file through the models: open it, translate its texts by and by, put it together.
+"""A file through the pipeline: open it, translate its texts in chunks, put it together.
 
 A long file is translated in chunks, a few at a time, each of which waits in the queue as a list of
 texts does: in the bulk lane, so that others are served meanwhile.
@@ -18,7 +18,7 @@ from typing import TypeAlias
 from app.documents.files import FileDocument, file_format
 from app.errors import TextTooLongError
 from app.observe.timings import Timings
-from app.scheduling.admission import Places
+from app.scheduling.admission import Admission
 from app.scheduling.side_by_side import side_by_side
 from app.text.document import Answer
 from app.text.flags import Flag
@@ -122,12 +122,12 @@ class FileService:
         self._by_direction = {pair: model for model in models for pair in model.directions}
         self._itineraries = itineraries
         self._limits = limits
-        self._places = Places(limits.max_files, forecast)
+        self._admission = Admission(limits.max_files, forecast)
 
     @asynccontextmanager
     async def place(self) -> AsyncIterator[float]:
-        """A file's place, to be taken before it is read. Yields and raises as `Places.place`."""
-        async with self._places.place(self._limits.timeout) as deadline:
+        """A file's place, to be taken before it is read. Yields and raises as `Admission.place`."""
+        async with self._admission.place(self._limits.timeout) as deadline:
             yield deadline
 
     async def open(self, request: FileRequest) -> OpenedFile:

@@ -1,4 +1,4 @@
-"""The models that a text goes through, one after the other, and what is asked of each."""
+"""The models that a text passes through, one after the other, and what each is asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which languages a text goes through, where its own may have to be found out first."""
+"""Which languages a text passes through; its own may have to be detected first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A translation as it comes: what is certain is told at once, and never taken back."""
+"""A translation while it is produced: what is certain is sent, and never taken back."""
 
 from __future__ import annotations
 

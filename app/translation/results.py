@@ -1,4 +1,4 @@
-"""What the native dialect answers of a text, from what the models made of it."""
+"""The native dialect's answers, made of the translated texts."""
 
 from __future__ import annotations
 

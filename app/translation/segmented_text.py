@@ -1,4 +1,4 @@
-"""One text on its way: what of it the model reads, and the answer put together again."""
+"""One text as segments: what a model reads of it, and the answer joined again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way of a request through the server, below HTTP: choose models, translate, explain, join."""
+"""A request through the pipeline, below HTTP: choose models, translate, explain, join."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from itertools import islice, pairwise
 from app.errors import InvalidRequestError
 from app.observe.metrics import Metrics
 from app.observe.timings import Timings
-from app.scheduling.admission import Places
+from app.scheduling.admission import Admission
 from app.scheduling.side_by_side import side_by_side
 from app.text.language_detection import Detected
 from app.text.languages import Languages
@@ -54,11 +54,11 @@ class TranslationService:
     """Translates requests with the models that know their languages. The stages: `translate`."""
 
     def __init__(
-        self, models: Sequence[ServedModel], places: Places, limits: Limits, metrics: Metrics
+        self, models: Sequence[ServedModel], admission: Admission, limits: Limits, metrics: Metrics
     ) -> None:
         self._models = tuple(models)
         self._by_direction = {pair: model for model in models for pair in model.directions}
-        self._places = places
+        self._admission = admission
         self._limits = limits
         self._metrics = metrics
         self.languages = Languages([pair for model in models for pair in model.directions])
@@ -79,7 +79,7 @@ class TranslationService:
         Raises any `AppError` but `SettingsError` and `AccessError`.
         """
         seconds = min(timeout or math.inf, self._limits.timeout)
-        async with self._places.place(seconds) as deadline:
+        async with self._admission.place(seconds) as deadline:
             self._limits.check_texts(request.text)
             timings = Timings()
             with timings.measure("tokenize"):
@@ -127,7 +127,7 @@ class TranslationService:
 
         Raises `InvalidRequestError`, `TextTooLongError`, `QueueFullError`.
         """
-        async with self._places.place(self._limits.timeout):
+        async with self._admission.place(self._limits.timeout):
             self._limits.check_texts(texts)
             return await self.itineraries.detect(texts)
 
@@ -194,7 +194,7 @@ class TranslationService:
 
     async def score(self, request: ScoreRequest) -> ScoreAnswer:
         """Score given translations. Raises as `translate`."""
-        async with self._places.place(self._limits.timeout):
+        async with self._admission.place(self._limits.timeout):
             if request.source is not None and request.source.lower() == AUTO:
                 raise InvalidRequestError.at("/source", "Of a pair the language has to be named")
             direction = self.languages.resolve(request.source, request.target)

@@ -1,4 +1,4 @@
-"""One text of a request and what a model made of it, whatever its format."""
+"""One text of a request, in any format, with its translation by one model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From errors to answers: one table, and RFC 9457 documents for whatever goes wrong.
+"""Errors as answers: one table maps them to status codes and RFC 9457 documents.
 
 The other dialects' forms of the same errors are in `app.wire.failures`.
 

@@ -1,4 +1,4 @@
-"""Who asks, by the key that a request presents."""
+"""Which client asks, by the key that a request presents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A translation at its client's expense, whatever the dialect."""
+"""A translation charged to its client's account, in any dialect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paths that two dialects share: `text` is the native one, `q` LibreTranslate's."""
+"""Paths that two dialects share: `text` marks the native one, `q` LibreTranslate's."""
 
 from __future__ import annotations
 

@@ -4,17 +4,17 @@ import math
 
 import pytest
 
-from app.scheduling.bisection import Isolation
+from app.scheduling.bisection import Bisection
 
 
 def try_all(guilty: set[int], n: int) -> tuple[list[int], set[int]]:
     """Sizes of the trials until all is clear, and who was found."""
-    isolation = Isolation()
+    bisection = Bisection()
     present = set(range(n))
-    isolation.suspect(sorted(present))
+    bisection.suspect(sorted(present))
     sizes, found = [], set()
-    while group := isolation.next_group(present.__contains__):
-        assert isolation.on_trial(present.__contains__) == group
+    while group := bisection.next_group(present.__contains__):
+        assert bisection.on_trial(present.__contains__) == group
         sizes.append(len(group))
         if not guilty & set(group):
             present -= set(group)
@@ -22,8 +22,8 @@ def try_all(guilty: set[int], n: int) -> tuple[list[int], set[int]]:
             present -= set(group)
             found |= set(group)
         else:
-            isolation.suspect(group)
-    assert not isolation
+            bisection.suspect(group)
+    assert not bisection
     assert not present
     return sizes, found
 
@@ -46,22 +46,22 @@ def test_several_are_found_and_none_else() -> None:
 
 
 def test_who_left_meanwhile_is_not_tried() -> None:
-    isolation = Isolation()
-    isolation.suspect([1, 2, 3, 4])
+    bisection = Bisection()
+    bisection.suspect([1, 2, 3, 4])
     present = {1, 4}
-    assert isolation.next_group(present.__contains__) == [1]
-    assert isolation.next_group({2}.__contains__) == []
-    assert not isolation
+    assert bisection.next_group(present.__contains__) == [1]
+    assert bisection.next_group({2}.__contains__) == []
+    assert not bisection
 
 
 def test_a_trial_is_over_when_all_of_it_has_ended() -> None:
-    isolation = Isolation()
-    isolation.suspect([1, 2, 3])
+    bisection = Bisection()
+    bisection.suspect([1, 2, 3])
     present = {1, 2, 3}
-    assert isolation.next_group(present.__contains__) == [1]
-    assert isolation
+    assert bisection.next_group(present.__contains__) == [1]
+    assert bisection
     present -= {1}
-    assert isolation.on_trial(present.__contains__) == []
-    assert isolation.next_group(present.__contains__) == [2, 3]
-    isolation.clear()
-    assert not isolation
+    assert bisection.on_trial(present.__contains__) == []
+    assert bisection.next_group(present.__contains__) == [2, 3]
+    bisection.clear()
+    assert not bisection

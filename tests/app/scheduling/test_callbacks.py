@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from app.scheduling.callbacks import AT_A_TIME, Deliveries
+from app.scheduling.callbacks import AT_A_TIME, Callbacks
 from tests.app.asynchronous import asynchronous
 
 N = 3 * AT_A_TIME + 1
@@ -14,16 +14,16 @@ N = 3 * AT_A_TIME + 1
 
 @asynchronous
 async def test_calls_are_made_in_order_whoever_puts_them() -> None:
-    deliveries = Deliveries(asyncio.get_running_loop())
+    callbacks = Callbacks(asyncio.get_running_loop())
     made: list[int] = []
     done = asyncio.Event()
     put = [[partial(made.append, i)] for i in range(N)]
 
     def engine() -> None:
         for calls in put:
-            deliveries.put(calls)
-        deliveries.put([])
-        deliveries.put([done.set])
+            callbacks.put(calls)
+        callbacks.put([])
+        callbacks.put([done.set])
 
     thread = threading.Thread(target=engine)
     thread.start()
@@ -35,7 +35,7 @@ async def test_calls_are_made_in_order_whoever_puts_them() -> None:
 @asynchronous
 async def test_the_loop_has_its_turn_between_a_few_of_them() -> None:
     loop = asyncio.get_running_loop()
-    deliveries = Deliveries(loop)
+    callbacks = Callbacks(loop)
     made: list[int] = []
     turns: list[int] = []
 
@@ -44,7 +44,7 @@ async def test_the_loop_has_its_turn_between_a_few_of_them() -> None:
         if len(made) < N:
             loop.call_soon(turn)
 
-    deliveries.put([partial(made.append, i) for i in range(N)])
+    callbacks.put([partial(made.append, i) for i in range(N)])
     loop.call_soon(turn)
     while len(made) < N:
         await asyncio.sleep(0)
@@ -56,21 +56,21 @@ async def test_one_that_raises_does_not_keep_the_others_from_being_made() -> Non
     loop = asyncio.get_running_loop()
     raised: list[object] = []
     loop.set_exception_handler(lambda _, context: raised.append(context["exception"]))
-    deliveries = Deliveries(loop)
+    callbacks = Callbacks(loop)
     done = asyncio.Event()
     error = ValueError("no")
 
     def fail() -> None:
         raise error
 
-    deliveries.put([fail, done.set])
+    callbacks.put([fail, done.set])
     await done.wait()
     assert raised == [error]
 
 
 def test_what_comes_after_the_end_is_dropped(recwarn: pytest.WarningsRecorder) -> None:
     loop = asyncio.new_event_loop()
-    deliveries = Deliveries(loop)
+    callbacks = Callbacks(loop)
     loop.close()
-    deliveries.put([lambda: pytest.fail("was made")])
+    callbacks.put([lambda: pytest.fail("was made")])
     assert not recwarn

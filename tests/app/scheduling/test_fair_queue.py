@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.scheduling.fair_queue import BULK_SHARE, QUANTUM, Lane, Waiting
+from app.scheduling.fair_queue import BULK_SHARE, QUANTUM, FairQueue, Lane
 
 LONGEST = 3 * QUANTUM
 
@@ -20,18 +20,18 @@ class Waiter:
     lane: Lane = "interactive"
 
 
-def names(waiting: Waiting[Waiter]) -> str:
+def names(waiting: FairQueue[Waiter]) -> str:
     """Clients in the order in which they are served."""
     return "".join(served.client for served in drain(waiting))
 
 
-def drain(waiting: Waiting[Waiter]) -> Iterator[Waiter]:
+def drain(waiting: FairQueue[Waiter]) -> Iterator[Waiter]:
     while waiting:
         yield waiting.take()
 
 
-def queue(*waiters: Waiter) -> Waiting[Waiter]:
-    waiting = Waiting[Waiter]()
+def queue(*waiters: Waiter) -> FairQueue[Waiter]:
+    waiting = FairQueue[Waiter]()
     for waiter in waiters:
         waiting.add(waiter)
     return waiting
@@ -121,7 +121,7 @@ steps = st.lists(st.one_of(waiters, st.just("take"), st.integers(0, 30)), max_si
 
 @given(steps)
 def test_nobody_is_lost_and_requests_keep_their_order(steps: list[Waiter | str | int]) -> None:
-    waiting = Waiting[Waiter]()
+    waiting = FairQueue[Waiter]()
     model: list[Waiter] = []  # who waits, in order of arrival
     for step in [*steps, *["take"] * len(steps)]:
         if isinstance(step, Waiter):

@@ -14,7 +14,7 @@ from app.errors import (
     EngineFailedError,
 )
 from app.observe.metrics import Metrics
-from app.scheduling.admission import Places
+from app.scheduling.admission import Admission
 from app.scheduling.scheduler import Scheduler
 from model.engine.protocol import Finished
 from tests.app.asynchronous import asynchronous
@@ -153,10 +153,10 @@ async def test_queue_and_work_are_timed_by_the_clock() -> None:
 @asynchronous
 async def test_a_deadline_drops_the_work() -> None:
     engine = FakeEngine(n_steps=2, gate=threading.Semaphore(0))
-    places = Places(1, forecast=lambda: 0.5)
+    admission = Admission(1, forecast=lambda: 0.5)
     async with running(engine) as scheduler:
         with pytest.raises(DeadlineExceededError):
-            async with places.place(timeout=0.05):
+            async with admission.place(timeout=0.05):
                 await scheduler.translate([sentence(11)], OPTIONS)
         assert engine.gate
         engine.gate.release(1)

@@ -7,7 +7,7 @@ import pytest
 
 from app.errors import DrainingError, EngineDownError
 from app.scheduling.queue_items import Explanation, Floats, Sentence
-from app.scheduling.shared_queue import Exchange, InFlight
+from app.scheduling.shared_queue import InFlight, SharedQueue
 from model.engine.protocol import Engine
 from tests.app.asynchronous import asynchronous
 from tests.app.scheduling.harness import new_request
@@ -25,8 +25,8 @@ def explain(engine: Engine) -> Floats:
     raise AssertionError("nobody is left to run it")
 
 
-def take(exchange: Exchange, mine: InFlight, fits: Callable[[Sentence], bool] = anything) -> bool:
-    sentence = exchange.take(mine, fits)
+def take(queue: SharedQueue, mine: InFlight, fits: Callable[[Sentence], bool] = anything) -> bool:
+    sentence = queue.take(mine, fits)
     if sentence:
         mine.add(sentence)
     return sentence is not None
@@ -34,82 +34,82 @@ def take(exchange: Exchange, mine: InFlight, fits: Callable[[Sentence], bool] = 
 
 @asynchronous
 async def test_no_engine_takes_more_than_its_share_of_what_there_is() -> None:
-    exchange = Exchange()
-    one, other = exchange.join(nothing), exchange.join(nothing)
-    exchange.submit(new_request(5).sentences)
-    while take(exchange, one):
+    queue = SharedQueue()
+    one, other = queue.join(nothing), queue.join(nothing)
+    queue.submit(new_request(5).sentences)
+    while take(queue, one):
         pass
-    assert (len(one), exchange.n_waiting) == (3, 2)
-    while take(exchange, other):
+    assert (len(one), queue.n_waiting) == (3, 2)
+    while take(queue, other):
         pass
-    assert (len(other), exchange.n_waiting) == (2, 0)
-    exchange.submit(new_request(1).sentences)
-    assert not take(exchange, one)  # it is for the one that has less
-    assert take(exchange, other)
+    assert (len(other), queue.n_waiting) == (2, 0)
+    queue.submit(new_request(1).sentences)
+    assert not take(queue, one)  # it is for the one that has less
+    assert take(queue, other)
 
 
 @asynchronous
 async def test_once_an_engine_has_left_the_other_takes_all() -> None:
-    exchange = Exchange()
-    one, other = exchange.join(nothing), exchange.join(nothing)
-    exchange.submit(new_request(5).sentences)
-    assert exchange.leave(other) == []
-    while take(exchange, one):
+    queue = SharedQueue()
+    one, other = queue.join(nothing), queue.join(nothing)
+    queue.submit(new_request(5).sentences)
+    assert queue.leave(other) == []
+    while take(queue, one):
         pass
     assert len(one) == 5
 
 
 @asynchronous
 async def test_the_last_engine_to_leave_is_given_what_nobody_is_left_to_do() -> None:
-    exchange = Exchange()
-    mine = exchange.join(nothing)
+    queue = SharedQueue()
+    mine = queue.join(nothing)
     sentences = new_request(2).sentences
     explanation = Explanation(explain, asyncio.get_running_loop().create_future())
-    exchange.submit(sentences)
-    exchange.ask(explanation)
-    assert exchange.leave(mine) == [*sentences, explanation]
+    queue.submit(sentences)
+    queue.ask(explanation)
+    assert queue.leave(mine) == [*sentences, explanation]
     with pytest.raises(EngineDownError):
-        exchange.submit(sentences)
+        queue.submit(sentences)
     with pytest.raises(EngineDownError):
-        exchange.ask(explanation)
+        queue.ask(explanation)
 
 
 @asynchronous
 async def test_what_does_not_fit_stays_the_next() -> None:
-    exchange = Exchange()
-    mine = exchange.join(nothing)
+    queue = SharedQueue()
+    mine = queue.join(nothing)
     first, second = new_request(2).sentences
-    exchange.submit([first, second])
-    assert not take(exchange, mine, lambda sentence: sentence is second)
-    assert take(exchange, mine)
+    queue.submit([first, second])
+    assert not take(queue, mine, lambda sentence: sentence is second)
+    assert take(queue, mine)
     assert mine.ids() == [first.job.id]
 
 
 @asynchronous
 async def test_dropped_sentences_wait_no_longer_and_engines_are_told() -> None:
-    exchange = Exchange()
-    mine = exchange.join(nothing)
+    queue = SharedQueue()
+    mine = queue.join(nothing)
     in_flight, waiting = new_request(2).sentences
-    exchange.submit([in_flight, waiting])
-    take(exchange, mine)
-    exchange.drop([in_flight, waiting])
-    assert (exchange.n_waiting, exchange.n_waiting_tokens) == (0, 0)
+    queue.submit([in_flight, waiting])
+    take(queue, mine)
+    queue.drop([in_flight, waiting])
+    assert (queue.n_waiting, queue.n_waiting_tokens) == (0, 0)
     assert list(mine.cancelled) == [in_flight.job.id]
 
 
 @asynchronous
 async def test_an_engine_that_is_closed_finishes_what_waits() -> None:
-    exchange = Exchange()
-    mine = exchange.join(nothing)
-    exchange.submit(new_request(1).sentences)
-    exchange.close()
+    queue = SharedQueue()
+    mine = queue.join(nothing)
+    queue.submit(new_request(1).sentences)
+    queue.close()
     with pytest.raises(DrainingError):
-        exchange.submit(new_request(1).sentences)
-    assert exchange.wait_for_work(mine)
-    take(exchange, mine)
-    assert exchange.wait_for_work(mine)
+        queue.submit(new_request(1).sentences)
+    assert queue.wait_for_work(mine)
+    take(queue, mine)
+    assert queue.wait_for_work(mine)
     mine.remove(mine.ids()[0])
-    assert not exchange.wait_for_work(mine)
+    assert not queue.wait_for_work(mine)
 
 
 @asynchronous
@@ -125,15 +125,15 @@ async def test_in_flight_counts_tokens_and_forgives_ids_it_does_not_know() -> No
 
 @asynchronous
 async def test_whatever_is_left_or_dropped_interrupts_the_engines_at_work() -> None:
-    exchange = Exchange()
+    queue = SharedQueue()
     interrupted: list[int] = []
-    mine = exchange.join(lambda: interrupted.append(1))
-    exchange.join(lambda: interrupted.append(2))
+    mine = queue.join(lambda: interrupted.append(1))
+    queue.join(lambda: interrupted.append(2))
     request = new_request(3)
-    exchange.submit(request.sentences)
+    queue.submit(request.sentences)
     assert interrupted == [1, 2]
-    exchange.drop(request.sentences)
+    queue.drop(request.sentences)
     assert interrupted == [1, 2] * 2
-    exchange.leave(mine)
-    exchange.ask(Explanation(explain, asyncio.get_running_loop().create_future()))
+    queue.leave(mine)
+    queue.ask(Explanation(explain, asyncio.get_running_loop().create_future()))
     assert interrupted == [1, 2] * 2 + [2]

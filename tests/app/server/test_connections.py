@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 from app.cli.serve import listen
 from app.server import connections
 from app.server.connections import MAX_HEAD_BYTES, ConnectionLimits, TimedProtocol
-from app.server.gate import AT_A_TIME, Refusal, let_in
+from app.server.gate import AT_A_TIME, Refusal, admit_all
 from app.server.process import AdminServer
 from tests.app.asynchronous import asynchronous
 
@@ -91,7 +91,7 @@ class Served:
 
 @asynccontextmanager
 async def serving(
-    limits: ConnectionLimits = LIMITS, refusal: Refusal = let_in, keep_alive: int = 5
+    limits: ConnectionLimits = LIMITS, refusal: Refusal = admit_all, keep_alive: int = 5
 ) -> AsyncIterator[Served]:
     app = Echo()
     config = uvicorn.Config(

@@ -77,18 +77,18 @@ async def test_a_loop_that_is_behind_many_requests_refuses_what_is_posted(serve:
     async with serve(engine) as client:
         assert engine.gate
         state = client._transport.app.state  # type: ignore[attr-defined]
-        places = state.lifecycle.started.places
+        admission = state.lifecycle.started.admission
         state.lag.stop()
         state.lag._n_late = SUSTAINED
         admitted = []
         for n in range(1, MANY + 1):  # few are none too many, whatever the loop's clock says
             admitted.append(asyncio.create_task(client.post("/translate", json=BODY)))
-            await until(lambda n=n: places.taken == n)  # type: ignore[misc]
+            await until(lambda n=n: admission.taken == n)  # type: ignore[misc]
         refused = await client.post("/translate", json=BODY)
         alive = await client.get("/livez")
         state.lag._n_late = 0
         admitted.append(asyncio.create_task(client.post("/translate", json=BODY)))
-        await until(lambda: places.taken == MANY + 1)
+        await until(lambda: admission.taken == MANY + 1)
         engine.gate.release(10_000)
         answers = await asyncio.gather(*admitted)
     assert (refused.status_code, alive.status_code) == (429, 200)
