@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 
 from app.cli.display.training_display import TrainingDisplay
 from app.shipped import recipe_path
+from model.checkpoint.reader import load_checkpoint
 from model.engine.device import pick_device
 from model.errors import ConfigError
 from model.training.config import FROM_VOCABULARY, TrainingConfig, read_recipe
@@ -23,6 +24,7 @@ from model.training.log import LOG_FILE, read_log
 from model.training.memory import keep_freed_memory
 from model.training.run import open_run
 from model.training.trainer import Trainer
+from model.training.warm_start import WarmStart
 from model.transformer.config import TransformerConfig
 
 _EPILOG = (
@@ -77,6 +79,14 @@ def _with_hyperparameters(command: click.Command) -> click.Command:
     help="Folder for state, log and snapshots [default: runs/ and the recipe's name].",
 )  # fmt: skip
 @click.option("--resume", is_flag=True, help="Go on with the run in that folder, exactly.")
+@click.option(
+    "--init", type=click.Path(path_type=Path), default=None, metavar="CHECKPOINT",
+    help="Begin with the weights and vocabulary of a checkpoint; the optimiser begins afresh.",
+)  # fmt: skip
+@click.option(
+    "--adapt", is_flag=True,
+    help="With --init: to a deeper model, and to a vocabulary learnt from the recipe's corpora.",
+)  # fmt: skip
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, …")
 @click.option(
     "--threads", type=click.IntRange(1), default=None, help="CPU threads [default: all cores]."
@@ -103,6 +113,8 @@ def train(
     corpora: Path,
     run: Path | None,
     resume: bool,
+    init: Path | None,
+    adapt: bool,
     device: str,
     threads: int | None,
     workers: int,
@@ -118,6 +130,10 @@ def train(
     """
     config = _read(recipe, overrides)
     run = run or Path("runs") / recipe.stem
+    if init and resume:
+        raise click.UsageError("--init begins a run, --resume goes on with one: give one of them")
+    if adapt and not init:
+        raise click.UsageError("--adapt needs --init")
     checkpoint = checkpoint or run / "checkpoint"
     if plot:
         _plot(run, recipe.stem, plot)
@@ -135,6 +151,7 @@ def train(
                 torch.device(pick_device(device)),
                 resume=resume,
                 workers=workers,
+                init=WarmStart(load_checkpoint(init), adapt) if init else None,
             )
             display.begin(trainer.counters, trainer.model.n_parameters())
             _save_on_interrupt(trainer)

@@ -32,13 +32,24 @@ class CorpusConfig(_Table):
 
     name: str
     files: list[Path] = Field(
-        min_length=1, description="tab-separated, .xz and .gz read as they are"
+        default_factory=list, description="tab-separated, .xz and .gz read as they are"
+    )
+    written_numbers: int = Field(
+        0, ge=0, description="made-up English-French sentences with numbers, instead of files"
     )
     languages: tuple[str, str] = Field(description="of the two columns")
     weight: float = Field(1.0, gt=0, description="share of the examples")
     origin: str = Field("", description="where anyone gets it")
     licence: str = ""
     credit: str = Field("", description="what the licence wants said; goes into the card")
+
+    @model_validator(mode="after")
+    def _has_pairs(self) -> Self:
+        if bool(self.files) == bool(self.written_numbers):
+            raise ValueError("give either files or written_numbers")
+        if self.written_numbers and self.languages != ("en", "fr"):
+            raise ValueError("written_numbers are English and French: languages = ['en', 'fr']")
+        return self
 
 
 class ValidationConfig(_Table):
@@ -104,6 +115,9 @@ class TrainingConfig(_Table):
     optimizer: OptimizerConfig = OptimizerConfig()
     schedule: ScheduleConfig = ScheduleConfig()
     noise: NoiseConfig = NoiseConfig()
+    straight_apostrophes: bool = Field(
+        False, description="curly apostrophes of the corpora become straight on both sides"
+    )
     validation: ValidationConfig = ValidationConfig()
     batch_tokens: int = Field(25_000, gt=0, description="tokens of one side in a batch (§5.1)")
     accumulate: int = Field(1, gt=0, description="batches per update")

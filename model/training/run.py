@@ -1,4 +1,7 @@
-"""A run folder: recipe.json, tokenizer.model, log.jsonl, the newest state, the last snapshots."""
+"""A run folder: recipe.json, tokenizer.model, log.jsonl, the newest state, the last snapshots.
+
+And init.json, if it began with the weights of a checkpoint.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +15,21 @@ import torch
 
 from model.errors import DataError, TrainingError
 from model.text.tokenizer import Tokenizer
-from model.training.config import TrainingConfig
+from model.training.config import CorpusConfig, TrainingConfig
 from model.training.data.batches import BatchStream, Corpus
 from model.training.data.corpus import load_pairs
 from model.training.data.vocabulary import train_tokenizer
+from model.training.data.written_numbers import generate_pairs
 from model.training.log import LOG_FILE, cut_log
 from model.training.snapshots import SNAPSHOTS
 from model.training.state import latest_state
 from model.training.trainer import Reporter, Trainer
 from model.training.validation import HeldOut
+from model.training.warm_start import WarmStart
 
 RECIPE_FILE = "recipe.json"
 TOKENIZER_FILE = "tokenizer.model"
+INIT_FILE = "init.json"
 
 _CHANGEABLE = frozenset(
     {"schedule", "validation", "accumulate", "save_every", "average_last", "store", "precision"}
@@ -40,24 +46,26 @@ def open_run(
     *,
     resume: bool,
     workers: int = 0,
+    init: WarmStart | None = None,
 ) -> Trainer:
     """Make or reopen a run folder and load its data. Raises `ModelError`.
 
     A folder with a saved state is only touched with `resume`, and only if the recipe is the same
     but for its length and measurements. One that stopped before its first save begins afresh.
+    With `init`, it begins with the weights of a checkpoint.
     """
     if resume:
         check_recipe(run, config)
     elif latest_state(run):
         raise TrainingError(f"{run}: already has a run; --resume goes on with it")
     corpora = tuple(
-        Corpus(corpus.languages, load_pairs(_files(corpus.files, corpora_root)), corpus.weight)
+        Corpus(corpus.languages, _pairs(corpus, config, corpora_root), corpus.weight)
         for corpus in config.corpora
     )
     held_out = _held_out(config, corpora_root)
     try:
         if not latest_state(run):
-            _begin(run, config, corpora)
+            _begin(run, config, corpora, init)
         (run / RECIPE_FILE).write_text(config.model_dump_json(indent=2))
     except OSError as error:
         raise TrainingError(f"{run}: {error.strerror}") from None
@@ -73,6 +81,8 @@ def open_run(
         max_length=config.max_length,
     )
     trainer = Trainer(config, run, tokenizer, stream, held_out, reporter, device, workers)
+    if init and not latest_state(run):
+        init.fill(trainer.model, tokenizer)
     cut_log(run / LOG_FILE, trainer.counters.step)
     return trainer
 
@@ -104,11 +114,19 @@ def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> 
             yield prefix + key
 
 
-def _begin(run: Path, config: TrainingConfig, corpora: Sequence[Corpus]) -> None:
-    """Clear what an attempt that never saved has left, and learn the vocabulary."""
+def _begin(
+    run: Path, config: TrainingConfig, corpora: Sequence[Corpus], init: WarmStart | None
+) -> None:
+    """Clear what an attempt that never saved has left, and learn or take over the vocabulary."""
     run.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(run / SNAPSHOTS, ignore_errors=True)
     (run / LOG_FILE).unlink(missing_ok=True)
+    (run / INIT_FILE).unlink(missing_ok=True)
+    if init:
+        (run / INIT_FILE).write_text(json.dumps(init.provenance(), indent=2))
+        if taken := init.vocabulary(config):
+            (run / TOKENIZER_FILE).write_bytes(taken.serialized)
+            return
     sentences = (
         sentence
         for corpus in corpora
@@ -117,6 +135,15 @@ def _begin(run: Path, config: TrainingConfig, corpora: Sequence[Corpus]) -> None
     )
     languages = sorted({target for _, target in config.all_directions})
     train_tokenizer(sentences, languages, config.tokenizer.vocab_size, run / TOKENIZER_FILE)
+
+
+def _pairs(corpus: CorpusConfig, config: TrainingConfig, root: Path) -> list[tuple[str, str]]:
+    if corpus.written_numbers:
+        return generate_pairs(corpus.written_numbers, config.seed)
+    pairs = load_pairs(_files(corpus.files, root))
+    if config.straight_apostrophes:
+        pairs = [(first.replace("’", "'"), second.replace("’", "'")) for first, second in pairs]
+    return pairs
 
 
 def _files(files: list[Path], root: Path) -> list[Path]:

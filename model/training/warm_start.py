@@ -1,0 +1,157 @@
+"""Begins a run with the weights and vocabulary of a checkpoint instead of random numbers.
+
+The vocabulary and every tensor of a checkpoint of the same shape are taken as they are. A run of
+another depth or vocabulary can be adapted to it: layers that are added begin as identities (their
+output projections are zero, so that a pre-norm layer adds nothing to the residual stream; Chen et
+al. 2016, Net2Net), and a piece that the old vocabulary lacks begins as the mean of the old pieces
+that spell it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from model.checkpoint.reader import Checkpoint
+from model.errors import TrainingError
+from model.text.tokenizer import Tokenizer
+from model.training.config import TrainingConfig
+from model.transformer.config import TransformerConfig
+from model.transformer.transformer import Transformer
+
+_DEPTHS = ("n_encoder_layers", "n_decoder_layers")
+_FROM_VOCABULARY = ("source_vocab_size", "target_vocab_size", "pad_id", "eos_id", "start_id")
+_WITHOUT_WEIGHTS = ("dropout", "max_length")
+_ZEROED = ("self_attention.w_o", "cross_attention.w_o", "feed_forward.w_2")
+
+
+@dataclass(frozen=True)
+class WarmStart:
+    """A checkpoint to begin with; `adapt` allows another depth and a vocabulary of its own."""
+
+    origin: Checkpoint
+    adapt: bool = False
+
+    def vocabulary(self, config: TrainingConfig) -> Tokenizer | None:
+        """The checkpoint's, or None if the run learns its own. Raises `TrainingError`."""
+        if self.adapt:
+            return None
+        tokenizer, folder = self.origin.tokenizer, self.origin.folder
+        if not isinstance(tokenizer, Tokenizer):
+            raise TrainingError(
+                f"{folder}: only vocabularies made by `attend train` can be trained with"
+            )
+        wanted = config.tokenizer.vocab_size
+        if "tokenizer" in config.model_fields_set and wanted != tokenizer.vocab_size:
+            raise TrainingError(
+                f"{folder}: has {tokenizer.vocab_size} pieces, the recipe's tokenizer.vocab_size "
+                f"is {wanted}; leave [tokenizer] out, or adapt the checkpoint to a new vocabulary"
+            )
+        for _, target in sorted(config.all_directions):
+            if not tokenizer.can_translate_to(target):
+                raise TrainingError(f"{folder}: its vocabulary has no symbol for '{target}'")
+        return tokenizer
+
+    def fill(self, model: Transformer, tokenizer: Tokenizer) -> None:
+        """Put the checkpoint's weights into a new model. Raises `TrainingError`."""
+        if self.adapt:
+            adapt_weights(model, tokenizer, self.origin)
+        else:
+            copy_weights(model, self.origin)
+
+    def provenance(self) -> dict[str, str | bool]:
+        """What the run folder and the finished checkpoint remember of it."""
+        return {
+            "name": self.origin.config.name,
+            "digest": self.origin.digest,
+            "adapted": self.adapt,
+        }
+
+
+def check_same_shape(
+    origin: Checkpoint, wanted: TransformerConfig, *, but: tuple[str, ...] = ()
+) -> None:
+    """Raise `TrainingError` that names each field in which the two differ, but for those given."""
+    found = origin.config.transformer.model_dump()
+    differing = [
+        f"{name} {found[name]}, not {value}"
+        for name, value in wanted.model_dump().items()
+        if found[name] != value and name not in (*but, *_WITHOUT_WEIGHTS)
+    ]
+    if differing:
+        raise TrainingError(f"{origin.folder}: has {'; '.join(differing)} as the recipe wants")
+
+
+@torch.no_grad()
+def copy_weights(model: Transformer, origin: Checkpoint) -> None:
+    """Every tensor of a checkpoint of the same shape. Raises `TrainingError`."""
+    check_same_shape(origin, model.config)
+    for name, parameter in model.named_parameters():
+        parameter.copy_(torch.from_numpy(origin.weights[name]))
+
+
+@torch.no_grad()
+def adapt_weights(model: Transformer, tokenizer: Tokenizer, origin: Checkpoint) -> None:
+    """The same function in a deeper model of another vocabulary, as nearly as can be.
+
+    Raises `TrainingError` if more than depth and vocabulary differ, if layers would be lost, or if
+    the layers are not pre-norm.
+    """
+    config, before = model.config, origin.config.transformer
+    check_same_shape(origin, config, but=(*_DEPTHS, *_FROM_VOCABULARY))
+    for name in _DEPTHS:
+        if getattr(before, name) > getattr(config, name):
+            raise TrainingError(f"{origin.folder}: {name} can be raised from, not lowered to")
+    if config.norm_order != "pre":
+        raise TrainingError(f"{origin.folder}: only pre-norm models can be made deeper")
+    if not isinstance(origin.tokenizer, Tokenizer):
+        raise TrainingError(f"{origin.folder}: an imported vocabulary cannot be exchanged")
+    places = {
+        "encoder": spread(before.n_encoder_layers, config.n_encoder_layers),
+        "decoder": spread(before.n_decoder_layers, config.n_decoder_layers),
+    }
+    rows = mean_rows(tokenizer, origin.tokenizer)
+    for name, parameter in model.named_parameters():
+        stack, _, rest = name.partition(".layers.")
+        if stack in places and rest:
+            number, _, tensor = rest.partition(".")
+            if int(number) in places[stack]:
+                old = f"{stack}.layers.{places[stack].index(int(number))}.{tensor}"
+                parameter.copy_(torch.from_numpy(origin.weights[old]))
+            elif tensor.rpartition(".")[0] in _ZEROED:
+                parameter.zero_()
+        elif name.endswith("embedding.weight") or name.startswith("output."):
+            parameter.copy_(rows @ torch.from_numpy(origin.weights[name]))
+        else:
+            parameter.copy_(torch.from_numpy(origin.weights[name]))
+
+
+def spread(n_old: int, n_new: int) -> list[int]:
+    """Where the old layers stand among the new ones: in order, evenly apart, the last one last."""
+    return [(i + 1) * n_new // n_old - 1 for i in range(n_old)]
+
+
+def mean_rows(new: Tokenizer, old: Tokenizer) -> Tensor:
+    """[V new, V old], sparse: in each row the shares of the old pieces that a new piece is made of.
+
+    Control symbols, bytes and `<pad>` stand for themselves.
+    """
+    by_piece = {old.piece(index): index for index in range(old.vocab_size)}
+    indices: list[tuple[int, int]] = []
+    values: list[float] = []
+    for index in range(new.vocab_size):
+        piece = new.piece(index)
+        if piece in by_piece:
+            parts = [by_piece[piece]]
+        else:
+            parts = old.encode_batch([piece.replace("▁", " ").strip()])[0]
+            # SentencePiece puts a blank before every text; inside a word there is none.
+            if not piece.startswith("▁") and len(parts) > 1 and old.piece(parts[0]) == "▁":
+                parts = parts[1:]
+        for part in parts:
+            indices.append((index, part))
+            values.append(1 / len(parts))
+    size = (new.vocab_size, old.vocab_size)
+    return torch.sparse_coo_tensor(torch.tensor(indices).T, torch.tensor(values), size)
