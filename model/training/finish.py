@@ -13,7 +13,7 @@ from model.errors import TrainingError
 from model.text.tokenizer import Tokenizer
 from model.training.card import model_card
 from model.training.config import TrainingConfig
-from model.training.run import TOKENIZER_FILE, check_recipe
+from model.training.run import INIT_FILE, TOKENIZER_FILE, check_recipe
 from model.training.snapshots import average_saves
 from model.training.state import latest_state, load_counters
 
@@ -37,12 +37,14 @@ def write_checkpoint(run: Path, config: TrainingConfig, name: str, destination: 
         directions=sorted(config.all_directions),
         transformer=config.transformer(tokenizer.pad_id, tokenizer.eos_id, tokenizer.vocab_size),
     )
-    training = {
+    training: dict[str, object] = {
         "recipe": json.loads(config.model_dump_json()),
         "step": counters.step,
         "target_tokens": counters.tokens,
         "seconds": round(counters.seconds),
     }
+    if (run / INIT_FILE).exists():
+        training["init"] = json.loads((run / INIT_FILE).read_text())
     n_parameters = sum(tensor.numel() for tensor in weights.values())
     card = model_card(name, config, counters, n_parameters)
     save_checkpoint(destination, checkpoint, weights, tokenizer, card, training)

@@ -9,10 +9,12 @@ that spell it.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from model.checkpoint.reader import Checkpoint
 from model.errors import TrainingError
@@ -112,7 +114,7 @@ def adapt_weights(model: Transformer, tokenizer: Tokenizer, origin: Checkpoint) 
         "encoder": spread(before.n_encoder_layers, config.n_encoder_layers),
         "decoder": spread(before.n_decoder_layers, config.n_decoder_layers),
     }
-    rows = mean_rows(tokenizer, origin.tokenizer)
+    spelt = pieces_by_old(tokenizer, origin.tokenizer)
     for name, parameter in model.named_parameters():
         stack, _, rest = name.partition(".layers.")
         if stack in places and rest:
@@ -123,7 +125,7 @@ def adapt_weights(model: Transformer, tokenizer: Tokenizer, origin: Checkpoint) 
             elif tensor.rpartition(".")[0] in _ZEROED:
                 parameter.zero_()
         elif name.endswith("embedding.weight") or name.startswith("output."):
-            parameter.copy_(rows @ torch.from_numpy(origin.weights[name]))
+            parameter.copy_(mean_rows(torch.from_numpy(origin.weights[name]), spelt))
         else:
             parameter.copy_(torch.from_numpy(origin.weights[name]))
 
@@ -133,25 +135,26 @@ def spread(n_old: int, n_new: int) -> list[int]:
     return [(i + 1) * n_new // n_old - 1 for i in range(n_old)]
 
 
-def mean_rows(new: Tokenizer, old: Tokenizer) -> Tensor:
-    """[V new, V old], sparse: in each row the shares of the old pieces that a new piece is made of.
-
-    Control symbols, bytes and `<pad>` stand for themselves.
-    """
+def pieces_by_old(new: Tokenizer, old: Tokenizer) -> list[list[int]]:
+    """For every new piece the old pieces that spell it; symbols and bytes spell themselves."""
     by_piece = {old.piece(index): index for index in range(old.vocab_size)}
-    indices: list[tuple[int, int]] = []
-    values: list[float] = []
+    spelt = []
     for index in range(new.vocab_size):
         piece = new.piece(index)
         if piece in by_piece:
-            parts = [by_piece[piece]]
-        else:
-            parts = old.encode_batch([piece.replace("▁", " ").strip()])[0]
-            # SentencePiece puts a blank before every text; inside a word there is none.
-            if not piece.startswith("▁") and len(parts) > 1 and old.piece(parts[0]) == "▁":
-                parts = parts[1:]
-        for part in parts:
-            indices.append((index, part))
-            values.append(1 / len(parts))
-    size = (new.vocab_size, old.vocab_size)
-    return torch.sparse_coo_tensor(torch.tensor(indices).T, torch.tensor(values), size)
+            spelt.append([by_piece[piece]])
+            continue
+        parts = old.encode_batch([piece.replace("▁", " ").strip()])[0]
+        # SentencePiece puts a blank before every text; inside a word there is none.
+        if not piece.startswith("▁") and len(parts) > 1 and old.piece(parts[0]) == "▁":
+            parts = parts[1:]
+        spelt.append(parts)
+    return spelt
+
+
+def mean_rows(matrix: Tensor, spelt: list[list[int]]) -> Tensor:
+    """Rows [V old, D] or numbers [V old] → the same for new pieces, each a mean of old ones."""
+    offsets = torch.tensor([0, *itertools.accumulate(map(len, spelt))][:-1])
+    indices = torch.tensor(list(itertools.chain.from_iterable(spelt)))
+    rows = functional.embedding_bag(indices, matrix.reshape(len(matrix), -1), offsets, mode="mean")
+    return rows.reshape(len(spelt), *matrix.shape[1:])

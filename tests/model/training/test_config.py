@@ -53,7 +53,7 @@ def test_model_table_changes_the_preset() -> None:
         ({"batch_token": 1}, "unknown key 'batch_token'"),
         ({"noise": {"joined": 0.1}}, "unknown key 'noise.joined'"),
         ({"corpora": []}, "'corpora': "),
-        ({"corpora": [{"name": "x"}]}, "'corpora.0.files': field required"),
+        ({"corpora": [{"name": "x"}]}, "'corpora.0.languages': field required"),
         ({"preset": "huge"}, "no preset 'huge'"),
         ({"label_smoothing": 1.0}, "'label_smoothing': "),
         ({"schedule": {"peak": float("inf")}}, "'schedule.peak': .*finite"),
@@ -71,6 +71,16 @@ def test_model_table_changes_the_preset() -> None:
         (
             {"validation": {"files": {"a": "a.tsv"}, "languages": ["en", "de"]}},
             "validation.languages: en-de is not trained",
+        ),
+        ({"corpora": [CORPUS | {"files": []}]}, "give either files or written_numbers"),
+        ({"corpora": [CORPUS | {"written_numbers": 9}]}, "give either files or written_numbers"),
+        (
+            {
+                "corpora": [
+                    {"name": "n", "languages": ["en", "de"], "written_numbers": 9},
+                ]
+            },
+            "written_numbers are English and French",
         ),
         ({"batch_tokens": 100}, "max_length 200 exceeds batch_tokens"),
         ({"model": {"max_length": 100}}, r"max_length 200 exceeds the model's \(100\)"),

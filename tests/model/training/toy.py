@@ -11,6 +11,7 @@ import torch
 from model.training.config import TrainingConfig
 from model.training.run import open_run
 from model.training.trainer import Trainer
+from model.training.warm_start import WarmStart
 
 _LETTERS = str.maketrans("abcdefgh", "stuvwxyz")
 
@@ -84,6 +85,7 @@ class Workshop:
         reporter: Recorder | None = None,
         resume: bool = False,
         workers: int = 0,
+        init: WarmStart | None = None,
         **changes: Any,
     ) -> Trainer:
         config = TrainingConfig.parse(self.recipe(**changes), "recipe")
@@ -95,4 +97,5 @@ class Workshop:
             torch.device("cpu"),
             resume=resume,
             workers=workers,
+            init=init,
         )

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from model.checkpoint.pretrained import load_model
+from model.checkpoint.reader import Checkpoint, load_checkpoint
+from model.errors import TrainingError
+from model.text.tokenizer import Tokenizer
+from model.training.finish import write_checkpoint
+from model.training.run import INIT_FILE
+from model.training.warm_start import WarmStart, mean_rows, pieces_by_old, spread
+from tests.model.training.toy import Workshop, toy_pairs, write_pairs
+
+PRE_NORM: dict[str, Any] = {"model": {"norm_order": "pre", "dropout": 0.0}}
+
+
+@pytest.fixture
+def origin(workshop: Workshop) -> Checkpoint:
+    trainer = workshop.open("first", **PRE_NORM)
+    trainer.train()
+    write_checkpoint(trainer.run, trainer.config, "first", workshop.folder / "first-checkpoint")
+    return load_checkpoint(workshop.folder / "first-checkpoint")
+
+
+def test_a_warm_start_has_the_weights_and_the_vocabulary_of_the_checkpoint(
+    workshop: Workshop, origin: Checkpoint
+) -> None:
+    trainer = workshop.open("second", init=WarmStart(origin), **PRE_NORM)
+    assert trainer.counters.step == 0
+    for name, parameter in trainer.model.named_parameters():
+        assert np.array_equal(parameter.detach().numpy(), origin.weights[name]), name
+    assert isinstance(origin.tokenizer, Tokenizer)
+    assert trainer.tokenizer.serialized == origin.tokenizer.serialized
+
+
+def test_resuming_goes_on_from_the_state_and_not_from_the_checkpoint(
+    workshop: Workshop, origin: Checkpoint
+) -> None:
+    trainer = workshop.open("second", init=WarmStart(origin), **PRE_NORM)
+    trainer.train()
+    trained = {name: value.clone() for name, value in trainer.model.named_parameters()}
+    again = workshop.open("second", resume=True, **PRE_NORM)
+    assert again.counters.step == trainer.counters.step
+    for name, parameter in again.model.named_parameters():
+        assert torch.equal(parameter, trained[name])
+
+
+def test_the_finished_checkpoint_remembers_where_it_began(
+    workshop: Workshop, origin: Checkpoint
+) -> None:
+    trainer = workshop.open("second", init=WarmStart(origin), **PRE_NORM)
+    trainer.train()
+    write_checkpoint(trainer.run, trainer.config, "second", workshop.folder / "second-checkpoint")
+    training = json.loads((workshop.folder / "second-checkpoint" / "training.json").read_text())
+    assert training["init"] == {"name": "first", "digest": origin.digest, "adapted": False}
+    # A run that begins afresh in the same folder forgets it.
+    (trainer.run / "state-00000006").rename(workshop.folder / "elsewhere")
+    workshop.open("second", **PRE_NORM)
+    assert not (trainer.run / INIT_FILE).exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"model": PRE_NORM["model"] | {"d_ff": 32}}, "d_ff 64, not 32"),
+        ({"model": PRE_NORM["model"] | {"n_encoder_layers": 2}}, "n_encoder_layers 1, not 2"),
+        ({"model": {"norm_order": "post"}}, "norm_order pre, not post"),
+        (PRE_NORM | {"tokenizer": {"vocab_size": 330}}, "tokenizer.vocab_size is 330"),
+        (PRE_NORM | {"directions": [["yy", "xx"]]}, "no symbol for 'xx'"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(
+    workshop: Workshop, origin: Checkpoint, changes: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(TrainingError, match=complaint):
+        workshop.open("second", init=WarmStart(origin), **changes)
+
+
+def test_dropout_may_differ(workshop: Workshop, origin: Checkpoint) -> None:
+    workshop.open("second", init=WarmStart(origin), model={"norm_order": "pre", "dropout": 0.3})
+
+
+def test_a_deeper_model_begins_as_the_same_function(workshop: Workshop, origin: Checkpoint) -> None:
+    deeper = {"model": PRE_NORM["model"] | {"n_encoder_layers": 3, "n_decoder_layers": 2}}
+    trainer = workshop.open("second", init=WarmStart(origin, adapt=True), **deeper)
+    source = torch.tensor([[2, 9, 12, 20, 0], [2, 30, 31, 32, 0]])
+    target = torch.tensor([[325, 15, 16], [325, 40, 41]])
+    # The same corpus gives the same vocabulary, so that ids mean the same to both.
+    assert isinstance(origin.tokenizer, Tokenizer)
+    assert trainer.tokenizer.serialized == origin.tokenizer.serialized
+    with torch.no_grad():
+        before = load_model(origin)(source, target)
+        after = trainer.model.eval()(source, target)
+    torch.testing.assert_close(after, before, rtol=1e-5, atol=1e-5)
+    trainer.train()  # and what was added learns
+    added = trainer.model.encoder.layers[0].feed_forward.w_2.weight
+    assert added.abs().max() > 0
+
+
+def test_a_new_vocabulary_takes_each_piece_or_the_mean_of_what_spells_it(
+    workshop: Workshop, origin: Checkpoint
+) -> None:
+    write_pairs(workshop.folder / "train.tsv", [("bababa", "zyzyzy"), *toy_pairs(600)] * 2)
+    trainer = workshop.open(
+        "second",
+        init=WarmStart(origin, adapt=True),
+        **PRE_NORM,
+        tokenizer={"vocab_size": 334},
+    )
+    old, new = origin.tokenizer, trainer.tokenizer
+    assert isinstance(old, Tokenizer)
+    matrix = origin.weights["source_embedding.weight"]
+    rows = trainer.model.source_embedding.weight.detach().numpy()
+    olds = {old.piece(index): index for index in range(old.vocab_size)}
+    for index in range(new.vocab_size):
+        piece = new.piece(index)
+        if piece in olds:
+            assert np.array_equal(rows[index], matrix[olds[piece]]), piece
+    composed = [piece for piece in map(new.piece, range(new.vocab_size)) if piece not in olds]
+    assert composed
+    for piece in composed:
+        letters = [olds[letter] for letter in piece]
+        index = next(i for i in range(new.vocab_size) if new.piece(i) == piece)
+        np.testing.assert_allclose(rows[index], matrix[letters].mean(axis=0), rtol=1e-5)
+
+
+def test_only_pre_norm_models_grow_and_none_shrinks(workshop: Workshop, origin: Checkpoint) -> None:
+    two = {"model": PRE_NORM["model"] | {"n_encoder_layers": 2}}
+    trainer = workshop.open("second", init=WarmStart(origin, adapt=True), **two)
+    trainer.train()
+    folder = workshop.folder / "second-checkpoint"
+    write_checkpoint(trainer.run, trainer.config, "second", folder)
+    with pytest.raises(TrainingError, match="n_encoder_layers can be raised"):
+        workshop.open("third", init=WarmStart(load_checkpoint(folder), adapt=True), **PRE_NORM)
+
+    post = workshop.open("post")
+    post.train()
+    write_checkpoint(post.run, post.config, "post", workshop.folder / "post-checkpoint")
+    grown = WarmStart(load_checkpoint(workshop.folder / "post-checkpoint"), adapt=True)
+    with pytest.raises(TrainingError, match="only pre-norm"):
+        workshop.open("third", init=grown, model={"n_encoder_layers": 2})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "places"), [(6, 10, [0, 2, 4, 5, 7, 9]), (2, 2, [0, 1]), (1, 3, [2])]
+)
+def test_old_layers_stand_evenly_among_the_new(old: int, new: int, places: list[int]) -> None:
+    assert spread(old, new) == places
+
+
+def test_mean_rows_by_hand() -> None:
+    matrix = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    assert mean_rows(matrix, [[2], [0, 1]]).tolist() == [[5.0, 6.0], [2.0, 3.0]]
+    assert mean_rows(matrix[:, 0], [[0], [1, 2]]).tolist() == [1.0, 4.0]
+
+
+def test_every_piece_of_a_real_vocabulary_is_spelt(tmp_path: Path) -> None:
+    shipped = load_checkpoint(Path("checkpoints/en-fr")).tokenizer
+    assert isinstance(shipped, Tokenizer)
+    assert pieces_by_old(shipped, shipped) == [[index] for index in range(shipped.vocab_size)]
