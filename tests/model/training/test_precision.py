@@ -12,13 +12,27 @@ from model.transformer.transformer import Transformer
 CPU = torch.device("cpu")
 
 
-@pytest.mark.parametrize(("capability", "expected"), [("avx512_bf16", True), ("avx2", False)])
-def test_auto_follows_the_device(
-    monkeypatch: pytest.MonkeyPatch, capability: str, expected: bool
+@pytest.mark.parametrize(
+    ("capability", "bf16_seconds", "expected"),
+    [
+        ("avx512_bf16", 0.5, torch.bfloat16),
+        ("avx512_bf16", 0.9, torch.float32),  # not worth its rounding
+        ("amx_bf16", 0.1, torch.bfloat16),
+        ("avx2", 0.1, torch.float32),
+    ],
+)
+def test_auto_takes_bf16_where_it_is_there_and_measures_faster(
+    monkeypatch: pytest.MonkeyPatch, capability: str, bf16_seconds: float, expected: torch.dtype
 ) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {capability: True})
-    assert precision.supports_bf16(CPU) is expected
-    assert precision.resolve("auto", CPU) == (torch.bfloat16 if expected else torch.float32)
+    seconds = {torch.float32: 1.0, torch.bfloat16: bf16_seconds}
+    monkeypatch.setattr(precision, "seconds_of_a_product", seconds.__getitem__)
+    assert precision.resolve("auto", CPU) == expected
+
+
+def test_a_product_is_timed_in_either_type() -> None:
+    for dtype in (torch.float32, torch.bfloat16):
+        assert 0 <= precision.seconds_of_a_product(dtype) < 5
 
 
 @pytest.mark.parametrize(("name", "dtype"), [("fp32", torch.float32), ("bf16", torch.bfloat16)])
