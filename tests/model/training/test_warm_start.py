@@ -99,8 +99,8 @@ def test_a_deeper_model_begins_as_the_same_function(workshop: Workshop, origin: 
         after = trainer.model.eval()(source, target)
     torch.testing.assert_close(after, before, rtol=1e-5, atol=1e-5)
     trainer.train()  # and what was added learns
-    added = trainer.model.encoder.layers[0].feed_forward.w_2.weight
-    assert added.abs().max() > 0
+    added = dict(trainer.model.named_parameters())["encoder.layers.0.feed_forward.w_2.weight"]
+    assert added.detach().abs().max() > 0
 
 
 def test_a_new_vocabulary_takes_each_piece_or_the_mean_of_what_spells_it(
