@@ -22,8 +22,9 @@ HTTP = ("fastapi", "starlette", "uvicorn")
 ROWS: dict[str, str] = {
     "app.cli": "app.cli.translating app.cli.display app.main app.server app.loading app.runtime "
     "app.settings app.shipped app.translation app.wire.native app.text app.observe model.training "
-    "model.training.data model.interop model.translator model.engine model.engine.protocol "
-    "model.checkpoint model.alignment model.decoding model.text model.transformer model.evaluation",
+    "model.training.data model.training.update model.interop model.translator model.engine "
+    "model.engine.protocol model.checkpoint model.alignment model.decoding model.text "
+    "model.transformer model.evaluation",
     "app.cli.translating": "app.cli.display app.loading app.settings app.translation app.documents "
     "app.text app.observe model.translator model.engine model.engine.protocol model.checkpoint "
     "model.decoding model.text",
@@ -51,9 +52,10 @@ ROWS: dict[str, str] = {
     "app.observe": "",
     "app.errors": "",
     "app.shipped": "",
-    "model.training": "model.training.data model.checkpoint model.decoding model.text "
-    "model.transformer",
+    "model.training": "model.training.data model.training.update model.checkpoint model.decoding "
+    "model.text model.transformer",
     "model.training.data": "model.text",
+    "model.training.update": "model.transformer",
     "model.interop": "model.interop.npz model.checkpoint model.decoding model.text "
     "model.transformer",
     "model.interop.npz": "model.checkpoint model.decoding model.text model.transformer",
@@ -74,8 +76,8 @@ ROWS: dict[str, str] = {
 EVERYBODY = ("app.errors", "model.errors")
 """Every row may raise and catch these; `model` only its own."""
 
-# Folders that are not divided yet.
-LARGE = {"model/engine/cpu", "model/training"}
+# A folder that is not divided yet.
+LARGE = {"model/engine/cpu"}
 
 
 def name_of(path: Path) -> str:

@@ -6,10 +6,11 @@ import tomllib
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from model.errors import ConfigError
 from model.training.data.noise import NoiseConfig
+from model.training.update.config import OptimizerConfig, ScheduleConfig, Table
 from model.transformer.config import (
     PRESETS,
     TransformerConfig,
@@ -21,13 +22,7 @@ FROM_VOCABULARY = frozenset(vocabulary_fields(vocab_size=2, pad_id=1, eos_id=0))
 """Fields of `TransformerConfig` that a recipe leaves to the vocabulary it learns."""
 
 
-class _Table(BaseModel):
-    """A table of a recipe: immutable, unknown keys refused, numbers finite."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class CorpusConfig(_Table):
+class CorpusConfig(Table):
     """One parallel corpus: files, share, and where anyone gets it under which licence."""
 
     name: str
@@ -52,7 +47,7 @@ class CorpusConfig(_Table):
         return self
 
 
-class ValidationConfig(_Table):
+class ValidationConfig(Table):
     """How progress is measured on held-out pairs."""
 
     files: dict[str, Path] = Field(default_factory=dict, description="name → tab-separated file")
@@ -62,7 +57,7 @@ class ValidationConfig(_Table):
     bleu_pairs: int = Field(100, ge=0, description="how many of these are translated for BLEU")
 
 
-class TokenizerConfig(_Table):
+class TokenizerConfig(Table):
     """The vocabulary that is learnt when the run begins."""
 
     vocab_size: int = Field(37_000, gt=0)
@@ -71,32 +66,7 @@ class TokenizerConfig(_Table):
     )
 
 
-class OptimizerConfig(_Table):
-    """`adam` with the paper's settings (§5.3), or `muon` (Jordan et al. 2024) for layers' matrices.
-
-    Muon orthogonalises each matrix's momentum; embeddings, norms and biases stay with Adam. Its
-    steps are scaled to Adam's usual size, so that one learning rate serves both.
-    """
-
-    kind: Literal["adam", "muon"] = "adam"
-    beta_1: float = Field(0.9, ge=0, lt=1)
-    beta_2: float = Field(0.98, ge=0, lt=1)
-    epsilon: float = Field(1e-9, gt=0)
-    weight_decay: float = Field(0.0, ge=0)
-    clip_norm: float = Field(0.0, ge=0, description="largest gradient norm; 0 is no clipping")
-
-
-class ScheduleConfig(_Table):
-    """The learning rate and the length of the run; see `schedule.learning_rate`."""
-
-    shape: Literal["inverse_sqrt", "trapezoid"] = "inverse_sqrt"
-    peak: float = Field(1.0, gt=0)
-    warmup_steps: int = Field(4000, gt=0)
-    steps: int = Field(100_000, gt=0, description="updates in the whole run")
-    decay_steps: int = Field(0, ge=0, description="trapezoid only")
-
-
-class TrainingConfig(_Table):
+class TrainingConfig(Table):
     """A recipe: the defaults are those of the paper's base model (§5), the corpora are yours.
 
     Two things differ from the paper. Steps, saves and chunks are counted, not timed; and the

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from model.errors import TrainingError
 from model.training.data.batches import START, Position
-from model.training.optimizer import Optimizer
+from model.training.update.optimizer import Optimizer
 from model.transformer.transformer import Transformer
 
 WEIGHTS_FILE = "model.safetensors"

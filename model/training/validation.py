@@ -11,7 +11,7 @@ from model.decoding.greedy import greedy_search
 from model.decoding.hypothesis import SearchOptions
 from model.decoding.padding import padded_ids
 from model.text.tokenizer import Tokenizer
-from model.training.loss import smoothed_cross_entropy
+from model.training.update.loss import smoothed_cross_entropy
 from model.transformer.transformer import Transformer
 
 _ROWS = 50

@@ -10,9 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from model.errors import TrainingError
 from model.training import state
-from model.training.config import OptimizerConfig
 from model.training.data.batches import Position
-from model.training.optimizer import Optimizer
 from model.training.state import (
     Counters,
     latest_state,
@@ -21,6 +19,8 @@ from model.training.state import (
     save_state,
     step_of,
 )
+from model.training.update.config import OptimizerConfig
+from model.training.update.optimizer import Optimizer
 from model.transformer.config import PRESETS
 from model.transformer.transformer import Transformer
 

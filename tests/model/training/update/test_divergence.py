@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from model.training.divergence import first_not_finite, parameter_not_finite
+from model.training.update.divergence import first_not_finite, parameter_not_finite
 
 
 class Net(nn.Module):

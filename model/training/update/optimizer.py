@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from model.errors import TrainingError
-from model.training.config import OptimizerConfig
+from model.training.update.config import OptimizerConfig
 
 
 class Optimizer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from model.training.config import ScheduleConfig
+from model.training.update.config import ScheduleConfig
 
 
 def learning_rate(step: int, schedule: ScheduleConfig, d_model: int) -> float:

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from model.errors import TrainingError
-from model.training.config import OptimizerConfig
-from model.training.optimizer import Optimizer
+from model.training.update.config import OptimizerConfig
+from model.training.update.optimizer import Optimizer
 from model.transformer.config import PRESETS
 from model.transformer.transformer import Transformer
 

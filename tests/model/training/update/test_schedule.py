@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from model.training.config import ScheduleConfig
-from model.training.schedule import learning_rate
+from model.training.update.config import ScheduleConfig
+from model.training.update.schedule import learning_rate
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Literal
 import pytest
 import torch
 
-from model.training import precision
+from model.training.update import precision
 from model.transformer.config import PRESETS
 from model.transformer.transformer import Transformer
 

@@ -5,8 +5,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from model.training import loss
-from model.training.loss import smoothed_cross_entropy
+from model.training.update import loss
+from model.training.update.loss import smoothed_cross_entropy
 from model.transformer.embedding import OutputProjection
 
 N, D, V = 13, 8, 20

@@ -1,0 +1,38 @@
+"""The tables of a recipe that say how weights are updated."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Table(BaseModel):
+    """A table of a recipe: immutable, unknown keys refused, numbers finite."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class OptimizerConfig(Table):
+    """`adam` with the paper's settings (§5.3), or `muon` (Jordan et al. 2024) for layers' matrices.
+
+    Muon orthogonalises each matrix's momentum; embeddings, norms and biases stay with Adam. Its
+    steps are scaled to Adam's usual size, so that one learning rate serves both.
+    """
+
+    kind: Literal["adam", "muon"] = "adam"
+    beta_1: float = Field(0.9, ge=0, lt=1)
+    beta_2: float = Field(0.98, ge=0, lt=1)
+    epsilon: float = Field(1e-9, gt=0)
+    weight_decay: float = Field(0.0, ge=0)
+    clip_norm: float = Field(0.0, ge=0, description="largest gradient norm; 0 is no clipping")
+
+
+class ScheduleConfig(Table):
+    """The learning rate and the length of the run; see `schedule.learning_rate`."""
+
+    shape: Literal["inverse_sqrt", "trapezoid"] = "inverse_sqrt"
+    peak: float = Field(1.0, gt=0)
+    warmup_steps: int = Field(4000, gt=0)
+    steps: int = Field(100_000, gt=0, description="updates in the whole run")
+    decay_steps: int = Field(0, ge=0, description="trapezoid only")
