@@ -51,7 +51,7 @@ def test_another_attend_imports_anew(
 ) -> None:
     folder = make_folder()
     first = checkpoint_folder(folder, tmp_path)
-    monkeypatch.setattr(import_cache, "version", lambda name: "999")
+    monkeypatch.setattr(import_cache, "__version__", "999")
     assert checkpoint_folder(folder, tmp_path) != first
 
 
