@@ -39,6 +39,7 @@ from app.routes import (
     translate,
 )
 from app.routes import metrics as metrics_route
+from app.routes import page as page_route
 from app.routes.handling.access import known_client
 from app.routes.handling.timeout import HEADER as TIMEOUT_HEADER
 from app.runtime import Lifecycle, Runtime
@@ -47,6 +48,7 @@ from app.server.loop_lag import LoopLag
 from app.server.middleware import PROBES, RequestMiddleware
 from app.server.security_headers import SecurityHeaders
 from app.settings import Settings
+from app.web.site import Site
 from app.wire import openapi
 from app.wire.failures import handle
 from app.wire.request_id import REQUEST_ID
@@ -129,6 +131,9 @@ def create_app(
     ]  # fmt: skip
     if settings.admin_port is None:
         modules.append(metrics_route)
+    if settings.page:
+        app.state.site = Site.read()
+        modules.append(page_route)
     _furnish(app, modules, guarded=[score, info], shielded=True)
     return app
 

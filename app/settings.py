@@ -63,6 +63,7 @@ class Settings(BaseSettings):
     admin_port: int | None = Field(
         None, ge=0, le=65_535, description="Port of POST /reload and GET /metrics; none by default."
     )
+    page: bool = Field(True, description="Serve the page at / and the reference at /docs.")
     cors_origins: Annotated[tuple[str, ...] | None, BeforeValidator(_commas), NoDecode] = Field(
         None,
         description="Origins whose pages may ask, as https://a.example,https://b.example; or *.",

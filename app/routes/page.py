@@ -1,0 +1,72 @@
+"""The page for people: GET /, the reference of the API, and the files that both load."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+from starlette.exceptions import HTTPException
+
+from app.web.site import CONTENT_SECURITY_POLICY, Site, WebFile
+
+router = APIRouter(include_in_schema=False)
+
+FOR_EVER = "public, max-age=31536000, immutable"
+"""Of what has its digest in its address."""
+
+ASK_EACH_TIME = "no-cache"
+
+
+async def _site(request: Request) -> Site:
+    site: Site = request.app.state.site
+    return site
+
+
+_Site = Annotated[Site, Depends(_site)]
+
+
+@router.head("/")
+@router.get("/")
+async def page(request: Request, site: _Site) -> Response:
+    """Translate, look at attention and into the model."""
+    return _document(request, site.documents["index"])
+
+
+@router.head("/docs")
+@router.head("/redoc")
+@router.get("/docs")
+@router.get("/redoc")
+async def reference(request: Request, site: _Site) -> Response:
+    """/openapi.json for people, where FastAPI's users look for it."""
+    return _document(request, site.documents["reference"])
+
+
+@router.head("/web/{digest}/{name}")
+@router.get("/web/{digest}/{name}")
+async def asset(request: Request, site: _Site, digest: str, name: str) -> Response:
+    """A script, a style sheet or a picture of this very version."""
+    found = site.assets.get(name) if digest == site.digest else None
+    if found is None:
+        raise HTTPException(404)
+    return _answer(request, found, {"Cache-Control": FOR_EVER})
+
+
+def _document(request: Request, document: WebFile) -> Response:
+    headers = {
+        "Cache-Control": ASK_EACH_TIME,
+        "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    }
+    return _answer(request, document, headers)
+
+
+def _answer(request: Request, file: WebFile, headers: dict[str, str]) -> Response:
+    headers |= {"ETag": file.etag, "Vary": "Accept-Encoding"}
+    if file.etag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    content = file.content
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        content = file.compressed
+        headers["Content-Encoding"] = "gzip"
+    return Response(content, headers=headers, media_type=file.media_type)

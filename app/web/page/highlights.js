@@ -1,0 +1,177 @@
+/** Sentences and words of both panes as elements, and what lights up together. */
+
+import { byId, el } from "./dom.js";
+import { percent, t } from "./strings.js";
+import { doubt, linkedTo, sentenceAt } from "./words.js";
+
+/** Sentences beyond which words are not elements of their own. */
+const MOST_WITH_WORDS = 200;
+
+/** The first of each kind of element that is below the pointer, also behind the text area. */
+function below(event, selector) {
+  return document.elementsFromPoint(event.clientX, event.clientY).find((node) => node.matches(selector));
+}
+
+export class Highlights {
+  /** The translation as it is shown, with the choices of a person. */
+  text = "";
+  #store;
+  #open;
+  #nodes = [];
+  #lit = [];
+
+  /** `open(index, node)` is called for a sentence that is clicked. */
+  constructor(store, open) {
+    this.#store = store;
+    this.#open = open;
+    const translation = byId("translation");
+    const area = byId("text");
+    translation.addEventListener("pointermove", (event) => this.#hover("target", event.target.closest?.(".w"), event.target.closest?.(".s")));
+    area.addEventListener("pointermove", (event) => this.#hover("source", below(event, ".mirror .w"), below(event, ".mirror .s")));
+    for (const node of [translation, area]) node.addEventListener("pointerleave", () => this.#light([]));
+    translation.addEventListener("click", (event) => this.#openAt(event.target.closest(".s")));
+    translation.addEventListener("keydown", (event) => this.#key(event));
+    translation.addEventListener("focusin", (event) => {
+      const index = Number(event.target.dataset.s);
+      if (event.target.matches(".s")) this.#choose(index);
+    });
+    document.addEventListener("selectionchange", () => {
+      if (document.activeElement !== area) return;
+      const sentences = this.#store.state.result?.sentences ?? [];
+      const index = sentenceAt(sentences, "source", area.selectionStart);
+      if (index >= 0 && this.#nodes.length) this.#choose(index);
+    });
+  }
+
+  /** The source, before anything is known of it. */
+  plain(text) {
+    if (this.#store.state.result?.wish.text === text && this.#nodes.length) return;
+    this.#nodes = [];
+    byId("mirror").replaceChildren(text + "\u200b");
+  }
+
+  /** The beginning of a translation. */
+  partial(text) {
+    this.text = text;
+    this.#nodes = [];
+    byId("translation").replaceChildren(text);
+  }
+
+  /** A whole translation, or none. */
+  show(result, choices) {
+    const translation = byId("translation");
+    if (!result) {
+      this.text = "";
+      this.#nodes = [];
+      translation.replaceChildren();
+      return;
+    }
+    const { sentences, wish } = result;
+    this.#nodes = sentences.map(() => ({ source: null, target: null, sourceWords: [], targetWords: [] }));
+    const source = this.#pieces(wish.text, "source", sentences, {});
+    const target = this.#pieces(result.translation.text, "target", sentences, choices);
+    if (wish.text === this.#store.state.text) byId("mirror").replaceChildren(...source, "\u200b");
+    const hadFocus = translation.contains(document.activeElement) ? document.activeElement.dataset.s : null;
+    translation.replaceChildren(...target);
+    this.text = translation.textContent;
+    this.#choose(Math.min(this.#store.state.sentence, sentences.length - 1));
+    if (hadFocus !== null) this.#nodes[hadFocus]?.target.focus();
+  }
+
+  /** A side as text between sentences and an element for each. */
+  #pieces(text, side, sentences, choices) {
+    const withWords = sentences.length <= MOST_WITH_WORDS;
+    const pieces = [];
+    let at = 0;
+    sentences.forEach((sentence, index) => {
+      const [from, to] = sentence[side];
+      pieces.push(text.slice(at, from));
+      const said = this.#store.state.result.wish.text.slice(...sentence.source);
+      const choice = side === "target" ? choices[said] : undefined;
+      const words = withWords && choice === undefined ? sentence[`${side}Words`] : [];
+      const properties = side === "target"
+        ? { className: choice === undefined ? "s" : "s chosen", tabIndex: -1, role: "button", ariaHasPopup: "dialog" }
+        : { className: "s" };
+      const node = el("span", properties, choice ?? this.#words(text, from, to, words, side, index, sentence));
+      node.dataset.s = index;
+      this.#nodes[index][side] = node;
+      pieces.push(node);
+      at = to;
+    });
+    pieces.push(text.slice(at));
+    return pieces;
+  }
+
+  #words(text, from, to, words, side, index, sentence) {
+    const pieces = [];
+    let at = from;
+    words.forEach(([start, end], word) => {
+      if (start < at) return; // placeholders may share a place
+      pieces.push(text.slice(at, start));
+      const node = el("span", { className: "w" }, text.slice(start, end));
+      node.dataset.w = word;
+      if (side === "target") {
+        const confidence = sentence.confidence[word];
+        const level = doubt(confidence);
+        if (level) node.classList.add(`doubt-${level}`);
+        if (confidence !== null) node.title = t("confidence.word", { word: node.textContent, percent: percent(confidence) });
+      }
+      this.#nodes[index][`${side}Words`][word] = node;
+      pieces.push(node);
+      at = end;
+    });
+    pieces.push(text.slice(at, to));
+    return pieces;
+  }
+
+  #hover(side, word, sentence) {
+    if (!sentence) {
+      this.#light([]);
+      return;
+    }
+    const index = Number(sentence.dataset.s);
+    const nodes = this.#nodes[index];
+    const { links } = this.#store.state.result?.sentences[index] ?? {};
+    if (!nodes || !links) return;
+    const lit = [[nodes.source, "lit"], [nodes.target, "lit"]];
+    if (word) {
+      const number = Number(word.dataset.w);
+      const other = side === "source" ? "target" : "source";
+      lit.push([word, "linked"], ...linkedTo(links, side, number).map((there) => [nodes[`${other}Words`][there], "linked"]));
+    }
+    this.#light(lit);
+  }
+
+  #light(lit) {
+    for (const [node, name] of this.#lit) node.classList.remove(name);
+    this.#lit = lit.filter(([node]) => node);
+    for (const [node, name] of this.#lit) node.classList.add(name);
+  }
+
+  /** The sentence at the caret: the other views are about it. */
+  #choose(index) {
+    this.#nodes.forEach((nodes, other) => {
+      for (const node of [nodes.source, nodes.target]) node?.classList.toggle("current", other === index && this.#nodes.length > 1);
+      nodes.target?.setAttribute("tabindex", other === index ? "0" : "-1");
+    });
+    byId("translation").tabIndex = this.#nodes.length ? -1 : 0;
+    if (index >= 0) this.#store.set({ sentence: index });
+  }
+
+  #key(event) {
+    const index = Number(event.target.dataset?.s);
+    if (!event.target.matches(".s")) return;
+    const to = { ArrowRight: index + 1, ArrowDown: index + 1, ArrowLeft: index - 1, ArrowUp: index - 1, Home: 0, End: this.#nodes.length - 1 }[event.key];
+    if (to !== undefined && this.#nodes[to]) {
+      event.preventDefault();
+      this.#nodes[to].target.focus();
+    } else if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      this.#openAt(event.target);
+    }
+  }
+
+  #openAt(node) {
+    if (node && !String(getSelection())) this.#open(Number(node.dataset.s), node);
+  }
+}

@@ -1,0 +1,133 @@
+/** The page: one state, its views, undo, and the address that reproduces it. */
+
+import { EMPTY, fromFragment, toFragment } from "./address.js";
+import { showClients } from "./clients.js";
+import { byId, toast } from "./dom.js";
+import { History } from "./history.js";
+import { watchKeys } from "./keys.js";
+import { get } from "./server.js";
+import { watchStatus } from "./status.js";
+import { Store } from "./store.js";
+import { currentLocale, setLocale, t, translatePage, whenLocaleChanges } from "./strings.js";
+import { TranslateView } from "./translate.js";
+
+/** What undo brings back: what a person made. */
+const MADE = ["source", "target", "text", "format", "glossary", "choices"];
+const THEMES = ["auto", "light", "dark"];
+
+const made = (state) => Object.fromEntries(MADE.map((name) => [name, state[name]]));
+const store = new Store({ ...EMPTY, ...fromFragment(location.hash), result: null, sentence: 0, info: null, languages: [], settings: {} });
+const history = new History(made(store.state));
+let isReplaying = false;
+
+const loaders = {
+  attention: () => import("./attention.js").then(({ showAttention }) => showAttention(byId("attention-body"), store)),
+  inside: () => import("./inside.js").then(({ showInside }) => showInside(byId("inside-body"), store)),
+  api: async () => showClients(byId("api-body"), store),
+};
+
+function showView(view) {
+  for (const section of document.querySelectorAll("main > section")) section.hidden = section.id !== `view-${view}`;
+  for (const tab of byId("tabs").children) {
+    if (tab.dataset.view === view) tab.setAttribute("aria-current", "page");
+    else tab.removeAttribute("aria-current");
+  }
+  document.title = view === "translate" ? "attend" : `${t(`tab.${view}`)} · attend`;
+  const load = loaders[view];
+  delete loaders[view];
+  load?.();
+}
+
+/** Links to the views keep the rest of the state. */
+function showAddress(state) {
+  for (const link of document.querySelectorAll("[data-view]")) link.href = toFragment({ ...state, view: link.dataset.view });
+  const fragment = toFragment(state);
+  if (fragment !== location.hash) globalThis.history.replaceState(null, "", fragment);
+}
+
+function showUndo() {
+  byId("undo").disabled = !history.canUndo;
+  byId("redo").disabled = !history.canRedo;
+}
+
+function replay(state) {
+  if (!state) return;
+  isReplaying = true;
+  store.set(state);
+  isReplaying = false;
+  showUndo();
+}
+
+store.watch((state, changed) => {
+  if (changed.has("view")) showView(state.view);
+  if (MADE.some((name) => changed.has(name))) {
+    const group = [...changed].join() === "text" ? "typing" : null;
+    if (!isReplaying) history.note(made(state), group);
+    showUndo();
+  }
+  if (changed.has("view") || MADE.some((name) => changed.has(name))) showAddress(state);
+});
+
+function showTheme(theme) {
+  if (theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+  const label = t("theme", { theme: t(`theme.${theme}`) });
+  byId("theme").title = label;
+  byId("theme").setAttribute("aria-label", label);
+  globalThis.dispatchEvent(new Event("themechange"));
+}
+
+function keptTheme() {
+  try { return THEMES.includes(localStorage.getItem("attend.theme")) ? localStorage.getItem("attend.theme") : "auto"; } catch { return "auto"; }
+}
+
+byId("theme").onclick = () => {
+  const theme = THEMES[(THEMES.indexOf(keptTheme()) + 1) % THEMES.length];
+  try { localStorage.setItem("attend.theme", theme); } catch { /* not kept then */ }
+  showTheme(theme);
+  toast(t("theme", { theme: t(`theme.${theme}`) }));
+};
+byId("locale").onclick = () => setLocale(currentLocale() === "en" ? "fr" : "en");
+byId("undo").onclick = () => replay(history.undo());
+byId("redo").onclick = () => replay(history.redo());
+
+addEventListener("keydown", (event) => {
+  if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
+  const isElsewhere = event.target.matches?.("input:not([type=radio]):not([type=checkbox])");
+  const key = event.key.toLowerCase();
+  if (isElsewhere || !(key === "z" || key === "y")) return;
+  event.preventDefault();
+  replay(key === "y" || event.shiftKey ? history.redo() : history.undo());
+});
+addEventListener("hashchange", () => store.set(fromFragment(location.hash)));
+setInterval(() => { if (!document.hasFocus()) history.settle(); }, 1000);
+
+function showLocale() {
+  const other = currentLocale() === "en" ? ["fr", "FR", "Français"] : ["en", "EN", "English"];
+  const button = byId("locale");
+  [button.lang, button.textContent, button.title] = other;
+  button.setAttribute("aria-label", other[2]);
+  showTheme(keptTheme());
+}
+whenLocaleChanges(showLocale);
+
+async function start() {
+  translatePage();
+  showLocale();
+  watchKeys();
+  const view = new TranslateView(store, history);
+  showView(store.state.view);
+  showAddress(store.state);
+  watchStatus(store);
+  for (;;) {
+    try {
+      const [languages, settings] = await Promise.all([get("languages"), get("frontend/settings")]);
+      store.set({ languages, settings });
+      break;
+    } catch (error) {
+      await view.wait(error);
+    }
+  }
+}
+
+start();

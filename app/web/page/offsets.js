@@ -1,0 +1,20 @@
+/** The API counts code points, JavaScript UTF-16 units. */
+
+/** units[i] is where code point i of the text begins; the last is the text's length. */
+export function unitOffsets(text) {
+  const units = [];
+  let at = 0;
+  for (const character of text) {
+    units.push(at);
+    at += character.length;
+  }
+  units.push(at);
+  return units;
+}
+
+/** The number of code points. */
+export function length(text) {
+  let n = 0;
+  for (const _ of text) n += 1;
+  return n;
+}

@@ -1,0 +1,39 @@
+/** Pieces of the vocabulary as people read them, and where they are in a text. */
+
+import { el } from "./dom.js";
+import { unitOffsets } from "./offsets.js";
+
+const BEGINS_WORD = "▁";
+
+/** "▁Le" → "Le", "ment" → "·ment": a dot in front of what goes on within a word. */
+export function label(piece) {
+  if (piece.startsWith(BEGINS_WORD)) return piece.slice(1) || "␣";
+  return /^[\p{L}\p{N}]/u.test(piece) ? `·${piece}` : piece;
+}
+
+/** Labels of the rows and columns of a kind of attention. */
+export function axes(kind, segment) {
+  const source = segment.source_tokens.map(({ piece }) => label(piece));
+  const target = segment.target_tokens.map(({ piece }) => label(piece));
+  if (kind === "encoder") return [source, source];
+  if (kind === "decoder") return [target, ["<s>", ...target.slice(0, -1)]];
+  return [target, source];
+}
+
+/** A text as elements: one for each token that has a place in it, in `nodes` by the token's index. */
+export function tokenElements(text, tokens) {
+  const units = unitOffsets(text);
+  const nodes = [];
+  const pieces = [];
+  let at = 0;
+  tokens.forEach(({ start, end }, index) => {
+    const [from, to] = [units[start], units[end]];
+    if (to <= from || from < at) return;
+    pieces.push(text.slice(at, from));
+    nodes[index] = el("span", { className: "token" }, text.slice(from, to));
+    pieces.push(nodes[index]);
+    at = to;
+  });
+  pieces.push(text.slice(at));
+  return { pieces, nodes };
+}

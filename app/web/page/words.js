@@ -1,0 +1,53 @@
+/** Words, links and confidence of a translation's sentences, from an answer of POST /translate. */
+
+import { unitOffsets } from "./offsets.js";
+
+const overlaps = (token, [from, to]) => token.start < to && token.end > from;
+
+/** Geometric mean of the probabilities of the tokens that spell a word; null if none does. */
+export function wordConfidence(tokens, word) {
+  const logs = tokens.filter((token) => overlaps(token, word)).map((token) => token.log_prob);
+  return logs.length ? Math.exp(logs.reduce((a, b) => a + b, 0) / logs.length) : null;
+}
+
+/**
+ * Sentences of a text and its translation, in UTF-16 units:
+ * {source, target: [from, to], sourceWords, targetWords: [[from, to]], links: [[s, t]], confidence: [of each target word]}.
+ */
+export function sentencesOf(text, translation) {
+  const inText = unitOffsets(text);
+  const inAnswer = unitOffsets(translation.text);
+  const at = (units, [from, to]) => [units[from], units[to]];
+  return (translation.segments ?? []).map((segment) => {
+    const targetWords = segment.target_words ?? [];
+    return {
+      source: at(inText, segment.source),
+      target: at(inAnswer, segment.target),
+      sourceWords: (segment.source_words ?? []).map((word) => at(inText, word)),
+      targetWords: targetWords.map((word) => at(inAnswer, word)),
+      links: segment.alignment ?? [],
+      confidence: targetWords.map((word) => wordConfidence(segment.target_tokens, word)),
+    };
+  });
+}
+
+/** The words on one side that are linked to word `index` on the other. */
+export function linkedTo(links, side, index) {
+  const [here, there] = side === "source" ? [0, 1] : [1, 0];
+  return links.filter((link) => link[here] === index).map((link) => link[there]);
+}
+
+/** How doubtful a word looks: 0 (not at all) … 3. */
+export function doubt(confidence) {
+  if (confidence === null || confidence >= 0.6) return 0;
+  return confidence >= 0.4 ? 1 : confidence >= 0.2 ? 2 : 3;
+}
+
+/** Which sentence a position in the text is in: the last that begins before it; −1 if none does. */
+export function sentenceAt(sentences, side, position) {
+  let found = -1;
+  sentences.forEach((sentence, index) => {
+    if (sentence[side][0] <= position) found = index;
+  });
+  return found;
+}
