@@ -30,6 +30,7 @@ from app.routes import (
     deepl,
     deepl_glossaries,
     detect,
+    explain,
     files,
     health,
     info,
@@ -134,7 +135,7 @@ def create_app(
     if settings.page:
         app.state.site = Site.read()
         modules.append(page_route)
-    _furnish(app, modules, guarded=[score, info], shielded=True)
+    _furnish(app, modules, guarded=[explain, score, info], shielded=True)
     return app
 
 

@@ -63,7 +63,9 @@ class Settings(BaseSettings):
     admin_port: int | None = Field(
         None, ge=0, le=65_535, description="Port of POST /reload and GET /metrics; none by default."
     )
-    page: bool = Field(True, description="Serve the page at / and the reference at /docs.")
+    page: bool = Field(
+        True, description="Serve the page at / and the reference of the API at /docs."
+    )
     cors_origins: Annotated[tuple[str, ...] | None, BeforeValidator(_commas), NoDecode] = Field(
         None,
         description="Origins whose pages may ask, as https://a.example,https://b.example; or *.",

@@ -37,7 +37,8 @@ from app.runtime import Runtime
 from app.settings import Settings
 from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import Hypothesis, SearchOptions
-from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job, Progress
+from model.decoding.trace import SearchTrace
+from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job, Progress, Projections
 
 WORDS = "The weather was so nice yesterday that we went to the sea with our old friends ."
 TEXTS = [" ".join(WORDS.split()[-n_words:]) for n_words in range(6, 17)]
@@ -99,6 +100,21 @@ class SleepingEngine:
         self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
     ) -> NDArray[np.float32]:
         """No score is asked for."""
+        raise NotImplementedError
+
+    def project(
+        self,
+        source_ids: Sequence[int],
+        target_ids: Sequence[int],
+        kind: AttentionKind,
+        layer: int,
+        row: int,
+    ) -> Projections:
+        """Not done here."""
+        raise NotImplementedError
+
+    def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
+        """Not done here."""
         raise NotImplementedError
 
 

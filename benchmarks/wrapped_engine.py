@@ -8,7 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.decoding.hypothesis import SearchOptions
-from model.engine.protocol import AttentionKind, Engine, EngineInfo, Finished, Job, Progress
+from model.decoding.trace import SearchTrace
+from model.engine.protocol import (
+    AttentionKind,
+    Engine,
+    EngineInfo,
+    Finished,
+    Job,
+    Progress,
+    Projections,
+)
 
 
 class WrappedEngine:
@@ -62,3 +71,18 @@ class WrappedEngine:
     ) -> NDArray[np.float32]:
         """The engine's."""
         return self._engine.score(source_ids, target_ids, options)
+
+    def project(
+        self,
+        source_ids: Sequence[int],
+        target_ids: Sequence[int],
+        kind: AttentionKind,
+        layer: int,
+        row: int,
+    ) -> Projections:
+        """As the engine does."""
+        return self._engine.project(source_ids, target_ids, kind, layer, row)
+
+    def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
+        """As the engine does."""
+        return self._engine.trace(source_ids, options)

@@ -30,9 +30,12 @@ ROWS: dict[str, str] = {
     "model.decoding model.text",
     "app.cli.display": "model.training model.alignment",
     "app.main": "app.routes app.routes.handling app.server app.loading app.runtime app.settings "
-    "app.wire app.accounts app.observe",
+    "app.wire app.accounts app.observe app.web",
     "app.routes": "app.routes.handling app.runtime app.settings app.wire app.wire.dialects "
-    "app.wire.native app.translation app.accounts app.documents app.text app.observe",
+    "app.wire.native app.translation app.accounts app.documents app.text app.observe app.web "
+    "app.explanation",
+    "app.explanation": "app.translation app.wire.native model.engine.protocol model.decoding "
+    "model.transformer",
     "app.routes.handling": "app.runtime app.settings app.wire app.wire.native app.accounts "
     "app.observe",
     "app.server": "app.runtime app.wire app.observe",
@@ -43,13 +46,15 @@ ROWS: dict[str, str] = {
     "app.wire": "app.wire.dialects app.wire.native app.observe",
     "app.wire.dialects": "app.wire.native app.accounts app.text",
     "app.translation": "app.scheduling app.documents app.wire.native app.text app.observe "
-    "model.checkpoint model.alignment model.decoding model.text model.transformer",
+    "model.checkpoint model.alignment model.decoding model.text "
+    "model.transformer",
     "app.scheduling": "app.observe model.engine.protocol model.decoding",
     "app.wire.native": "app.text model.engine.protocol model.decoding",
     "app.accounts": "",
     "app.documents": "app.text",
     "app.text": "model.text",
     "app.observe": "",
+    "app.web": "",
     "app.errors": "",
     "app.shipped": "",
     "model.training": "model.training.data model.training.update model.checkpoint model.decoding "

@@ -16,6 +16,18 @@ from app.wire.dialects.deepl import DeepLRequest, DeepLTranslation, DeepLUsage
 from app.wire.dialects.deepl_glossaries import DeepLGlossary, DeepLGlossaryRequest
 from app.wire.dialects.libretranslate import LibreTranslateAnswer, LibreTranslateRequest
 from app.wire.native.answers import PairScore, Translation
+from app.wire.native.explain_answer import (
+    AttentionColumn,
+    ComputedAttention,
+    EndedBeam,
+    ExplainAnswer,
+    LikelyToken,
+    LiveBeam,
+    PositionTable,
+    ShownSearch,
+    ShownStep,
+)
+from app.wire.native.explain_request import ExaminedAttention, ExplainRequest
 from app.wire.native.score_request import ScoreRequest
 from app.wire.native.translate_request import AttentionRequest, TranslateRequest
 from app.wire.problems import HTTP_KINDS, KINDS
@@ -25,7 +37,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 WIRE: tuple[type[BaseModel], ...] = (
     TranslateRequest, AttentionRequest, Translation, LibreTranslateRequest, LibreTranslateAnswer,
     DeepLRequest, DeepLTranslation, DeepLUsage, ScoreRequest, PairScore,
-    DeepLGlossaryRequest, DeepLGlossary,
+    DeepLGlossaryRequest, DeepLGlossary, ExplainRequest, ExaminedAttention, ExplainAnswer,
+    ShownSearch, ShownStep, LiveBeam, LikelyToken, EndedBeam, ComputedAttention, AttentionColumn,
+    PositionTable,
 )  # fmt: skip
 TEXT = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
 

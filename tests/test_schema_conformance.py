@@ -54,6 +54,8 @@ KNOWN: dict[str, dict[str, list[Any]]] = {
     "LibreTranslateRequest": {"source": ["en", "FR", "auto"], "target": ["en", "fr-CA"]},
     "DeepLRequest": {"source_lang": ["en", "FR"], "target_lang": ["EN-US", "FR"]},
     "ScoreRequest": {"source": ["en", "FR"], "target": ["en", "fr-CA"]},
+    "ExplainRequest": {"source": ["en", "FR"], "target": ["en", "fr-CA"], "alternatives": [0, 1]},
+    "ExaminedAttention": {"layer": [0, 1], "head": [0, 3], "token": [0]},
     "DeepLGlossaryRequest": {
         "source_lang": ["en", "FR"], "target_lang": ["FR", "en"], "entries_format": ["tsv", "csv"],
         "entries": ["house\tdemeure", "house,demeure", "cat\tchat\ndog\tchien"],

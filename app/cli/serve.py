@@ -39,14 +39,14 @@ def _with_settings(command: click.Command) -> click.Command:
     for name, field in Settings.model_fields.items():
         repeated = name == "checkpoint"
         default = "" if field.default is None or repeated else f"; default: {field.default}"
-        command.params.append(
-            click.Option(
-                ["--" + name.replace("_", "-")],
-                help=f"{field.description}  [{env_name(name)}{default}]",
-                metavar="DIR" if repeated else "VALUE",
-                multiple=repeated,
-            )
-        )
+        flag = "--" + name.replace("_", "-")
+        text = f"{field.description}  [{env_name(name)}{default}]"
+        if field.annotation is bool:
+            option = click.Option([f"{flag}/--no-{flag[2:]}"], help=text, default=None)
+        else:
+            metavar = "DIR" if repeated else "VALUE"
+            option = click.Option([flag], help=text, metavar=metavar, multiple=repeated)
+        command.params.append(option)
     return command
 
 

@@ -7,7 +7,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from model.decoding.hypothesis import Hypothesis
 from model.engine.protocol import Engine, Job
 
 Floats = NDArray[np.float32]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +148,17 @@ class Sentence:
                 request.settle(index, outcome)
 
 
-@dataclass(eq=False, slots=True)
-class Explanation:
-    """A call of `Engine.explain` or `Engine.score` that waits for an engine."""
+@dataclass(eq=False)
+class Explanation(Generic[T]):
+    """A call of an engine that looks at one sentence, such as `Engine.explain`, and waits for one.
 
-    run: Callable[[Engine], Floats]
-    future: asyncio.Future[Floats]
+    It runs between two steps.
+    """
 
-    def settle(self, outcome: Floats | Exception) -> None:
+    run: Callable[[Engine], T]
+    future: asyncio.Future[T]
+
+    def settle(self, outcome: T | Exception) -> None:
         """Answer, in the event loop."""
         if self.future.done():
             return

@@ -19,6 +19,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
+from typing import TypeVar
 
 from app.errors import QueueFullError
 from app.observe.metrics import Metrics
@@ -31,7 +32,10 @@ from app.scheduling.queue_items import Completion, Explanation, Floats, Listener
 from app.scheduling.shared_queue import SharedQueue
 from app.scheduling.throughput import Throughput
 from model.decoding.hypothesis import SearchOptions
-from model.engine.protocol import AttentionKind, Engine, Job
+from model.decoding.trace import SearchTrace
+from model.engine.protocol import AttentionKind, Engine, Job, Projections
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +200,24 @@ class Scheduler:
         """`Engine.score`, as `explain`."""
         return await self._ask(lambda engine: engine.score(source_ids, target_ids, options))
 
-    async def _ask(self, run: Callable[[Engine], Floats]) -> Floats:
-        explanation = Explanation(run, asyncio.get_running_loop().create_future())
+    async def project(
+        self,
+        source_ids: Sequence[int],
+        target_ids: Sequence[int],
+        kind: AttentionKind,
+        layer: int,
+        row: int,
+    ) -> Projections:
+        """`Engine.project`, as `explain`."""
+        return await self._ask(
+            lambda engine: engine.project(source_ids, target_ids, kind, layer, row)
+        )
+
+    async def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
+        """`Engine.trace`, as `explain`."""
+        return await self._ask(lambda engine: engine.trace(source_ids, options))
+
+    async def _ask(self, run: Callable[[Engine], T]) -> T:
+        explanation: Explanation[T] = Explanation(run, asyncio.get_running_loop().create_future())
         self._queue.ask(explanation)
         return await explanation.future

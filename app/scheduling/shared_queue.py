@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from app.errors import DrainingError, EngineDownError
 from app.scheduling.fair_queue import FairQueue
@@ -74,7 +75,7 @@ class SharedQueue:
     def __init__(self) -> None:
         self._changed = threading.Condition(threading.Lock())
         self._waiting = FairQueue[Sentence]()
-        self._explanations: deque[Explanation] = deque()
+        self._explanations: deque[Explanation[Any]] = deque()
         self._engines: list[InFlight] = []
         self._interrupts: dict[int, Callable[[], None]] = {}
         self._n_asleep = 0
@@ -90,7 +91,7 @@ class SharedQueue:
                 self._waiting.add(sentence)
             self._tell_engines(len(sentences))
 
-    def ask(self, explanation: Explanation) -> None:
+    def ask(self, explanation: Explanation[Any]) -> None:
         """Leave an explanation. Raises as `submit`."""
         with self._changed:
             self._check_open()
@@ -158,14 +159,14 @@ class SharedQueue:
             self._interrupts[id(mine)] = interrupt
             return mine
 
-    def leave(self, mine: InFlight) -> list[Sentence | Explanation]:
+    def leave(self, mine: InFlight) -> list[Sentence | Explanation[Any]]:
         """One engine less; returns what nobody is left to do."""
         with self._changed:
             self._engines.remove(mine)
             del self._interrupts[id(mine)]
             if self._engines:
                 return []
-            left: list[Sentence | Explanation] = [*self._waiting.clear(), *self._explanations]
+            left: list[Sentence | Explanation[Any]] = [*self._waiting.clear(), *self._explanations]
             self._explanations.clear()
             return left
 
@@ -182,7 +183,7 @@ class SharedQueue:
                 self._n_asleep -= 1
             return True
 
-    def take_explanation(self, mine: InFlight) -> Explanation | None:
+    def take_explanation(self, mine: InFlight) -> Explanation[Any] | None:
         """The oldest explanation; an engine at work leaves it to one that is not, if any."""
         if not self._explanations:
             return None

@@ -108,7 +108,7 @@ class Explainer:
         alignment: bool,
     ) -> Segment:
         read_tokens = self._codec.encode_source(stretch.stand_ins.text, direction[1])
-        _, produced = self._codec.decode_target(self._produced(stretch.best))
+        _, produced = self._codec.decode_target(self.produced(stretch.best))
         sources = [stretch.origin(span) for span in _spans(read_tokens)]
         targets = [stretch.place(span).shifted(place.start) for span in _spans(produced)]
         segment = Segment(
@@ -135,7 +135,7 @@ class Explainer:
             *direction,
             _words(lifted.after, lifted.places),
             _words(put_back.before, put_back.spans),
-            self._codec.decode_target(self._produced(stretch.best))[1],
+            self._codec.decode_target(self.produced(stretch.best))[1],
         )
 
     async def _given_segment(
@@ -172,7 +172,7 @@ class Explainer:
         weights = await self._scheduler.explain(source_ids, target_ids, view.kind)
         return await asyncio.to_thread(view.show, weights)
 
-    def _produced(self, hypothesis: Hypothesis) -> list[int]:
+    def produced(self, hypothesis: Hypothesis) -> list[int]:
         """A hypothesis's tokens with the end-of-sentence token, if it got that far."""
         end = [] if hypothesis.capped else [self._codec.eos_id]
         return [*hypothesis.ids, *end]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from app.errors import InvalidRequestError
 from app.text.glossary import Glossary
 from app.text.languages import Direction
 from app.translation.served_model import ServedModel
@@ -43,3 +44,14 @@ def legs_of(
         glossary = request.terms.of_what_is_said() if legs else request.terms
         legs.append(Leg(model, (source, target), model.search_options(wanted), glossary))
     return legs
+
+
+def sole_leg(legs: list[Leg]) -> Leg:
+    """The one model that translates. Raises `InvalidRequestError` where there are none or two."""
+    if not legs:
+        raise InvalidRequestError.at("/text", "The text is in the target language already")
+    if len(legs) > 1:
+        pairs = " and ".join(f"{leg.direction[0]} to {leg.direction[1]}" for leg in legs)
+        detail = f"Two models translate this, one after the other; ask for {pairs}, one by one"
+        raise InvalidRequestError.at("/target", detail)
+    return legs[0]

@@ -28,6 +28,7 @@ from model.checkpoint.config import CheckpointConfig
 from model.checkpoint.golden import GOLDEN_FILE, GoldenSentence
 from model.decoding.hypothesis import SearchOptions
 from model.text.text_codec import TextCodec
+from model.transformer.config import TransformerConfig
 
 MAX_INTERACTIVE_SENTENCES = 16
 """Somebody may be looking at the answer to so many; a longer list goes into the bulk lane."""
@@ -62,6 +63,16 @@ class ServedModel:
     def name(self) -> str:
         """What the API calls it."""
         return self._config.name
+
+    @property
+    def codec(self) -> TextCodec:
+        """Text to ids and back."""
+        return self._tokenizer
+
+    @property
+    def transformer_config(self) -> TransformerConfig:
+        """The hyperparameters."""
+        return self._config.transformer
 
     @property
     def directions(self) -> list[Direction]:
@@ -193,6 +204,17 @@ class ServedModel:
             for text in texts
         ]
 
+    def options_for(self, stretch: Stretch, options: SearchOptions) -> SearchOptions:
+        """Where there are placeholders, as many hypotheses as there are, to choose from.
+
+        Where there are terms, constraints of their own.
+        """
+        if stretch.holds_placeholders:
+            options = replace(options, n_best=options.beam_size)
+        if stretch.terms:
+            options = replace(options, constraints=self._speller.constraints(stretch.terms))
+        return options
+
     async def _search(
         self,
         stretches: Sequence[Stretch],
@@ -205,17 +227,10 @@ class ServedModel:
         followed: Sequence[tuple[LiveText, Stretch]],
         is_new: bool,
     ) -> list[Completion]:
-        """Those with placeholders get as many hypotheses as there are, to choose from.
-
-        Those with terms are searched under constraints of their own.
-        """
+        """Each with the options that `options_for` has for it."""
         by_options: dict[SearchOptions, list[int]] = {}
         for index, stretch in enumerate(stretches):
-            wanted = options
-            if stretch.holds_placeholders:
-                wanted = replace(options, n_best=options.beam_size)
-            if stretch.terms:
-                wanted = replace(wanted, constraints=self._speller.constraints(stretch.terms))
+            wanted = self.options_for(stretch, options)
             by_options.setdefault(wanted, []).append(index)
         found = await side_by_side(
             self.scheduler.translate(

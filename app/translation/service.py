@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice, pairwise
+from typing import TypeVar
 
 from app.errors import InvalidRequestError
 from app.observe.metrics import Metrics
@@ -16,7 +17,7 @@ from app.scheduling.admission import Admission
 from app.scheduling.side_by_side import side_by_side
 from app.text.language_detection import Detected
 from app.text.languages import Languages
-from app.translation.language_path import Leg, legs_of
+from app.translation.language_path import Leg, legs_of, sole_leg
 from app.translation.language_selection import AUTO, Itineraries
 from app.translation.limits import Limits
 from app.translation.partial_results import Feed, tell_whole
@@ -34,6 +35,8 @@ from app.wire.native.answers import (
 )
 from app.wire.native.score_request import ScoreRequest
 from app.wire.native.translate_request import TranslateRequest
+
+Explained = TypeVar("Explained")
 
 
 @dataclass(frozen=True)
@@ -215,6 +218,21 @@ class TranslationService:
                 max_weights=self._limits.max_attention_weights,
             )
         return score_answer(model.name, direction, pairs, segments)
+
+    async def explain(
+        self, request: TranslateRequest, show: Callable[[Leg], Awaitable[Explained]]
+    ) -> Explained:
+        """What `show` has to say of the one model that translates the one text of a request.
+
+        Raises as `translate`, and as `show`.
+        """
+        async with self._places.place(self._limits.timeout):
+            self._limits.check_texts(request.text)
+            [itinerary] = await self.itineraries.find(
+                request.source, request.target, 1, partial(prose, request)
+            )
+            leg = sole_leg(legs_of(request, itinerary.languages, self._by_direction))
+            return await show(leg)
 
     async def _render(
         self,

@@ -84,6 +84,52 @@ SCORE_ANSWER_EXAMPLE: dict[str, Any] = {
     "usage": {"characters": 16, "source_tokens": 5, "target_tokens": 3},
 }
 
+EXPLAIN_REQUEST_EXAMPLES: dict[str, Any] = {
+    "search": {
+        "summary": "Every step of the search for a translation",
+        "value": {"text": "Thank you.", "target": "fr"},
+    },
+    "attention": {
+        "summary": "With what the first target token looks at, in numbers",
+        "value": {
+            "text": "Thank you.",
+            "target": "fr",
+            "attention": {"kind": "cross", "head": 0, "token": 0},
+        },
+    },
+}
+
+EXPLAIN_ANSWER_EXAMPLE: dict[str, Any] = {
+    "model": "en-fr",
+    "source": "en",
+    "target": "fr",
+    "text": "Merci.",
+    "score": -0.21,
+    "confidence": 0.92,
+    "segment": SCORE_ANSWER_EXAMPLE["scores"][0]["segments"][0],
+    "search": {
+        "beam_size": 4,
+        "length_penalty": 0.6,
+        "max_target_tokens": 55,
+        "steps": [
+            {
+                "beams": [
+                    {
+                        "parent": None,
+                        "piece": None,
+                        "log_prob": 0.0,
+                        "likeliest": [{"piece": "▁Merci", "log_prob": -0.02, "probability": 0.98}],
+                    }
+                ],
+                "ended": [],
+            }
+        ],
+    },
+    "attention": None,
+    "positions": None,
+    "usage": {"characters": 10, "source_tokens": 5, "target_tokens": 3},
+}
+
 DEEPL_EXAMPLE = {"text": ["The weather is nice today."], "target_lang": "FR", "source_lang": "EN"}
 DEEPL_GLOSSARY_EXAMPLE = {
     "name": "Homes",

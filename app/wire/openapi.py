@@ -24,6 +24,7 @@ from app.wire.examples import (
     DEEPL_GLOSSARY_EXAMPLE,
     DETECT_REQUEST_EXAMPLES,
     EVENT_EXAMPLE,
+    EXPLAIN_REQUEST_EXAMPLES,
     SCORE_REQUEST_EXAMPLES,
     TRANSLATE_ANSWER_EXAMPLES,
     TRANSLATE_REQUEST_EXAMPLES,
@@ -31,6 +32,7 @@ from app.wire.examples import (
 from app.wire.failures import FORMS, LIBRETRANSLATE_PATHS, SHARED_PATHS
 from app.wire.native.answers import SegmentEvent, TokenEvent, TranslateAnswer
 from app.wire.native.detect_request import DetectRequest
+from app.wire.native.explain_request import ExplainRequest
 from app.wire.native.score_request import ScoreRequest
 from app.wire.native.translate_request import AttentionRequest, TranslateRequest
 from app.wire.problems import MEDIA_TYPE, Problem
@@ -39,7 +41,7 @@ from app.wire.request_id import REQUEST_ID
 _REF = "#/components/schemas/{model}"
 _READ: tuple[type[BaseModel], ...] = (
     TranslateRequest, AttentionRequest, DetectRequest, LibreTranslateRequest,
-    LibreTranslateDetectRequest, DeepLRequest, DeepLGlossaryRequest, ScoreRequest,
+    LibreTranslateDetectRequest, DeepLRequest, DeepLGlossaryRequest, ScoreRequest, ExplainRequest,
 )  # fmt: skip
 _ANSWERED: tuple[type[BaseModel], ...] = (
     TranslateAnswer, Problem, LibreTranslateAnswer, LibreTranslateError, DeepLError,
@@ -140,6 +142,16 @@ SCORE_REQUEST_BODY: dict[str, Any] = {
         "application/json": {
             "schema": {"$ref": _REF.format(model=ScoreRequest.__name__)},
             "examples": SCORE_REQUEST_EXAMPLES,
+        }
+    },
+}
+
+EXPLAIN_REQUEST_BODY: dict[str, Any] = {
+    "required": True,
+    "content": {
+        "application/json": {
+            "schema": {"$ref": _REF.format(model=ExplainRequest.__name__)},
+            "examples": EXPLAIN_REQUEST_EXAMPLES,
         }
     },
 }

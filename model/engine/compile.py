@@ -29,8 +29,10 @@ def compile_kernels(precision: Precision) -> None:
         engine.admit([Job(0, (3, 4, config.eos_id), options)])
         while engine.busy:
             engine.step()
+        engine.trace((3, config.eos_id), options)
     for kind in get_args(AttentionKind):
         engine.explain((3, config.eos_id), (4, config.eos_id), kind)
+        engine.project((3, config.eos_id), (4, config.eos_id), kind, 0, 0)
     engine.score((3, config.eos_id), (4, config.eos_id), SearchOptions())
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from model.decoding.agreement import Agreed, Steps, finished
 from model.decoding.beam import beam_steps
@@ -17,7 +18,9 @@ from model.decoding.constraints import PieceEdges
 from model.decoding.distribution import next_log_probs
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.decoding.padding import padded_ids
-from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job, Progress
+from model.decoding.recorder import traced_search
+from model.decoding.trace import SearchTrace
+from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job, Progress, Projections
 from model.errors import NumericalError
 from model.transformer.transformer import AttentionRecord, Transformer
 
@@ -208,6 +211,49 @@ class EagerEngine:
         distribution = next_log_probs(logits, model.config, options, before_limit)
         log_probs: NDArray[np.float32] = distribution.gather(1, target[:, None])[:, 0].cpu().numpy()
         return log_probs
+
+    @torch.inference_mode()
+    def project(
+        self,
+        source_ids: Sequence[int],
+        target_ids: Sequence[int],
+        kind: AttentionKind,
+        layer: int,
+        row: int,
+    ) -> Projections:
+        """What one attention computes with; see `Engine.project`."""
+        model = self._model
+        if kind == "encoder":
+            attention = list(model.encoder.layers)[layer].self_attention
+        elif kind == "decoder":
+            attention = list(model.decoder.layers)[layer].self_attention
+        else:
+            attention = list(model.decoder.layers)[layer].cross_attention
+        heard: dict[nn.Module, torch.Tensor] = {}
+
+        def hear(module: nn.Module, _: object, output: torch.Tensor) -> None:
+            heard[module] = output[0].unflatten(-1, (attention.n_heads, -1)).transpose(0, 1)
+
+        linears = attention.w_q, attention.w_k, attention.w_v
+        handles = [linear.register_forward_hook(hear) for linear in linears]
+        try:
+            weights = self.explain(source_ids, target_ids, kind)
+        finally:
+            for handle in handles:
+                handle.remove()
+        query, keys, values = (heard[linear].float().cpu().numpy() for linear in linears)
+        n_columns = weights.shape[-1]
+        seen = np.arange(n_columns) <= (row if kind == "decoder" else n_columns)
+        chosen = weights[layer, :, row]
+        return Projections(query[:, row : row + 1], keys, values, chosen, seen)
+
+    def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
+        """The search of one sentence; see `Engine.trace`."""
+        source = torch.tensor([list(source_ids)], device=self._model.device)
+        trace = traced_search(self._model, source, options, self._edges)
+        if not _all_finite(list(trace.hypotheses)):
+            raise NumericalError("the model's output is not finite for this input")
+        return trace
 
 
 def _all_finite(hypotheses: Sequence[Hypothesis]) -> bool:

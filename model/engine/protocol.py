@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.decoding.trace import SearchTrace
 
 AttentionKind = Literal["encoder", "decoder", "cross"]
 PrecisionChoice = Literal["auto", "int8", "fp32"]
@@ -56,6 +57,24 @@ class EngineInfo:
     device: str
     precision: str
     threads: int
+
+
+@dataclass(frozen=True)
+class Projections:
+    """What one attention computes with for one of its rows, in every head; `query` has that row.
+
+    query   [H, 1, Dh]
+    keys    [H, S, Dh]
+    values  [H, S, Dh]
+    weights [H, S], softmax(q Kᵀ / √Dh) where it may see, else 0
+    seen    [S], False where the mask keeps the row from looking: at positions that came later
+    """
+
+    query: NDArray[np.float32]
+    keys: NDArray[np.float32]
+    values: NDArray[np.float32]
+    weights: NDArray[np.float32]
+    seen: NDArray[np.bool_]
 
 
 class Engine(Protocol):
@@ -120,4 +139,24 @@ class Engine(Protocol):
         """Log-probabilities [T] of a given target's tokens, by one teacher-forced pass.
 
         They are those that a search with these options would count for them; −∞ of `<pad>`.
+        """
+
+    def project(
+        self,
+        source_ids: Sequence[int],
+        target_ids: Sequence[int],
+        kind: AttentionKind,
+        layer: int,
+        row: int,
+    ) -> Projections:
+        """What the attention of that kind and layer computes with for one row, as in `explain`.
+
+        S is the number of columns that `explain` has.
+        """
+
+    def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
+        """The search of one sentence, step by step, beside the jobs that are here.
+
+        Its hypotheses are those that a job with these options finishes with. Raises
+        `NumericalError` where such a job would fail with it.
         """

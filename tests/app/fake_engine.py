@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.decoding.hypothesis import Hypothesis, SearchOptions
-from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job, Progress
+from model.decoding.trace import Beam, Ended, SearchStep, SearchTrace
+from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job, Progress, Projections
 
 POISON = 13
 """A source id that its sentence dies of."""
@@ -110,6 +111,29 @@ class FakeEngine:
         if POISON in source_ids:
             raise RuntimeError("poison")
         return np.full(len(target_ids), -0.1, dtype=np.float32)
+
+    def project(
+        self,
+        source_ids: Sequence[int],
+        target_ids: Sequence[int],
+        kind: AttentionKind,
+        layer: int,
+        row: int,
+    ) -> Projections:
+        if POISON in source_ids:
+            raise RuntimeError("poison")
+        weights = self.explain(source_ids, target_ids, kind)[layer, :, row]
+        vectors = np.zeros((len(weights), weights.shape[1], 2), np.float32)
+        seen = np.ones(weights.shape[1], np.bool_)
+        return Projections(vectors[:, :1], vectors, vectors, weights, seen)
+
+    def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
+        outcome = _outcome(Job(0, tuple(source_ids), options))
+        if isinstance(outcome, Exception):
+            raise outcome
+        return SearchTrace(
+            [SearchStep([Beam(None, None, 0.0, [])], [Ended(0, outcome[0])])], outcome
+        )
 
 
 def _outcome(job: Job) -> list[Hypothesis] | Exception:

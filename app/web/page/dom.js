@@ -13,7 +13,7 @@ function furnish(node, properties, children) {
     else if (name in node && !(node instanceof SVGElement) && name !== "list") node[name] = value;
     else node.setAttribute(name, value === true ? "" : value);
   }
-  node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  node.append(...children.flat(2).filter((child) => child !== null && child !== undefined));
   return node;
 }
 

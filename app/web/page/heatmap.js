@@ -92,7 +92,8 @@ export class HeatMap {
         brush.fillRect(left + column * size, top + row * size, size - gap, size - gap);
       }
     }
-    this.base = brush.getImageData(0, 0, this.canvas.width, this.canvas.height);
+    this.base = el("canvas", { width: this.canvas.width, height: this.canvas.height });
+    this.base.getContext("2d").drawImage(this.canvas, 0, 0);
     this.#overlay();
   }
 
@@ -102,7 +103,10 @@ export class HeatMap {
     const brush = this.canvas.getContext("2d");
     const colour = (name) => this.style.getPropertyValue(name);
     const font = (is) => `${is ? "600 " : ""}${size < 14 ? 10 : 13}px ${colour("--sans")}`;
-    brush.putImageData(this.base, 0, 0);
+    brush.setTransform(1, 0, 0, 1, 0, 0);
+    brush.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    brush.drawImage(this.base, 0, 0);
+    brush.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
     const [row, column] = this.cell ?? [-1, -1];
     brush.textBaseline = "middle";
     brush.textAlign = "right";

@@ -74,7 +74,9 @@ export class Highlights {
     const hadFocus = translation.contains(document.activeElement) ? document.activeElement.dataset.s : null;
     translation.replaceChildren(...target);
     this.text = translation.textContent;
-    this.#choose(Math.min(this.#store.state.sentence, sentences.length - 1));
+    const area = byId("text");
+    const atCaret = document.activeElement === area ? sentenceAt(sentences, "source", area.selectionStart) : this.#store.state.sentence;
+    this.#choose(Math.min(atCaret, sentences.length - 1));
     if (hadFocus !== null) this.#nodes[hadFocus]?.target.focus();
   }
 

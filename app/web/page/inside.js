@@ -1,1 +1,144 @@
-export function showInside() {}
+/** Inside the model: its architecture, its positions, one attention with numbers, and its search. */
+
+import { byId, el, picker, segmented } from "./dom.js";
+import { describe } from "./failures.js";
+import { facts, figure1 } from "./figure1.js";
+import { decodeHalf } from "./half.js";
+import { positionsFigure } from "./positions.js";
+import { productsTable } from "./products.js";
+import { searchTree } from "./search_tree.js";
+import { post } from "./server.js";
+import { number, t, whenLocaleChanges } from "./strings.js";
+import { isSame, sentencePicker, subjectOf, subjectRequest } from "./subject.js";
+import { label } from "./tokens.js";
+
+const POSITIONS = 128;
+const KINDS = ["cross", "encoder", "decoder"];
+const MOST_BEAMS = 8;
+
+/** Build the view in an element, and keep it up to date while it is shown. */
+export function showInside(place, store) {
+  const attention = { kind: "cross", layer: null, head: 0, token: 0 };
+  const search = {};
+  let answer = null;
+  let positions = null; // {table, shape, name: of the model they are of, drawn}
+  let subject = null;
+  let asked = 0;
+
+  const controls = el("div", { className: "controls" });
+  const problem = el("p", { className: "notice", hidden: true });
+  const card = (name) => {
+    const [title, text, body] = [el("h2", {}), el("p", {}), el("div", {})];
+    const section = el("section", { className: "figure card", id: `figure-${name}` }, title, text, body);
+    return { section, body, say: (values = {}, variant = "text") => {
+      title.textContent = t(`${name}.title`);
+      text.textContent = t(`${name}.${variant}`, values);
+    } };
+  };
+  const cards = Object.fromEntries(["figure", "search", "step", "positions"].map((name) => [name, card(name)]));
+  place.replaceChildren(controls, problem, ...Object.values(cards).map(({ section }) => section));
+
+  const model = () => {
+    const { info } = store.state;
+    return info && ([info, ...info.others].find((one) => one.model === answer?.model) ?? info);
+  };
+
+  function showModel() {
+    const shown = model();
+    cards.figure.say();
+    if (!shown) return;
+    byId("inside-lead").textContent = t("inside.lead", { model: shown.model, parameters: number(shown.parameters) });
+    cards.figure.body.replaceChildren(el("div", { className: "columns" }, el("div", {}, figure1(shown)), facts(shown)));
+  }
+
+  function showAnswer() {
+    for (const name of ["search", "step", "positions"]) cards[name].section.hidden = !answer;
+    controls.replaceChildren(sentencePicker(subject, store));
+    if (!answer) return;
+    showSearch();
+    showSteps();
+    cards.positions.say();
+    positions.drawn = positionsFigure(positions.table, positions.shape);
+    cards.positions.body.replaceChildren(positions.drawn.figure);
+  }
+
+  function showSearch() {
+    const { beam_size: beam, length_penalty: penalty } = answer.search;
+    cards.search.say({ beam }, beam === 1 ? "text.greedy" : "text");
+    const beams = [...Array(MOST_BEAMS).keys()].map((i) => [i + 1, i + 1]);
+    const value = el("output", {}, number(penalty, 1));
+    const slider = el("input", { type: "range", id: "penalty", min: 0, max: 2, step: 0.1, value: penalty,
+      oninput: () => { value.textContent = number(Number(slider.value), 1); }, onchange: () => { search.length_penalty = Number(slider.value); load("penalty"); } });
+    cards.search.body.replaceChildren(el("div", { className: "controls" },
+      picker("beams", t("search.beams"), beams, beam, (size) => { search.beam_size = Number(size); load("beams"); }),
+      el("span", { className: "picker" }, el("label", { htmlFor: "penalty" }, t("search.penalty")), slider, value)), searchTree(answer));
+  }
+
+  function showSteps() {
+    const shown = answer.attention;
+    const { config } = model() ?? {};
+    cards.step.say();
+    const again = (changes, focus) => { Object.assign(attention, changes); load(focus); };
+    const inEncoder = shown.kind === "encoder";
+    const layers = config ? (inEncoder ? config.n_encoder_layers : config.n_decoder_layers) : shown.layer + 1;
+    const heads = config ? (inEncoder ? config.n_heads : config.decoder_n_heads ?? config.n_heads) : shown.head + 1;
+    const upTo = (n) => [...Array(n).keys()].map((i) => [i, i + 1]);
+    const tokens = answer.segment[inEncoder ? "source_tokens" : "target_tokens"].map(({ piece }, i) => [i, label(piece)]);
+    cards.step.body.replaceChildren(el("div", { className: "controls" },
+      segmented("step-kind", t("attention.kind"), KINDS.map((kind) => [kind, t(`attention.${kind}`)]), shown.kind, (kind) => again({ kind, layer: null, head: 0, token: 0 }, `input[value=${kind}][name=step-kind]`)),
+      picker("step-layer", t("attention.layer"), upTo(layers), shown.layer, (layer) => again({ layer: Number(layer) }, "step-layer")),
+      picker("step-head", t("attention.head"), upTo(heads), shown.head, (head) => again({ head: Number(head) }, "step-head")),
+      picker("step-token", t("step.token"), tokens, shown.token, (token) => again({ token: Number(token) }, "step-token"))), productsTable(shown));
+  }
+
+  /** `focus` is the id or selector of the control that asked, which is built anew. */
+  async function load(focus = null) {
+    const before = subject;
+    subject = subjectOf(store.state);
+    if (!isSame(before, subject)) Object.assign(attention, { token: 0 });
+    const mine = asked += 1;
+    if (!subject) {
+      answer = null;
+      fail(store.state.text.trim() && store.state.result ? t("explain.unavailable", { detail: "" }) : "");
+      return;
+    }
+    const wanted = { ...attention };
+    if (wanted.layer === null) delete wanted.layer;
+    try {
+      const body = { ...subjectRequest(subject, store.state), ...search, split_sentences: false, attention: wanted, positions: POSITIONS };
+      const found = await post("explain", body);
+      if (mine !== asked) return;
+      answer = found;
+      positions = { table: decodeHalf(found.positions.weights), shape: found.positions.shape };
+      problem.hidden = true;
+      showModel();
+      showAnswer();
+      if (focus) (document.getElementById(focus) ?? place.querySelector(focus))?.focus();
+    } catch (error) {
+      if (mine !== asked) return;
+      answer = null;
+      fail(t("explain.unavailable", { detail: describe(error) }));
+    }
+  }
+
+  function fail(message) {
+    problem.textContent = message;
+    problem.hidden = !message;
+    showAnswer();
+  }
+
+  const repaint = () => { if (answer) showAnswer(); };
+  store.watch((state, changed) => {
+    if (state.view !== "inside") return;
+    if (changed.has("info")) { showModel(); repaint(); }
+    if (["view", "result", "sentence", "languages", "glossary"].some((what) => changed.has(what))) {
+      if (!answer || changed.has("glossary") || !isSame(subject, subjectOf(state))) load();
+    }
+  });
+  whenLocaleChanges(() => { showModel(); showAnswer(); });
+  addEventListener("themechange", repaint);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
+  showModel();
+  showAnswer();
+  load();
+}

@@ -36,7 +36,9 @@ export function t(name, values = {}) {
 export const has = (name) => name in ENGLISH;
 
 /** 0.834 → "83 %" or "83%". */
-export const percent = (fraction) => new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: 0 }).format(fraction);
+export function percent(fraction, decimals = 0) {
+  return new Intl.NumberFormat(locale, { style: "percent", minimumFractionDigits: decimals, maximumFractionDigits: decimals }).format(fraction);
+}
 
 /** A number with so many decimals. */
 export function number(value, decimals = 0) {

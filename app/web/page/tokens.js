@@ -27,7 +27,8 @@ export function tokenElements(text, tokens) {
   const pieces = [];
   let at = 0;
   tokens.forEach(({ start, end }, index) => {
-    const [from, to] = [units[start], units[end]];
+    const [first, to] = [units[start], units[end]];
+    const from = first + /^\s*/.exec(text.slice(first, to))[0].length;
     if (to <= from || from < at) return;
     pieces.push(text.slice(at, from));
     nodes[index] = el("span", { className: "token" }, text.slice(from, to));

@@ -135,7 +135,8 @@ export class TranslateView {
     if (has("format")) document.querySelector(`[name=format][value=${state.format}]`).checked = true;
     if (has("settings")) showFormats(state.settings.supportedFilesFormat ?? []);
     if (has("glossary")) this.glossary.show();
-    if (has("languages")) this.#firstLanguages();
+    const isKnown = !state.languages.length || targetsOf(state.languages, state.source).includes(state.target);
+    if (has("languages") || !isKnown) this.#firstLanguages();
     if (has("languages", "source", "target")) this.#showLanguages();
     if (has("text", "settings")) this.#showSource();
     if (has("choices") && !has("text")) this.#showResult();

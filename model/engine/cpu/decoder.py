@@ -109,7 +109,7 @@ def decode(
             normalise(work.x, n_rows, decoder.self_norm, layer, work.normal)
             source = work.normal
         prepare(source, n_rows, decoder.qkv, work.scratch)
-        for part, out in enumerate((work.query, work.keys, work.values)):
+        for part, out in enumerate((work.self_query, work.keys, work.values)):
             project_prepared(source, n_rows, decoder.qkv, 3 * layer + part, NO_FLOOR, False,
                              work.scratch, out)  # fmt: skip
         _attend_self(decoder.n_heads, layer, n_rows, slots, pages, work, self_record)
@@ -142,7 +142,7 @@ def _attend_self(
 ) -> None:  # fmt: skip
     """Store each row's keys and values at its position, then attend over its path."""
     n_positions, width = len(pages.token), pages.keys.shape[1]
-    stride, base = work.query.shape[1], layer * n_positions * width
+    stride, base = work.self_query.shape[1], layer * n_positions * width
     longest = slots.path.shape[1]
     for row in range(n_rows):
         slot, lane = work.row_slot[row], work.row_lane[row]
@@ -152,7 +152,7 @@ def _attend_self(
         for i in range(width):
             put(pages.keys, to + i, get(work.keys, row * stride + i))
             put(pages.values, to + i, get(work.values, row * stride + i))
-        attend(n_heads, width, work.query, row * stride, pages.keys, pages.values, base, width,
+        attend(n_heads, width, work.self_query, row * stride, pages.keys, pages.values, base, width,
                slots.path, path_at, length + 1, work.attention, work.context,
                row * stride)  # fmt: skip
         if len(record):

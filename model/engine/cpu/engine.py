@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from model.decoding.constraints import PieceEdges
 from model.decoding.hypothesis import Hypothesis, SearchOptions, best_first, finished_hypothesis
-from model.engine.cpu import decoder, explanation, search
+from model.decoding.trace import SearchTrace
+from model.engine.cpu import decoder, explanation, projections, search
 from model.engine.cpu.admission import check_job, check_pair, check_rule
 from model.engine.cpu.agreement import agreed_ids
 from model.engine.cpu.capacity import (
@@ -24,9 +25,10 @@ from model.engine.cpu.capacity import (
 )
 from model.engine.cpu.slots import PAGE, make_pages, make_slots, occupy, vacate
 from model.engine.cpu.terms import constrain, make_terms
+from model.engine.cpu.trace import Recorder
 from model.engine.cpu.weights import Weights
 from model.engine.cpu.workspace import make_workspace
-from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job, Progress
+from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job, Progress, Projections
 from model.errors import NumericalError
 from model.transformer.config import TransformerConfig
 
@@ -42,15 +44,21 @@ STEP_TOKENS = 8
 class CpuEngine:
     """One core's engine; see `Engine`. Several may share the weights.
 
-    edges  of the target vocabulary, for constraints: where their words may end
+    edges     of the target vocabulary, for constraints: where their words may end
+    recorder  writes down the search of the one job that this engine then may have
     """
 
     def __init__(
-        self, config: TransformerConfig, weights: Weights, edges: PieceEdges | None = None
+        self,
+        config: TransformerConfig,
+        weights: Weights,
+        edges: PieceEdges | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         longest = config.max_length
         self._config = config
         self._weights = weights
+        self._recorder = recorder
         n_rows = max(MAX_ROWS, longest)
         self._work = make_workspace(weights, n_rows)
         self._slots = make_slots(MAX_SENTENCES, longest)
@@ -58,8 +66,8 @@ class CpuEngine:
         self._capacity = Capacity(longest, page_bytes)
         self._pages = make_pages(weights, self._capacity.n_pages)
         self._candidates = search.make_candidates(n_rows, MAX_SENTENCES, longest)
-        edges = edges or PieceEdges.none(config.target_vocab_size)
-        self._terms = make_terms(MAX_SENTENCES, longest, edges)
+        self._edges = edges or PieceEdges.none(config.target_vocab_size)
+        self._terms = make_terms(MAX_SENTENCES, longest, self._edges)
         self._step_rows = STEP_WORK // _row_work(config)
         self._free_slots = list(range(MAX_SENTENCES))
         self._in_slot: dict[int, Job] = {}
@@ -131,6 +139,9 @@ class CpuEngine:
                 self._terms if self._n_constrained else None, len(self._in_slot),
                 self._interrupted, 1 if self._n_told else STEP_TOKENS, self._step_rows,
             )  # fmt: skip
+            if self._recorder:
+                [slot] = self._in_slot
+                self._recorder.step(slot, self._slots, self._work)
             return [self._finished(int(slot)) for slot in self._candidates.done[:n_done]]
         except BaseException:
             self._reset()
@@ -222,6 +233,35 @@ class CpuEngine:
         check_rule(options)
         check_pair(source_ids, target_ids, self._config)
         return explanation.score(self._weights, self._work, source_ids, target_ids)
+
+    def project(
+        self,
+        source_ids: Sequence[int],
+        target_ids: Sequence[int],
+        kind: AttentionKind,
+        layer: int,
+        row: int,
+    ) -> Projections:
+        """What one attention computes with; see `Engine.project`. Raises as `admit`."""
+        check_pair(source_ids, target_ids, self._config)
+        pair = source_ids, target_ids
+        return projections.project(self._weights, self._work, pair, kind, layer, row)
+
+    def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
+        """The search of one sentence; see `Engine.trace`. Raises as `admit`, and `NumericalError`.
+
+        It is searched by an engine of its own, beside those that are in this one.
+        """
+        recorder = Recorder(self._config, self._weights, options)
+        apart = CpuEngine(self._config, self._weights, self._edges, recorder)
+        apart.admit([Job(0, tuple(source_ids), options, stream=True)])  # a token a step
+        finished: list[Finished] = []
+        while not finished:
+            finished = apart.step()
+        [(_, outcome)] = finished
+        if isinstance(outcome, Exception):
+            raise outcome
+        return SearchTrace(recorder.steps, outcome)
 
 
 def _row_work(config: TransformerConfig) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from model.engine.cpu.decoder import Newcomers, decode, gather, join
 from model.engine.cpu.encoder import encode
 from model.engine.cpu.output import make_predictions, predict
-from model.engine.cpu.slots import make_pages, make_slots, occupy, pages_needed
+from model.engine.cpu.slots import Pages, Slots, make_pages, make_slots, occupy, pages_needed
 from model.engine.cpu.types import Floats
 from model.engine.cpu.weights import Weights
 from model.engine.cpu.workspace import Workspace
@@ -55,12 +55,25 @@ def _forced(
     weights: Weights, work: Workspace, source_ids: Sequence[int], target_ids: Sequence[int],
     of_self: Floats, of_cross: Floats,
 ) -> Iterator[int]:  # fmt: skip
-    """Each target token, when row 0 of work.x is the decoder's output that should predict it."""
-    n_source, n_target = len(source_ids), len(target_ids)
-    ids, bounds = np.array(source_ids, np.int64), np.array([0, n_source], np.int64)
+    """As `forced`, with memory of its own."""
+    slots, pages = memory_for(weights, len(source_ids), len(target_ids))
+    return forced(weights, work, source_ids, target_ids, slots, pages, of_self, of_cross)
+
+
+def memory_for(weights: Weights, n_source: int, n_target: int) -> tuple[Slots, Pages]:
+    """A slot, number 0, for one sentence and one hypothesis of so many tokens."""
     slots = make_slots(1, max(n_source, n_target))
     pages = make_pages(weights, pages_needed(n_source, 1, n_target))
     occupy(slots, 0, pages, n_source, 1, 1, n_target, 0.0, weights.shape.start_id)
+    return slots, pages
+
+
+def forced(
+    weights: Weights, work: Workspace, source_ids: Sequence[int], target_ids: Sequence[int],
+    slots: Slots, pages: Pages, of_self: Floats, of_cross: Floats,
+) -> Iterator[int]:  # fmt: skip
+    """Each target token, when row 0 of work.x is the decoder's output that should predict it."""
+    ids, bounds = np.array(source_ids, np.int64), np.array([0, len(source_ids)], np.int64)
     join(weights, Newcomers(ids, bounds, np.zeros(1, np.int64)), slots, pages, work)
     for length, token in enumerate(target_ids, start=1):
         n_rows = gather(weights, slots, pages, work)

@@ -21,6 +21,7 @@ class Workspace(NamedTuple):
     """For up to R rows: tokens of sources being encoded, or hypotheses being decoded.
 
     x, normal, query, keys, values, context  [R, D padded]
+    self_query         [R, D padded], of the decoder's self-attention: there to be looked at later
     inner              [R, d_ff padded], between the two maps of the feed-forward network
     attention          [H, > S padded], of one row
     no_record          what to pass where attention weights are not wanted
@@ -33,6 +34,7 @@ class Workspace(NamedTuple):
     x: Floats
     normal: Floats
     query: Floats
+    self_query: Floats
     keys: Floats
     values: Floats
     context: Floats
@@ -64,6 +66,7 @@ def make_workspace(weights: Weights, n_rows: int) -> Workspace:
         x=floats(n_rows, width),
         normal=floats(n_rows, width),
         query=floats(n_rows, width),
+        self_query=floats(n_rows, width),
         keys=floats(n_rows, width),
         values=floats(n_rows, width),
         context=floats(n_rows, width),

@@ -13,6 +13,8 @@ from app.wire.dialects.libretranslate import (
 )
 from app.wire.native.answers import ScoreAnswer, TranslateAnswer
 from app.wire.native.detect_request import DetectRequest
+from app.wire.native.explain_answer import ExplainAnswer
+from app.wire.native.explain_request import ExplainRequest
 from app.wire.native.score_request import ScoreRequest
 from app.wire.native.translate_request import TranslateRequest
 
@@ -31,6 +33,9 @@ ANSWERS = examples.TRANSLATE_ANSWER_EXAMPLES
         (DetectRequest, DETECT["many"]["value"]),
         (LibreTranslateDetectRequest, DETECT["libretranslate"]["value"]),
         (ScoreRequest, examples.SCORE_REQUEST_EXAMPLES["one"]["value"]),
+        (ExplainRequest, examples.EXPLAIN_REQUEST_EXAMPLES["search"]["value"]),
+        (ExplainRequest, examples.EXPLAIN_REQUEST_EXAMPLES["attention"]["value"]),
+        (ExplainAnswer, examples.EXPLAIN_ANSWER_EXAMPLE),
         (ScoreAnswer, examples.SCORE_ANSWER_EXAMPLE),
         (DeepLRequest, examples.DEEPL_EXAMPLE),
         (DeepLGlossaryRequest, examples.DEEPL_GLOSSARY_EXAMPLE),

@@ -15,8 +15,17 @@ from numpy.typing import NDArray
 
 from model.decoding.beam import beam_search
 from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.decoding.trace import SearchTrace
 from model.engine.eager import EagerEngine
-from model.engine.protocol import AttentionKind, Engine, EngineInfo, Finished, Job, Progress
+from model.engine.protocol import (
+    AttentionKind,
+    Engine,
+    EngineInfo,
+    Finished,
+    Job,
+    Progress,
+    Projections,
+)
 from model.engine.run import Item, run_jobs
 from model.transformer.transformer import Transformer
 
@@ -91,6 +100,21 @@ class Countdown:
     def score(
         self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
     ) -> NDArray[np.float32]:
+        raise NotImplementedError
+
+    def project(
+        self,
+        source_ids: Sequence[int],
+        target_ids: Sequence[int],
+        kind: AttentionKind,
+        layer: int,
+        row: int,
+    ) -> Projections:
+        """Not done here."""
+        raise NotImplementedError
+
+    def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
+        """Not done here."""
         raise NotImplementedError
 
 

@@ -1,0 +1,125 @@
+"""Writes down what the reference search does with a model, by standing between the two.
+
+A search asks for the next tokens of its rows, and says which rows live on: that is all that has to
+be heard. So no search knows of it, and each is shown as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from model.decoding.agreement import finished
+from model.decoding.beam import beam_steps
+from model.decoding.constrained import constrained_steps
+from model.decoding.constraints import PieceEdges
+from model.decoding.distribution import next_log_probs
+from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.decoding.limits import token_limits
+from model.decoding.trace import N_LIKELIEST, Beam, Ended, NextToken, SearchStep, SearchTrace
+from model.transformer.decoder import DecoderCache
+from model.transformer.transformer import Memory, Transformer
+
+
+@torch.inference_mode()
+def traced_search(
+    model: Transformer, source_ids: Tensor, options: SearchOptions, edges: PieceEdges
+) -> SearchTrace:
+    """[1, S] → the search of one sentence. Of hypotheses that end, those in the answer are told.
+
+    By a rule of `transformers` all that it found are, since it goes on until it has K of them.
+    """
+    wider = options if options.rule is None else replace(options, n_best=options.beam_size)
+    limit = int(token_limits(source_ids, model.config, options)[0])
+    recorder = _Recorder(model, options, limit)
+    heard = cast("Transformer", recorder)
+    if options.constraints:
+        [found] = finished(constrained_steps(heard, source_ids, wider, edges))
+    else:
+        [found] = finished(beam_steps(heard, source_ids, wider))
+    return SearchTrace(recorder.steps(found), found[: options.n_best])
+
+
+class _Cache:
+    """The decoder's memory, and from which rows of the last step its rows go on."""
+
+    def __init__(self, inner: DecoderCache, parents: Sequence[int]) -> None:
+        self.inner = inner
+        self.parents = parents
+
+    def select(self, rows: Tensor) -> _Cache:
+        return _Cache(self.inner.select(rows), [self.parents[row] for row in rows.tolist()])
+
+    def reorder(self, rows: Tensor) -> None:
+        self.inner.reorder(rows)
+        self.parents = [self.parents[row] for row in rows.tolist()]
+
+
+class _Recorder:
+    """A `Transformer` as far as searches go."""
+
+    def __init__(self, model: Transformer, options: SearchOptions, limit: int) -> None:
+        self.config = model.config
+        self._model = model
+        self._options = options
+        self._limit = limit
+        self._beams: list[list[Beam]] = []
+        self._ids: list[list[tuple[int, ...]]] = []  # of the beams of each step
+        self._beam_of: dict[int, int] = {}  # by the rows of the last step
+        self._log_probs = torch.zeros(0)
+
+    def encode(self, source_ids: Tensor) -> Memory:
+        """As the model does."""
+        return self._model.encode(source_ids)
+
+    def start(self, memory: Memory) -> _Cache:
+        """As the model does."""
+        return _Cache(self._model.start(memory), [0] * len(memory.states))
+
+    def step(self, ids: Tensor, cache: _Cache) -> Tensor:
+        """As the model does; writes down the rows."""
+        logits = self._model.step(ids, cache.inner)
+        at_limit = torch.full_like(ids, len(self._beams) + 1 >= self._limit, dtype=torch.bool)
+        log_probs = next_log_probs(logits, self.config, self._options, at_limit).cpu()
+        likeliest = log_probs.topk(min(N_LIKELIEST, log_probs.shape[1]), dim=1)
+        beams: list[Beam] = []
+        beams_ids: list[tuple[int, ...]] = []
+        beam_of: dict[int, int] = {}
+        for row, (token, parent) in enumerate(zip(ids.tolist(), cache.parents, strict=True)):
+            tokens, values = likeliest.indices[row].tolist(), likeliest.values[row].tolist()
+            shown = [NextToken(*one) for one in zip(tokens, values, strict=True)]
+            if not self._beams:
+                if row == 0:  # the others are not alive yet
+                    beam_of[row] = 0
+                    beams.append(Beam(None, None, 0.0, shown))
+                    beams_ids.append(())
+                continue
+            if parent not in self._beam_of:
+                continue
+            place = self._beam_of[parent]
+            log_prob = self._beams[-1][place].log_prob + float(self._log_probs[parent, token])
+            if log_prob == -torch.inf:
+                continue
+            beam_of[row] = len(beams)
+            beams.append(Beam(place, token, log_prob, shown))
+            beams_ids.append((*self._ids[-1][place], token))
+        self._beams.append(beams)
+        self._ids.append(beams_ids)
+        self._beam_of, self._log_probs = beam_of, log_probs
+        cache.parents = range(len(ids))
+        return logits
+
+    def steps(self, found: Sequence[Hypothesis]) -> list[SearchStep]:
+        """What was written down, with the ends of those that were found."""
+        ended: list[list[Ended]] = [[] for _ in self._beams]
+        for hypothesis in found:
+            for ids in (hypothesis.ids, hypothesis.ids[:-1]):  # cut at the limit: no end token
+                if len(ids) < len(self._ids) and ids in self._ids[len(ids)]:
+                    beam = self._ids[len(ids)].index(ids)
+                    ended[len(ids)].append(Ended(beam, hypothesis))
+                    break
+        return [SearchStep(*step) for step in zip(self._beams, ended, strict=True)]

@@ -1,0 +1,237 @@
+"""POST /explain with a real, if random, model."""
+
+from __future__ import annotations
+
+import base64
+import math
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from model.transformer.config import PRESETS
+from model.transformer.positions import sinusoidal_positions
+from tests.app.asking import answered, content
+from tests.app.asynchronous import asynchronous
+from tests.app.conftest import Serve
+from tests.app.fake_engine import POISON, FakeEngine
+from tests.app.wire.test_problems import SECRET, problem
+
+TEXT = "The cat sees the house."
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"beam_size": 1},
+    {"beam_size": 5, "alternatives": 2, "length_penalty": 1.5},
+    {"max_target_tokens": 3},
+    {"glossary": {"cat": "chat"}},
+    {"do_not_translate": ["house"]},
+]
+
+
+async def explained(client: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
+    return content(await client.post("/explain", json={"text": TEXT, "target": "fr"} | body))
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@asynchronous
+async def test_it_ends_in_the_answer_of_translate(serve: Serve, options: dict[str, Any]) -> None:
+    async with serve() as client:
+        answer = await explained(client, **options)
+        translated = await answered(client, text=TEXT, target="fr", attention=True, **options)
+    [translation] = translated["translations"]
+    for field in ("text", "score", "confidence", "source", "target"):
+        assert answer[field] == translation[field]
+    [segment] = translation["segments"]
+    for field in ("source", "target", "source_tokens", "target_tokens"):
+        assert answer["segment"][field] == segment[field]
+    assert answer["usage"] == translated["usage"]
+
+
+@pytest.mark.parametrize("text", ["{name} sees the house.", "The <x1/> cat and {0} dogs"])
+@asynchronous
+async def test_placeholders_are_searched_as_translate_does(serve: Serve, text: str) -> None:
+    async with serve() as client:
+        response = await client.post("/explain", json={"text": text, "target": "fr"})
+        translated = await answered(client, text=text, target="fr")
+    if response.status_code == httpx.codes.OK:
+        assert response.json()["text"] == translated["translations"][0]["text"]
+    else:  # they were lost, and the text is translated in parts
+        assert "parts" in problem(response, 422, "invalid-request")["errors"][0]["detail"]
+
+
+@asynchronous
+async def test_every_beam_goes_on_from_one_before_it(serve: Serve) -> None:
+    async with serve() as client:
+        answer = await explained(client, beam_size=4)
+    search = answer["search"]
+    assert (search["beam_size"], search["length_penalty"]) == (4, 0.6)
+    assert len(search["steps"][0]["beams"]) == 1
+    for before, step in zip(search["steps"], search["steps"][1:], strict=False):
+        for beam in step["beams"]:
+            parent = before["beams"][beam["parent"]]
+            assert beam["log_prob"] < parent["log_prob"]
+            likely = {one["piece"]: one["log_prob"] for one in parent["likeliest"]}
+            if beam["piece"] in likely:
+                gained = beam["log_prob"] - parent["log_prob"]
+                assert gained == pytest.approx(likely[beam["piece"]], abs=1e-4)
+    for step in search["steps"]:
+        for beam in step["beams"]:
+            assert len(beam["likeliest"]) == 5
+            for one in beam["likeliest"]:
+                assert one["probability"] == pytest.approx(math.exp(one["log_prob"]), abs=1e-5)
+    ended = [one for step in search["steps"] for one in step["ended"]]
+    assert any(one["text"] == answer["text"] and one["score"] == answer["score"] for one in ended)
+
+
+@pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
+@asynchronous
+async def test_the_numbers_are_those_of_the_attention_weights(serve: Serve, kind: str) -> None:
+    async with serve() as client:
+        wanted = {"kind": kind, "layers": "all", "heads": "all"}
+        translated = await answered(client, text=TEXT, target="fr", attention=wanted)
+        weights = np.array(translated["translations"][0]["segments"][0]["attention"]["weights"])
+        n_layers, n_heads, n_rows, _ = weights.shape
+        for layer, head, row in ((0, 0, 0), (n_layers - 1, n_heads - 1, n_rows - 1)):
+            examined = {"kind": kind, "layer": layer, "head": head, "token": row}
+            shown = (await explained(client, attention=examined))["attention"]
+            found = [column["weight"] for column in shown["columns"]]
+            np.testing.assert_allclose(found, weights[layer, head, row], atol=5.1e-5)
+            keys = np.array([column["key"] for column in shown["columns"]])
+            values = np.array([column["value"] for column in shown["columns"]])
+            products = keys @ np.array(shown["query"])
+            told = [column["product"] for column in shown["columns"]]
+            np.testing.assert_allclose(told, products, rtol=1e-3, atol=1e-4)
+            scaled = np.array([column["scaled"] for column in shown["columns"]])
+            np.testing.assert_allclose(scaled, np.array(told) / math.sqrt(shown["d_k"]))
+            seen = np.array([column["seen"] for column in shown["columns"]])
+            assert seen.sum() == (row + 1 if kind == "decoder" else len(seen))
+            exponentials = np.where(seen, np.exp(scaled - scaled.max()), 0)
+            np.testing.assert_allclose(found, exponentials / exponentials.sum(), atol=1e-5)
+            np.testing.assert_allclose(shown["output"], np.array(found) @ values, atol=1e-4)
+
+
+@asynchronous
+async def test_the_last_layer_is_the_default(serve: Serve) -> None:
+    async with serve() as client:
+        first = await explained(client, attention={"token": 1})
+        last = await explained(client, attention={"token": 1, "layer": first["attention"]["layer"]})
+    assert first["attention"] == last["attention"]
+    assert first["attention"]["layer"] == PRESETS["tiny"].n_decoder_layers - 1
+
+
+@asynchronous
+async def test_the_positional_encoding_is_the_models(serve: Serve) -> None:
+    async with serve() as client:
+        positions = (await explained(client, positions=7))["positions"]
+        without = await explained(client)
+    assert without["positions"] is None
+    config = PRESETS["tiny"]
+    assert positions["shape"] == [7, config.d_model]
+    table = np.frombuffer(base64.b64decode(positions["weights"]), "<f2").reshape(7, -1)
+    expected = sinusoidal_positions(7, config.d_model, config.position_layout)
+    np.testing.assert_allclose(table, expected, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer", "detail"),
+    [
+        ({"text": "One cat. Two dogs. A house."}, "/text", "3 parts"),
+        ({"text": "   "}, "/text", "nothing to translate"),
+        ({"text": "12 34"}, "/text", "nothing to translate"),
+        ({"text": ["a"]}, "/text", "string"),
+        ({"attention": {"layer": 99}}, "/attention/layer", "less than"),
+        ({"attention": {"head": 99}}, "/attention/head", "less than"),
+        ({"attention": {"token": 999}}, "/attention/token", "less than"),
+        ({"attention": {"kind": "both"}}, "/attention/kind", "encoder"),
+        ({"attention": True}, "/attention", "dictionary"),
+        ({"positions": 513}, "/positions", "512"),
+        ({"beam_size": 9}, "/beam_size", "8"),
+        ({"alternatives": 4, "beam_size": 4}, "/alternatives", "beam_size"),
+        ({"format": "html"}, "/format", "Extra"),
+    ],
+    ids=str,
+)
+@asynchronous
+async def test_what_cannot_be_shown_is_refused_by_its_field(
+    serve: Serve, body: dict[str, Any], pointer: str, detail: str
+) -> None:
+    async with serve() as client:
+        response = await client.post("/explain", json={"text": TEXT, "target": "fr"} | body)
+    [fault] = problem(response, 422, "invalid-request")["errors"]
+    assert fault["pointer"].removeprefix("#") == pointer
+    assert detail in fault["detail"]
+
+
+@asynchronous
+async def test_several_sentences_can_be_taken_as_one(serve: Serve) -> None:
+    text = "The cat sees. The dog likes."
+    async with serve() as client:
+        answer = await explained(client, text=text, split_sentences=False)
+        translated = await answered(client, text=text, target="fr", split_sentences=False)
+    assert answer["text"] == translated["translations"][0]["text"]
+
+
+@asynchronous
+async def test_a_long_sentence_is_refused(serve: Serve) -> None:
+    async with serve() as client:
+        body = {"text": "cat " * 200, "target": "fr", "split_sentences": False}
+        response = await client.post("/explain", json=body)
+    # Cut in parts by what the model reads, or longer than a search to look at may be.
+    assert response.status_code == 422
+    assert problem(response, 422, response.json()["type"].rpartition(":")[2])
+
+
+@asynchronous
+async def test_two_models_in_a_row_have_no_search_to_show(
+    serve: Serve, row_of_checkpoints: tuple[Path, Path]
+) -> None:
+    async with serve(checkpoint=row_of_checkpoints) as client:
+        body = {"text": "Le chat", "source": "fr", "target": "de"}
+        response = await client.post("/explain", json=body)
+    [fault] = problem(response, 422, "invalid-request")["errors"]
+    assert "fr to en and en to de" in fault["detail"]
+
+
+@asynchronous
+async def test_a_text_in_the_target_language_already(serve: Serve) -> None:
+    async with serve() as client:
+        body = {"text": "Le chien voit la maison verte.", "source": "auto", "target": "fr"}
+        response = await client.post("/explain", json=body)
+    [fault] = problem(response, 422, "invalid-request")["errors"]
+    assert "already" in fault["detail"]
+
+
+@asynchronous
+async def test_an_engine_that_fails_is_told_without_the_text(serve: Serve) -> None:
+    class Failing(FakeEngine):
+        def trace(self, *_: Any) -> Any:
+            raise RuntimeError(SECRET)
+
+    async with serve(Failing()) as client:
+        response = await client.post("/explain", json={"text": SECRET, "target": "fr"})
+        again = await answered(client, text="The cat", target="fr")
+    problem(response, 500, "engine-failed")
+    assert again["translations"][0]["text"]
+    assert POISON
+
+
+@asynchronous
+async def test_it_counts_as_a_translation(serve: Serve) -> None:
+    async with serve(api_keys="mine", character_limit=40) as client:
+        body = {"text": TEXT, "target": "fr"}
+        assert (await client.post("/explain", json=body)).status_code == 401
+        client.headers["Authorization"] = "Bearer mine"
+        assert (await client.post("/explain", json=body)).status_code == 200
+        response = await client.post("/explain", json=body)
+    problem(response, 403, "quota-exceeded")
+
+
+@asynchronous
+async def test_it_counts_against_the_rate_limit(serve: Serve) -> None:
+    async with serve(requests_per_minute=1) as client:
+        await explained(client)
+        response = await client.post("/explain", json={"text": TEXT, "target": "fr"})
+    problem(response, 429, "rate-limited")
+    assert int(response.headers["Retry-After"]) > 0

@@ -1,0 +1,193 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { page } from "./browser.mjs";
+
+const { length, unitOffsets } = await page("offsets");
+const { decodeHalf } = await page("half");
+const { History } = await page("history");
+const { EMPTY, fromFragment, toFragment } = await page("address");
+const { EventParser } = await page("events");
+const { doubt, linkedTo, sentenceAt, sentencesOf, wordConfidence } = await page("words");
+const { Store } = await page("store");
+const { readMetrics } = await page("status");
+const { glossaryFields } = await page("glossary");
+const { targetsOf } = await page("languages");
+const { label, axes } = await page("tokens");
+const { headWeights } = await page("attention");
+const { cosines, period } = await page("positions");
+const { endOf, fateOf, pathTo, saidBy } = await page("search_tree");
+const { examples } = await page("clients");
+const { shownType, withoutRefs } = await page("schema");
+const { ENGLISH } = await page("english");
+const { FRENCH } = await page("french");
+
+test("code points are where UTF-16 has them", () => {
+  assert.deepEqual(unitOffsets("a😀b"), [0, 1, 3, 4]);
+  assert.deepEqual(unitOffsets(""), [0]);
+  assert.equal(length("a😀b"), 3);
+});
+
+test("float16 is read to the last bit", () => {
+  const bits = [0x0000, 0x3c00, 0xc000, 0x3555, 0x0001, 0x7bff, 0x7c00];
+  const bytes = String.fromCharCode(...bits.flatMap((one) => [one & 255, one >> 8]));
+  const [zero, one, minusTwo, third, smallest, largest, infinite] = decodeHalf(btoa(bytes));
+  assert.deepEqual([zero, one, minusTwo, largest, infinite], [0, 1, -2, 65504, Infinity]);
+  assert.ok(Math.abs(third - 1 / 3) < 1e-3);
+  assert.equal(smallest, 2 ** -24);
+});
+
+test("undo goes back over typing in one step, and over everything else one by one", () => {
+  const history = new History({ text: "" });
+  for (const text of ["a", "ab", "abc"]) history.note({ text }, "typing");
+  history.note({ text: "" });
+  history.note({ text: "x" }, "typing");
+  assert.deepEqual(history.undo(), { text: "" });
+  assert.deepEqual(history.undo(), { text: "abc" });
+  assert.deepEqual(history.undo(), { text: "" });
+  assert.equal(history.undo(), undefined);
+  assert.deepEqual(history.redo(), { text: "abc" });
+  history.note({ text: "other" });
+  assert.equal(history.canRedo, false);
+});
+
+test("what is noted twice is one step, and a pause begins another", () => {
+  const history = new History("");
+  history.note("a", "typing");
+  history.note("a", "typing");
+  history.settle();
+  history.note("ab", "typing");
+  assert.equal(history.undo(), "a");
+});
+
+test("an address reproduces the state, whatever is in it", () => {
+  const state = { ...EMPTY, view: "inside", source: "en", target: "fr", text: "a & b?\n#😀+%", format: "html", glossary: [["house", "demeure"], ["Apple Pay", ""]], choices: { "One & two.": "Un ou deux ?" } };
+  assert.deepEqual(fromFragment(toFragment(state)), state);
+  assert.deepEqual(fromFragment(""), EMPTY);
+  assert.deepEqual(fromFragment("#/nowhere?format=exe&term=lonely"), EMPTY);
+});
+
+test("events are put together from pieces cut anywhere", () => {
+  const stream = 'event: token\ndata: {"index":0,"text":"Il"}\n\n: ping\n\nevent: done\ndata: {"a":1}\n\n';
+  for (let cut = 0; cut <= stream.length; cut += 1) {
+    const parser = new EventParser();
+    const events = [...parser.push(stream.slice(0, cut)), ...parser.push(stream.slice(cut))];
+    assert.deepEqual(events, [{ event: "token", data: { index: 0, text: "Il" } }, { event: "done", data: { a: 1 } }]);
+  }
+});
+
+const TRANSLATION = {
+  text: "😀 Le chat.", segments: [{
+    source: [2, 10], target: [2, 10], source_words: [[2, 5], [6, 9]], target_words: [[2, 4], [5, 9]], alignment: [[0, 0], [1, 1]],
+    source_tokens: [], target_tokens: [{ start: 2, end: 4, log_prob: -0.5 }, { start: 4, end: 7, log_prob: Math.log(0.5) }, { start: 7, end: 9, log_prob: Math.log(0.125) }],
+  }],
+};
+
+test("words have their places, links and confidence", () => {
+  const [sentence] = sentencesOf("😀 The cat.", TRANSLATION);
+  assert.deepEqual(sentence.source, [3, 11]);
+  assert.deepEqual(sentence.targetWords, [[3, 5], [6, 10]]);
+  assert.ok(Math.abs(sentence.confidence[1] - 0.25) < 1e-12);
+  assert.deepEqual(linkedTo(sentence.links, "source", 1), [1]);
+  assert.deepEqual(linkedTo([[0, 1], [2, 1]], "target", 1), [0, 2]);
+  assert.equal(wordConfidence([], [0, 1]), null);
+});
+
+test("doubt grows as confidence falls", () => {
+  assert.deepEqual([null, 0.9, 0.5, 0.3, 0.1].map(doubt), [0, 0, 1, 2, 3]);
+});
+
+test("a caret is in the sentence that it follows", () => {
+  const sentences = [{ source: [0, 5] }, { source: [6, 12] }];
+  assert.deepEqual([0, 5, 6, 99].map((at) => sentenceAt(sentences, "source", at)), [0, 0, 1, 1]);
+  assert.equal(sentenceAt([], "source", 3), -1);
+});
+
+test("a store tells what changed, once", () => {
+  const store = new Store({ a: 1, b: 2 });
+  const told = [];
+  store.watch((state, changed) => told.push([state, [...changed]]));
+  store.set({ a: 1 });
+  store.set({ a: 3, b: 2 });
+  assert.deepEqual(told, [[{ a: 3, b: 2 }, ["a"]]]);
+});
+
+test("metrics are summed over their labels", () => {
+  const text = '# TYPE a counter\na{x="1"} 2.0\na{x="2"} 3\nb_total 4e1\na_more 9\n';
+  assert.deepEqual(readMetrics(text, ["a", "b_total", "c"]), { a: 5, b_total: 40, c: 0 });
+});
+
+test("entries without a translation stay as they are", () => {
+  assert.deepEqual(glossaryFields([["house ", " demeure"], ["Apple", ""], ["", "x"], ["Apple", " "]]), { glossary: { house: "demeure" }, do_not_translate: ["Apple"] });
+});
+
+test("a source language has its targets, and none has all", () => {
+  const languages = [{ code: "en", targets: ["fr", "de"] }, { code: "fr", targets: ["en", "fr"] }];
+  assert.deepEqual(targetsOf(languages, "en"), ["fr", "de"]);
+  assert.deepEqual(targetsOf(languages, "auto"), ["fr", "de", "en"]);
+});
+
+test("pieces are shown as people read them", () => {
+  assert.deepEqual(["▁Le", "ment", "▁", ".", "</s>", "<2fr>"].map(label), ["Le", "·ment", "␣", ".", "</s>", "<2fr>"]);
+  const segment = { source_tokens: [{ piece: "▁a" }, { piece: "</s>" }], target_tokens: [{ piece: "▁x" }, { piece: "y" }] };
+  assert.deepEqual(axes("cross", segment), [["x", "·y"], ["a", "</s>"]]);
+  assert.deepEqual(axes("decoder", segment), [["x", "·y"], ["<s>", "x"]]);
+  assert.deepEqual(axes("encoder", segment), [["a", "</s>"], ["a", "</s>"]]);
+});
+
+test("one head is cut out, and the mean is of all", () => {
+  const weights = Float32Array.from([1, 2, 3, 4, 5, 6, 7, 8]);
+  assert.deepEqual([...headWeights(weights, [1, 2, 2, 2], 1)], [5, 6, 7, 8]);
+  assert.deepEqual([...headWeights(weights, [1, 2, 2, 2], "mean")], [3, 4, 5, 6]);
+});
+
+test("a position has most in common with itself", () => {
+  const rows = 40;
+  const table = Float32Array.from({ length: 2 * rows }, (_, i) => (i % 2 ? Math.cos : Math.sin)((2 * Math.PI * Math.floor(i / 2)) / 10));
+  const common = cosines(table, rows, 2, 7);
+  assert.ok(Math.abs(common[7] - 1) < 1e-6 && Math.abs(common[17] - 1) < 1e-5 && Math.abs(common[12] + 1) < 1e-5);
+  assert.ok(Math.abs(period(table, rows, 2, 0) - 10) < 0.01);
+  assert.equal(period(table, 5, 2, 0), null);
+});
+
+const beam = (parent, piece) => ({ parent, piece, log_prob: 0, likeliest: [] });
+const STEPS = [
+  { beams: [beam(null, null)], ended: [] },
+  { beams: [beam(0, "▁Le"), beam(0, "▁La")], ended: [] },
+  { beams: [beam(1, "▁fin"), beam(0, "▁chat")], ended: [{ beam: 1, text: "Le chat", score: -1, capped: false }, { beam: 0, text: "La fin", score: -2, capped: false }] },
+];
+
+test("the answer is followed back to the start", () => {
+  const end = endOf(STEPS, { text: "Le chat", score: -1 });
+  assert.deepEqual([end.step, end.beam], [2, 1]);
+  assert.deepEqual(pathTo(STEPS, 2, 1), [[0, 0], [1, 0], [2, 1]]);
+  assert.equal(saidBy(STEPS, 2, 1), "Le chat");
+  assert.equal(endOf(STEPS, { text: "none", score: 5 }), null);
+});
+
+test("what becomes of a next token", () => {
+  assert.deepEqual(fateOf(STEPS, 0, 0, "▁La"), { name: "survives" });
+  assert.deepEqual(fateOf(STEPS, 1, 0, "▁chien"), { name: "dropped" });
+  assert.deepEqual(fateOf(STEPS, 2, 1, "</s>"), { name: "finished", score: -1 });
+});
+
+test("examples have the address, the language and, where one is needed, a key", () => {
+  for (const [name, code] of examples("https://mt.example/base", "en", true)) {
+    assert.ok(code.includes("https://mt.example/base") && code.includes("KEY"), name);
+  }
+  for (const [, code] of examples("http://x", "de", false)) assert.ok(!code.includes("KEY"));
+  assert.ok(examples("http://x", "en", false)[4][1].includes("EN-US"));
+});
+
+test("schemas are words", () => {
+  const document_ = { components: { schemas: { A: { type: "object" }, E: { enum: ["x", "y"] } } } };
+  assert.equal(shownType({ anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }, { type: "null" }] }, document_), "string or list of string");
+  assert.equal(shownType({ $ref: "#/components/schemas/E" }, document_), '"x" or "y"');
+  assert.equal(shownType({ type: "integer", minimum: 1, maximum: 8 }, document_), "integer ≥ 1 ≤ 8");
+  assert.deepEqual(withoutRefs({ $ref: "#/components/schemas/A" }, document_), { type: "object" });
+});
+
+test("both languages have the same strings with the same names in them", () => {
+  assert.deepEqual(Object.keys(FRENCH), Object.keys(ENGLISH));
+  const names = (text) => [...text.matchAll(/\{\w+\}/g)].map(String).sort();
+  for (const [key, text] of Object.entries(ENGLISH)) assert.deepEqual(names(FRENCH[key]), names(text), key);
+});

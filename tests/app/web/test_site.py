@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+
+from app.web.site import ASSETS, FOLDER, MEDIA_TYPES, Site
+
+MOST_BYTES = 200_000
+"""Uncompressed, of everything that the page may load."""
+
+
+def write(folder: Path, **contents: str) -> Path:
+    for name, content in contents.items():
+        (folder / name.replace("_", ".")).write_text(content)
+    return folder
+
+
+def test_documents_name_the_folder_of_their_assets(tmp_path: Path) -> None:
+    site = Site.read(write(tmp_path, index_html=f"<script src={ASSETS}main.js>", main_js="1"))
+    assert site.documents["index"].content == f"<script src=web/{site.digest}/main.js>".encode()
+    assert list(site.assets) == ["main.js"]
+
+
+def test_the_digest_is_of_all_that_is_there(tmp_path: Path) -> None:
+    before = Site.read(write(tmp_path, main_js="1", other_js="2"))
+    assert Site.read(tmp_path) == before
+    after = Site.read(write(tmp_path, other_js="3"))
+    assert after.digest != before.digest
+    assert after.assets["main.js"] == before.assets["main.js"]
+    assert after.assets["other.js"].etag != before.assets["other.js"].etag
+
+
+def test_content_moved_from_one_file_to_another_changes_the_digest(tmp_path: Path) -> None:
+    before = Site.read(write(tmp_path, a_js="12", b_js=""))
+    assert Site.read(write(tmp_path, a_js="1", b_js="2")).digest != before.digest
+
+
+def test_the_compressed_form_is_the_same_content() -> None:
+    for file in Site.read().assets.values():
+        assert gzip.decompress(file.compressed) == file.content
+
+
+def test_the_page_is_light() -> None:
+    sizes = {path.name: path.stat().st_size for path in FOLDER.iterdir()}
+    assert {Path(name).suffix for name in sizes} <= set(MEDIA_TYPES)
+    assert sum(sizes.values()) <= MOST_BYTES
+
+
+def test_every_file_is_loaded_by_another() -> None:
+    texts = {path.name: path.read_text("utf-8") for path in FOLDER.iterdir()}
+    for name in texts:
+        if not name.endswith(".html"):
+            assert any(re.search(rf"[/}}]{re.escape(name)}", text) for text in texts.values()), name
+
+
+def test_nothing_is_inline_and_nothing_comes_from_elsewhere() -> None:
+    for path in FOLDER.iterdir():
+        text = path.read_text("utf-8")
+        if path.suffix == ".html":
+            assert not re.search(r"<style|\son\w+=|style=|javascript:", text), path
+            assert all("src=" in tag for tag in re.findall(r"<script[^>]*>", text)), path
+        hosts = set(re.findall(r"https?://([^/\s\"')]+)", text))
+        assert hosts <= {"www.w3.org", "html.spec.whatwg.org"}, path  # names of a format, a source
+        assert "innerHTML" not in text, path

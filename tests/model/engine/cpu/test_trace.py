@@ -1,0 +1,179 @@
+"""What an engine shows of a search and of an attention is what it does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+
+from model.decoding.constraints import Constraint, Wording
+from model.decoding.hypothesis import HuggingFaceRule, SearchOptions
+from model.decoding.trace import SearchTrace
+from model.engine.eager import EagerEngine
+from model.engine.protocol import AttentionKind, Engine
+from model.transformer.transformer import Transformer
+from tests.model.engine.cpu.running import KINDS, alone, cpu_engine, draw_jobs, hypotheses
+
+MakeModel = Callable[..., Transformer]
+MakeEngine = Callable[[Transformer], Engine]
+ENGINES = pytest.mark.parametrize(
+    "make_engine",
+    [
+        lambda model: cpu_engine(model, "int8"),
+        lambda model: cpu_engine(model, "float32"),
+        EagerEngine,
+    ],
+    ids=["int8", "float32", "eager"],
+)
+OPTIONS = [
+    SearchOptions(beam_size=1),
+    SearchOptions(),
+    SearchOptions(n_best=3, length_penalty=2, max_target_tokens=7),
+    SearchOptions(beam_size=2, n_best=2, length_penalty=0, max_target_tokens=1),
+]
+TERMS = (Constraint((Wording((9, 10)),)), Constraint((Wording((12,)),)))
+
+
+def sources(model: Transformer, n: int = 3) -> list[tuple[int, ...]]:
+    return [job.source_ids for job in draw_jobs(model, n, seed=5)]
+
+
+def ids_of(trace: SearchTrace, step: int, beam: int) -> tuple[int, ...]:
+    """Followed back along the parents."""
+    ids: list[int] = []
+    place: int | None = beam
+    while place is not None:
+        one = trace.steps[step].beams[place]
+        if one.token is not None:
+            ids.insert(0, one.token)
+        place, step = one.parent, step - 1
+    return tuple(ids)
+
+
+def outcome(engine: Engine, source: Sequence[int], options: SearchOptions) -> list[object]:
+    from model.engine.protocol import Job
+
+    engine.admit([Job(1, tuple(source), options)])
+    while not (finished := engine.step()):
+        pass
+    found = finished[0].outcome
+    assert isinstance(found, list)
+    return list(found)
+
+
+@ENGINES
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_a_trace_ends_in_the_very_answer_of_a_job(
+    model: Transformer, make_engine: MakeEngine, options: SearchOptions
+) -> None:
+    engine = make_engine(model)
+    for source in sources(model):
+        trace = engine.trace(source, options)
+        assert list(trace.hypotheses) == outcome(engine, source, options)
+
+
+@ENGINES
+def test_a_trace_with_terms_too(model: Transformer, make_engine: MakeEngine) -> None:
+    engine = make_engine(model)
+    options = SearchOptions(constraints=TERMS, max_target_tokens=20)
+    for source in sources(model):
+        trace = engine.trace(source, options)
+        assert list(trace.hypotheses) == outcome(engine, source, options)
+        best = trace.hypotheses[0]
+        assert any(one.hypothesis == best for step in trace.steps for one in step.ended)
+
+
+@pytest.mark.parametrize("rule", [HuggingFaceRule(), HuggingFaceRule(True, True, True, 9)], ids=str)
+def test_a_trace_by_the_other_rule(model: Transformer, rule: HuggingFaceRule) -> None:
+    engine = EagerEngine(model)
+    options = SearchOptions(rule=rule)
+    for source in sources(model):
+        trace = engine.trace(source, options)
+        assert list(trace.hypotheses) == outcome(engine, source, options)
+        best = trace.hypotheses[0]
+        assert any(one.hypothesis == best for step in trace.steps for one in step.ended)
+
+
+@ENGINES
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_the_steps_lead_to_the_answer(
+    model: Transformer, make_engine: MakeEngine, options: SearchOptions
+) -> None:
+    engine = make_engine(model)
+    for source in sources(model):
+        trace = engine.trace(source, options)
+        assert trace.steps[0].beams[0].parent is None
+        shown = [one.hypothesis for step in trace.steps for one in step.ended]
+        assert set(trace.hypotheses) <= set(shown)
+        for number, step in enumerate(trace.steps):
+            assert len(step.beams) <= options.beam_size
+            for place, beam in enumerate(step.beams):
+                ids = ids_of(trace, number, place)
+                assert len(ids) == number
+                log_probs = [one.log_prob for one in beam.likeliest]
+                assert log_probs == sorted(log_probs, reverse=True)
+                assert sum(map(math.exp, log_probs)) <= 1 + 1e-5
+                if ids and number == len(trace.steps) - 1:
+                    scored = engine.score(source, ids, options)
+                    assert beam.log_prob == pytest.approx(float(scored.sum()), abs=1e-3)
+            for one in step.ended:
+                begun = ids_of(trace, number, one.beam)
+                assert one.hypothesis.ids in (begun, (*begun, *one.hypothesis.ids[-1:]))
+
+
+@ENGINES
+def test_the_likeliest_are_those_of_the_whole_distribution(
+    model: Transformer, make_engine: MakeEngine
+) -> None:
+    engine, reference = make_engine(model), EagerEngine(model)
+    trace = engine.trace(sources(model)[0], SearchOptions(beam_size=1))
+    expected = reference.trace(sources(model)[0], SearchOptions(beam_size=1))
+    first, wanted = trace.steps[0].beams[0].likeliest, expected.steps[0].beams[0].likeliest
+    np.testing.assert_allclose([x.log_prob for x in first], [x.log_prob for x in wanted], atol=0.1)
+
+
+def test_a_trace_leaves_the_jobs_in_flight_alone(model: Transformer) -> None:
+    engine = cpu_engine(model, "int8")
+    jobs = draw_jobs(model, 5, seed=8)
+    expected = {key: hypotheses(one) for key, one in alone(engine, jobs).items()}
+    engine.admit(jobs)
+    found = {one.job_id: one.outcome for one in engine.step()}
+    engine.trace(sources(model)[0], SearchOptions())
+    while engine.busy:
+        found |= {one.job_id: one.outcome for one in engine.step()}
+    assert found == expected
+
+
+@KINDS
+@ENGINES
+def test_projections_are_those_behind_the_weights(
+    make_speaker: MakeModel, make_engine: MakeEngine, kind: AttentionKind
+) -> None:
+    for norm_order in ("pre", "post"):
+        model = make_speaker(norm_order=norm_order, n_encoder_layers=2)
+        engine = make_engine(model)
+        source, target = (5, 9, 7, 3, 1), (4, 8, 6, 1)
+        explained = engine.explain(source, target, kind)
+        for layer in range(2):
+            for row in range(explained.shape[2]):
+                shown = engine.project(source, target, kind, layer, row)
+                np.testing.assert_array_equal(shown.weights, explained[layer, :, row])
+                d_k = shown.query.shape[-1]
+                scores = (shown.query @ shown.keys.transpose(0, 2, 1))[:, 0] / math.sqrt(d_k)
+                scores[:, ~shown.seen] = -np.inf
+                weights = np.exp(scores - scores.max(-1, keepdims=True))
+                weights /= weights.sum(-1, keepdims=True)
+                np.testing.assert_allclose(weights, shown.weights, atol=1e-5)
+                assert shown.seen.sum() == (row + 1 if kind == "decoder" else len(shown.seen))
+                assert shown.values.shape == shown.keys.shape
+
+
+@KINDS
+def test_float32_projects_as_the_reference(make_speaker: MakeModel, kind: AttentionKind) -> None:
+    model = make_speaker(norm_order="pre", n_encoder_layers=2)
+    shown = cpu_engine(model, "float32").project((5, 9, 7, 1), (4, 8, 1), kind, 1, 1)
+    expected = EagerEngine(model).project((5, 9, 7, 1), (4, 8, 1), kind, 1, 1)
+    for name in ("query", "keys", "values", "weights", "seen"):
+        np.testing.assert_allclose(getattr(shown, name), getattr(expected, name), atol=1e-4)
