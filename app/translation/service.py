@@ -226,7 +226,7 @@ class TranslationService:
 
         Raises as `translate`, and as `show`.
         """
-        async with self._places.place(self._limits.timeout):
+        async with self._admission.place(self._limits.timeout):
             self._limits.check_texts(request.text)
             [itinerary] = await self.itineraries.find(
                 request.source, request.target, 1, partial(prose, request)
