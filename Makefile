@@ -2,6 +2,7 @@
 #
 #   PYTHON           interpreter to make the environment with
 #   VENV             where the environment is
+#   CONSTRAINTS      the versions in it; another file with another VENV tests other versions
 #   TORCH_INDEX_URL  where to take torch from, such as https://download.pytorch.org/whl/cpu; by
 #                    default from where pip takes everything, which may be a build for GPUs
 #   SENTENCES        file that `make bench` translates, its first column
@@ -9,6 +10,7 @@
 
 PYTHON ?= python3
 VENV ?= .venv
+CONSTRAINTS ?= constraints.txt
 TORCH_INDEX_URL ?=
 SENTENCES ?= benchmarks/sentences.txt
 RESULTS ?= results
@@ -18,25 +20,27 @@ INSTALLED := $(VENV)/.installed
 SOURCES := app model benchmarks deploy tests setup.py
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint bench clean
+.PHONY: help install serve test lint bench wheel clean
 
 help:
 	@echo "make serve    translate on http://127.0.0.1:8000"
 	@echo "make test     every check: style, types, tests"
 	@echo "make lint     style and types alone"
 	@echo "make bench    speed, load, memory and exactness, in short (docs/benchmarks.md)"
+	@echo "make wheel    dist/attend_server-*.whl, with the shipped checkpoint in it"
 	@echo "make install  the environment, in $(VENV)"
 	@echo "make clean    remove the environment and caches"
 
 install: $(INSTALLED)
 
-$(INSTALLED): pyproject.toml constraints.txt
+# It ends by compiling the CPU kernels, about a minute that the first start or test would take.
+$(INSTALLED): pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "attend needs Python 3.11 or later; PYTHON=… names another")'
 	$(PYTHON) -m venv $(VENV)
 ifneq ($(TORCH_INDEX_URL),)
-	$(BIN)/python -m pip install --no-deps --constraint constraints.txt --index-url $(TORCH_INDEX_URL) torch
+	$(BIN)/python -m pip install --no-deps --constraint $(CONSTRAINTS) --index-url $(TORCH_INDEX_URL) torch
 endif
-	$(BIN)/python -m pip install --constraint constraints.txt --editable '.[dev,plot]'
+	$(BIN)/python -m pip install --constraint $(CONSTRAINTS) --editable '.[dev,plot]'
 	$(BIN)/python -m model.engine.compile
 	touch $@
 
@@ -59,6 +63,9 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.memory --sentences $(SENTENCES) --starts 3 --json $(RESULTS)/memory.json
 	$(BIN)/python -m benchmarks.exactness --sentences $(SENTENCES) --count 200 --json $(RESULTS)/exactness.json
 
+wheel: $(INSTALLED)
+	$(BIN)/python -m pip wheel --no-deps --wheel-dir dist .
+
 clean:
-	rm -rf $(VENV) *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) *.egg-info build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -79,3 +79,19 @@ def test_wheels_that_the_docs_name_have_its_version() -> None:
         if path.suffix == ".md":
             named = re.findall(r"attend_server-(\d[^-]*)-py3", path.read_text("utf-8"))
             assert set(named) <= {__version__}, path
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "SECURITY.md"])
+def test_what_contributors_are_pointed_to_is_there(page: str) -> None:
+    text = (ROOT / page).read_text("utf-8")
+    paths = re.findall(r"`((?:\w+/)+[\w.]*)`", text) + re.findall(r"\]\(([^):#]+)[)#]", text)
+    assert len(paths) > 1
+    for path in paths:
+        assert (ROOT / path).exists(), path
+
+
+def test_pre_commit_runs_the_tools_of_the_environment() -> None:
+    text = (ROOT / ".pre-commit-config.yaml").read_text("utf-8")
+    entries = re.findall(r"entry: (\S+)", text)
+    assert {Path(entry).name for entry in entries} == {"ruff", "mypy"}
+    assert all(entry.startswith(".venv/bin/") for entry in entries)
