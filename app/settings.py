@@ -103,6 +103,13 @@ class Settings(BaseSettings):
     body_timeout: float = Field(
         30.0, gt=0, description="Seconds that its body may then take to arrive."
     )
+    write_timeout: float = Field(
+        30.0, gt=0, description="Seconds in which a client has to read some of its answer."
+    )
+    max_unsent_bytes: int = Field(
+        256_000_000, ge=1,
+        description="Bytes of answers kept until clients read them; the slowest are then closed.",
+    )  # fmt: skip
     max_texts: int = Field(10_000, ge=1, description="Texts in one request.")
     max_text_characters: int = Field(250_000, ge=1, description="Characters of one text.")
     max_body_bytes: int = Field(2_000_000, ge=1, description="Bytes of a request's body.")

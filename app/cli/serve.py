@@ -111,8 +111,9 @@ def make_server(
         server_header=False,
     )
     limits = ConnectionLimits(
-        settings.head_timeout, settings.body_timeout, settings.max_connections
-    )
+        settings.head_timeout, settings.body_timeout, settings.max_connections,
+        settings.write_timeout, settings.max_unsent_bytes,
+    )  # fmt: skip
     admin = None
     if admin_listener:
         beside = config(create_admin_app(app), lifespan="off", timeout_graceful_shutdown=1)

@@ -193,6 +193,90 @@ async def test_headers_without_end_are_refused() -> None:
         assert json.loads(body)["type"] == "urn:problem-type:attend:headers-too-large"
 
 
+HOST = b" HTTP/1.1\r\nHost: a\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (b"CONNECT a:80" + HOST, 400),
+        (b"CONNECT a" + HOST, 400),
+        (b"GET http://a" + HOST, 400),
+        (b"GET a" + HOST, 400),
+        (b"GET ?q=1" + HOST, 400),
+        (b"OPTIONS *" + HOST, 200),
+        ("GET /é".encode() + HOST, 400),
+        (b"GET //" + HOST, 200),
+        (b"GET /%zz?%" + HOST, 200),
+        (b"GET http://a/b?c" + HOST, 200),
+        (b"GET /" + b"a" * 50_000 + HOST, 200),
+        (b"GET /" + b"a" * 62_000 + HOST, 414),
+        (b"GET /" + b"a" * 66_000 + HOST, 414),
+        (b"GET /?q=" + b"a" * 300_000 + HOST, 414),
+        (b"GET / HTTP/1.1\r\nX: " + b"x" * 100_000 + b"\r\n\r\n", 431),
+        (b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 40_000 + b"\r\n", 431),
+        (b"BREW /" + HOST, 400),
+        (b"GET / HTTP/9.9\r\nHost: a\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+    ],
+)
+@pytest.mark.parametrize("in_pieces", [False, True])
+@pytest.mark.parametrize("before", [b"", GET])
+@asynchronous
+async def test_a_head_that_cannot_be_read_is_refused_and_no_other(
+    head: bytes, status: int, in_pieces: bool, before: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serving() as served:
+        connection = await served.connect(before)
+        if before:
+            assert (await connection.answer())[0] == 200
+        for start in range(0, len(head), 10_000 if in_pieces else len(head)):
+            connection.send(head[start : start + (10_000 if in_pieces else len(head))])
+            await asyncio.sleep(0.001)
+        answered, body = await connection.answer()
+        assert answered == status
+        if status != 200:
+            assert json.loads(body)["status"] == status
+            assert await connection.end() == b""
+    assert "Traceback" not in caplog.text
+
+
+@asynchronous
+async def test_who_goes_on_sending_what_was_refused_is_read_for_a_moment_and_closed() -> None:
+    async with serving() as served:
+        connection = await served.connect(b"GET /" + b"a" * 100_000)
+        began = time.monotonic()
+        assert (await connection.answer())[0] == 414
+        while not connection.writer.is_closing() and time.monotonic() - began < 5:
+            connection.send(bytes(1000))
+            await asyncio.sleep(0.02)
+        assert connections.LINGER * 0.9 < time.monotonic() - began < connections.LINGER + 1
+
+
+@asynchronous
+async def test_a_fault_in_a_pipeline_is_not_taken_for_the_answer_to_what_came_before() -> None:
+    async with serving() as served:
+        served.app.gate.clear()
+        for fault in (b"CONNECT a:80" + HOST, b"\x16\x03\r\n\r\n"):
+            connection = await served.connect(GET)
+            await asyncio.sleep(0.02)
+            connection.send(fault)
+            assert await connection.end() == b""
+
+
+@asynchronous
+async def test_half_a_request_behind_one_that_is_worked_on_is_not_hurried() -> None:
+    async with serving() as served:
+        served.app.gate.clear()
+        connection = await served.connect(GET + GET[:9])
+        await asyncio.sleep(0.5)
+        served.app.gate.set()
+        assert await connection.answer() == (200, b"")
+        connection.send(GET[9:])
+        assert await connection.answer() == (200, b"")
+
+
 @asynchronous
 async def test_what_is_no_http_is_refused() -> None:
     async with serving() as served:
