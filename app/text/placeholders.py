@@ -21,7 +21,7 @@ _START = re.compile(
     | (?P<icu> \{\s*[\w.-]+\s*,\s*(?:plural|select|selectordinal)\s*, )
     | (?P<braced> [$%#]?\{\s*(?:[\w.$-]+ (?:\[[^\[\]{}\s]*\])* )?\s*
                   (?: [!:][^{}\s]* | ,\s*(?:number|date|time|spellout|ordinal|duration)\b[^{}\n]* )?\} )
-    | (?P<printf> %%(?!\w) | (?<!\d)%(?:\d+\$|\(\w+\))?[-+0\#]*(?:\d+|\*)?(?:\.(?:\d+|\*))?
+    | (?P<printf> %%(?!\w) | (?<!\d)%(?:\d+\$|\(\w+\))?[-+0\#]*(?:[1-9]\d*|\*)?(?:\.(?:\d+|\*))?
                   (?:hh?|ll?|[Lzjt])?[sdifuxXeEgGcpo@](?!\w) )
     | (?P<tag> </?[A-Za-z][\w:.-]*(?:\s+[\w:.-]+(?:\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+))?)*\s*/?> )
     | (?P<url> (?:\b(?:https?|ftp|file|wss?)://|\bwww\.(?=\w))(?:[^\s<>"'«»“”{}|\\^`]|\{[^{}\s]*\})+ )
@@ -29,7 +29,7 @@ _START = re.compile(
     """,  # noqa: E501
     re.VERBOSE,
 )
-_URL_TAIL = re.compile(r"[.,;:!?…*_)\]’]+$")
+_URL_TAIL = ".,;:!?…*_)]’"
 _JOINT = re.compile(r"[ \t]?|[:/@=+_.-]")
 
 
@@ -61,12 +61,10 @@ def find_placeholders(text: str) -> list[Span]:
 
 def _without_tail(url: str) -> str:
     """Less the punctuation behind; a bracket that the address itself opened is part of it."""
-    while tail := _URL_TAIL.search(url):
-        head = url[: tail.start()]
-        if tail[0].startswith(")") and head.count("(") > head.count(")"):
-            return head + ")"
-        url = head
-    return url
+    head = url.rstrip(_URL_TAIL)
+    if url.startswith(")", len(head)) and head.count("(") > head.count(")"):
+        return head + ")"
+    return head
 
 
 def _closing_braces(text: str) -> dict[int, int]:

@@ -3,14 +3,16 @@
 Nothing is rebuilt: a segment is a span of the text, and a translation replaces the spans, so that
 paragraphs, bullets, indentation and blanks come back as they were.
 
-Sentences end where `sentencex` (Wikimedia, MIT) says so. It knows the abbreviations and full stops
-of some 300 languages and takes time linear in the text.
+Sentences end where `sentencex` (Wikimedia, MIT) says so, which knows the abbreviations and full
+stops of some 300 languages. Its time grows with the square of a line that opens quotations and does
+not close them, and it holds the interpreter's lock, so it reads a long line in windows.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
@@ -42,6 +44,15 @@ _CLAUSE_ENDS = (
     re.compile(r"\s(?=\S)"),
 )
 """Where an over-long sentence may be cut (behind the match), the best first."""
+
+WINDOW = 2000
+"""Code points of a line that sentencex reads at once: 1.5 ms at worst.
+
+A sentence or quotation of up to half a window ends where it would in the whole line.
+"""
+
+_LONGEST_ABBREVIATION = 40
+"""Code points before the end of a sentence in which an abbreviation is looked for."""
 
 
 def segments(
@@ -80,9 +91,11 @@ def split_to_fit(
     """
     if n_tokens(span) <= limit:
         return [span]
-    cut = _best_cut(_mask(text, protected), span, within(protected, span))
-    if cut is None:
+    kept = [one.shifted(-span.start) for one in within(protected, span)]
+    offset = _best_cut(_mask(span.of(text), kept), kept)
+    if offset is None:
         return [span]
+    cut = span.start + offset
     return [
         piece
         for half in (Span(span.start, cut), Span(cut, span.end))
@@ -111,13 +124,35 @@ def _blocks(text: str, split: Split) -> Iterator[Span]:
 
 def _sentences(text: str, block: Span, language: str) -> Iterator[Span]:
     """Those of a block, with the white space behind each."""
-    start = end = block.start
-    for sentence in sentencex.segment(language, block.of(text)):
-        if end > start and not _goes_on(text[start:end].rstrip(), sentence):
+    start = block.start
+    for end in _ends(text, block, language):
+        if not _goes_on(text[max(start, end - _LONGEST_ABBREVIATION) : end], text[end]):
             yield Span(start, end)
             start = end
-        end += len(sentence)
-    yield Span(start, end)
+    yield Span(start, block.end)
+
+
+def _ends(text: str, block: Span, language: str) -> Iterator[int]:
+    """Where sentencex sees sentences of a block end, the last one's end left out.
+
+    What ends in the first half of a window is certain, and the next one begins there.
+    """
+    at = block.start
+    while at < block.end:
+        window = Span(at, min(at + WINDOW, block.end))
+        is_last = window.end == block.end
+        certain = window.end if is_last else at + WINDOW // 2
+        for sentence in sentencex.segment(language, window.of(text)):
+            end = at + len(sentence)
+            if end >= window.end or (end > certain and at > window.start):
+                break
+            yield end
+            at = end
+        if is_last:
+            return
+        if at == window.start:  # nothing ended here
+            blank = text.rfind(" ", at + 1, certain)
+            at = certain if blank < 0 else blank
 
 
 def _goes_on(sentence: str, following: str) -> bool:
@@ -125,13 +160,14 @@ def _goes_on(sentence: str, following: str) -> bool:
 
     Two sentences taken for one do less harm than one cut in two.
     """
+    sentence = sentence.rstrip()
     if not sentence.endswith("."):
         return False
     last_word = re.split(r"[\s.'’(]", sentence[:-1])[-1]
     if not last_word.isalpha():
         return False
     return len(last_word) == 1 or (
-        len(last_word) <= 4 and (following[0].islower() or following[0].isdigit())
+        len(last_word) <= 4 and (following.islower() or following.isdigit())
     )
 
 
@@ -175,19 +211,27 @@ def _strip(text: str, span: Span) -> Span:
     return Span(start, max(start, span.start + len(covered.rstrip())))
 
 
-def _best_cut(masked: str, span: Span, protected: Sequence[Span]) -> int | None:
-    """Where to halve: the best kind of place, and of that kind the nearest to the middle."""
-    middle, quarter = (span.start + span.end) // 2, (span.end - span.start) // 4
+def _best_cut(masked: str, kept: Sequence[Span]) -> int | None:
+    """Where to halve: the best kind of place, and of that kind the nearest to the middle.
+
+    None of `kept`, in order and apart, is cut.
+    """
+    middle, quarter = len(masked) // 2, len(masked) // 4
     for kind in _CLAUSE_ENDS:
         matches = kind.finditer(masked, middle - quarter, middle + quarter)
-        if cuts := [match.end() for match in matches if span.start < match.end() < span.end]:
+        if cuts := [match.end() for match in matches if 0 < match.end() < len(masked)]:
             return min(cuts, key=lambda cut: abs(cut - middle))
-    for distance in range(span.end - middle):
+    for distance in range(len(masked) - middle):
         for cut in (middle - distance, middle + distance):
             if (
-                span.start < cut < span.end
+                0 < cut < len(masked)
                 and not unicodedata.combining(masked[cut])
-                and not any(kept.start < cut < kept.end for kept in protected)
+                and not _is_within(cut, kept)
             ):
                 return cut
     return None
+
+
+def _is_within(place: int, spans: Sequence[Span]) -> bool:
+    before = bisect_left(spans, place, key=lambda span: span.start) - 1
+    return before >= 0 and place < spans[before].end

@@ -126,3 +126,23 @@ def test_time_is_linear_in_the_length(unit: str) -> None:
     began = time.perf_counter()
     find_placeholders(unit * (100_000 // len(unit)))
     assert time.perf_counter() - began < 2
+
+
+@pytest.mark.parametrize("text", ["%" + "0" * 50_000 + "?", "http://a" + ".*)" * 20_000 + "a"])
+def test_time_is_linear_in_the_length_of_one_placeholder(text: str) -> None:
+    began = time.process_time()
+    find_placeholders(text)
+    assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize(
+    ("address", "found"),
+    [
+        ("http://a.b/c.).", "http://a.b/c"),
+        ("http://a.b/(c).)", "http://a.b/(c)"),
+        ("http://a.b/(c)…", "http://a.b/(c)"),
+        ("http://a.b/c!?", "http://a.b/c"),
+    ],
+)
+def test_punctuation_behind_an_address_is_none_of_it(address: str, found: str) -> None:
+    assert [span.of(address) for span in find_placeholders(address)] == [found]

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import pytest
+import sentencex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.text.segmentation import Split, segments, split_to_fit
+from app.text import segmentation
+from app.text.segmentation import WINDOW, Split, segments, split_to_fit
 from app.text.spans import Span, replace
 
 PIECES = st.sampled_from(
@@ -181,3 +184,74 @@ def test_what_is_unbroken_has_no_end_of_a_sentence_in_it_but_is_translated() -> 
     whole = [span.of(text) for span in segments(text, "en", unbroken=[Span(4, 12), Span(18, 26)])]
     assert cut == ["Buy Foo!", "Bar now.", "Foo!", "Bar"]
     assert whole == ["Buy Foo! Bar now.", "Foo! Bar"]
+
+
+SENTENCES = st.sampled_from(
+    [
+        "The cat sees Mr. Smith.",
+        "« Le chat dort. Il rêve. »",
+        "Is it 3.50 €?",
+        "(It rained. We stayed.)",
+        "“Go! Now!” she said.",
+        "M. Dupont dort.",
+        "今日は。",
+        "No end here",
+        "Well… perhaps!",
+    ]
+)
+
+
+@given(st.lists(SENTENCES, max_size=40).map(" ".join), st.sampled_from(["en", "fr", "ja"]))
+def test_a_line_read_in_windows_ends_its_sentences_where_the_whole_line_does(
+    line: str, language: str
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(segmentation, "WINDOW", 10_000)
+        whole = cut(line, language)
+        patch.setattr(segmentation, "WINDOW", 120)
+        assert cut(line, language) == whole
+
+
+@pytest.mark.parametrize(
+    "unit", ["«", "‘", "`", "'", "<!--", "<![CDATA[", "« a. ", "x", "a. ", "M. "]
+)
+def test_sentencex_never_reads_more_than_a_window(
+    unit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+
+    def segment(language: str, text: str) -> list[str]:
+        read.append(len(text))
+        return list(find(language, text))
+
+    find = sentencex.segment
+    monkeypatch.setattr(sentencex, "segment", segment)
+    text = unit * (50_000 // len(unit))
+    segments(text, "en")
+    assert max(read) <= WINDOW
+    assert sum(read) <= 2.1 * len(text)
+
+
+def test_a_sentence_longer_than_a_window_is_one() -> None:
+    long = "The cat sees a dog and " + "«" * 5 * WINDOW + " sleeps."
+    assert cut(f"It rains. {long} It rains.") == ["It rains.", long, "It rains."]
+
+
+def test_halving_masks_no_more_than_what_is_halved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of many pieces cost as much as the whole text."""
+    masked: list[int] = []
+
+    def mask(text: str, protected: Sequence[Span]) -> str:
+        masked.append(len(text))
+        return original(text, protected)
+
+    original = segmentation._mask
+    monkeypatch.setattr(segmentation, "_mask", mask)
+    text = "<a>a" * 2_000
+    protected = [Span(at, at + 3) for at in range(0, len(text), 4)]
+    pieces = split_to_fit(
+        text, Span(0, len(text)), lambda piece: piece.end - piece.start, 50, protected
+    )
+    assert sum(masked) < 10 * len(text)
+    assert "".join(piece.of(text) for piece in pieces) == text
+    assert all(piece.start % 4 in (0, 3) for piece in pieces)
