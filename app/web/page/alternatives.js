@@ -13,6 +13,15 @@ export function alternativesRequest(wish, sentence, beamSize) {
   return { ...wish, text: sentence, alternatives: WANTED, beam_size: Math.max(beamSize, WANTED + 1) };
 }
 
+/** Without those that look like one before them: the search tells blanks apart. */
+export function distinct(found) {
+  const seen = new Set();
+  return found.filter(({ text }) => {
+    const looks = text.replace(/\s+/g, " ").trim();
+    return !seen.has(looks) && seen.add(looks);
+  });
+}
+
 export class Alternatives {
   #store;
   #opener = null;
@@ -43,7 +52,7 @@ export class Alternatives {
       const answer = await post("translate", alternativesRequest({ ...result.wish, source: result.translation.source, target: result.translation.target }, sentence, 4));
       if (asked !== this.#asked) return;
       const [best] = answer.translations;
-      const found = [{ text: best.text, score: best.score }, ...best.alternatives];
+      const found = distinct([{ text: best.text, score: best.score }, ...best.alternatives]);
       box.replaceChildren(this.#head(), this.#list(sentence, found));
       (box.querySelector("[aria-pressed=true]") ?? box.querySelector("li button"))?.focus();
     } catch (error) {

@@ -32,7 +32,7 @@ export class Glossary {
   show() {
     const rows = byId("glossary-rows");
     const entries = this.#store.state.glossary;
-    byId("glossary-count").textContent = entries.length || "";
+    byId("glossary-count").textContent = entries.filter(([term]) => term.trim()).length || "";
     if (rows.contains(document.activeElement) && rows.childElementCount === entries.length + 1) return;
     rows.replaceChildren(...[...entries, ["", ""]].map((entry, index) => this.#row(entry, index)));
   }
@@ -42,10 +42,11 @@ export class Glossary {
       const entries = this.#store.state.glossary.map((entry) => [...entry]);
       entries[index] ??= ["", ""];
       entries[index][side] = value;
-      this.#store.set({ glossary: entries.filter((entry) => entry[0] || entry[1]) });
+      // A row for the next entry comes first, so that this one need not be built anew.
       if (index === entries.length - 1 && byId("glossary-rows").childElementCount === entries.length) {
         byId("glossary-rows").append(this.#row(["", ""], entries.length));
       }
+      this.#store.set({ glossary: entries });
     };
     const field = (side, label, value, placeholder) => el("input", {
       value, placeholder, ariaLabel: `${label} ${index + 1}`, maxLength: 1024, oninput: (event) => change(side, event.target.value),

@@ -103,10 +103,8 @@ addEventListener("hashchange", () => store.set(fromFragment(location.hash)));
 setInterval(() => { if (!document.hasFocus()) history.settle(); }, 1000);
 
 function showLocale() {
-  const other = currentLocale() === "en" ? ["fr", "FR", "Français"] : ["en", "EN", "English"];
   const button = byId("locale");
-  [button.lang, button.textContent, button.title] = other;
-  button.setAttribute("aria-label", other[2]);
+  [button.lang, button.textContent] = currentLocale() === "en" ? ["fr", "Français"] : ["en", "English"];
   showTheme(keptTheme());
 }
 whenLocaleChanges(showLocale);

@@ -7,7 +7,7 @@ const BASE = new URL(".", document.baseURI);
 const METHODS = ["get", "post", "put", "delete", "patch"];
 const KEY = "attend.key";
 
-const id = (method, path) => `${method}-${path.replace(/\W+/g, "-")}`;
+const id = (method, path) => `${method}${path.replace(/\W+/g, "-")}`;
 const anchor = (method, path) => el("a", { href: `#${id(method, path)}` }, el("span", { className: "method" }, method.toUpperCase()), path);
 
 function fields(title, schema, document_) {

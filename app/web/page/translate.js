@@ -138,6 +138,7 @@ export class TranslateView {
     const isKnown = !state.languages.length || targetsOf(state.languages, state.source).includes(state.target);
     if (has("languages") || !isKnown) this.#firstLanguages();
     if (has("languages", "source", "target")) this.#showLanguages();
+    if (has("languages")) this.#showResult();
     if (has("text", "settings")) this.#showSource();
     if (has("choices") && !has("text")) this.#showResult();
     if (has("text", "source", "target", "format", "glossary", "languages")) this.#ask(!has("text") || has("languages"));
@@ -247,8 +248,16 @@ export class TranslateView {
     byId("via").textContent = translation?.pivot ? t("via", { language: languageName(translation.pivot, names.get(translation.pivot)) }) : "";
     byId("confidence").textContent = translation ? t("confidence.whole", { percent: percent(translation.confidence) }) : "";
     byId("flags").replaceChildren(...(translation?.flags ?? []).map((flag) => el("li", {}, t(`flag.${flag}`))));
-    byId("hint").textContent = result?.sentences.length ? t("hint") : "";
+    byId("hint").replaceChildren(...this.#hint());
     for (const id of ["copy", "share"]) byId(id).disabled = !translation;
+  }
+
+  #hint() {
+    const { result, text, languages } = this.#store.state;
+    if (result?.sentences.length) return [t("hint")];
+    if (text || !languages.some(({ code }) => code === "en")) return [];
+    const example = (name) => el("button", { type: "button", className: "plain", lang: "en", onclick: () => this.#store.set({ text: t(name) }) }, t(name));
+    return [t("try"), " ", example("example"), example("example.other")];
   }
 
   #failed(error) {

@@ -1,0 +1,217 @@
+"""How fast the page is, and what many people who type cost other clients.
+
+python -m benchmarks.page --sentences FILE
+
+In Chromium (Debian's `chromium` and `chromium-driver`; without them this part is left out): from
+the navigation to the first translation that is visible, and from the last keystroke to its
+translation, the page's pause of 50 ms included. Then a client that asks for one sentence after the
+other, alone and beside pages on which people type: each keystroke that is followed by a pause asks
+for a translation with word links as a stream, and the next one drops it, as the page does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlencode
+
+import click
+import httpx
+
+from benchmarks.connection import HOST
+from benchmarks.load import Load, finish, start
+from benchmarks.options import (
+    checkpoint_option,
+    json_option,
+    precision_option,
+    sentences_option,
+    threads_option,
+)
+from benchmarks.report import Cell, Report, publish
+from benchmarks.sentences import read_sentences
+from benchmarks.server import attend_server, request_fields, running
+
+PAUSE = 0.05
+"""Seconds without a keystroke after which the page asks."""
+
+KEY_INTERVAL = 0.2
+"""Mean seconds between two keystrokes: 60 words a minute."""
+
+N_LOADS = 15
+
+COLUMNS = {"What": "", "n": ",", "p50 ms": ",.0f", "p95 ms": ",.0f", "per second": ",.1f"}
+
+TYPE = """
+const [text, done] = arguments;
+const began = performance.now();
+const out = document.getElementById("translation");
+const look = () => {
+  const isThere = document.getElementById("mirror").textContent === text + "\\u200b"
+    && document.querySelector("#translation .s") && !document.querySelector(".panes.working");
+  if (isThere) { seen.disconnect(); done(performance.now() - began); }
+};
+const seen = new MutationObserver(look);
+seen.observe(document.getElementById("mirror"), { childList: true, subtree: true });
+const area = document.getElementById("text");
+area.value = text;
+area.dispatchEvent(new Event("input"));
+"""
+SHOWN = "return document.querySelector('#translation .s') ? performance.now() : 0"
+
+
+def in_browser(port: int, texts: Sequence[str]) -> list[dict[str, Cell]]:
+    """Milliseconds from navigation and from a keystroke to a translation that is visible."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.options import Options
+    from selenium.webdriver.chrome.service import Service
+
+    options = Options()
+    options.binary_location = str(shutil.which("chromium"))
+    loads, keystrokes = [], []
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        for flag in (
+            "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+            "--disable-background-networking", "--disable-component-update", "--disable-sync",
+            "--disable-dev-shm-usage", f"--user-data-dir={profile}",
+        ):  # fmt: skip
+            options.add_argument(flag)
+        driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+        try:
+            for text in texts[:N_LOADS]:
+                driver.get("about:blank")
+                state = urlencode({"from": "en", "to": "fr", "text": text})
+                driver.get(f"http://{HOST}:{port}/#/translate?{state}")
+                while not (shown := driver.execute_script(SHOWN)):
+                    time.sleep(0.005)
+                loads.append(shown)
+            for text in texts:
+                keystrokes.append(driver.execute_async_script(TYPE, text))
+                time.sleep(0.1)
+        finally:
+            driver.quit()
+    return [
+        _row("first translation after the navigation", loads),
+        _row("translation after a keystroke", keystrokes),
+    ]
+
+
+def _row(what: str, milliseconds: Sequence[float]) -> dict[str, Cell]:
+    p95 = statistics.quantiles(milliseconds, n=20)[-1]
+    return {
+        "What": what,
+        "n": len(milliseconds),
+        "p50 ms": statistics.median(milliseconds),
+        "p95 ms": p95,
+        "per second": None,
+    }
+
+
+async def people_typing(
+    port: int, texts: Sequence[str], fields: dict[str, str | int], n_pages: int, seconds: float
+) -> list[float]:
+    """Milliseconds from a keystroke to its translation, of those that nobody typed on from."""
+    answered: list[float] = []
+    end = time.monotonic() + seconds
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
+    async with httpx.AsyncClient(
+        base_url=f"http://{HOST}:{port}", timeout=60, limits=limits
+    ) as client:
+
+        async def ask(text: str) -> None:
+            began = time.perf_counter()
+            await asyncio.sleep(PAUSE)
+            body = fields | {"text": text, "stream": True, "alignment": True}
+            async with client.stream("POST", "/translate", json=body) as answer:
+                async for _ in answer.aiter_bytes():
+                    pass
+            answered.append(1e3 * (time.perf_counter() - began))
+
+        async def type_on(seed: int) -> None:
+            choose = random.Random(seed)
+            pending: asyncio.Task[None] | None = None
+            await asyncio.sleep(choose.random())
+            while time.monotonic() < end:
+                text = choose.choice(texts)
+                for n in range(1, len(text) + 1):
+                    if pending:
+                        pending.cancel()
+                        with suppress(asyncio.CancelledError, httpx.HTTPError):
+                            await pending
+                    pending = asyncio.create_task(ask(text[:n]))
+                    await asyncio.sleep(choose.expovariate(1 / KEY_INTERVAL))
+                    if time.monotonic() >= end:
+                        break
+            if pending:
+                pending.cancel()
+                with suppress(asyncio.CancelledError, httpx.HTTPError):
+                    await pending
+
+        await asyncio.gather(*(type_on(seed) for seed in range(n_pages)))
+    return answered
+
+
+@click.command(help=__doc__)
+@checkpoint_option
+@sentences_option
+@threads_option
+@precision_option
+@click.option("--pages", type=click.IntRange(1), default=50, show_default=True)
+@click.option("--seconds", type=float, default=20.0, show_default=True, help="Of each load.")
+@json_option
+def main(
+    *,
+    checkpoint: Path,
+    sentences: Path,
+    threads: int,
+    precision: str,
+    pages: int,
+    seconds: float,
+    json_file: Path | None,
+) -> None:
+    """Time to a translation in a browser, and another client's latency beside people who type."""
+    texts = read_sentences(sentences)
+    fields = request_fields(checkpoint, 4)
+    rows: list[dict[str, Cell]] = []
+    notes = []
+    with running(attend_server(checkpoint, threads, precision)) as server:
+        if shutil.which("chromium") and shutil.which("chromedriver"):
+            rows += in_browser(server.port, texts)
+        else:
+            notes.append("No Chromium on this machine: nothing was measured in a browser.")
+        load = Load(server.port, texts, fields, clients=1, seconds=seconds)
+        for n_pages in (0, pages):
+            with start(load) as other:
+                typed = asyncio.run(
+                    people_typing(server.port, texts, fields, n_pages, seconds + load.warm_up)
+                )
+                outcome = finish(other)
+            if outcome.errors:
+                raise click.ClickException(f"beside {n_pages} pages: {outcome.errors}")
+            what = f"another client beside {n_pages} pages" if n_pages else "another client alone"
+            rows.append(
+                {"What": what, "n": outcome.answered, "p50 ms": outcome.p50, "p95 ms": outcome.p95,
+                 "per second": outcome.per_second}
+            )  # fmt: skip
+            if typed:
+                rows.append(
+                    _row(f"translation on one of {n_pages} pages", typed)
+                    | {"per second": len(typed) / seconds}
+                )
+    settings: dict[str, Cell] = {
+        "checkpoint": checkpoint.name,
+        "sentences": sentences.name,
+        "precision": precision,
+        "threads": threads,
+    }
+    publish(Report("page", "The page", settings, COLUMNS, rows, tuple(notes)), json_file)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+"""For everybody: screen readers, keyboards, phones, dark rooms, slow lines."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from tests.browser.driving import Page, wait_for
+
+STATE = "?from=en&to=fr&text=The+house+is+green.+Where+is+the+station%3F"
+VIEWS = {
+    "translate": "#translation .s",
+    "attention": "canvas.heat[data-rows]",
+    "inside": ".products tbody tr",
+    "api": ".recipe",
+}
+
+
+def go(page: Page, view: str) -> None:
+    page.go(f"#/{view}{STATE}")
+    wait_for(view, lambda: page.all(VIEWS[view]))
+
+
+def serious_findings(page: Page, axe: str) -> list[str]:
+    page.run(axe)
+    found = page.driver.execute_async_script(
+        "const done = arguments[arguments.length - 1]; axe.run(document).then((result) => done(result.violations))"  # noqa: E501
+    )
+    return [
+        f"{one['id']}: {json.dumps([node['html'][:120] for node in one['nodes']])}"
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_axe_finds_nothing_serious(page: Page, axe: str, view: str, dark: bool) -> None:
+    page.emulate(dark=dark)
+    go(page, view)
+    if view == "translate":
+        page.find("#glossary-open").click()
+        page.all("#translation .s")[0].click()
+        wait_for("alternatives", lambda: page.all("#alternatives li"))
+    assert serious_findings(page, axe) == []
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_axe_finds_nothing_serious_in_the_reference(page: Page, axe: str, dark: bool) -> None:
+    page.emulate(dark=dark)
+    page.driver.get(f"{page.server}/docs")
+    wait_for("the routes", lambda: page.all(".operation"))
+    page.run("document.querySelectorAll('details').forEach((one) => { one.open = true })")
+    assert serious_findings(page, axe) == []
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_nothing_is_cut_off_at_any_width(page: Page, view: str) -> None:
+    script = "const { scrollWidth, clientWidth } = document.documentElement; return scrollWidth - clientWidth"  # noqa: E501
+    go(page, view)
+    for width in (390, 768, 1280, 1920):
+        page.emulate(width=width)
+        wait_for("the width", lambda width=width: page.run("return innerWidth") == width)  # type: ignore[misc]
+        wait_for("a layout that fits", lambda: page.run(script) <= 0)
+        for tab in page.all("#tabs a"):
+            box = tab.rect
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
+
+
+def test_the_keyboard_alone_does_everything(page: Page) -> None:
+    def focused() -> str:
+        return str(page.run(
+            "const node = document.activeElement; return node.id || node.dataset.view || node.dataset.s || node.tagName"  # noqa: E501
+        ))  # fmt: skip
+
+    def press(*keys: str) -> None:
+        page.driver.switch_to.active_element.send_keys(*keys)
+
+    def tab_to(name: str) -> None:
+        for _ in range(60):
+            if focused() == name:
+                return
+            press(Keys.TAB)
+        pytest.fail(f"{name} cannot be reached")
+
+    tab_to("text")
+    press("The house is green. Where is the station?")
+    page.translated("station?")
+    tab_to("1")  # the sentence at the caret
+    press(Keys.ARROW_LEFT)
+    assert focused() == "0"
+    press(Keys.ENTER)
+    wait_for("alternatives", lambda: page.all("#alternatives li button"))
+    before = page.translation
+    wait_for("the focus", lambda: focused() == "BUTTON")
+    press(Keys.ARROW_DOWN)
+    press(Keys.ENTER)
+    wait_for("the choice", lambda: page.translation != before)
+    assert focused() == "0"
+    press(Keys.CONTROL + "z")
+    wait_for("undo", lambda: page.translation == before)
+    for name in ("swap", "copy", "share", "glossary-open", "choose-file", "theme", "locale"):
+        tab_to(name)
+    tab_to("attention")
+    press(Keys.ENTER)
+    wait_for("the map", lambda: page.all("canvas.heat[data-rows]"))
+    tab_to("head")
+    press("2")
+    tab_to("CANVAS")
+    press(Keys.ARROW_DOWN)
+    assert ":" in page.find(".readout").text
+    tab_to("inside")
+    press(Keys.ENTER)
+    wait_for("the tree", lambda: page.all(".tree .node"))
+    tab_to("g")
+    press(Keys.ARROW_RIGHT)
+    assert "Step 2" in page.find(".detail").text
+    for name in ("beams", "penalty", "step-layer", "step-head", "step-token"):
+        tab_to(name)
+    tab_to("api")
+    press(Keys.ENTER)
+    wait_for("recipes", lambda: page.all(".recipe"))
+
+
+def test_what_the_page_loads_is_light(page: Page) -> None:
+    for view in VIEWS:
+        go(page, view)
+    script = "return performance.getEntriesByType('resource').filter((one) => one.name.includes('/web/')).map((one) => [one.name, one.decodedBodySize])"  # noqa: E501
+    sizes = dict(page.run(script))
+    document = page.run("return performance.getEntriesByType('navigation')[0].decodedBodySize")
+    assert 10_000 < sum(sizes.values()) + document <= 200_000
+
+
+def test_a_theme_is_kept(page: Page) -> None:
+    colour = "return getComputedStyle(document.body).backgroundColor"
+    page.emulate()
+    light = page.run(colour)
+    page.find("#theme").click()
+    assert page.run(colour) == light
+    page.find("#theme").click()
+    dark = page.run(colour)
+    assert dark != light
+    page.go("")
+    assert page.run(colour) == dark

@@ -1,0 +1,154 @@
+"""Attention and the inside of the model: what is drawn is what the API says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.browser.driving import Page, wait_for
+
+TEXT = "The house is green."
+STATE = "?from=en&to=fr&text=The+house+is+green."
+
+
+def asked(page: Page, route: str, **body: Any) -> Any:
+    body = {"text": TEXT, "source": "en", "target": "fr"} | body
+    return httpx.post(f"{page.server}/{route}", json=body, timeout=60).raise_for_status().json()
+
+
+def weights(page: Page, kind: str, layer: int) -> list[list[list[float]]]:
+    wanted = {"kind": kind, "layers": [layer], "heads": "all"}
+    answer = asked(page, "translate", attention=wanted)
+    [of_layer] = answer["translations"][0]["segments"][0]["attention"]["weights"]
+    return list(of_layer)
+
+
+def pixels(page: Page) -> str:
+    return str(page.run("return document.querySelector('canvas.heat').toDataURL()"))
+
+
+def choose(page: Page, name: str, value: object) -> None:
+    script = "const list = document.getElementById(arguments[0]); list.value = arguments[1]; list.dispatchEvent(new Event('change'))"  # noqa: E501
+    page.run(script, name, str(value))
+
+
+def heat(page: Page) -> tuple[int, int]:
+    canvas = wait_for("the heat map", lambda: page.all("canvas.heat[data-rows]"))[0]
+    return int(canvas.get_attribute("data-rows") or 0), int(
+        canvas.get_attribute("data-columns") or 0
+    )
+
+
+@pytest.mark.parametrize(("kind", "layer"), [("cross", 1), ("encoder", 5), ("decoder", 1)])
+def test_the_heat_map_has_a_cell_for_every_weight(page: Page, kind: str, layer: int) -> None:
+    page.go(f"#/attention{STATE}")
+    heat(page)
+    page.find(f'[name="kind"][value="{kind}"]').find_element("xpath", "..").click()
+    of_layer = weights(page, kind, layer)
+    size = len(of_layer[0]), len(of_layer[0][0])
+    wait_for("its size", lambda: heat(page) == size)
+    # Its last cell is told with its weight, here by the keyboard.
+    canvas = page.find("canvas.heat")
+    canvas.send_keys(*["\ue015"] * size[0], *["\ue014"] * size[1])
+    told = page.find(".readout").text.rpartition(": ")[2]
+    mean = sum(head[-1][-1] for head in of_layer) / len(of_layer)
+    assert float(told) == pytest.approx(mean, abs=1e-3)
+
+
+def test_heads_and_layers_look_different(page: Page) -> None:
+    page.go(f"#/attention{STATE}")
+    heat(page)
+    seen = {pixels(page)}
+    n_heads = len(weights(page, "cross", 1))
+    assert len(page.all(".heads button")) == n_heads
+    for head in range(n_heads):
+        choose(page, "head", head)
+        seen.add(pixels(page))
+    assert len(seen) == n_heads + 1
+    choose(page, "layer", 0)
+    wait_for("another layer", lambda: pixels(page) not in seen)
+
+
+def test_the_token_under_the_pointer_is_shown_in_both_texts(page: Page) -> None:
+    page.go(f"#/attention{STATE}")
+    rows, columns = heat(page)
+    page.find("canvas.heat").send_keys("\ue015", "\ue015", "\ue014")
+    assert len(page.all(".texts .token.linked")) == 2
+    assert (rows, columns) == heat(page)
+
+
+def test_the_numbers_of_the_attention_step_are_the_apis(page: Page) -> None:
+    page.go(f"#/inside{STATE}")
+    wait_for("the steps", lambda: page.all(".products tbody tr"))
+    for token, head in ((0, 0), (2, 3)):
+        choose(page, "step-token", token)
+        choose(page, "step-head", head)
+        expected = weights(page, "cross", 1)[head][token]
+        wanted = {"kind": "cross", "head": head, "token": token}
+        columns = asked(page, "explain", attention=wanted)["attention"]["columns"]
+
+        def told() -> list[float]:
+            cells = page.all(".products .weight")
+            return [float(cell.get_attribute("data-weight") or "nan") for cell in cells]
+
+        shown = [one["weight"] for one in columns]
+        wait_for("the numbers", lambda shown=shown: told() == shown)  # type: ignore[misc]
+        assert told() == pytest.approx(expected, abs=5.1e-5)
+        products = [row.text.split() for row in page.all(".products tbody tr")]
+        for row, column in zip(products, columns, strict=True):
+            assert f"{column['product']:.2f}" in row
+            assert f"{column['scaled']:.2f}" in row
+
+
+def test_the_search_is_drawn_as_it_went(page: Page) -> None:
+    page.go(f"#/inside{STATE}")
+    wait_for("the tree", lambda: page.all(".tree .node"))
+    answer = asked(page, "explain")
+    steps = answer["search"]["steps"]
+    assert len(page.all(".tree .node")) == sum(len(step["beams"]) for step in steps)
+    assert answer["text"] in page.find("#figure-search .readout").text
+    likeliest = [one.text for one in page.all(".likeliest .piece")]
+    first = [one["piece"].strip("▁") for one in steps[0]["beams"][0]["likeliest"]]
+    assert likeliest == first
+    choose(page, "beams", 1)
+    n_steps = len(asked(page, "explain", beam_size=1)["search"]["steps"])
+    wait_for("one beam", lambda: len(page.all(".tree .node")) == n_steps)
+
+
+def test_the_architecture_has_this_models_numbers(page: Page) -> None:
+    page.go(f"#/inside{STATE}")
+    config = httpx.get(f"{page.server}/info").json()["config"]
+    script = "return document.querySelector('.figure1')?.textContent"
+    drawn = wait_for("the figure", lambda: page.run(script))
+    n_heads = config["n_heads"]
+    assert f"{config['n_encoder_layers']} ×" in drawn
+    assert f"{config['n_decoder_layers']} ×" in drawn
+    assert f"{n_heads} heads of {config['d_model'] // n_heads}" in drawn
+
+
+def test_the_positions_are_the_models(page: Page) -> None:
+    page.go(f"#/inside{STATE}")
+    canvas = wait_for("the table", lambda: page.all("canvas.positions"))[0]
+    size = page.run("return [arguments[0].width, arguments[0].height]", canvas)
+    assert size == [httpx.get(f"{page.server}/info").json()["config"]["d_model"], 128]
+    canvas.send_keys("\ue014")
+    assert "dimension 1" in page.find("#figure-positions .readout").text
+
+
+def test_without_a_text_there_is_an_example(page: Page) -> None:
+    page.go("#/attention")
+    heat(page)
+    assert "example" in page.find("#attention-body").text.lower()
+
+
+def test_the_reference_has_every_route_and_tries_one(page: Page) -> None:
+    document = httpx.get(f"{page.server}/openapi.json").json()
+    for path in ("docs", "redoc"):
+        page.driver.get(f"{page.server}/{path}")
+        n_operations = sum(len(methods) for methods in document["paths"].values())
+        wait_for("the routes", lambda n=n_operations: len(page.all(".operation")) == n)  # type: ignore[misc]
+    page.find("#post-translate .primary").click()
+    answer = wait_for("an answer", lambda: page.find("#post-translate pre").text)
+    assert '"translations"' in answer

@@ -1,0 +1,189 @@
+"""The translator's desk: typing, languages, sentences, words, glossary, files, undo, links."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+
+from tests.browser.driving import Page, wait_for
+
+TEXT = "The house is green. Where is the station?"
+
+
+def asked(page: Page, **body: object) -> dict[str, object]:
+    answer = httpx.post(f"{page.server}/translate", json={"target": "fr"} | body, timeout=60)
+    translation: dict[str, object] = answer.raise_for_status().json()["translations"][0]
+    return translation
+
+
+def test_typing_translates(page: Page) -> None:
+    page.type(TEXT)
+    assert page.translated(TEXT) == asked(page, text=TEXT)["text"]
+    assert "English" in page.find("#detected").text
+    assert len(page.all("#translation .s")) == len(page.all("#mirror .s")) == 2
+    page.type(Keys.BACKSPACE * len(TEXT))
+    wait_for("nothing", lambda: page.translation == "")
+
+
+def test_languages_swap(page: Page) -> None:
+    page.type("The house is green.")
+    said = page.translated("The house is green.")
+    page.find("#swap").click()
+    page.translated(said)
+    assert page.find("#source-language").get_attribute("value") == "fr"
+    assert page.find("#target-language").get_attribute("value") == "en"
+    assert page.translation == asked(page, text=said, source="fr", target="en")["text"]
+
+
+def test_a_text_in_the_target_language_turns_the_target_round(page: Page) -> None:
+    page.go("")
+    page.type("La maison est verte et le jardin est petit.")
+    page.translated("petit.")
+    assert page.find("#target-language").get_attribute("value") == "en"
+
+
+def test_a_sentence_has_alternatives_and_the_choice_can_be_undone(page: Page) -> None:
+    page.type(TEXT)
+    before = page.translated(TEXT)
+    page.all("#translation .s")[0].click()
+    wait_for("alternatives", lambda: len(page.all("#alternatives li")) > 1)
+    texts = [one.text for one in page.all("#alternatives li button span")]
+    scores = [one.text for one in page.all("#alternatives li small")]
+    wanted = asked(page, text="The house is green.", source="en", beam_size=4, alternatives=3)
+    others = [one["text"] for one in wanted["alternatives"]]  # type: ignore[attr-defined]
+    looks = [" ".join(one.split()) for one in (str(wanted["text"]), *others)]
+    assert texts == list(dict.fromkeys(looks))  # as they look, each once
+    assert all("score -" in score for score in scores)
+    page.all("#alternatives li button")[1].click()
+    wait_for("the choice", lambda: page.translation == before.replace(texts[0], texts[1]))
+    assert not page.find("#alternatives").is_displayed()
+    page.find("#undo").click()
+    wait_for("the best again", lambda: page.translation == before)
+    page.find("#redo").click()
+    wait_for("the choice again", lambda: texts[1] in page.translation)
+
+
+def test_words_and_sentences_light_up_together(page: Page) -> None:
+    page.type(TEXT)
+    page.translated(TEXT)
+    word = page.all("#translation .s")[0].find_elements("css selector", ".w")[1]
+    ActionChains(page.driver).move_to_element(word).perform()
+    wait_for("the link", lambda: page.all("#mirror .w.linked"))
+    assert [one.get_attribute("textContent") for one in page.all("#mirror .w.linked")] == ["house"]
+    assert len(page.all("#mirror .s.lit")) == len(page.all("#translation .s.lit")) == 1
+
+
+def test_the_caret_chooses_the_sentence(page: Page) -> None:
+    page.type(TEXT)
+    page.translated(TEXT)
+    for position, index in ((2, 0), (len(TEXT), 1)):
+        page.run(
+            "document.getElementById('text').setSelectionRange(...arguments)", position, position
+        )
+        wait_for("the sentence", lambda index=index: [  # type: ignore[misc]
+            one.get_attribute("data-s") for one in page.all("#translation .s.current")
+        ] == [str(index)])  # fmt: skip
+
+
+def test_doubtful_words_are_marked_and_told(page: Page) -> None:
+    page.type("The keys to the old cabinet are on the table.")
+    page.translated("table.")
+    marked = page.all('#translation [class*="doubt-"]')
+    assert marked
+    assert "confidence" in str(marked[0].get_attribute("title"))
+    page.find("#show-confidence").click()
+    assert not page.all("#translation.doubtful")
+
+
+def test_everything_can_be_undone(page: Page) -> None:
+    page.type(TEXT)
+    page.translated(TEXT)
+    page.find("#clear").click()
+    wait_for("nothing", lambda: page.find("#text").get_attribute("value") == "")
+    page.type(Keys.CONTROL + "z")
+    page.translated(TEXT)
+    page.find("#swap").click()
+    wait_for("the swap", lambda: page.find("#source-language").get_attribute("value") == "fr")
+    page.find("#undo").click()
+    wait_for("the old", lambda: page.find("#source-language").get_attribute("value") == "auto")
+    assert page.find("#text").get_attribute("value") == TEXT
+
+
+def test_an_address_reproduces_what_is_there(page: Page) -> None:
+    page.type(TEXT)
+    said = page.translated(TEXT)
+    address = page.driver.current_url
+    page.driver.get("about:blank")
+    page.driver.get(address)
+    assert page.translated(TEXT) == said
+
+
+def test_the_glossary_is_used(page: Page) -> None:
+    page.type("The house is green.")
+    assert "demeure" not in page.translated("green.")
+    page.find("#glossary-open").click()
+    term, translation = page.all("#glossary-rows input")[:2]
+    term.send_keys("house")
+    translation.send_keys("demeure")
+    wait_for("the term", lambda: "demeure" in page.translation)
+    assert page.find("#glossary-count").text == "1"
+    assert "term=" in page.driver.current_url
+
+
+def test_markup_stays(page: Page) -> None:
+    page.find('[name="format"][value="html"]').find_element("xpath", "..").click()
+    page.type("<p>The <b>house</b> is green.</p>")
+    wait_for("markup", lambda: "<b>maison</b>" in page.translation)
+
+
+def test_flags_are_explained(page: Page) -> None:
+    page.type("Ꙭ house and a Ꙭ garden.")
+    wait_for("a flag", lambda: page.all("#flags li"))
+    assert all("flag." not in one.text for one in page.all("#flags li"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("a.txt", "The house is green.\n"), ("b.md", "# Hi\n")]
+)
+def test_a_file_is_translated(page: Page, tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content)
+    page.find("#file").send_keys(str(tmp_path / name))
+    link = wait_for("the link", lambda: page.all("#files a"))[0]
+    address = str(link.get_attribute("href"))
+    text = httpx.get(address).raise_for_status().text
+    if name == "a.txt":
+        assert text == f"{asked(page, text=content.strip(), source='en')['text']}\n"
+    assert name in link.text
+    page.find("#files button").click()
+    assert not page.all("#files li")
+
+
+def test_a_file_that_cannot_be_read_is_told_in_words(page: Page, tmp_path: Path) -> None:
+    page.expected_errors = ("translate_file",)
+    (tmp_path / "broken.json").write_text("{")
+    page.find("#file").send_keys(str(tmp_path / "broken.json"))
+    told = wait_for("the fault", lambda: page.all("#files .wrong"))[0]
+    assert told.text
+
+
+def test_it_speaks_french(page: Page) -> None:
+    page.find("#locale").click()
+    assert page.find('[data-view="translate"]').text == "Traduire"
+    assert page.find("html").get_attribute("lang") == "fr"
+    assert "Anglais" in page.find("#source-language").text
+    page.go("")
+    assert page.find('[data-view="translate"]').text == "Traduire"
+
+
+def test_long_texts_are_translated_without_words(page: Page) -> None:
+    text = "The house is green. " * 300
+    page.run(
+        "const area = document.getElementById('text'); area.value = arguments[0];"
+        "area.dispatchEvent(new Event('input'))", text,
+    )  # fmt: skip
+    wait_for("all", lambda: len(page.all("#translation .s")) == 300)
+    assert not page.all("#translation .w")

@@ -1,0 +1,73 @@
+"""Keys, overloads, and a server that is gone: said in plain words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.shipped import SHIPPED_CHECKPOINT
+from tests.app.server_process import serving
+from tests.browser.driving import chromium, open_page, wait_for
+
+QUIET = ("--log-level", "error")
+
+
+def test_an_overload_is_counted_down(
+    browser_files: tuple[str, str], kernels: None, tmp_path: Path
+) -> None:
+    with (
+        serving(SHIPPED_CHECKPOINT, *QUIET, "--requests-per-minute", "2") as (_, client),
+        chromium(*browser_files, tmp_path) as driver,
+    ):
+        page = open_page(driver, str(client.base_url).rstrip("/"))
+        for word in ("The house", " is", " green", " and", " old."):
+            page.type(word)
+            wait_for("an answer", lambda: page.is_settled)
+        alert = wait_for("the alert", lambda: page.all("#alert:not([hidden])"))[0]
+        assert "Too many requests" in alert.text
+        first = int("".join(filter(str.isdigit, page.find(".countdown").text)))
+        assert 0 < first <= 60
+
+        def seconds() -> int:
+            return int("".join(filter(str.isdigit, page.find(".countdown").text)))
+
+        wait_for("the countdown", lambda: seconds() < first)
+        page.expected_errors = ("429",)
+        page.check_console()
+
+
+def test_a_key_is_asked_for_and_kept_for_the_session(
+    browser_files: tuple[str, str], kernels: None, tmp_path: Path
+) -> None:
+    with (
+        serving(SHIPPED_CHECKPOINT, *QUIET, "--api-keys", "mine") as (_, client),
+        chromium(*browser_files, tmp_path) as driver,
+    ):
+        page = open_page(driver, str(client.base_url).rstrip("/"))
+        dialog = page.find("#key-dialog")
+        wait_for("the dialog", dialog.is_displayed)
+        page.find("#key").send_keys("theirs\n")
+        wait_for("the refusal", lambda: "not know" in page.find("#key-wrong").text)
+        page.find("#key").send_keys("mine\n")
+        wait_for("its end", lambda: not dialog.is_displayed())
+        page.type("The house is green.")
+        page.translated("green.")
+        driver.refresh()
+        page.translated("green.")
+        assert "mine" not in driver.current_url
+        assert page.run("return JSON.stringify(localStorage)").count("mine") == 0
+        page.expected_errors = ("401",)
+        page.check_console()
+
+
+def test_a_server_that_is_gone_is_told(
+    browser_files: tuple[str, str], kernels: None, tmp_path: Path
+) -> None:
+    with chromium(*browser_files, tmp_path) as driver:
+        with serving(SHIPPED_CHECKPOINT, *QUIET) as (_, client):
+            page = open_page(driver, str(client.base_url).rstrip("/"))
+            page.type("The house is green.")
+            page.translated("green.")
+        page.type(" And")
+        alert = wait_for("the alert", lambda: page.all("#alert:not([hidden])"))[0]
+        assert "does not answer" in alert.text
+        assert page.find(".countdown").text
