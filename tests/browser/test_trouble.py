@@ -15,13 +15,13 @@ def test_an_overload_is_counted_down(
     browser_files: tuple[str, str], kernels: None, tmp_path: Path
 ) -> None:
     with (
-        serving(SHIPPED_CHECKPOINT, *QUIET, "--requests-per-minute", "2") as (_, client),
+        serving(SHIPPED_CHECKPOINT, *QUIET, "--requests-per-minute", "1") as (_, client),
         chromium(*browser_files, tmp_path) as driver,
     ):
         page = open_page(driver, str(client.base_url).rstrip("/"))
-        for word in ("The house", " is", " green", " and", " old."):
-            page.type(word)
-            wait_for("an answer", lambda: page.is_settled)
+        page.type("The house is green.")
+        page.translated("green.")
+        page.type(" And old.")
         alert = wait_for("the alert", lambda: page.all("#alert:not([hidden])"))[0]
         assert "Too many requests" in alert.text
         first = int("".join(filter(str.isdigit, page.find(".countdown").text)))
