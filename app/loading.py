@@ -91,8 +91,7 @@ def build_runtime(
     )
     service = TranslationService(models, admission, limits, metrics)
     files = FileService(
-        models,
-        service.itineraries,
+        service.paths,
         FileLimits(
             max_files=settings.max_concurrent_files,
             max_characters=settings.max_file_characters,

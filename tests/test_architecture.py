@@ -26,8 +26,7 @@ ROWS: dict[str, str] = {
     "model.engine.protocol model.checkpoint model.alignment model.decoding model.text "
     "model.transformer model.evaluation",
     "app.cli.translating": "app.cli.display app.loading app.settings app.translation app.documents "
-    "app.text app.observe model.translator model.engine model.engine.protocol model.checkpoint "
-    "model.decoding model.text",
+    "app.observe model.translator model.engine model.engine.protocol model.decoding",
     "app.cli.display": "model.training model.alignment",
     "app.main": "app.routes app.routes.handling app.server app.loading app.runtime app.settings "
     "app.wire app.accounts app.observe app.web",

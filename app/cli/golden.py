@@ -20,6 +20,7 @@ from app.cli.options import (
 )
 from app.cli.translating.line_translator import LineTranslator
 from app.cli.translating.lines import ByteSource, line_blocks
+from app.translation.segmented_text import Reading
 from model.checkpoint.golden import GoldenSentence, write_golden
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import load_checkpoint
@@ -46,16 +47,13 @@ def golden(*, checkpoint: Path, source: str | None, target: str | None, count: i
     """
     loaded = load_checkpoint(checkpoint)
     direction = choose_direction(loaded.config, source, target)
+    max_length = loaded.config.transformer.max_length
     options = search_options(loaded.config, None, None)
+    reading = Reading(loaded.tokenizer, direction, max_length, options)
     lines = [line for line in _lines() if line.strip()]
     engines = build_engines(loaded), [EagerEngine(load_model(loaded))]
     answers = [
-        [
-            passage.answer().after
-            for passage in LineTranslator(
-                loaded.config, loaded.tokenizer, alike, direction, options
-            ).translate(lines)
-        ]
+        [line.answer().after for line in LineTranslator(reading, alike).translate(lines)]
         for alike in engines
     ]
     agreed = (

@@ -145,7 +145,7 @@ def _translate_files_here(
     **settings: Any,
 ) -> None:
     from app.cli.translating.translate_files import local_files, translate_files
-    from app.translation.language_selection import AUTO
+    from app.translation.language_paths import AUTO
     from model.checkpoint.config import read_config
 
     finds_out = (direction[0] or "").lower() == AUTO
@@ -163,6 +163,7 @@ def _local(
     engines: tuple[PrecisionChoice, int | None],
 ) -> Iterator[TranslateBlocks]:
     from app.cli.translating.line_translator import LineTranslator
+    from app.translation.segmented_text import Reading
     from model.checkpoint.reader import load_checkpoint
     from model.engine.build import build_engines
     from model.engine.device import pick_device, usable_cores
@@ -170,26 +171,27 @@ def _local(
 
     loaded = load_checkpoint(checkpoint)
     precision, n_threads = engines
-    translator = LineTranslator(
-        loaded.config,
+    reading = Reading(
         loaded.tokenizer,
-        build_engines(
-            loaded, precision, n_threads or usable_cores(), BATCH_TOKENS, pick_device(device)
-        ),
         choose_direction(loaded.config, *direction),
+        loaded.config.transformer.max_length,
         search_options(loaded.config, *search),
     )
+    built = build_engines(
+        loaded, precision, n_threads or usable_cores(), BATCH_TOKENS, pick_device(device)
+    )
+    translator = LineTranslator(reading, built)
 
     def translate_blocks(blocks: Iterator[list[str]]) -> Iterator[Record]:
         lines = (line for block in blocks for line in block or (None,))
-        for passage in translator.translate(lines):
-            token_ids = [one for stretch in passage.stretches for one in stretch.best.ids]
+        for line in translator.translate(lines):
+            token_ids = [one for segment in line.segments for one in segment.best.ids]
             yield {
-                "text": passage.answer().after,
-                "score": passage.score(),
+                "text": line.answer().after,
+                "score": line.score(),
                 "token_ids": token_ids,
                 "tokens": [loaded.tokenizer.piece(token_id) for token_id in token_ids],
-                "flags": passage.flags,
+                "flags": line.flags,
             }
 
     yield translate_blocks

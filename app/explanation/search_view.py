@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import InvalidRequestError, TextTooLongError
-from app.translation.language_path import Leg
-from app.translation.segmented_text import Passage, Stretch
-from app.wire.native.answers import Segment, Usage
+from app.translation.explainer import Asked
+from app.translation.language_paths import Step
+from app.translation.segment import Segment
+from app.translation.segmented_text import SegmentedText
+from app.wire.native import answers
 from app.wire.native.explain_answer import (
     AttentionColumn,
     ComputedAttention,
@@ -26,7 +28,6 @@ from app.wire.native.explain_answer import (
     ShownStep,
 )
 from app.wire.native.explain_request import ExaminedAttention, ExplainRequest
-from model.decoding.hypothesis import SearchOptions
 from model.decoding.trace import SearchTrace
 from model.engine.protocol import Projections
 from model.transformer.positions import sinusoidal_positions
@@ -42,60 +43,51 @@ DIGITS = 6
 class SearchView:
     """Searches a sentence with one model, to be looked at."""
 
-    def __init__(self, leg: Leg) -> None:
-        self._leg = leg
-        self._config = leg.model.transformer_config
-        self._codec = leg.model.codec
-        self._scheduler = leg.model.scheduler
-        self._explainer = leg.model.explainer
+    def __init__(self, step: Step) -> None:
+        self._step = step
+        self._config = step.model.transformer_config
+        self._codec = step.reading.codec
+        self._scheduler = step.model.scheduler
 
     async def explain(self, request: ExplainRequest) -> ExplainAnswer:
         """The search that POST /translate would make, and what else is asked for.
 
         Raises `InvalidRequestError`, `TextTooLongError`, and as `Scheduler.trace`.
         """
-        leg = self._leg
-        passage = Passage(
-            request.text,
-            leg.direction,
-            self._codec,
-            self._config.max_length,
-            "sentences" if request.split_sentences else "off",
-            glossary=leg.glossary,
-        )
+        direction = self._step.direction
+        text = SegmentedText(request.text, self._step.reading)
         while True:
-            stretch = _only_stretch(passage)
-            options = leg.model.options_for(stretch, leg.options)
-            trace = await self._scheduler.trace(stretch.source_ids, options)
-            passage.settle(stretch, trace.hypotheses)
-            if not passage.pending:
+            segment = _only_segment(text)
+            trace = await self._scheduler.trace(segment.source_ids, segment.options)
+            segment.settle(trace.hypotheses)
+            if not text.pending():
                 break
-        [[segment]] = await self._explainer.explain(
-            [passage], leg.direction, view=None, alignment=False, max_weights=0
-        )
+        asked = Asked(view=None, alignment=False, max_weights=0)
+        [shown] = await self._step.model.explainer.explain(text, direction, asked)
         attention = None
         if request.attention:
-            attention = await self._attention(request.attention, stretch, segment)
-        log_probs = stretch.best.log_probs
+            attention = await self._attention(request.attention, segment, shown)
+        log_probs = segment.best.log_probs
         return ExplainAnswer(
-            model=leg.model.name,
-            source=leg.direction[0],
-            target=leg.direction[1],
-            text=passage.answer().after,
-            score=passage.score(),
+            model=self._step.model.name,
+            source=direction[0],
+            target=direction[1],
+            text=text.answer().after,
+            score=text.score(),
             confidence=math.exp(math.fsum(log_probs) / len(log_probs)),
-            segment=segment,
-            search=await asyncio.to_thread(self._shown, stretch, trace, options),
+            segment=shown,
+            search=await asyncio.to_thread(self._shown, segment, trace),
             attention=attention,
             positions=self._positions(request.positions) if request.positions else None,
-            usage=Usage(
+            usage=answers.Usage(
                 characters=len(request.text),
-                source_tokens=len(stretch.source_ids),
+                source_tokens=len(segment.source_ids),
                 target_tokens=len(log_probs),
             ),
         )
 
-    def _shown(self, stretch: Stretch, trace: SearchTrace, options: SearchOptions) -> ShownSearch:
+    def _shown(self, segment: Segment, trace: SearchTrace) -> ShownSearch:
+        options = segment.options
         piece = cache(self._codec.piece)
 
         def shown(log_prob: float) -> float:
@@ -104,7 +96,7 @@ class SearchView:
         return ShownSearch(
             beam_size=options.beam_size,
             length_penalty=options.length_penalty,
-            max_target_tokens=options.token_limit(len(stretch.source_ids), self._config.max_length),
+            max_target_tokens=options.token_limit(len(segment.source_ids), self._config.max_length),
             steps=[
                 ShownStep(
                     beams=[
@@ -138,14 +130,14 @@ class SearchView:
         )
 
     async def _attention(
-        self, wanted: ExaminedAttention, stretch: Stretch, segment: Segment
+        self, wanted: ExaminedAttention, segment: Segment, shown: answers.Segment
     ) -> ComputedAttention:
         in_encoder, config = wanted.kind == "encoder", self._config
         n_layers = config.n_encoder_layers if in_encoder else config.n_decoder_layers
         n_heads = config.n_heads if in_encoder else config.n_heads_of_decoder
         layer = n_layers - 1 if wanted.layer is None else wanted.layer
-        source = [token.piece for token in segment.source_tokens]
-        target = [token.piece for token in segment.target_tokens]
+        source = [token.piece for token in shown.source_tokens]
+        target = [token.piece for token in shown.target_tokens]
         rows = source if in_encoder else target
         for field, value, n in (
             ("layer", layer, n_layers),
@@ -156,9 +148,9 @@ class SearchView:
                 raise InvalidRequestError.at(f"/attention/{field}", f"Should be less than {n}")
         start = self._codec.piece(config.start_id)
         columns = [start, *target[:-1]] if wanted.kind == "decoder" else source
-        target_ids = self._explainer.produced(stretch.best)
+        target_ids = [token.id for token in segment.renderings[0].tokens]
         projections = await self._scheduler.project(
-            stretch.source_ids, target_ids, wanted.kind, layer, wanted.token
+            segment.source_ids, target_ids, wanted.kind, layer, wanted.token
         )
         return ComputedAttention(
             kind=wanted.kind,
@@ -176,20 +168,20 @@ class SearchView:
         return PositionTable(shape=(n_rows, self._config.d_model), weights=encoded)
 
 
-def _only_stretch(passage: Passage) -> Stretch:
-    n_stretches = len(passage.stretches)
-    if not n_stretches:
+def _only_segment(text: SegmentedText) -> Segment:
+    n_segments = len(text.segments)
+    if not n_segments:
         raise InvalidRequestError.at("/text", "There is nothing to translate in the text")
-    if n_stretches > 1:
-        detail = f"The text is translated in {n_stretches} parts; send one sentence"
+    if n_segments > 1:
+        detail = f"The text is translated in {n_segments} parts; send one sentence"
         raise InvalidRequestError.at("/text", detail)
-    [stretch] = passage.stretches
-    if len(stretch.source_ids) > MAX_SOURCE_TOKENS:
+    [segment] = text.segments
+    if len(segment.source_ids) > MAX_SOURCE_TOKENS:
         raise TextTooLongError(
-            f"a sentence has {len(stretch.source_ids):,} tokens; to be explained it may have "
+            f"a sentence has {len(segment.source_ids):,} tokens; to be explained it may have "
             f"{MAX_SOURCE_TOKENS}, the end of sentence and control symbols counted"
         )
-    return stretch
+    return segment
 
 
 def _computed(projections: Projections, head: int, pieces: list[str]) -> dict[str, object]:

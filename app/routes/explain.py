@@ -47,7 +47,7 @@ async def explain(
         answer = await while_connected(
             request,
             runtime.service.explain(
-                wanted.as_translation, lambda leg: SearchView(leg).explain(wanted)
+                wanted.as_translation, lambda step: SearchView(step).explain(wanted)
             ),
         )
     return Response(answer.model_dump_json(), media_type="application/json")

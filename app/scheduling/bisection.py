@@ -1,4 +1,4 @@
-"""Bisects a failed batch to find the sentences that an engine cannot process.
+"""Bisects a failed batch to find the segments that an engine cannot process.
 
 A pure data structure: no clock, no lock, no torch.
 """
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 class Bisection:
     """Groups of suspects, by the ids of their jobs. Each is tried alone in the engine.
 
-    A group that fails is halved; one that ends well is cleared. So one of n sentences that the
+    A group that fails is halved; one that ends well is cleared. So one of n segments that the
     engine cannot stand is found in at most 2 log2 n more trials, and no other fails with it.
     """
 

@@ -1,6 +1,6 @@
-"""How much of an engine long lists may have, so that single sentences find room and short steps.
+"""How much of an engine long lists may have, so that single segments find room and short steps.
 
-Measured with two threads and beam 4, 20 single sentences a second beside lists of 2,000 sentences,
+Measured with two threads and beam 4, 20 single segments a second beside lists of 2,000 segments,
 one after the other (twice each; a quarter as many and 400 for a model of base size):
 
     hypotheses   shipped: p95 of the single ones, a list   base size: p95, a list alone
@@ -16,13 +16,13 @@ from __future__ import annotations
 import math
 
 ALONE = 64
-"""Hypotheses of lists in an engine at a time, though always a sentence."""
+"""Hypotheses of lists in an engine at a time, though always a segment."""
 
 IN_COMPANY = 32
-"""The same while single sentences come."""
+"""The same while single segments come."""
 
 COMPANY = 1.0
-"""Seconds after a single sentence in which others are expected."""
+"""Seconds after a single segment in which others are expected."""
 
 
 class BulkShare:
@@ -32,7 +32,7 @@ class BulkShare:
         self._company_until = -math.inf
 
     def single_came(self, now: float) -> None:
-        """A sentence of the interactive lane went into the engine."""
+        """A segment of the interactive lane went into the engine."""
         self._company_until = now + COMPANY
 
     def n_rows(self, now: float) -> int:

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 AT_A_TIME = 8
 """Calls before the loop looks at its sockets again. Behind each may be an answer to be put together
-and sent, and a step may end fifty sentences."""
+and sent, and a step may end fifty segments."""
 
 
 class Callbacks:

@@ -14,7 +14,7 @@ from app.observe.logs import log_failure
 from app.observe.metrics import Metrics
 from app.scheduling.bisection import Bisection
 from app.scheduling.bulk_share import BulkShare
-from app.scheduling.queue_items import Completion, Sentence
+from app.scheduling.queue_items import Completion, QueuedSegment
 from app.scheduling.shared_queue import SharedQueue
 from app.scheduling.thread_priority import step_back
 from app.scheduling.throughput import Throughput
@@ -22,7 +22,7 @@ from model.engine.protocol import Engine, Finished, Progress
 from model.errors import NumericalError
 
 MAX_JOINING_TOKENS = 512
-"""Source tokens that may join between two steps of an engine at work, though always a sentence.
+"""Source tokens that may join between two steps of an engine at work, though always a segment.
 
 Encoding newcomers holds up those in flight; keeping newcomers out leaves the engine half empty. The
 bound keeps the hold-up near that of a few decoding steps. (TGI's `waiting_served_ratio` is the
@@ -30,7 +30,7 @@ same trade-off.)
 """
 
 MAX_FAILURES = 10
-"""Sentences in a row over each of which, alone, an engine raised, and after which it is down."""
+"""Segments in a row over each of which, alone, an engine raised, and after which it is down."""
 
 MAX_RESTARTS = 1
 """Deaths of a thread, of what is no failure of its engine, after which it begins anew."""
@@ -115,8 +115,8 @@ class EngineThread:
     def _begin_anew(self, error: BaseException) -> None:
         """What was in the engine is lost; what waits is not."""
         lost = self._in_flight.ids()
-        sentences = [self._in_flight.remove(job_id) for job_id in lost]
-        self._deliver([partial(one.settle, _engine_failed(error)) for one in sentences if one])
+        segments = [self._in_flight.remove(job_id) for job_id in lost]
+        self._deliver([partial(one.settle, _engine_failed(error)) for one in segments if one])
         self._suspects.clear()
         self._engine.cancel(lost)
         self._metrics.engine_restarted()
@@ -137,7 +137,7 @@ class EngineThread:
             self._deliver([partial(explanation.settle, weights)])
 
     def _advance(self, now: float) -> tuple[list[Finished], list[Progress]]:
-        """One step; if the engine raises, that is the outcome of a sentence alone in it.
+        """One step; if the engine raises, that is the outcome of a segment alone in it.
 
         Of several, each half is tried again, and so on until that one is found.
         """
@@ -191,35 +191,35 @@ class EngineThread:
         may_join = MAX_JOINING_TOKENS if self._in_flight else math.inf
         joined = 0
 
-        def fits(sentence: Sentence) -> bool:
-            if sentence.deadline <= now or not self._in_flight:
+        def fits(segment: QueuedSegment) -> bool:
+            if segment.deadline <= now or not self._in_flight:
                 return True
-            if self._in_flight.n_tokens + sentence.n_tokens > self._ceiling:
+            if self._in_flight.n_tokens + segment.n_tokens > self._ceiling:
                 return False
-            if joined and joined + sentence.n_tokens > may_join:
+            if joined and joined + segment.n_tokens > may_join:
                 self._engine.interrupt()  # after one step it may
                 return False
-            if sentence.lane == "bulk":
-                n_rows = self._in_flight.n_bulk_rows + sentence.job.options.beam_size
+            if segment.lane == "bulk":
+                n_rows = self._in_flight.n_bulk_rows + segment.job.options.beam_size
                 if n_rows > self._bulk_share.n_rows(now):
                     return False
-            return self._engine.room(sentence.job)
+            return self._engine.room(segment.job)
 
-        while sentence := self._queue.take(self._in_flight, fits):
-            if sentence.deadline <= now:
+        while segment := self._queue.take(self._in_flight, fits):
+            if segment.deadline <= now:
                 late = DeadlineExceededError("the time was over before the work began")
-                self._deliver([partial(sentence.settle, late)])
+                self._deliver([partial(segment.settle, late)])
                 continue
             try:
-                self._engine.admit([sentence.job])
+                self._engine.admit([segment.job])
             except Exception as error:
-                self._deliver([partial(sentence.settle, _engine_failed(error))])
+                self._deliver([partial(segment.settle, _engine_failed(error))])
                 continue
-            joined += sentence.n_tokens
-            if sentence.lane == "interactive":
+            joined += segment.n_tokens
+            if segment.lane == "interactive":
                 self._bulk_share.single_came(now)
-            sentence.admitted = now
-            self._in_flight.add(sentence)
+            segment.admitted = now
+            self._in_flight.add(segment)
 
     def _measure(self, seconds: float) -> None:
         inside = self._in_flight
@@ -229,30 +229,30 @@ class EngineThread:
     def _news(self, progress: list[Progress]) -> list[Callable[[], None]]:
         news: list[Callable[[], None]] = []
         for job_id, ids in progress:
-            sentence = self._in_flight.get(job_id)
-            if sentence and len(ids) > sentence.n_told:  # one that is tried again begins anew
-                sentence.n_told = len(ids)
-                news.append(partial(sentence.progress, ids))
+            segment = self._in_flight.get(job_id)
+            if segment and len(ids) > segment.n_told:  # one that is tried again begins anew
+                segment.n_told = len(ids)
+                news.append(partial(segment.progress, ids))
         return news
 
     def _answers(self, finished: list[Finished], now: float) -> list[Callable[[], None]]:
         answers: list[Callable[[], None]] = []
         n_read = n_written = 0
         for job_id, outcome in finished:
-            sentence = self._in_flight.remove(job_id)
-            if sentence is None:  # an engine that raised may not have forgotten all it had
+            segment = self._in_flight.remove(job_id)
+            if segment is None:  # an engine that raised may not have forgotten all it had
                 continue
-            self.throughput.finished(sentence.n_tokens)
+            self.throughput.finished(segment.n_tokens)
             if isinstance(outcome, Exception):
                 self._metrics.engine_failed(_kind_of(outcome))
-                answers.append(partial(sentence.settle, _engine_failed(outcome)))
+                answers.append(partial(segment.settle, _engine_failed(outcome)))
             else:
                 self._n_failures = 0
-                n_read += sentence.n_tokens
+                n_read += segment.n_tokens
                 n_written += len(outcome[0].log_probs)
-                queued = sentence.admitted - sentence.request.submitted
-                completion = Completion(outcome, queued, worked=now - sentence.admitted)
-                answers.append(partial(sentence.settle, completion))
+                queued = segment.admitted - segment.request.submitted
+                completion = Completion(outcome, queued, worked=now - segment.admitted)
+                answers.append(partial(segment.settle, completion))
         self._metrics.finished(n_read, n_written)
         return answers
 

@@ -1,12 +1,12 @@
 """Whose turn it is: two lanes, each fair between clients and between their requests.
 
-    interactive ─┬─ client ─┬─ request ── sentence, sentence, …
+    interactive ─┬─ client ─┬─ request ── segment, segment, …
     bulk         └─ …       └─ …
 
 Clients take turns, and within a client its requests, by deficit round robin (Shreedhar and
-Varghese 1995), which counts in source tokens. So a list of 500 sentences delays nobody by more
-than its turn, and a turn is at most `QUANTUM` tokens and a sentence. The interactive lane goes
-first, but every `BULK_SHARE`th sentence is one of the bulk lane while both wait.
+Varghese 1995), which counts in source tokens. So a list of 500 segments delays nobody by more
+than its turn, and a turn is at most `QUANTUM` tokens and a segment. The interactive lane goes
+first, but every `BULK_SHARE`th segment is one of the bulk lane while both wait.
 
 A pure data structure: no clock, no lock, no torch.
 """
@@ -25,11 +25,11 @@ QUANTUM = 64
 """Source tokens that a turn is worth; what is left of them counts at the next."""
 
 BULK_SHARE = 8
-"""One sentence in so many is of the bulk lane while both lanes wait."""
+"""One segment in so many is of the bulk lane while both lanes wait."""
 
 
 class Waiter(Hashable, Protocol):
-    """A sentence, as far as its turn depends on it; equal to itself alone."""
+    """A segment, as far as its turn depends on it; equal to itself alone."""
 
     @property
     def lane(self) -> Lane:
@@ -64,7 +64,7 @@ class _Queue(Protocol[W]):
 
 
 class _Line(dict[W, None], Generic[W]):
-    """The sentences of one request, in order."""
+    """The segments of one request, in order."""
 
     def add(self, waiter: W) -> None:
         self[waiter] = None
@@ -113,7 +113,7 @@ class _Round(Generic[W]):
 
 
 class FairQueue(Generic[W]):
-    """Both lanes. `len` is the number of sentences, `n_tokens` their source tokens.
+    """Both lanes. `len` is the number of segments, `n_tokens` their source tokens.
 
     n_bulk_tokens  of them, those of the bulk lane
     """

@@ -1,9 +1,10 @@
-"""What the queue holds: sentences, the requests that they belong to, and explanations."""
+"""What the queue holds: segments, the requests that they belong to, and explanations."""
 
 from __future__ import annotations
 
 import asyncio
 import math
+import time
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
@@ -13,75 +14,110 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.scheduling.fair_queue import Lane
-from model.decoding.hypothesis import Hypothesis
+from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.protocol import Engine, Job
 
 Floats = NDArray[np.float32]
 T = TypeVar("T")
 
 
+class Searchable(Protocol):
+    """A segment as the queue sees it. In the event loop."""
+
+    @property
+    def source_ids(self) -> Sequence[int]:
+        """What the encoder reads."""
+
+    @property
+    def options(self) -> SearchOptions:
+        """How it is searched for."""
+
+    def agree(self, ids: Sequence[int]) -> None:
+        """The best hypothesis will begin with these ids, as with those told before."""
+
+    def settle(self, hypotheses: Sequence[Hypothesis]) -> None:
+        """The search is over; best first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A sentence's n best hypotheses, and the seconds it waited and was worked on."""
+    """A segment's n best hypotheses, and the seconds it waited and was worked on."""
 
     hypotheses: list[Hypothesis]
     queued: float
     worked: float
 
     def seen_from(self, later: float) -> Completion:
-        """As it looks to one who asked for the sentence some seconds after the first."""
+        """As it looks to one who asked for the segment some seconds after the first."""
         total = max(0.0, self.queued + self.worked - later)
         worked = min(self.worked, total)
         return Completion(self.hypotheses, total - worked, worked)
 
 
-class Listener(Protocol):
-    """Who wants to know of a request's sentences before it is answered. In the event loop."""
+@dataclass(slots=True)
+class Spent:
+    """Seconds that the segments of a request took: the longest wait, the longest work, and what
+    all took to settle.
+    """
 
-    def agreed(self, index: int, ids: Sequence[int]) -> None:
-        """The best hypothesis of a sentence will begin with these ids; those told before do."""
-
-    def completed(self, index: int, completion: Completion) -> None:
-        """A sentence is done."""
+    queued: float = 0.0
+    worked: float = 0.0
+    settled: float = 0.0
 
 
 @dataclass(eq=False, slots=True)
 class Request:
-    """Sentences that are answered together, or fail together; `deadline` by the clock.
+    """Segments that are answered together, or fail together; `deadline` by the clock.
 
-    sentences  that it waits for; others may be settled without
+    n_open  of them without an outcome
+    queued  segments that it waits for; others may be settled without
     """
 
     lane: Lane
     client: Hashable
     submitted: float
     deadline: float
-    n_sentences: int
-    future: asyncio.Future[list[Completion]]
-    listener: Listener | None = None
-    completions: dict[int, Completion] = field(default_factory=dict)
-    sentences: list[Sentence] = field(default_factory=list)
+    n_open: int
+    future: asyncio.Future[Spent]
+    spent: Spent = field(default_factory=Spent)
+    queued: list[QueuedSegment] = field(default_factory=list)
 
-    def settle(self, index: int, outcome: Completion | Exception) -> None:
-        """Note what became of a sentence; the first that failed, or the last, is the answer."""
+    def settle(self, segment: Searchable, outcome: Completion | Exception) -> None:
+        """Note what became of a segment; the first that failed, or the last, is the answer."""
         if self.future.done():
             return
         if isinstance(outcome, Exception):
             self.future.set_exception(outcome)
             return
-        self.completions[index] = outcome
-        if self.listener:
-            self.listener.completed(index, outcome)
-        if len(self.completions) == self.n_sentences:
-            self.future.set_result([self.completions[i] for i in range(self.n_sentences)])
+        began = time.perf_counter()
+        try:
+            segment.settle(outcome.hypotheses)
+        except Exception as error:
+            self.future.set_exception(error)
+            return
+        self.spent.settled += time.perf_counter() - began
+        self.spent.queued = max(self.spent.queued, outcome.queued)
+        self.spent.worked = max(self.spent.worked, outcome.worked)
+        self.n_open -= 1
+        if not self.n_open:
+            self.future.set_result(self.spent)
+
+    def agree(self, segment: Searchable, ids: Sequence[int]) -> None:
+        """Tell what is certain of a segment."""
+        if self.future.done():
+            return
+        try:
+            segment.agree(ids)
+        except Exception as error:
+            self.future.set_exception(error)
 
 
 @dataclass(eq=False, slots=True)
-class Sentence:
-    """One sentence on its way; `n_tokens` of the source.
+class QueuedSegment:
+    """One segment on its way; `n_tokens` of the source.
 
     request    the first that asked for it, whose turn it waits for
-    askers     requests that are to be told, and the sentence's index in each
+    askers     requests that are to be told, each with its segment
     deadline   by the clock, of the most patient of them
     n_told     target tokens that were certain when its progress was last told
     cancelled  of the engine that it is in: where to tell that nobody wants it any more
@@ -91,13 +127,13 @@ class Sentence:
 
     job: Job
     request: Request
-    askers: list[tuple[Request, int]] = field(default_factory=list)
+    askers: list[tuple[Request, Searchable]] = field(default_factory=list)
     deadline: float = -math.inf
     admitted: float = 0.0
     n_told: int = 0
     cancelled: deque[int] | None = None
     settled: bool = False
-    on_settled: Callable[[Sentence, Completion | Exception], None] | None = None
+    on_settled: Callable[[QueuedSegment, Completion | Exception], None] | None = None
 
     @property
     def lane(self) -> Lane:
@@ -114,15 +150,15 @@ class Sentence:
         """Source tokens."""
         return len(self.job.source_ids)
 
-    def join(self, request: Request, index: int) -> None:
+    def join(self, request: Request, segment: Searchable) -> None:
         """Have the request told, too; before there is an outcome, in the event loop."""
-        request.sentences.append(self)
-        self.askers.append((request, index))
+        request.queued.append(self)
+        self.askers.append((request, segment))
         self.deadline = max(self.deadline, request.deadline)
 
     def leave(self, request: Request) -> None:
         """Do not tell the request, in the event loop."""
-        self.askers = [(asker, index) for asker, index in self.askers if asker is not request]
+        self.askers = [(asker, segment) for asker, segment in self.askers if asker is not request]
 
     @property
     def is_abandoned(self) -> bool:
@@ -130,22 +166,21 @@ class Sentence:
         return not self.askers and not self.settled
 
     def progress(self, ids: Sequence[int]) -> None:
-        """Tell who listens what its best hypothesis will begin with, in the event loop."""
-        for request, index in self.askers:
-            if request.listener:
-                request.listener.agreed(index, ids)
+        """Tell who asked for it what its best hypothesis will begin with, in the event loop."""
+        for request, segment in self.askers:
+            request.agree(segment, ids)
 
     def settle(self, outcome: Completion | Exception) -> None:
         """Tell who asked for it, in the event loop."""
         self.settled = True
         if self.on_settled:
             self.on_settled(self, outcome)
-        for request, index in self.askers:
+        for request, segment in self.askers:
             if isinstance(outcome, Completion):
                 later = request.submitted - self.request.submitted
-                request.settle(index, outcome.seen_from(later))
+                request.settle(segment, outcome.seen_from(later))
             else:
-                request.settle(index, outcome)
+                request.settle(segment, outcome)
 
 
 @dataclass(eq=False)

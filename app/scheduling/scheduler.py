@@ -1,4 +1,4 @@
-"""The async queue: coroutines leave sentences and await their answers; engines take them.
+"""The async queue: coroutines leave segments and await their answers; engines take them.
 
     waiting ──admit──▶ in flight ──step──▶ finished
        └──── cancelled, at any time ────┘
@@ -6,7 +6,7 @@
 Each engine has a thread of its own, and all share what waits (`shared_queue`), in the order that
 `fair_queue` describes. There is no wait timer: an idle engine starts at once on what is there, and
 whatever arrives meanwhile joins between its steps, as far as it has room. A deadline or a client
-that left cancels the work. A sentence that several ask for, at a time or one after the other, is
+that left cancels the work. A segment that several ask for, at a time or one after the other, is
 searched once (`deduplication`).
 """
 
@@ -25,10 +25,17 @@ from app.errors import QueueFullError
 from app.observe.metrics import Metrics
 from app.scheduling.callbacks import Callbacks
 from app.scheduling.daemon_thread import in_background
-from app.scheduling.deduplication import SharedSentences
+from app.scheduling.deduplication import SharedSegments
 from app.scheduling.engine_thread import Clock, EngineThread
 from app.scheduling.fair_queue import Lane
-from app.scheduling.queue_items import Completion, Explanation, Floats, Listener, Request, Sentence
+from app.scheduling.queue_items import (
+    Explanation,
+    Floats,
+    QueuedSegment,
+    Request,
+    Searchable,
+    Spent,
+)
 from app.scheduling.shared_queue import SharedQueue
 from app.scheduling.throughput import Throughput
 from model.decoding.hypothesis import SearchOptions
@@ -53,7 +60,7 @@ class Scheduler:
     """Owns the engines from `start` to `stop`; its coroutines belong to one event loop.
 
     clock             monotonic, in seconds
-    cache_bytes       of memory for answers to sentences that come again; 0 searches every one
+    cache_bytes       of memory for answers to segments that come again; 0 searches every one
     step_timeout      seconds after which an engine that has not ended a step hangs
     max_queue_tokens  of sources that may wait in a lane, unless all are of one request
     """
@@ -69,7 +76,7 @@ class Scheduler:
         max_queue_tokens: float = math.inf,
     ) -> None:
         self._engines = engines
-        self._shared = SharedSentences(cache_bytes)
+        self._shared = SharedSegments(cache_bytes)
         self._clock = clock
         self._metrics = metrics or Metrics()
         self._step_timeout = step_timeout
@@ -122,12 +129,12 @@ class Scheduler:
         )
 
     def forecast(self) -> float:
-        """Seconds until the sentences now here are done, at the pace of late."""
+        """Seconds until the segments now here are done, at the pace of late."""
         load = self.load
         return self._seconds_for(load.waiting_tokens + load.in_flight_tokens)
 
     def delay(self) -> float:
-        """Seconds until one that came now would be begun: lists do not hold up single sentences."""
+        """Seconds until one that came now would be begun: lists do not hold up single segments."""
         return self._seconds_for(self._queue.n_waiting_tokens - self._queue.n_bulk_tokens)
 
     def forget_pace(self) -> None:
@@ -141,35 +148,34 @@ class Scheduler:
 
     async def translate(
         self,
-        sources: Sequence[Sequence[int]],
-        options: SearchOptions,
+        segments: Sequence[Searchable],
         *,
         lane: Lane = "interactive",
         client: Hashable = None,
         deadline: float = math.inf,
-        listener: Listener | None = None,
+        stream: bool = False,
         is_new: bool = True,
-    ) -> list[Completion]:
-        """Search each source; answers in the order of the sources. Cancelling drops the work.
+    ) -> Spent:
+        """Search for each segment, which is told its hypotheses. Cancelling drops the work.
 
         client    takes turns with other clients; None is one that has this request alone
         deadline  by the clock; what waits longer never reaches an engine
-        listener  is told what is certain before the end
+        stream    segments are told what is certain before the end, too
         is_new    it may be refused where too much waits already
 
         Raises `QueueFullError`, `EngineFailedError`, `DeadlineExceededError`, `DrainingError`,
-        `EngineDownError`.
+        `EngineDownError`, and what `Searchable.settle` raises.
         """
-        future: asyncio.Future[list[Completion]] = asyncio.get_running_loop().create_future()
-        request = Request(lane, client, self._clock(), deadline, len(sources), future, listener)
-        if not sources:
-            return []
+        if not segments:
+            return Spent()
+        future: asyncio.Future[Spent] = asyncio.get_running_loop().create_future()
+        request = Request(lane, client, self._clock(), deadline, len(segments), future)
         opened = []
-        for index, source in enumerate(sources):
-            job = Job(next(self._ids), tuple(source), options, stream=listener is not None)
-            if not self._shared.join(job, request, index):
-                opened.append(Sentence(job, request))
-                opened[-1].join(request, index)
+        for segment in segments:
+            job = Job(next(self._ids), tuple(segment.source_ids), segment.options, stream)
+            if not self._shared.join(job, request, segment):
+                opened.append(QueuedSegment(job, request))
+                opened[-1].join(request, segment)
                 self._shared.open(opened[-1])
         try:
             if is_new:
@@ -181,11 +187,11 @@ class Scheduler:
             if abandoned := self._shared.leave(request):
                 self._queue.drop(abandoned)
 
-    def _check_queue(self, lane: Lane, sentences: Sequence[Sentence]) -> None:
+    def _check_queue(self, lane: Lane, segments: Sequence[QueuedSegment]) -> None:
         """One request may be any size, but not where others wait in its lane."""
         bulk = self._queue.n_bulk_tokens
         waiting = bulk if lane == "bulk" else self._queue.n_waiting_tokens - bulk
-        if waiting + sum(one.n_tokens for one in sentences) > self._max_queue_tokens and waiting:
+        if waiting + sum(one.n_tokens for one in segments) > self._max_queue_tokens and waiting:
             raise QueueFullError.after("too much is waiting", self.forecast())
 
     async def explain(

@@ -13,11 +13,11 @@ from typing import Any
 
 from app.errors import DrainingError, EngineDownError
 from app.scheduling.fair_queue import FairQueue
-from app.scheduling.queue_items import Explanation, Sentence
+from app.scheduling.queue_items import Explanation, QueuedSegment
 
 
 class InFlight:
-    """The sentences in one engine, by the id of their job. Only its thread changes it.
+    """The segments in one engine, by the id of their job. Only its thread changes it.
 
     cancelled  ids of those that nobody wants any more, told by whoever knows
     n_tokens   of their sources
@@ -30,42 +30,42 @@ class InFlight:
         self.n_tokens = 0
         self.n_rows = 0
         self.n_bulk_rows = 0
-        self._sentences: dict[int, Sentence] = {}
+        self._segments: dict[int, QueuedSegment] = {}
 
     def __len__(self) -> int:
-        return len(self._sentences)
+        return len(self._segments)
 
     def __contains__(self, job_id: int) -> bool:
-        return job_id in self._sentences
+        return job_id in self._segments
 
-    def __getitem__(self, job_id: int) -> Sentence:
-        return self._sentences[job_id]
+    def __getitem__(self, job_id: int) -> QueuedSegment:
+        return self._segments[job_id]
 
-    def add(self, sentence: Sentence) -> None:
+    def add(self, segment: QueuedSegment) -> None:
         """It went into the engine."""
-        self._sentences[sentence.job.id] = sentence
-        self.n_tokens += sentence.n_tokens
-        self._count_rows(sentence, sentence.job.options.beam_size)
+        self._segments[segment.job.id] = segment
+        self.n_tokens += segment.n_tokens
+        self._count_rows(segment, segment.job.options.beam_size)
 
-    def remove(self, job_id: int) -> Sentence | None:
+    def remove(self, job_id: int) -> QueuedSegment | None:
         """It came out of the engine; None where it was not known to be in it."""
-        sentence = self._sentences.pop(job_id, None)
-        if sentence:
-            self.n_tokens -= sentence.n_tokens
-            self._count_rows(sentence, -sentence.job.options.beam_size)
-        return sentence
+        segment = self._segments.pop(job_id, None)
+        if segment:
+            self.n_tokens -= segment.n_tokens
+            self._count_rows(segment, -segment.job.options.beam_size)
+        return segment
 
-    def get(self, job_id: int) -> Sentence | None:
-        """The sentence of a job that is in the engine, if it is known."""
-        return self._sentences.get(job_id)
+    def get(self, job_id: int) -> QueuedSegment | None:
+        """The segment of a job that is in the engine, if it is known."""
+        return self._segments.get(job_id)
 
     def ids(self) -> list[int]:
         """Of all, oldest first."""
-        return list(self._sentences)
+        return list(self._segments)
 
-    def _count_rows(self, sentence: Sentence, n_rows: int) -> None:
+    def _count_rows(self, segment: QueuedSegment, n_rows: int) -> None:
         self.n_rows += n_rows
-        if sentence.lane == "bulk":
+        if segment.lane == "bulk":
             self.n_bulk_rows += n_rows
 
 
@@ -74,7 +74,7 @@ class SharedQueue:
 
     def __init__(self) -> None:
         self._changed = threading.Condition(threading.Lock())
-        self._waiting = FairQueue[Sentence]()
+        self._waiting = FairQueue[QueuedSegment]()
         self._explanations: deque[Explanation[Any]] = deque()
         self._engines: list[InFlight] = []
         self._interrupts: dict[int, Callable[[], None]] = {}
@@ -83,13 +83,13 @@ class SharedQueue:
 
     # The coroutines' side
 
-    def submit(self, sentences: Sequence[Sentence]) -> None:
-        """Leave sentences. Raises `DrainingError`, `EngineDownError`."""
+    def submit(self, segments: Sequence[QueuedSegment]) -> None:
+        """Leave segments. Raises `DrainingError`, `EngineDownError`."""
         with self._changed:
             self._check_open()
-            for sentence in sentences:
-                self._waiting.add(sentence)
-            self._tell_engines(len(sentences))
+            for segment in segments:
+                self._waiting.add(segment)
+            self._tell_engines(len(segments))
 
     def ask(self, explanation: Explanation[Any]) -> None:
         """Leave an explanation. Raises as `submit`."""
@@ -98,12 +98,12 @@ class SharedQueue:
             self._explanations.append(explanation)
             self._tell_engines(1)
 
-    def drop(self, sentences: Sequence[Sentence]) -> None:
+    def drop(self, segments: Sequence[QueuedSegment]) -> None:
         """Nobody wants these: they leave the queue at once, and an engine before its next step."""
         with self._changed:
-            for sentence in sentences:
-                if not self._waiting.discard(sentence) and sentence.cancelled is not None:
-                    sentence.cancelled.append(sentence.job.id)
+            for segment in segments:
+                if not self._waiting.discard(segment) and segment.cancelled is not None:
+                    segment.cancelled.append(segment.job.id)
             self._tell_engines(0)
 
     def close(self) -> None:
@@ -119,7 +119,7 @@ class SharedQueue:
 
     @property
     def n_waiting(self) -> int:
-        """Sentences."""
+        """Segments."""
         return len(self._waiting)
 
     @property
@@ -159,14 +159,17 @@ class SharedQueue:
             self._interrupts[id(mine)] = interrupt
             return mine
 
-    def leave(self, mine: InFlight) -> list[Sentence | Explanation[Any]]:
+    def leave(self, mine: InFlight) -> list[QueuedSegment | Explanation[Any]]:
         """One engine less; returns what nobody is left to do."""
         with self._changed:
             self._engines.remove(mine)
             del self._interrupts[id(mine)]
             if self._engines:
                 return []
-            left: list[Sentence | Explanation[Any]] = [*self._waiting.clear(), *self._explanations]
+            left: list[QueuedSegment | Explanation[Any]] = [
+                *self._waiting.clear(),
+                *self._explanations,
+            ]
             self._explanations.clear()
             return left
 
@@ -192,8 +195,8 @@ class SharedQueue:
                 return None
             return self._explanations.popleft()
 
-    def take(self, mine: InFlight, fits: Callable[[Sentence], bool]) -> Sentence | None:
-        """The next sentence, if it fits and is not rather for another engine."""
+    def take(self, mine: InFlight, fits: Callable[[QueuedSegment], bool]) -> QueuedSegment | None:
+        """The next segment, if it fits and is not rather for another engine."""
         if not self._waiting:
             return None
         with self._changed:
@@ -201,14 +204,14 @@ class SharedQueue:
                 return None
             if not fits(self._waiting.head()):
                 return None
-            sentence = self._waiting.take()
-            sentence.cancelled = mine.cancelled
-            return sentence
+            segment = self._waiting.take()
+            segment.cancelled = mine.cancelled
+            return segment
 
     def _fair_share(self) -> int:
-        """Sentences that each engine may have: all there are by the number of engines, rounded up.
+        """Segments that each engine may have: all there are by the number of engines, rounded up.
 
         So a burst is spread, and an idle engine may always take one.
         """
-        n_sentences = len(self._waiting) + sum(map(len, self._engines))
-        return -(-n_sentences // len(self._engines))
+        n_segments = len(self._waiting) + sum(map(len, self._engines))
+        return -(-n_segments // len(self._engines))

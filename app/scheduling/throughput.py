@@ -9,7 +9,7 @@ class Throughput:
     """Seconds of engine time per source token; what is older than `MEMORY` counts little."""
 
     MEMORY = 10.0
-    """Seconds of work after which the past counts 1/e: many sentences, and soon over."""
+    """Seconds of work after which the past counts 1/e: many segments, and soon over."""
 
     def __init__(self) -> None:
         self._seconds = 0.0
@@ -27,5 +27,5 @@ class Throughput:
         self._tokens *= fading
 
     def finished(self, tokens: int) -> None:
-        """It finished a sentence of that many source tokens."""
+        """It finished a segment of that many source tokens."""
         self._tokens += tokens

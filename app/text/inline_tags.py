@@ -27,6 +27,18 @@ class WordLink(NamedTuple):
     is_guess: bool = False
 
 
+def joined_links(to_pivot: Sequence[WordLink], from_pivot: Sequence[WordLink]) -> list[WordLink]:
+    """Words of source and target that are linked to the same word between."""
+    onwards: dict[Span, list[WordLink]] = {}
+    for link in from_pivot:
+        onwards.setdefault(link.source, []).append(link)
+    return [
+        WordLink(there.source, on.target, there.is_guess or on.is_guess)
+        for there in to_pivot
+        for on in onwards.get(there.target, ())
+    ]
+
+
 @dataclass(eq=False, slots=True)
 class Element:
     """An inline element, by its place in the text without tags.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from app.errors import AttentionTooLargeError
 from app.scheduling.scheduler import Scheduler
@@ -13,206 +14,145 @@ from app.text.inline_tags import WordLink
 from app.text.languages import Direction
 from app.text.spans import Span, replace
 from app.translation.attention_view import AttentionView
-from app.translation.scorer import ScoredPair
-from app.translation.segmented_text import Passage, Stretch
+from app.translation.segment import Segment
+from app.translation.segmented_text import SegmentedText
 from app.translation.word_aligner import WordAligner
-from app.wire.native.answers import AttentionWeights, Segment, SourceToken, TargetToken
+from app.wire.native import answers
 from model.alignment.from_attention import Bitext
 from model.checkpoint.config import CheckpointConfig
-from model.decoding.hypothesis import Hypothesis
 from model.text.text_codec import TextCodec, Token
 from model.text.words import words
 
 
-class Explainer:
-    """Explains the best answers of passages with the engines that gave them.
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a request wants explained.
 
-    Where the model read a stand-in, the placeholder's place is told.
+    view         of the attention; None: no weights
+    alignment    whether to link the words
+    max_weights  that an answer may hold
+    """
+
+    view: AttentionView | None
+    alignment: bool
+    max_weights: int
+
+    def check(self, segments: Iterable[Segment]) -> None:
+        """Raise `AttentionTooLargeError` if the answer would be too large."""
+        if self.view is None:
+            return
+        sizes = [(len(one.best.log_probs), len(one.source_ids)) for one in segments]
+        n_weights = sum(self.view.n_weights(n_target, n_source) for n_target, n_source in sizes)
+        if n_weights > self.max_weights:
+            raise AttentionTooLargeError(
+                f"the answer would hold {n_weights:,} attention weights, {self.max_weights:,} are "
+                "allowed; ask for fewer layers or heads, or send fewer texts"
+            )
+
+
+class Explainer:
+    """Explains the best renderings of segments with the engines that gave them.
+
+    The segments have their tokens (`Segment.source_tokens`). Where the model read a stand-in, the
+    placeholder's place is told.
     """
 
     def __init__(self, config: CheckpointConfig, codec: TextCodec, scheduler: Scheduler) -> None:
-        self._codec = codec
         self._scheduler = scheduler
         self._aligner = WordAligner(config, codec, scheduler)
 
     async def explain(
-        self,
-        passages: Sequence[Passage],
-        direction: Direction,
-        *,
-        view: AttentionView | None,
-        alignment: bool,
-        max_weights: int,
-    ) -> list[list[Segment]]:
-        """A segment for every stretch of each, with what is asked for.
+        self, text: SegmentedText, direction: Direction, asked: Asked
+    ) -> list[answers.Segment]:
+        """What is asked for, of every segment. Raises as `Scheduler.explain`."""
+        places = zip(text.segments, text.answer().places, strict=True)
+        return [await self._segment(one, place, direction, asked) for one, place in places]
 
-        Raises `AttentionTooLargeError`, and as `Scheduler.explain`.
-        """
-        if view:
-            stretches = [stretch for passage in passages for stretch in passage.stretches]
-            sizes = [(len(one.best.log_probs), len(one.source_ids)) for one in stretches]
-            _check_size(view, sizes, max_weights)
-        explained: list[list[Segment]] = []
-        for passage in passages:
-            places = zip(passage.stretches, passage.answer().places, strict=True)
-            segments = [
-                await self._segment(stretch, place, direction, view, alignment=alignment)
-                for stretch, place in places
-            ]
-            explained.append(segments)
-        return explained
+    async def explain_pair(
+        self, pair: Segment, direction: Direction, asked: Asked
+    ) -> answers.Segment:
+        """The same of a pair that was scored."""
+        whole = Span(0, len(pair.renderings[0].text))
+        return await self._segment(pair, whole, direction, asked)
 
-    async def explain_given(
-        self,
-        pairs: Sequence[ScoredPair],
-        direction: Direction,
-        *,
-        view: AttentionView | None,
-        alignment: bool,
-        max_weights: int,
-    ) -> list[Segment]:
-        """A segment for each pair, as `explain`."""
-        if view:
-            sizes = [(len(one.target_tokens), len(one.source_tokens)) for one in pairs]
-            _check_size(view, sizes, max_weights)
-        return [
-            await self._given_segment(pair, direction, view, alignment=alignment) for pair in pairs
-        ]
+    async def _segment(
+        self, segment: Segment, place: Span, direction: Direction, asked: Asked
+    ) -> answers.Segment:
+        """What is asked for of a segment whose rendering is at a `place` of the answer."""
+        read, produced = segment.source_tokens or (), segment.renderings[0].tokens
+        sources = [segment.origin(span) for span in _spans(read)]
+        targets = [segment.place(span).shifted(place.start) for span in _spans(produced)]
+        answer = answers.Segment(
+            source=segment.span,
+            target=place,
+            source_tokens=[
+                answers.SourceToken(piece=token.piece, start=span.start, end=span.end)
+                for token, span in zip(read, sources, strict=True)
+            ],
+            target_tokens=[
+                answers.TargetToken(
+                    piece=token.piece, start=span.start, end=span.end, log_prob=log_prob
+                )
+                for token, span, log_prob in zip(
+                    produced, targets, segment.best.log_probs, strict=True
+                )
+            ],
+        )
+        if asked.view:
+            target_ids = [token.id for token in produced]
+            weights = await self._scheduler.explain(segment.source_ids, target_ids, asked.view.kind)
+            answer.attention = await asyncio.to_thread(asked.view.show, weights)
+        if asked.alignment:
+            pair = _bitext(segment, direction)
+            read_words, written_words = _places(pair, segment, place)
+            answer.source_words, answer.target_words = list(read_words), list(written_words)
+            answer.alignment = await self._aligner.links(pair)
+        return answer
 
-    async def word_links(self, passage: Passage, direction: Direction) -> list[WordLink]:
+    async def word_links(self, text: SegmentedText, direction: Direction) -> list[WordLink]:
         """The words of the whole text and of the best answer that belong together.
 
         What was not translated belongs to itself. Raises as `Scheduler.explain`.
         """
-        answer = passage.answer()
+        answer = text.answer()
         links: list[WordLink] = []
-        for stretch, place in zip(passage.stretches, answer.places, strict=True):
-            pair = self._bitext(stretch, direction)
-            read, written = _places(pair, stretch, place)
+        for segment, place in zip(text.segments, answer.places, strict=True):
+            pair = _bitext(segment, direction)
+            read, written = _places(pair, segment, place)
             found, guesses = await self._aligner.links_and_guesses(pair)
             links += [WordLink(read[source], written[target]) for source, target in found]
             links += [WordLink(read[source], written[target], True) for source, target in guesses]
-        for word in _words(passage.text, []):
+        for word in _words(text.text, []):
             at = bisect_right(answer.spans, word.start, key=lambda span: span.end)
             if at == len(answer.spans) or word.end <= answer.spans[at].start:
                 links.append(WordLink(word, answer.place_of(word)))
         return links
 
-    async def _segment(
-        self,
-        stretch: Stretch,
-        place: Span,
-        direction: Direction,
-        view: AttentionView | None,
-        *,
-        alignment: bool,
-    ) -> Segment:
-        read_tokens = self._codec.encode_source(stretch.stand_ins.text, direction[1])
-        _, produced = self._codec.decode_target(self.produced(stretch.best))
-        sources = [stretch.origin(span) for span in _spans(read_tokens)]
-        targets = [stretch.place(span).shifted(place.start) for span in _spans(produced)]
-        segment = Segment(
-            source=stretch.span,
-            target=place,
-            source_tokens=_source_tokens(read_tokens, sources),
-            target_tokens=_target_tokens(produced, targets, stretch.best.log_probs),
-        )
-        if view:
-            segment.attention = await self._attention(read_tokens, produced, view)
-        if alignment:
-            pair = self._bitext(stretch, direction)
-            read, written = _places(pair, stretch, place)
-            segment.source_words, segment.target_words = list(read), list(written)
-            segment.alignment = await self._aligner.links(pair)
-        return segment
 
-    def _bitext(self, stretch: Stretch, direction: Direction) -> Bitext:
-        """What was read and what was produced, with stand-ins."""
-        lifted, put_back = stretch.stand_ins.substitution, stretch.renderings[0].substitution
-        return Bitext(
-            lifted.after,
-            put_back.before,
-            *direction,
-            _words(lifted.after, lifted.places),
-            _words(put_back.before, put_back.spans),
-            self._codec.decode_target(self.produced(stretch.best))[1],
-        )
-
-    async def _given_segment(
-        self,
-        pair: ScoredPair,
-        direction: Direction,
-        view: AttentionView | None,
-        *,
-        alignment: bool,
-    ) -> Segment:
-        read, produced = pair.source_tokens, pair.target_tokens
-        segment = Segment(
-            source=(0, len(pair.text)),
-            target=(0, len(pair.translation)),
-            source_tokens=_source_tokens(read, _spans(read)),
-            target_tokens=_target_tokens(produced, _spans(produced), pair.hypothesis.log_probs),
-        )
-        if view:
-            segment.attention = await self._attention(read, produced, view)
-        if alignment:
-            source_words, target_words = _words(pair.text, []), _words(pair.translation, [])
-            segment.source_words, segment.target_words = list(source_words), list(target_words)
-            segment.alignment = await self._aligner.links(
-                Bitext(
-                    pair.text, pair.translation, *direction, source_words, target_words, produced
-                )
-            )
-        return segment
-
-    async def _attention(
-        self, read: Sequence[Token], produced: Sequence[Token], view: AttentionView
-    ) -> AttentionWeights:
-        source_ids, target_ids = ([token.id for token in tokens] for tokens in (read, produced))
-        weights = await self._scheduler.explain(source_ids, target_ids, view.kind)
-        return await asyncio.to_thread(view.show, weights)
-
-    def produced(self, hypothesis: Hypothesis) -> list[int]:
-        """A hypothesis's tokens with the end-of-sentence token, if it got that far."""
-        end = [] if hypothesis.capped else [self._codec.eos_id]
-        return [*hypothesis.ids, *end]
-
-
-def _check_size(view: AttentionView, sizes: Sequence[tuple[int, int]], max_weights: int) -> None:
-    """For pairs of that many target and source tokens. Raises `AttentionTooLargeError`."""
-    n_weights = sum(view.n_weights(n_target, n_source) for n_target, n_source in sizes)
-    if n_weights > max_weights:
-        raise AttentionTooLargeError(
-            f"the answer would hold {n_weights:,} attention weights, {max_weights:,} are allowed; "
-            "ask for fewer layers or heads, or send fewer texts"
-        )
+def _bitext(segment: Segment, direction: Direction) -> Bitext:
+    """What was read and what was produced, with stand-ins."""
+    best = segment.renderings[0]
+    lifted, put_back = segment.stand_ins.substitution, best.substitution
+    return Bitext(
+        lifted.after,
+        put_back.before,
+        *direction,
+        _words(lifted.after, lifted.places),
+        _words(put_back.before, put_back.spans),
+        best.tokens,
+        segment.source_tokens,
+    )
 
 
 def _spans(tokens: Sequence[Token]) -> list[Span]:
     return [Span(token.start, token.end) for token in tokens]
 
 
-def _source_tokens(tokens: Sequence[Token], spans: Sequence[Span]) -> list[SourceToken]:
-    return [
-        SourceToken(piece=token.piece, start=span.start, end=span.end)
-        for token, span in zip(tokens, spans, strict=True)
-    ]
-
-
-def _target_tokens(
-    tokens: Sequence[Token], spans: Sequence[Span], log_probs: Sequence[float]
-) -> list[TargetToken]:
-    return [
-        TargetToken(piece=token.piece, start=span.start, end=span.end, log_prob=log_prob)
-        for token, span, log_prob in zip(tokens, spans, log_probs, strict=True)
-    ]
-
-
-def _places(pair: Bitext, stretch: Stretch, place: Span) -> tuple[list[Span], list[Span]]:
-    """Where the words of a stretch are in the text, and those of its translation in the answer."""
+def _places(pair: Bitext, segment: Segment, place: Span) -> tuple[list[Span], list[Span]]:
+    """Where the words of a segment are in the text, and those of its translation in the answer."""
     return (
-        [stretch.origin(Span(*word)) for word in pair.source_words],
-        [stretch.place(Span(*word)).shifted(place.start) for word in pair.target_words],
+        [segment.origin(Span(*word)) for word in pair.source_words],
+        [segment.place(Span(*word)).shifted(place.start) for word in pair.target_words],
     )
 
 

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import PurePath
 from typing import TypeAlias
 
@@ -22,14 +21,10 @@ from app.scheduling.admission import Admission
 from app.scheduling.side_by_side import side_by_side
 from app.text.document import Answer
 from app.text.flags import Flag
-from app.text.inline_tags import WordLink
-from app.text.languages import Direction
 from app.text.placeholders import ATOM
-from app.text.spans import Span
-from app.translation.language_selection import Itineraries
-from app.translation.served_model import ServedModel
-from app.wire.native.translate_request import TranslateRequest
-from model.decoding.hypothesis import SearchOptions
+from app.translation.language_paths import LanguagePaths, Step
+from app.translation.pipeline import Block, Turn, translate_blocks
+from app.translation.served_model import Wanted
 
 CHUNK_TEXTS = 64
 CHUNK_CHARACTERS = 8000
@@ -86,22 +81,12 @@ class TranslatedFile:
     flags: dict[Flag, int]
 
 
-@dataclass(frozen=True)
-class _Step:
-    """A model's part in a request."""
-
-    model: ServedModel
-    direction: Direction
-    options: SearchOptions
-
-
 @dataclass
 class _Work:
     """The texts of a file, each once, and what became of them."""
 
-    steps: list[_Step]
-    deadline: float
-    client: Hashable
+    steps: list[Step]
+    turn: Turn
     progress: Progress
     total: int
     done: int = 0
@@ -113,14 +98,9 @@ class FileService:
     """Translates files with the models that know their languages."""
 
     def __init__(
-        self,
-        models: Sequence[ServedModel],
-        itineraries: Itineraries,
-        limits: FileLimits,
-        forecast: Callable[[], float],
+        self, paths: LanguagePaths, limits: FileLimits, forecast: Callable[[], float]
     ) -> None:
-        self._by_direction = {pair: model for model in models for pair in model.directions}
-        self._itineraries = itineraries
+        self._paths = paths
         self._limits = limits
         self._admission = Admission(limits.max_files, forecast)
 
@@ -155,34 +135,27 @@ class FileService:
         `TranslationService.translate`.
         """
         asked = opened.request
-        [itinerary] = await self._itineraries.find(
-            asked.source, asked.target, 1, lambda: [_sample(opened.texts)]
-        )
+        path = self._paths.named(asked.source, asked.target)
+        if path is None:
+            [found] = await self._paths.found([_sample(opened.texts)], asked.target)
+            path = found.path
+        wanted = Wanted(asked.beam_size, asked.length_penalty, split="nonewlines")
         texts = list(zip(opened.texts, opened.tagged, strict=True))
-        wanted = dict.fromkeys(texts)
+        each = dict.fromkeys(texts)
         work = _Work(
-            steps=list(self._steps(asked, itinerary.languages)),
-            deadline=deadline,
-            client=client,
-            progress=progress,
-            total=sum(len(text) for text, _ in wanted),
+            path.steps(wanted),
+            Turn(client, deadline, Timings(), may_be_refused=False),
+            progress,
+            total=sum(len(text) for text, _ in each),
         )
-        await self._work_through(work, list(wanted))
+        await self._work_through(work, list(each))
         answers = [work.answers[text] for text in texts]
         return TranslatedFile(
             data=await asyncio.to_thread(opened.document.with_translations, answers),
-            target=itinerary.languages[-1],
+            target=path.languages[-1],
             media_type=opened.media_type,
             flags=dict(work.flags),
         )
-
-    def _steps(self, request: FileRequest, languages: tuple[str, ...]) -> Iterator[_Step]:
-        search = TranslateRequest(
-            text=[request.name], beam_size=request.beam_size, length_penalty=request.length_penalty
-        )
-        for direction in pairwise(languages):
-            model = self._by_direction[direction]
-            yield _Step(model, direction, model.search_options(search))
 
     async def _work_through(self, work: _Work, texts: Sequence[tuple[str, bool]]) -> None:
         chunks = _chunks(texts)
@@ -194,21 +167,11 @@ class FileService:
         await side_by_side(worker() for _ in range(CHUNKS_AT_A_TIME))
 
     async def _translate_chunk(self, work: _Work, chunk: Sequence[tuple[str, bool]]) -> None:
-        texts = [text for text, _ in chunk]
-        links: dict[int, list[WordLink]] = {}
-        for step in work.steps:
-            passages = await step.model.translate(
-                texts, step.direction, "nonewlines", step.options,
-                client=work.client, deadline=work.deadline, timings=Timings(), is_new=False,
-            )  # fmt: skip
-            for index, (_, tagged) in enumerate(chunk):
-                if tagged:
-                    found = await step.model.explainer.word_links(passages[index], step.direction)
-                    links[index] = joined_links(links[index], found) if index in links else found
-            texts = [passage.answer().after for passage in passages]
-            work.flags.update(flag for passage in passages for flag in passage.flags)
-        for index, text in enumerate(chunk):
-            work.answers[text] = Answer(texts[index], links.get(index))
+        blocks = [Block(text, tagged) for text, tagged in chunk]
+        await translate_blocks(blocks, work.steps, work.turn)
+        for text, block in zip(chunk, blocks, strict=True):
+            work.answers[text] = block.answer()
+            work.flags.update(flag for one in block.passes for flag in one.flags)
         work.done += sum(len(text) for text, _ in chunk)
         work.progress(work.done, work.total)
 
@@ -234,18 +197,6 @@ def _sample(texts: Sequence[str]) -> str:
         if len(sample) >= SAMPLE_CHARACTERS:
             break
     return sample
-
-
-def joined_links(to_pivot: Sequence[WordLink], from_pivot: Sequence[WordLink]) -> list[WordLink]:
-    """Words of source and target that are linked to the same word between."""
-    onwards: dict[Span, list[WordLink]] = {}
-    for link in from_pivot:
-        onwards.setdefault(link.source, []).append(link)
-    return [
-        WordLink(there.source, on.target, there.is_guess or on.is_guess)
-        for there in to_pivot
-        for on in onwards.get(there.target, ())
-    ]
 
 
 def translated_name(name: str, target: str) -> str:

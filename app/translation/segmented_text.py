@@ -1,159 +1,137 @@
-"""One text as segments: what a model reads of it, and the answer joined again."""
+"""A text as segments for a model to read, and the answer put together again."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from operator import mul
 
-from app.text.flags import (
-    Flag,
-    has_too_few_words,
-    is_copied,
-    is_repetition,
-    is_truncated,
-    lost_characters,
-)
-from app.text.glossary import NO_GLOSSARY, Glossary, Term, all_said
+from app.text.flags import Flag
+from app.text.glossary import NO_GLOSSARY, Glossary, Term
 from app.text.languages import Direction
 from app.text.placeholders import find_placeholders
 from app.text.segmentation import Split, segments, split_to_fit
 from app.text.spans import Span, Substitution, within
 from app.text.stand_ins import FAMILIES, StandIns
-from model.decoding.hypothesis import Hypothesis
+from app.translation.glossary_constraints import TermSpeller
+from app.translation.segment import Segment
+from model.decoding.hypothesis import SearchOptions
 from model.text.text_codec import TextCodec
 
 
 @dataclass(frozen=True, slots=True)
-class Rendering:
-    """A hypothesis as text, its placeholders put back."""
+class Reading:
+    """How the texts of a request are read for a model, and searched for.
 
-    hypothesis: Hypothesis
-    substitution: Substitution
-
-    @property
-    def text(self) -> str:
-        """What takes the source's place."""
-        return self.substitution.after
-
-
-@dataclass(eq=False, slots=True)
-class Stretch:
-    """A span of the text that is translated on its own.
-
-    source_ids  what the encoder reads
-    terms       of the glossary, placed in the text that has the stand-ins, which its translation
-                has to contain
-    renderings  the answers, best first; empty before there are any
+    max_tokens   that the model reads at once, control symbols counted; longer segments are cut
+    glossary     whose terms are looked for; one of several words is not cut
+    speller      of its terms
+    with_tokens  whether the places of tokens will be asked for, as explanations and tags do
     """
 
-    span: Span
-    stand_ins: StandIns
-    source_ids: list[int]
-    family: int
-    terms: Sequence[Term] = ()
-    renderings: list[Rendering] = field(default_factory=list)
+    codec: TextCodec
+    direction: Direction
+    max_tokens: int
+    options: SearchOptions
+    split: Split = "sentences"
+    glossary: Glossary = NO_GLOSSARY
+    speller: TermSpeller | None = None
+    with_tokens: bool = False
 
-    @property
-    def holds_placeholders(self) -> bool:
-        """Whether an answer may be refused, so that several hypotheses are worth asking for."""
-        return bool(self.stand_ins.substitution.spans)
-
-    @property
-    def best(self) -> Hypothesis:
-        """The hypothesis behind the first of the renderings."""
-        return self.renderings[0].hypothesis
-
-    def is_cut_short(self, rendering: Rendering) -> bool:
-        """Whether it has too few words beside the placeholders."""
-        return has_too_few_words(self.stand_ins.substitution.rest, rendering.substitution.rest)
-
-    def origin(self, span: Span) -> Span:
-        """Where a span of what is read is in the whole text."""
-        return self.stand_ins.substitution.origin_of(span).shifted(self.span.start)
-
-    def place(self, span: Span) -> Span:
-        """Where a span of the best hypothesis is in its rendering."""
-        return self.renderings[0].substitution.place_of(span)
-
-
-class Passage:
-    """A text, cut into `stretches`; what lies between them stays as it is.
-
-    Whoever has it translates the stretches that are `pending`, hands the hypotheses to `settle`,
-    and repeats that until nothing is: a translation that lost a placeholder, or most words beside
-    them, is tried again with other stand-ins, and then without the placeholder, which stays
-    between two stretches.
-
-    max_tokens  that the model reads at once, control symbols counted; longer sentences are cut
-    glossary    whose terms are looked for; one of several words is not cut
-    """
-
-    def __init__(
+    def segment(
         self,
+        span: Span,
         text: str,
-        direction: Direction,
-        codec: TextCodec,
-        max_tokens: int,
-        split: Split,
+        placeholders: Sequence[Span],
+        family: int,
         *,
-        glossary: Glossary = NO_GLOSSARY,
-    ) -> None:
+        with_tokens: bool = False,
+    ) -> Segment:
+        """The span of a text, its placeholders lifted, tokenised; they are placed in the span."""
+        stand_ins = StandIns(text, placeholders, FAMILIES[family])
+        target, tokens = self.direction[1], None
+        if with_tokens:
+            tokens = self.codec.encode_source(stand_ins.text, target)
+            ids = [token.id for token in tokens]
+        else:
+            ids = self.codec.source_ids(stand_ins.text, target)
+        terms = self.glossary.find(stand_ins.text, stand_ins.substitution.places)
+        options = self._options(bool(placeholders), terms)
+        return Segment(span, stand_ins, ids, options, self.codec, family, terms, tokens)
+
+    def _options(self, holds_placeholders: bool, terms: Sequence[Term]) -> SearchOptions:
+        """With placeholders as many hypotheses as there are; with terms constraints of its own."""
+        options = self.options
+        if holds_placeholders:
+            options = replace(options, n_best=options.beam_size)
+        if terms and self.speller:
+            options = replace(options, constraints=self.speller.constraints(terms))
+        return options
+
+
+class SegmentedText:
+    """A text, cut into `segments`; what lies between them stays as it is.
+
+    Whoever has it searches for the segments that are `pending`, and repeats that until none is: a
+    translation that lost a placeholder, or most words beside them, is tried again with other
+    stand-ins, and then without the placeholder, which stays between two segments.
+    """
+
+    def __init__(self, text: str, reading: Reading, *, with_tokens: bool = False) -> None:
         self.text = text
-        self._source_language, self._target_language = direction
-        self._codec = codec
-        self._max_tokens = max_tokens
-        self._glossary = glossary
+        self._reading = reading
+        self._with_tokens = with_tokens or reading.with_tokens
         self._placeholders = find_placeholders(text)
         self._unbroken = [
             term.span
-            for term in glossary.find(text, self._placeholders)
+            for term in reading.glossary.find(text, self._placeholders)
             if term.n_words > 1 and len(term.span.of(text).splitlines()) == 1
         ]
         self._is_cut_short = False
-        self.stretches: list[Stretch] = []
-        for span in segments(
-            text, self._source_language, split, self._placeholders, self._unbroken
-        ):
-            self.stretches += self._fitting(span, family=0)
+        self._answers: dict[int, Substitution] = {}
+        source_language, _ = reading.direction
+        self.segments: list[Segment] = [
+            segment
+            for span in segments(
+                text, source_language, reading.split, self._placeholders, self._unbroken
+            )
+            for segment in self._fitting(span, family=0)
+        ]
+
+    def pending(self) -> list[Segment]:
+        """Segments to search for; those that no hypothesis would do for are replaced by others."""
+        if any(segment.is_settled and not segment.renderings for segment in self.segments):
+            self.segments = [
+                other for segment in self.segments for other in self._another_way(segment)
+            ]
+        return [segment for segment in self.segments if not segment.is_settled]
 
     @property
-    def pending(self) -> list[Stretch]:
-        """Stretches that have no answer yet."""
-        return [stretch for stretch in self.stretches if not stretch.renderings]
-
-    def settle(self, stretch: Stretch, hypotheses: Sequence[Hypothesis]) -> list[Stretch]:
-        """Give a pending stretch its answers; if none will do, what is to be tried instead."""
-        for hypothesis in hypotheses:
-            translation = self._codec.decode(hypothesis.ids)
-            substitution = stretch.stand_ins.put_back(translation)
-            if substitution is None:
-                continue
-            rendering = Rendering(hypothesis, substitution)
-            if not (stretch.holds_placeholders and stretch.is_cut_short(rendering)):
-                stretch.renderings.append(rendering)
-        if stretch.renderings:
-            return []
-        at = self.stretches.index(stretch)
-        others = self._another_way(stretch)
-        self.stretches[at : at + 1] = others
-        return others
+    def is_answered(self) -> bool:
+        """Whether every segment has a rendering."""
+        return all(segment.renderings for segment in self.segments)
 
     def answer(self, rank: int = 0) -> Substitution:
-        """The text with every stretch's answer of a rank, or its last where it has fewer."""
-        spans = [stretch.span for stretch in self.stretches]
-        return Substitution(self.text, spans, [_ranked(one, rank).text for one in self.stretches])
+        """The text with every segment's rendering of a rank, or its last where it has fewer.
+
+        To be asked for once all are answered.
+        """
+        if rank not in self._answers:
+            spans = [segment.span for segment in self.segments]
+            texts = [segment.ranked(rank).text for segment in self.segments]
+            self._answers[rank] = Substitution(self.text, spans, texts)
+        return self._answers[rank]
 
     @property
     def n_answers(self) -> int:
         """How many ranks there are."""
-        return max((len(stretch.renderings) for stretch in self.stretches), default=1)
+        return max((len(segment.renderings) for segment in self.segments), default=1)
 
     def score(self, rank: int = 0) -> float:
-        """Mean of the stretches' scores, weighted by the tokens of the best; 0 without any."""
-        weights = [len(stretch.best.log_probs) for stretch in self.stretches]
-        scores = [_ranked(stretch, rank).hypothesis.score for stretch in self.stretches]
+        """Mean of the segments' scores, weighted by the tokens of the best; 0 without any."""
+        weights = [len(segment.best.log_probs) for segment in self.segments]
+        scores = [segment.ranked(rank).hypothesis.score for segment in self.segments]
         if len(scores) < 2:
             return sum(scores)
         return math.fsum(map(mul, weights, scores)) / sum(weights)
@@ -161,97 +139,57 @@ class Passage:
     @property
     def log_probs(self) -> list[float]:
         """Of all tokens of the best answer."""
-        return [one for stretch in self.stretches for one in stretch.best.log_probs]
+        return [one for segment in self.segments for one in segment.best.log_probs]
 
     @property
     def n_source_tokens(self) -> int:
         """That were read for the answer, control symbols counted."""
-        return sum(len(stretch.source_ids) for stretch in self.stretches)
+        return sum(len(segment.source_ids) for segment in self.segments)
 
     @property
     def flags(self) -> list[Flag]:
-        """Those of the best answer: what is true of any stretch is true of the text."""
-        flags: set[Flag] = {flag for stretch in self.stretches for flag in self._flags(stretch)}
+        """Those of the best answer: what is true of any segment is true of the text."""
+        flags: set[Flag] = {flag for segment in self.segments for flag in segment.flags()}
         if self._is_cut_short:
             flags.add("truncated")
         return sorted(flags)
 
-    def _flags(self, stretch: Stretch) -> Iterator[Flag]:
-        best, source = stretch.best, stretch.stand_ins.text
-        source_ids, target = stretch.source_ids, stretch.renderings[0].substitution.before
-        if best.capped:
-            yield "length_capped"
-        elif is_truncated(
-            len(source_ids) - self._codec.n_control_tokens, len(best.ids)
-        ) or stretch.is_cut_short(stretch.renderings[0]):
-            yield "truncated"
-        if is_repetition(source_ids, best.ids):
-            yield "repetition"
-        if is_copied(source, target):
-            yield "copied_source"
-        if not all_said(stretch.terms, target):
-            yield "glossary_unmet"
-        if lost_characters(self._unknown_characters(stretch), target):
-            yield "unknown_characters"
-
-    def _unknown_characters(self, stretch: Stretch) -> str:
-        """Those that the vocabulary has neither as capital nor as small letter."""
-        if not any(map(self._codec.is_unknown, stretch.source_ids)):
-            return ""
-        text = stretch.stand_ins.text
-        spans = dict.fromkeys(
-            Span(token.start, token.end)
-            for token in self._codec.tokenize(text)
-            if self._codec.is_unknown(token.id)
-        )
-        return "".join(
-            characters
-            for span in spans
-            if not self._is_known((characters := span.of(text)).swapcase())
-        )
-
-    def _is_known(self, text: str) -> bool:
-        return not any(self._codec.is_unknown(token.id) for token in self._codec.tokenize(text))
-
-    def _fitting(self, span: Span, family: int) -> list[Stretch]:
-        """The span as stretches that the model can read."""
-        made: dict[Span, Stretch] = {}
+    def _fitting(self, span: Span, family: int) -> list[Segment]:
+        """The span as segments that the model can read."""
+        made: dict[Span, Segment] = {}
 
         def n_tokens(piece: Span) -> int:
-            made[piece] = self._stretch(piece, family)
+            placeholders = [one.shifted(-piece.start) for one in within(self._placeholders, piece)]
+            made[piece] = self._reading.segment(
+                piece, piece.of(self.text), placeholders, family, with_tokens=self._with_tokens
+            )
             return len(made[piece].source_ids)
 
+        limit = self._reading.max_tokens
         whole = sorted([*self._placeholders, *self._unbroken])
-        pieces = split_to_fit(self.text, span, n_tokens, self._max_tokens, whole)
+        pieces = split_to_fit(self.text, span, n_tokens, limit, whole)
         fitting = [made[piece] for piece in pieces if self._has_words(made[piece])]
-        readable = [one for one in fitting if len(one.source_ids) <= self._max_tokens]
+        readable = [one for one in fitting if len(one.source_ids) <= limit]
         self._is_cut_short |= len(readable) < len(fitting)
         return readable
 
-    def _stretch(self, span: Span, family: int) -> Stretch:
-        placeholders = [one.shifted(-span.start) for one in within(self._placeholders, span)]
-        stand_ins = StandIns(span.of(self.text), placeholders, FAMILIES[family])
-        source_ids = self._codec.source_ids(stand_ins.text, self._target_language)
-        terms = self._glossary.find(stand_ins.text, stand_ins.substitution.places)
-        return Stretch(span, stand_ins, source_ids, family, terms)
+    def _has_words(self, segment: Segment) -> bool:
+        has_pieces = len(segment.source_ids) > self._reading.codec.n_control_tokens
+        return has_pieces and any(map(str.isalpha, segment.stand_ins.substitution.rest))
 
-    def _has_words(self, stretch: Stretch) -> bool:
-        has_pieces = len(stretch.source_ids) > self._codec.n_control_tokens
-        return has_pieces and any(map(str.isalpha, stretch.stand_ins.substitution.rest))
-
-    def _another_way(self, stretch: Stretch) -> list[Stretch]:
-        if stretch.family + 1 < len(FAMILIES):
-            return self._fitting(stretch.span, stretch.family + 1)
-        found: list[Stretch] = []
-        start = stretch.span.start
-        end_mark = Span(stretch.span.end, stretch.span.end)
-        for placeholder in [*within(self._placeholders, stretch.span), end_mark]:
+    def _another_way(self, segment: Segment) -> list[Segment]:
+        """What is searched for in a segment's place, if it has no rendering."""
+        if segment.renderings or not segment.is_settled:
+            return [segment]
+        if segment.family + 1 < len(FAMILIES):
+            return self._fitting(segment.span, segment.family + 1)
+        found: list[Segment] = []
+        start = segment.span.start
+        end_mark = Span(segment.span.end, segment.span.end)
+        source_language, _ = self._reading.direction
+        for placeholder in [*within(self._placeholders, segment.span), end_mark]:
             between = self.text[start : placeholder.start]
-            for span in segments(between, self._source_language, "off"):
+            for span in segments(between, source_language, "off"):
                 found += self._fitting(span.shifted(start), family=0)
             start = placeholder.end
         return found
-
-
-def _ranked(stretch: Stretch, rank: int) -> Rendering:
-    return stretch.renderings[min(rank, len(stretch.renderings) - 1)]

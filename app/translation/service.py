@@ -1,56 +1,39 @@
-"""A request through the pipeline, below HTTP: choose models, translate, explain, join."""
+"""The way of a request through the server, below HTTP: languages, models, markup, answer."""
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Awaitable, Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
-from itertools import islice, pairwise
 from typing import TypeVar
 
-from app.errors import InvalidRequestError
+from app.errors import GoldenSentenceError, InvalidRequestError
 from app.observe.metrics import Metrics
 from app.observe.timings import Timings
 from app.scheduling.admission import Admission
 from app.scheduling.side_by_side import side_by_side
 from app.text.language_detection import Detected
-from app.text.languages import Languages
-from app.translation.language_path import Leg, legs_of, sole_leg
-from app.translation.language_selection import AUTO, Itineraries
+from app.text.languages import Direction
+from app.translation.explainer import Asked
+from app.translation.language_paths import AUTO, FoundPath, LanguagePath, LanguagePaths, Step
 from app.translation.limits import Limits
-from app.translation.partial_results import Feed, tell_whole
-from app.translation.results import already_translated, translations_of, with_detected
+from app.translation.partial_results import Feed
+from app.translation.pipeline import Block, Turn, off_the_loop, translate_blocks
 from app.translation.scorer import score_answer
-from app.translation.served_model import MAX_INLINE_CHARACTERS, ServedModel
-from app.translation.translated_document import Rendition, open_documents, prose
-from app.wire.native.answers import (
-    PutEvent,
-    ScoreAnswer,
-    Segment,
-    TranslateAnswer,
-    Translation,
-    Usage,
+from app.translation.served_model import ServedModel, Wanted
+from app.translation.translated_document import (
+    TranslatedDocument,
+    answer_of,
+    open_documents,
+    put_together,
 )
+from app.wire.native.answers import PutEvent, ScoreAnswer, TranslateAnswer
 from app.wire.native.score_request import ScoreRequest
 from app.wire.native.translate_request import TranslateRequest
+from model.checkpoint.golden import GOLDEN_FILE
 
 Explained = TypeVar("Explained")
-
-
-@dataclass(frozen=True)
-class _Part:
-    """What became of the texts of a request that go through the same languages.
-
-    model  that translates to their target, where they were in it already
-    """
-
-    model: str
-    translations: list[Translation]
-    source_tokens: int
-    target_tokens: int
-    timings: Timings
 
 
 class TranslationService:
@@ -60,12 +43,11 @@ class TranslationService:
         self, models: Sequence[ServedModel], admission: Admission, limits: Limits, metrics: Metrics
     ) -> None:
         self._models = tuple(models)
-        self._by_direction = {pair: model for model in models for pair in model.directions}
         self._admission = admission
         self._limits = limits
         self._metrics = metrics
-        self.languages = Languages([pair for model in models for pair in model.directions])
-        self.itineraries = Itineraries(self.languages)
+        self.paths = LanguagePaths({pair: model for model in models for pair in model.directions})
+        self.languages = self.paths.languages
 
     async def translate(
         self,
@@ -86,44 +68,66 @@ class TranslationService:
             self._limits.check_texts(request.text)
             timings = Timings()
             with timings.measure("tokenize"):
-                itineraries = await self.itineraries.find(
-                    request.source, request.target, len(request.text), partial(prose, request)
-                )
-            groups: dict[tuple[str, ...], list[int]] = {}
-            for index, itinerary in enumerate(itineraries):
-                groups.setdefault(itinerary.languages, []).append(index)
-            for languages in groups:
-                _check_explicable(request, languages)
-            parts = await side_by_side(
-                self._translate_along(
-                    languages,
-                    _only(request, indices),
-                    client,
-                    deadline,
-                    [Feed(index, put, len(languages) == 2) for index in indices] if put else [],
-                )
-                for languages, indices in groups.items()
+                documents = await self._open(request, put)
+            by_path: dict[LanguagePath, list[TranslatedDocument]] = {}
+            for document in documents:
+                by_path.setdefault(document.found.path, []).append(document)
+            for path in by_path:
+                _check_explicable(request, path)
+            turns = [Turn(client, deadline, Timings()) for _ in by_path]
+            await side_by_side(
+                self._translate_along(path, alike, request, turn)
+                for (path, alike), turn in zip(by_path.items(), turns, strict=True)
             )
-            timings.add_longest([part.timings for part in parts])
-        translations = {
-            index: translation
-            for indices, part in zip(groups.values(), parts, strict=True)
-            for index, translation in zip(indices, part.translations, strict=True)
-        }
-        answer = TranslateAnswer(
-            model=", ".join(dict.fromkeys(part.model for part in parts)),
-            translations=[
-                with_detected(translations[index], itinerary.detected)
-                for index, itinerary in enumerate(itineraries)
-            ],
-            usage=Usage(
-                characters=sum(map(len, request.text)),
-                source_tokens=sum(part.source_tokens for part in parts),
-                target_tokens=sum(part.target_tokens for part in parts),
-            ),
-        )
+            timings.add_longest([turn.timings for turn in turns])
+        answer = answer_of(documents)
         self._metrics.translated(timings, answer.usage.source_tokens)
         return answer, timings
+
+    async def _open(
+        self, request: TranslateRequest, put: PutEvent | None
+    ) -> list[TranslatedDocument]:
+        """Find the languages and models of every text, and lift its markup."""
+        path = self.paths.named(request.source, request.target)
+        opened = await off_the_loop(partial(open_documents, request), sum(map(len, request.text)))
+        found = (
+            [FoundPath(path)] * len(opened)
+            if path
+            else await self.paths.found([" ".join(one.texts) for one in opened], request.target)
+        )
+        return [
+            TranslatedDocument(text, document, one, put and Feed(index, put, one.path.is_direct))
+            for index, (text, document, one) in enumerate(
+                zip(request.text, opened, found, strict=True)
+            )
+        ]
+
+    async def _translate_along(
+        self,
+        path: LanguagePath,
+        documents: Sequence[TranslatedDocument],
+        request: TranslateRequest,
+        turn: Turn,
+    ) -> None:
+        """Answer the texts of a request that go through the same models."""
+        steps = path.steps(_wanted(request))
+        view = (
+            steps[-1].model.attention_view(request.attention)
+            if steps and request.attention
+            else None
+        )
+        await translate_blocks([one for text in documents for one in text.blocks], steps, turn)
+        if request.attention or request.alignment:
+            asked = Asked(view, request.alignment, self._limits.max_attention_weights)
+            with turn.timings.measure("decode"):
+                await _explain(documents, steps, asked)
+        with turn.timings.measure("detokenize"):
+            await off_the_loop(
+                partial(put_together, documents, request.alternatives),
+                sum(len(text.source) for text in documents),
+            )
+        for text in documents:
+            text.tell_rest()
 
     async def detect(self, texts: Sequence[str]) -> list[list[Detected]]:
         """Of every text the languages that it may be in, best first.
@@ -132,150 +136,42 @@ class TranslationService:
         """
         async with self._admission.place(self._limits.timeout):
             self._limits.check_texts(texts)
-            return await self.itineraries.detect(texts)
-
-    async def _translate_along(
-        self,
-        languages: tuple[str, ...],
-        request: TranslateRequest,
-        client: Hashable,
-        deadline: float,
-        feeds: Sequence[Feed],
-    ) -> _Part:
-        """The texts of a request that go through the same languages; all have a feed, or none."""
-        timings = Timings()
-        legs = legs_of(request, languages, self._by_direction)
-        if not legs:
-            tell_whole(request.text, feeds)
-            into = (one for (_, to), one in self._by_direction.items() if to == languages[0])
-            return _Part(next(into).name, already_translated(request, languages[0]), 0, 0, timings)
-        is_live = request.format == "text"  # a tag's place is known at the end
-        wanted = request.attention
-        view = legs[-1].model.attention_view(wanted) if wanted else None
-        texts = request.text
-        passed: list[list[Rendition]] = []
-        for leg in legs:
-            told = feeds if is_live and leg is legs[-1] else ()
-            renditions = await self._render(
-                texts,
-                request,
-                leg,
-                client=client,
-                deadline=deadline,
-                timings=timings,
-                feeds=told,
-                is_new=leg is legs[0],
-            )
-            texts = [rendition.text() for rendition in renditions]
-            passed.append(renditions)
-        if not is_live:
-            tell_whole(texts, feeds)
-        segments: Sequence[list[Segment] | None] = [None] * len(texts)
-        if view or request.alignment:
-            with timings.measure("decode"):
-                segments = await legs[-1].model.explainer.explain(
-                    [passage for rendition in passed[-1] for passage in rendition.passages],
-                    legs[-1].direction,
-                    view=view,
-                    alignment=request.alignment,
-                    max_weights=self._limits.max_attention_weights,
-                )
-        with timings.measure("detokenize"):
-            build = partial(translations_of, request, languages, passed, segments)
-            if sum(map(len, texts)) <= MAX_INLINE_CHARACTERS:
-                translations = build()
-            else:
-                translations = await asyncio.to_thread(build)
-        through = [rendition for renditions in passed for rendition in renditions]
-        return _Part(
-            model="+".join(dict.fromkeys(leg.model.name for leg in legs)),
-            translations=translations,
-            source_tokens=sum(rendition.n_source_tokens for rendition in through),
-            target_tokens=sum(len(rendition.log_probs) for rendition in through),
-            timings=timings,
-        )
+            return await self.paths.detect(texts)
 
     async def score(self, request: ScoreRequest) -> ScoreAnswer:
         """Score given translations. Raises as `translate`."""
         async with self._admission.place(self._limits.timeout):
             if request.source is not None and request.source.lower() == AUTO:
-                raise InvalidRequestError.at("/source", "Of a pair the language has to be named")
-            direction = self.languages.resolve(request.source, request.target)
-            model = self._by_direction[direction]
+                raise InvalidRequestError.at("/source", "Name the source language of the pair")
+            path = self.paths.direct(request.source, request.target)
+            [model], [direction] = path.models, path.directions
             view = model.attention_view(request.attention) if request.attention else None
-            options = model.scoring_options(request)
+            asked = Asked(view, request.alignment, self._limits.max_attention_weights)
+            options = model.scoring_options(request.length_penalty)
             for field in ("text", "translation"):
                 self._limits.check_texts(getattr(request, field), field)
             pairs = [
                 await model.scorer.score(text, translation, direction, options)
                 for text, translation in zip(request.text, request.translation, strict=True)
             ]
-            segments = await model.explainer.explain_given(
-                pairs,
-                direction,
-                view=view,
-                alignment=request.alignment,
-                max_weights=self._limits.max_attention_weights,
-            )
-        return score_answer(model.name, direction, pairs, segments)
+            asked.check(pairs)
+            explained = [
+                await model.explainer.explain_pair(pair, direction, asked) for pair in pairs
+            ]
+        return score_answer(path.name, direction, pairs, explained)
 
     async def explain(
-        self, request: TranslateRequest, show: Callable[[Leg], Awaitable[Explained]]
+        self, request: TranslateRequest, show: Callable[[Step], Awaitable[Explained]]
     ) -> Explained:
-        """What `show` has to say of the one model that translates the one text of a request.
+        """What `show` makes of the one model that translates the one text of a request.
 
         Raises as `translate`, and as `show`.
         """
         async with self._admission.place(self._limits.timeout):
             self._limits.check_texts(request.text)
-            [itinerary] = await self.itineraries.find(
-                request.source, request.target, 1, partial(prose, request)
-            )
-            leg = sole_leg(legs_of(request, itinerary.languages, self._by_direction))
-            return await show(leg)
-
-    async def _render(
-        self,
-        texts: Sequence[str],
-        request: TranslateRequest,
-        leg: Leg,
-        *,
-        client: Hashable,
-        deadline: float,
-        timings: Timings,
-        feeds: Sequence[Feed],
-        is_new: bool,
-    ) -> list[Rendition]:
-        """The texts through one model; their markup, if any, is put on the words it belongs to."""
-        with timings.measure("tokenize"):
-            read = partial(open_documents, texts, request)
-            is_short = sum(map(len, texts)) <= MAX_INLINE_CHARACTERS
-            documents = read() if is_short else await asyncio.to_thread(read)
-        found = await leg.model.translate(
-            [text for document in documents for text in document.texts],
-            leg.direction,
-            request.split,
-            leg.options,
-            leg.glossary,
-            client=client,
-            deadline=deadline,
-            timings=timings,
-            feeds=feeds,
-            is_new=is_new,
-        )
-        passages = iter(found)
-        renditions = [
-            Rendition(document, list(islice(passages, len(document.texts))))
-            for document in documents
-        ]
-        with timings.measure("decode"):
-            for rendition in renditions:
-                for index, tagged in enumerate(rendition.document.tagged):
-                    if tagged:
-                        rendition.links[index] = await leg.model.explainer.word_links(
-                            rendition.passages[index], leg.direction
-                        )
-        return renditions
+            [document] = await self._open(request, put=None)
+            wanted = replace(_wanted(request), with_tokens=True)
+            return await show(document.found.path.sole_step(wanted))
 
     async def warm_up(self) -> None:
         """Translate one text with each model, and what is recorded with it.
@@ -284,22 +180,56 @@ class TranslationService:
         """
         for model in self._models:
             await model.warm_up()
-            await model.check_golden()
+            for direction in dict.fromkeys((one.source, one.target) for one in model.golden):
+                await _check_golden(model, direction)
 
 
-def _check_explicable(request: TranslateRequest, languages: tuple[str, ...]) -> None:
+async def _check_golden(model: ServedModel, direction: Direction) -> None:
+    golden = [one for one in model.golden if (one.source, one.target) == direction]
+    blocks = [Block(one.text) for one in golden]
+    step = Step(model, model.reading(direction, Wanted()))
+    await translate_blocks(blocks, [step], Turn(None, math.inf, Timings()))
+    for one, block in zip(golden, blocks, strict=True):
+        if (found := block.answer().text) != one.translation:
+            raise GoldenSentenceError(
+                f"'{model.name}' does not translate as {GOLDEN_FILE} says: {one.text!r} "
+                f"became {found!r}, not {one.translation!r}"
+            )
+
+
+async def _explain(
+    documents: Sequence[TranslatedDocument], steps: Sequence[Step], asked: Asked
+) -> None:
+    """Plain texts that went through one model, or none; see `_check_explicable`."""
+    asked.check(one for text in documents for cut in text.passes() for one in cut.segments)
+    for text in documents:
+        text.explained = [
+            segment
+            for step, cut in zip(steps, text.passes(), strict=True)
+            for segment in await step.model.explainer.explain(cut, step.direction, asked)
+        ]
+
+
+def _check_explicable(request: TranslateRequest, path: LanguagePath) -> None:
     for field in ("attention", "alignment"):
         if not getattr(request, field):
             continue
         if request.format != "text":
-            raise InvalidRequestError.at(f"/{field}", "Of text alone, not of markup")
-        if len(languages) > 2:
-            pairs = " and ".join(f"{source} to {target}" for source, target in pairwise(languages))
+            detail = f"{field.capitalize()} is available for plain text only"
+            raise InvalidRequestError.at(f"/{field}", detail)
+        if path.models and not path.is_direct:
+            pairs = " and ".join(f"{source} to {target}" for source, target in path.directions)
             detail = f"No model attends from one to the other; ask for {pairs}, one by one"
             raise InvalidRequestError.at(f"/{field}", detail)
 
 
-def _only(request: TranslateRequest, indices: Sequence[int]) -> TranslateRequest:
-    if len(indices) == len(request.text):
-        return request
-    return request.model_copy(update={"text": [request.text[index] for index in indices]})
+def _wanted(request: TranslateRequest) -> Wanted:
+    return Wanted(
+        request.beam_size,
+        request.length_penalty,
+        request.alternatives,
+        request.max_target_tokens,
+        request.split,
+        request.terms,
+        with_tokens=request.alignment or request.attention is not None,
+    )

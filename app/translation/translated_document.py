@@ -1,93 +1,142 @@
-"""One text of a request, in any format, with its translation by one model."""
+"""One text of a request, whatever its format, and its answer."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
 
 from app.errors import InvalidRequestError
-from app.text.document import Answer, Document, PlainText
-from app.text.flags import Flag
-from app.text.inline_tags import WordLink
+from app.text.document import Document, PlainText
+from app.text.language_detection import Detected
 from app.text.markup import MarkupDocument, MarkupOptions
 from app.text.markup_tokens import MarkupError
-from app.translation.segmented_text import Passage
+from app.translation.language_paths import FoundPath
+from app.translation.partial_results import Feed
+from app.translation.pipeline import Block
+from app.translation.segmented_text import SegmentedText
+from app.wire.native import answers
 from app.wire.native.translate_request import TranslateRequest
 
-TextFormat: TypeAlias = Literal["text", "html", "xml"]
 
-
-def open_document(text: str, form: TextFormat, options: MarkupOptions, index: int) -> Document:
-    """The text at `index` of a request. Raises `InvalidRequestError` for XML that is none."""
-    if form == "text":
-        return PlainText(text)
-    try:
-        return MarkupDocument(text, form, options)
-    except MarkupError as error:
-        raise InvalidRequestError.at("/text", f"Text {index} is {error}") from None
-
-
-def open_documents(texts: Sequence[str], request: TranslateRequest) -> list[Document]:
-    """Texts in the format of a request. Raises as `open_document`."""
+def open_documents(request: TranslateRequest) -> list[Document]:
+    """The texts in the request's format. Raises `InvalidRequestError` for XML that is none."""
+    if request.format == "text":
+        return [PlainText(text) for text in request.text]
     options = MarkupOptions(
         frozenset(request.ignore_tags),
         frozenset(request.splitting_tags),
         frozenset(request.non_splitting_tags),
         request.outline_detection,
     )
-    return [open_document(text, request.format, options, index) for index, text in enumerate(texts)]
+    documents: list[Document] = []
+    for index, text in enumerate(request.text):
+        try:
+            documents.append(MarkupDocument(text, request.format, options))
+        except MarkupError as error:
+            raise InvalidRequestError.at("/text", f"Text {index} is {error}") from None
+    return documents
 
 
-def prose(request: TranslateRequest) -> list[str]:
-    """Of every text of a request what a reader sees of it. Raises as `open_document`."""
-    return [" ".join(document.texts) for document in open_documents(request.text, request)]
+@dataclass(eq=False, slots=True)
+class TranslatedDocument:
+    """A text of a request on its way.
 
-
-@dataclass
-class Rendition:
-    """A document and the passage of each of its texts through a model.
-
-    links  between the words of text and best answer, for texts by their index
+    source     as it was sent
+    blocks     what of it is translated; the document puts them together again
+    feed       where its translation is told as it comes
+    explained  its segments as they are answered, where that is asked for
+    answer     the translation, at the end
     """
 
+    source: str
     document: Document
-    passages: list[Passage]
-    links: dict[int, list[WordLink]] = field(default_factory=dict)
+    found: FoundPath
+    feed: Feed | None = None
+    blocks: list[Block] = field(init=False)
+    explained: list[answers.Segment] | None = None
+    answer: answers.Translation = field(init=False)
 
-    def text(self, rank: int = 0) -> str:
-        """The answer of a rank, 0 being the best."""
-        return self.document.with_translations(
-            [
-                Answer(passage.answer(rank).after, None if rank else self.links.get(index))
-                for index, passage in enumerate(self.passages)
-            ]
+    def __post_init__(self) -> None:
+        tagged = zip(self.document.texts, self.document.tagged, strict=True)
+        feed = self.feed if self._is_live else None
+        self.blocks = [Block(text, is_tagged, feed) for text, is_tagged in tagged]
+
+    @property
+    def _is_live(self) -> bool:
+        """Whether models tell what is certain: not in markup, where a tag's place is known last."""
+        return bool(self.found.path.models) and isinstance(self.document, PlainText)
+
+    def passes(self) -> Iterator[SegmentedText]:
+        """Whatever a model read for it."""
+        return (text for block in self.blocks for text in block.passes)
+
+    def put_together(self, n_alternatives: int) -> None:
+        """Make the answer; scores of several models add up, as log-probabilities do."""
+        by_step = list(zip(*(block.passes for block in self.blocks), strict=True))
+        *before, last = by_step or [()]
+        log_probs = [one for text in self.passes() for one in text.log_probs]
+        score_before = math.fsum(_score(texts, 0) for texts in before)
+        source, *between = self.found.path.languages
+        *pivot, target = between or [source]
+        n_answers = max((text.n_answers for text in last), default=1)
+        self.answer = answers.Translation(
+            text=self._whole(0),
+            source=source,
+            detected=_shown(self.found.detected),
+            target=target,
+            pivot=pivot[0] if pivot else None,
+            score=score_before + _score(last, 0),
+            confidence=math.exp(math.fsum(log_probs) / len(log_probs)) if log_probs else 1.0,
+            flags=sorted({flag for text in self.passes() for flag in text.flags}),
+            alternatives=[
+                answers.Alternative(text=self._whole(rank), score=score_before + _score(last, rank))
+                for rank in range(1, min(1 + n_alternatives, n_answers))
+            ],
+            segments=self.explained,
         )
 
-    @property
-    def n_answers(self) -> int:
-        """How many ranks there are."""
-        return max((passage.n_answers for passage in self.passages), default=1)
+    def tell_rest(self) -> None:
+        """Tell all of a translation of which nothing was told before."""
+        if self.feed and not self._is_live:
+            self.feed.token(self.answer.text)
 
-    def score(self, rank: int = 0) -> float:
-        """Mean of the passages' scores, weighted by their target tokens; 0 without any."""
-        if len(self.passages) == 1:
-            return self.passages[0].score(rank)
-        weighted = [passage.score(rank) * len(passage.log_probs) for passage in self.passages]
-        return math.fsum(weighted) / max(1, len(self.log_probs))
+    def _whole(self, rank: int) -> str:
+        if not self.found.path.models:
+            return self.source
+        return self.document.with_translations([block.answer(rank) for block in self.blocks])
 
-    @property
-    def log_probs(self) -> list[float]:
-        """Of all tokens of the best answer."""
-        return [one for passage in self.passages for one in passage.log_probs]
 
-    @property
-    def n_source_tokens(self) -> int:
-        """That were read for the answer, control symbols counted."""
-        return sum(passage.n_source_tokens for passage in self.passages)
+def answer_of(documents: Sequence[TranslatedDocument]) -> answers.TranslateAnswer:
+    """What their request is answered."""
+    read = [text for document in documents for text in document.passes()]
+    return answers.TranslateAnswer(
+        model=", ".join(dict.fromkeys(document.found.path.name for document in documents)),
+        translations=[document.answer for document in documents],
+        usage=answers.Usage(
+            characters=sum(len(document.source) for document in documents),
+            source_tokens=sum(text.n_source_tokens for text in read),
+            target_tokens=sum(len(text.log_probs) for text in read),
+        ),
+    )
 
-    @property
-    def flags(self) -> set[Flag]:
-        """Those of any passage."""
-        return {flag for passage in self.passages for flag in passage.flags}
+
+def put_together(documents: Sequence[TranslatedDocument], n_alternatives: int) -> None:
+    """Make the answer of each."""
+    for document in documents:
+        document.put_together(n_alternatives)
+
+
+def _shown(found: Detected | None) -> answers.DetectedLanguage | None:
+    if found is None:
+        return None
+    return answers.DetectedLanguage(language=found.language, confidence=found.confidence)
+
+
+def _score(texts: Sequence[SegmentedText], rank: int) -> float:
+    """Mean of the scores, weighted by target tokens; 0 without any."""
+    if len(texts) == 1:
+        return texts[0].score(rank)
+    weights = [len(text.log_probs) for text in texts]
+    weighted = [text.score(rank) * n for text, n in zip(texts, weights, strict=True)]
+    return math.fsum(weighted) / max(1, sum(weights))

@@ -62,6 +62,8 @@ class Bitext:
     """A text and its translation, with their words.
 
     produced  the target's tokens as the decoder produced them; None: as the vocabulary has them
+    read      the source's tokens as the encoder read them, control symbols included; None: they
+              are not known yet
     """
 
     source: str
@@ -71,6 +73,7 @@ class Bitext:
     source_words: Sequence[Span]
     target_words: Sequence[Span]
     produced: Sequence[Token] | None = None
+    read: Sequence[Token] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,9 @@ def passes(codec: TextCodec, max_length: int, pair: Bitext, *, both_directions: 
     the vocabulary has no symbol for.
     """
     forward = Pass(
-        source=codec.encode_source(pair.source, pair.target_language),
+        source=codec.encode_source(pair.source, pair.target_language)
+        if pair.read is None
+        else pair.read,
         target=codec.encode_target(pair.target) if pair.produced is None else pair.produced,
         source_words=pair.source_words,
         target_words=pair.target_words,

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import count
 
-from app.text.languages import Direction
-from app.translation.segmented_text import Passage, Stretch
-from model.checkpoint.config import CheckpointConfig
-from model.decoding.hypothesis import SearchOptions
+from app.translation.segment import Segment
+from app.translation.segmented_text import Reading, SegmentedText
+from model.decoding.hypothesis import Hypothesis
 from model.engine.protocol import Engine, Finished, Job
 from model.engine.run import Item, run_jobs
-from model.text.text_codec import TextCodec
 from model.translator import longest_first
 
 
@@ -21,60 +18,46 @@ class LineTranslator:
     """Translates each line as POST /translate translates a text, in constant memory.
 
     A None among the lines says that the next may be long in coming, so everything before it is
-    handed out first. Raises at once the error that a sentence died of, and errors of the lines once
+    handed out first. Raises at once the error that a segment died of, and errors of the lines once
     everything before is handed out.
     """
 
-    def __init__(
-        self,
-        config: CheckpointConfig,
-        codec: TextCodec,
-        engines: Sequence[Engine],
-        direction: Direction,
-        options: SearchOptions,
-    ) -> None:
-        self._max_tokens = config.transformer.max_length
-        self._codec = codec
+    def __init__(self, reading: Reading, engines: Sequence[Engine]) -> None:
+        self._reading = reading
         self._engines = engines
-        self._direction = direction
-        self._options = options
-        self._choice = replace(options, n_best=options.beam_size)
 
-    def translate(self, lines: Iterable[str | None]) -> Iterator[Passage]:
-        """The passage of every line, answered, in their order."""
-        run = _Run(self, lines)
+    def translate(self, lines: Iterable[str | None]) -> Iterator[SegmentedText]:
+        """Every line, answered, in their order."""
+        run = _Run(self._reading, lines)
         for index, outcome in run_jobs(self._engines, longest_first(run.items())):
             if isinstance(outcome, Exception):
                 raise outcome
             if outcome:
-                passage, stretch = run.in_flight.pop(index)
-                run.again += [(passage, other) for other in passage.settle(stretch, outcome)]
-            while run.lines and not run.lines[0].pending:
+                run.settle(index, outcome)
+            while run.lines and run.lines[0].is_answered:
                 yield run.lines.popleft()
-
-    def passage(self, line: str) -> Passage:
-        """The line, to be translated."""
-        return Passage(line, self._direction, self._codec, self._max_tokens, "sentences")
-
-    def job(self, index: int, stretch: Stretch) -> Job:
-        """A stretch for an engine; with placeholders, there is to be a choice of answers."""
-        options = self._choice if stretch.holds_placeholders else self._options
-        return Job(index, tuple(stretch.source_ids), options)
 
 
 class _Run:
-    """What is under way: lines without an answer, in order, and stretches by their job's index."""
+    """What is under way: lines without an answer, in order, and segments by their job's id."""
 
-    def __init__(self, translator: LineTranslator, lines: Iterable[str | None]) -> None:
-        self._translator = translator
+    def __init__(self, reading: Reading, lines: Iterable[str | None]) -> None:
+        self._reading = reading
         self._source = lines
-        self._indices = count()
-        self.lines: deque[Passage] = deque()
-        self.in_flight: dict[int, tuple[Passage, Stretch]] = {}
-        self.again: list[tuple[Passage, Stretch]] = []
+        self._ids = count()
+        self._in_flight: dict[int, tuple[SegmentedText, Segment]] = {}
+        self._again: list[SegmentedText] = []
+        self.lines: deque[SegmentedText] = deque()
+
+    def settle(self, job_id: int, hypotheses: list[Hypothesis]) -> None:
+        """A job is done; where it was the last of its line, others may be needed."""
+        line, segment = self._in_flight.pop(job_id)
+        segment.settle(hypotheses)
+        if all(one.is_settled for one in line.segments):
+            self._again.append(line)
 
     def items(self) -> Iterator[Item]:
-        """A job for every stretch; those that have to be tried another way are among them."""
+        """A job for every segment; those that have to be tried another way are among them."""
         failure: Exception | None = None
         lines = iter(self._source)
         while True:
@@ -88,12 +71,12 @@ class _Run:
             if line is None:
                 yield from self._pause()
                 continue
-            passage = self._translator.passage(line)
-            self.lines.append(passage)
+            text = SegmentedText(line, self._reading)
+            self.lines.append(text)
             yield from self._retries()
-            if not passage.pending:
-                yield Finished(next(self._indices), [])
-            yield from self._jobs([(passage, stretch) for stretch in passage.pending])
+            if not text.segments:
+                yield Finished(next(self._ids), [])
+            yield from self._jobs(text)
         yield from self._pause()
         if failure is not None:
             raise failure
@@ -101,16 +84,17 @@ class _Run:
     def _pause(self) -> Iterator[Item]:
         """Nothing further before all is answered, by as many ways as that takes."""
         yield None
-        while self.again:
+        while self._again:
             yield from self._retries()
             yield None
 
     def _retries(self) -> Iterator[Item]:
-        again, self.again = self.again, []
-        yield from self._jobs(again)
+        again, self._again = self._again, []
+        for text in again:
+            yield from self._jobs(text)
 
-    def _jobs(self, stretches: Iterable[tuple[Passage, Stretch]]) -> Iterator[Item]:
-        for passage, stretch in stretches:
-            index = next(self._indices)
-            self.in_flight[index] = (passage, stretch)
-            yield self._translator.job(index, stretch)
+    def _jobs(self, text: SegmentedText) -> Iterator[Item]:
+        for segment in text.pending():
+            job = Job(next(self._ids), tuple(segment.source_ids), segment.options)
+            self._in_flight[job.id] = (text, segment)
+            yield job

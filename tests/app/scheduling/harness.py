@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import math
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from itertools import count
+from typing import Any, Protocol
 
-from app.scheduling.queue_items import Completion, Request, Sentence
+from app.scheduling.queue_items import Completion, QueuedSegment, Request
 from app.scheduling.scheduler import Scheduler
-from model.decoding.hypothesis import SearchOptions
+from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.protocol import Job
 from tests.app.fake_engine import FakeEngine
 
@@ -55,11 +57,54 @@ def sentence(name: int, length: int = 3) -> list[int]:
     return [2, name, *[9] * (length - 3), 0]
 
 
+class Ear(Protocol):
+    """Hears of sources by their index."""
+
+    def agreed(self, index: int, ids: Sequence[int]) -> None: ...
+
+    def settled(self, index: int, hypotheses: Sequence[Hypothesis]) -> None: ...
+
+
+@dataclass
+class Source:
+    """A segment, as far as the queue is concerned; it may be settled once."""
+
+    source_ids: Sequence[int]
+    options: SearchOptions = OPTIONS
+    index: int = 0
+    ear: Ear | None = None
+    hypotheses: list[Hypothesis] | None = None
+
+    def agree(self, ids: Sequence[int]) -> None:
+        assert self.hypotheses is None
+        assert self.ear
+        self.ear.agreed(self.index, ids)
+
+    def settle(self, hypotheses: Sequence[Hypothesis]) -> None:
+        assert self.hypotheses is None
+        self.hypotheses = list(hypotheses)
+        if self.ear:
+            self.ear.settled(self.index, hypotheses)
+
+
+async def translate(
+    scheduler: Scheduler,
+    sources: Sequence[Sequence[int]],
+    options: SearchOptions,
+    ear: Ear | None = None,
+    **keywords: Any,
+) -> list[Completion]:
+    """What the segments are told, with the times of the request."""
+    segments = [Source(ids, options, index, ear) for index, ids in enumerate(sources)]
+    spent = await scheduler.translate(segments, stream=ear is not None, **keywords)
+    return [Completion(one.hypotheses or [], spent.queued, spent.worked) for one in segments]
+
+
 def submit(
     scheduler: Scheduler, *names: int, length: int = 3, deadline: float = math.inf
 ) -> asyncio.Task[list[Completion]]:
     sources = [sentence(name, length) for name in names]
-    return asyncio.create_task(scheduler.translate(sources, OPTIONS, deadline=deadline))
+    return asyncio.create_task(translate(scheduler, sources, OPTIONS, deadline=deadline))
 
 
 async def settle() -> None:
@@ -72,10 +117,11 @@ async def until(condition: Callable[[], bool]) -> None:
         await asyncio.sleep(0.001)
 
 
-def new_request(n_sentences: int) -> Request:
-    """Of sentences with 5 tokens."""
+def new_request(n_segments: int) -> Request:
+    """Of segments with 5 tokens."""
     future = asyncio.get_running_loop().create_future()
-    request = Request("interactive", None, 0.0, math.inf, n_sentences, future)
-    for index in range(n_sentences):
-        Sentence(Job(next(_ids), (1,) * 5, OPTIONS), request).join(request, index)
+    request = Request("interactive", None, 0.0, math.inf, n_segments, future)
+    for _ in range(n_segments):
+        source = Source((1,) * 5)
+        QueuedSegment(Job(next(_ids), (1,) * 5, OPTIONS), request).join(request, source)
     return request

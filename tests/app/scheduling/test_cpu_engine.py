@@ -25,7 +25,7 @@ from model.errors import NumericalError
 from model.transformer.config import PRESETS
 from model.transformer.transformer import Transformer
 from tests.app.asynchronous import asynchronous
-from tests.app.scheduling.harness import until
+from tests.app.scheduling.harness import translate, until
 from tests.model.engine.cpu.running import pack_model
 
 POISON = 13
@@ -97,7 +97,7 @@ async def test_answers_under_load_are_the_same_bits_as_alone(weights: Weights) -
     requests = [sources(1 + seed % 9, seed) for seed in range(40)]
     expected = [answers(engines[0], texts) for texts in requests]
     async with running(*engines) as scheduler:
-        found = await asyncio.gather(*(scheduler.translate(texts, OPTIONS) for texts in requests))
+        found = await asyncio.gather(*(translate(scheduler, texts, OPTIONS) for texts in requests))
     assert [hypotheses(completions) for completions in found] == expected
     assert not any(engine.busy for engine in engines)
 
@@ -111,7 +111,7 @@ async def test_a_sentence_that_is_not_finite_fails_its_request_alone(weights: We
     weights.source_embedding[POISON] = np.nan
     async with running(engine) as scheduler:
         found = await asyncio.gather(
-            *(scheduler.translate(texts, OPTIONS) for texts in requests), return_exceptions=True
+            *(translate(scheduler, texts, OPTIONS) for texts in requests), return_exceptions=True
         )
         failure = found.pop(4)
         assert isinstance(failure, EngineFailedError)
@@ -133,14 +133,14 @@ async def test_an_exception_in_a_step_changes_no_answer_once_what_was_in_it_is_t
     expected, of_others = answers(engine, texts), answers(engine, others)
     gate = Gate(monkeypatch, error)
     async with running(engine) as scheduler:
-        struck = asyncio.create_task(scheduler.translate(texts, OPTIONS))
+        struck = asyncio.create_task(translate(scheduler, texts, OPTIONS))
         await until(gate.entered.is_set)
-        waiting = asyncio.create_task(scheduler.translate(others, OPTIONS))
+        waiting = asyncio.create_task(translate(scheduler, others, OPTIONS))
         await until(lambda: scheduler.load.waiting >= len(others))
         gate.opened.set()
         assert hypotheses(await struck) == expected
         assert hypotheses(await waiting) == of_others
-        assert hypotheses(await scheduler.translate(texts, OPTIONS)) == expected
+        assert hypotheses(await translate(scheduler, texts, OPTIONS)) == expected
     assert not engine.busy
 
 
@@ -154,9 +154,9 @@ async def test_a_client_that_leaves_does_not_change_the_others_answers(
     gate = Gate(monkeypatch)
     endless = SearchOptions(beam_size=8, n_best=8, max_target_tokens=128)
     async with running(engine) as scheduler:
-        leaving = asyncio.create_task(scheduler.translate(sources(20, 4), endless))
+        leaving = asyncio.create_task(translate(scheduler, sources(20, 4), endless))
         await until(gate.entered.is_set)
-        staying = asyncio.create_task(scheduler.translate(texts, OPTIONS))
+        staying = asyncio.create_task(translate(scheduler, texts, OPTIONS))
         await until(lambda: scheduler.load.waiting > 0)
         gate.opened.set()
         leaving.cancel()
@@ -184,7 +184,7 @@ async def test_a_poisoned_sentence_among_sixty_four_fails_alone(
     monkeypatch.setattr(search, "run", faulty)
     async with running(engine) as scheduler:
         found = await asyncio.gather(
-            *(scheduler.translate(texts, OPTIONS) for texts in requests), return_exceptions=True
+            *(translate(scheduler, texts, OPTIONS) for texts in requests), return_exceptions=True
         )
     assert isinstance(found.pop(40), EngineFailedError)
     del expected[40]

@@ -22,6 +22,7 @@ from tests.app.scheduling.harness import (
     sentence,
     settle,
     submit,
+    translate,
     until,
 )
 
@@ -186,7 +187,7 @@ async def test_nobody_waits_for_the_other_lane() -> None:
     async with running(engine, cache_bytes=ROOM) as scheduler:
 
         def ask(lane: Lane) -> asyncio.Task[list[Completion]]:
-            return asyncio.create_task(scheduler.translate([sentence(11)], OPTIONS, lane=lane))
+            return asyncio.create_task(translate(scheduler, [sentence(11)], OPTIONS, lane=lane))
 
         first = await occupied(scheduler)
         tasks = [ask("bulk"), ask("interactive"), ask("bulk"), ask("interactive")]

@@ -32,6 +32,7 @@ from tests.app.scheduling.harness import (
     sentence,
     settle,
     submit,
+    translate,
     until,
 )
 
@@ -301,7 +302,8 @@ async def test_whatever_happens_every_request_gets_its_own_answer_or_an_error(se
         await asyncio.sleep(chance.random() / 50)
         deadline = clock.now + 10
         answer = asyncio.create_task(
-            scheduler.translate(
+            translate(
+                scheduler,
                 sources,
                 SearchOptions(),
                 lane=lane,
@@ -347,7 +349,7 @@ async def test_the_bulk_lane_leaves_room_for_the_other(beam_size: int) -> None:
     options = SearchOptions(beam_size)
     async with running(engine) as scheduler:
         sources = [sentence(name) for name in range(1000, 1000 + 2 * n_bulk)]
-        bulk = asyncio.create_task(scheduler.translate(sources, options, lane="bulk"))
+        bulk = asyncio.create_task(translate(scheduler, sources, options, lane="bulk"))
         await until(lambda: scheduler.load.in_flight == n_bulk)
         single = submit(scheduler, 11)
         await settle()
@@ -366,7 +368,7 @@ async def test_it_leaves_more_while_single_sentences_come() -> None:
         first = submit(scheduler, 11)
         await until(lambda: scheduler.load.in_flight == 1)
         sources = [sentence(name) for name in range(1000, 1000 + 3 * ALONE)]
-        bulk = asyncio.create_task(scheduler.translate(sources, SearchOptions(1), lane="bulk"))
+        bulk = asyncio.create_task(translate(scheduler, sources, SearchOptions(1), lane="bulk"))
         await settle()
         engine.gate.release()  # type: ignore[union-attr]
         await first

@@ -11,14 +11,14 @@ import pytest
 
 from app.errors import EngineDownError, EngineFailedError
 from app.scheduling import engine_thread
-from app.scheduling.queue_items import Completion
 from app.scheduling.scheduler import Load
+from model.decoding.hypothesis import Hypothesis
 from model.engine.protocol import Finished
 from model.errors import NumericalError
 from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import COLLAPSE, DISASTER, FakeEngine
 from tests.app.observe.test_metrics import of, told
-from tests.app.scheduling.harness import OPTIONS, release, running, settle, submit, until
+from tests.app.scheduling.harness import OPTIONS, release, running, settle, submit, translate, until
 
 IDLE = Load(0, 0, 0, 0, engines=1)
 
@@ -245,13 +245,13 @@ async def test_who_follows_a_sentence_that_is_tried_again_hears_nothing_twice() 
         def agreed(self, index: int, ids: Sequence[int]) -> None:
             heard.append(list(ids))
 
-        def completed(self, index: int, completion: Completion) -> None:
-            heard.append(list(completion.hypotheses[0].ids))
+        def settled(self, index: int, hypotheses: Sequence[Hypothesis]) -> None:
+            heard.append(list(hypotheses[0].ids))
 
     engine = FakeEngine(n_steps=4, gate=threading.Semaphore(0))
     async with running(engine) as scheduler:
         source = [2, 11, 12, 14, 15, 0]
-        followed = asyncio.create_task(scheduler.translate([source], OPTIONS, listener=Listening()))
+        followed = asyncio.create_task(translate(scheduler, [source], OPTIONS, ear=Listening()))
         await until(engine.in_step.is_set)
         release([engine], 2)
         await until(lambda: len(heard) == 2)

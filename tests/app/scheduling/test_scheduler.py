@@ -28,6 +28,7 @@ from tests.app.scheduling.harness import (
     sentence,
     settle,
     submit,
+    translate,
     until,
 )
 
@@ -42,7 +43,7 @@ async def occupy(scheduler: Scheduler, engine: FakeEngine, name: int) -> asyncio
 @asynchronous
 async def test_answers_in_the_order_of_the_sources() -> None:
     async with running(FakeEngine()) as scheduler:
-        done = await scheduler.translate([[2, 5, 6, 0], [2, 7, 0]], OPTIONS)
+        done = await translate(scheduler, [[2, 5, 6, 0], [2, 7, 0]], OPTIONS)
     assert [one.hypotheses[0].ids for one in done] == [(6, 5), (7,)]
 
 
@@ -50,7 +51,7 @@ async def test_answers_in_the_order_of_the_sources() -> None:
 async def test_nothing_to_translate_is_answered_without_the_engine() -> None:
     engine = FakeEngine()
     async with running(engine) as scheduler:
-        assert await scheduler.translate([], OPTIONS) == []
+        assert await translate(scheduler, [], OPTIONS) == []
     assert engine.admitted == []
 
 
@@ -157,7 +158,7 @@ async def test_a_deadline_drops_the_work() -> None:
     async with running(engine) as scheduler:
         with pytest.raises(DeadlineExceededError):
             async with admission.place(timeout=0.05):
-                await scheduler.translate([sentence(11)], OPTIONS)
+                await translate(scheduler, [sentence(11)], OPTIONS)
         assert engine.gate
         engine.gate.release(1)
         next_one = submit(scheduler, 12)
@@ -288,7 +289,7 @@ async def test_stopping_finishes_what_was_submitted_and_takes_nothing_more() -> 
         stopping = asyncio.create_task(scheduler.stop())
         await settle()
         with pytest.raises(DrainingError):
-            await scheduler.translate([sentence(14)], OPTIONS)
+            await translate(scheduler, [sentence(14)], OPTIONS)
         with pytest.raises(DrainingError):
             await scheduler.explain([2, 11, 0], [0], "cross")
         assert engine.gate
@@ -301,7 +302,7 @@ async def test_stopping_finishes_what_was_submitted_and_takes_nothing_more() -> 
 async def test_before_its_start_nothing_is_taken() -> None:
     scheduler = Scheduler([FakeEngine()])
     with pytest.raises(EngineDownError):
-        await scheduler.translate([sentence(11)], OPTIONS)
+        await translate(scheduler, [sentence(11)], OPTIONS)
     with pytest.raises(EngineDownError):
         await scheduler.explain([2, 11, 0], [0], "cross")
 
@@ -358,7 +359,7 @@ async def test_lists_that_wait_do_not_delay_a_single_sentence() -> None:
         await first
         assert scheduler.forecast() == scheduler.delay() == 0
         held = await occupy(scheduler, engine, 12)
-        bulk = asyncio.create_task(scheduler.translate([[2, 14, 0]], OPTIONS, lane="bulk"))
+        bulk = asyncio.create_task(translate(scheduler, [[2, 14, 0]], OPTIONS, lane="bulk"))
         await settle()
         assert scheduler.forecast() == pytest.approx(6, rel=0.5)
         assert scheduler.delay() == 0

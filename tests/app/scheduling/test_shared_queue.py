@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from app.errors import DrainingError, EngineDownError
-from app.scheduling.queue_items import Explanation, Floats, Sentence
+from app.scheduling.queue_items import Explanation, Floats, QueuedSegment
 from app.scheduling.shared_queue import InFlight, SharedQueue
 from model.engine.protocol import Engine
 from tests.app.asynchronous import asynchronous
@@ -17,7 +17,7 @@ def nothing() -> None:
     pass
 
 
-def anything(sentence: Sentence) -> bool:
+def anything(sentence: QueuedSegment) -> bool:
     return True
 
 
@@ -25,7 +25,9 @@ def explain(engine: Engine) -> Floats:
     raise AssertionError("nobody is left to run it")
 
 
-def take(queue: SharedQueue, mine: InFlight, fits: Callable[[Sentence], bool] = anything) -> bool:
+def take(
+    queue: SharedQueue, mine: InFlight, fits: Callable[[QueuedSegment], bool] = anything
+) -> bool:
     sentence = queue.take(mine, fits)
     if sentence:
         mine.add(sentence)
@@ -36,14 +38,14 @@ def take(queue: SharedQueue, mine: InFlight, fits: Callable[[Sentence], bool] = 
 async def test_no_engine_takes_more_than_its_share_of_what_there_is() -> None:
     queue = SharedQueue()
     one, other = queue.join(nothing), queue.join(nothing)
-    queue.submit(new_request(5).sentences)
+    queue.submit(new_request(5).queued)
     while take(queue, one):
         pass
     assert (len(one), queue.n_waiting) == (3, 2)
     while take(queue, other):
         pass
     assert (len(other), queue.n_waiting) == (2, 0)
-    queue.submit(new_request(1).sentences)
+    queue.submit(new_request(1).queued)
     assert not take(queue, one)  # it is for the one that has less
     assert take(queue, other)
 
@@ -52,7 +54,7 @@ async def test_no_engine_takes_more_than_its_share_of_what_there_is() -> None:
 async def test_once_an_engine_has_left_the_other_takes_all() -> None:
     queue = SharedQueue()
     one, other = queue.join(nothing), queue.join(nothing)
-    queue.submit(new_request(5).sentences)
+    queue.submit(new_request(5).queued)
     assert queue.leave(other) == []
     while take(queue, one):
         pass
@@ -63,7 +65,7 @@ async def test_once_an_engine_has_left_the_other_takes_all() -> None:
 async def test_the_last_engine_to_leave_is_given_what_nobody_is_left_to_do() -> None:
     queue = SharedQueue()
     mine = queue.join(nothing)
-    sentences = new_request(2).sentences
+    sentences = new_request(2).queued
     explanation = Explanation(explain, asyncio.get_running_loop().create_future())
     queue.submit(sentences)
     queue.ask(explanation)
@@ -78,7 +80,7 @@ async def test_the_last_engine_to_leave_is_given_what_nobody_is_left_to_do() -> 
 async def test_what_does_not_fit_stays_the_next() -> None:
     queue = SharedQueue()
     mine = queue.join(nothing)
-    first, second = new_request(2).sentences
+    first, second = new_request(2).queued
     queue.submit([first, second])
     assert not take(queue, mine, lambda sentence: sentence is second)
     assert take(queue, mine)
@@ -89,7 +91,7 @@ async def test_what_does_not_fit_stays_the_next() -> None:
 async def test_dropped_sentences_wait_no_longer_and_engines_are_told() -> None:
     queue = SharedQueue()
     mine = queue.join(nothing)
-    in_flight, waiting = new_request(2).sentences
+    in_flight, waiting = new_request(2).queued
     queue.submit([in_flight, waiting])
     take(queue, mine)
     queue.drop([in_flight, waiting])
@@ -101,10 +103,10 @@ async def test_dropped_sentences_wait_no_longer_and_engines_are_told() -> None:
 async def test_an_engine_that_is_closed_finishes_what_waits() -> None:
     queue = SharedQueue()
     mine = queue.join(nothing)
-    queue.submit(new_request(1).sentences)
+    queue.submit(new_request(1).queued)
     queue.close()
     with pytest.raises(DrainingError):
-        queue.submit(new_request(1).sentences)
+        queue.submit(new_request(1).queued)
     assert queue.wait_for_work(mine)
     take(queue, mine)
     assert queue.wait_for_work(mine)
@@ -115,7 +117,7 @@ async def test_an_engine_that_is_closed_finishes_what_waits() -> None:
 @asynchronous
 async def test_in_flight_counts_tokens_and_forgives_ids_it_does_not_know() -> None:
     in_flight = InFlight()
-    [sentence] = new_request(1).sentences
+    [sentence] = new_request(1).queued
     in_flight.add(sentence)
     assert (len(in_flight), in_flight.n_tokens) == (1, 5)
     assert in_flight.remove(-1) is None
@@ -130,9 +132,9 @@ async def test_whatever_is_left_or_dropped_interrupts_the_engines_at_work() -> N
     mine = queue.join(lambda: interrupted.append(1))
     queue.join(lambda: interrupted.append(2))
     request = new_request(3)
-    queue.submit(request.sentences)
+    queue.submit(request.queued)
     assert interrupted == [1, 2]
-    queue.drop(request.sentences)
+    queue.drop(request.queued)
     assert interrupted == [1, 2] * 2
     queue.leave(mine)
     queue.ask(Explanation(explain, asyncio.get_running_loop().create_future()))

@@ -6,13 +6,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.translation.partial_results import Feed, LiveText
-from app.translation.segmented_text import Passage, Stretch
+from app.translation.partial_results import Feed, LiveSegment, LiveText
+from app.translation.segment import Segment
+from app.translation.segmented_text import SegmentedText
 from app.wire.native.answers import News, SegmentEvent, TokenEvent
 from model.decoding.hypothesis import Hypothesis
 from model.text.text_codec import TextCodec
 from model.text.tokenizer import Tokenizer
-from tests.app.translation.test_segmented_text import passage, said
+from tests.app.translation.test_segmented_text import said, segmented
 
 
 @pytest.fixture(scope="module")
@@ -20,11 +21,10 @@ def codec(tiny_checkpoint: Path) -> TextCodec:
     return Tokenizer.load(tiny_checkpoint / "sentencepiece.model")
 
 
-def live(text: str, codec: TextCodec) -> tuple[LiveText, Passage, list[News]]:
+def live(text: str, codec: TextCodec) -> tuple[LiveText, SegmentedText, list[News]]:
     news: list[News] = []
-    cut = passage(text, codec)
-    one = LiveText(cut, codec, Feed(7, news.append, has_segments=True))
-    one.begin()
+    cut = segmented(text, codec)
+    one = LiveText(cut, Feed(7, news.append, has_segments=True))
     return one, cut, news
 
 
@@ -38,62 +38,66 @@ def begun(text: str, codec: TextCodec, n: int) -> tuple[int, ...]:
 
 def test_what_is_agreed_is_told_and_then_the_rest(codec: TextCodec) -> None:
     text, cut, news = live("- The dog.\n\nThe cat", codec)
-    dog, cat = cut.stretches
+    dog, cat = cut.segments
     assert told(news) == "- "
-    text.agree(dog, begun("le chien.", codec, 2))
+    LiveSegment(dog, text).agree(begun("le chien.", codec, 2))
     first = told(news)
     assert first == "- " + codec.decode(begun("le chien.", codec, 2)) != "- "
-    text.agree(dog, begun("le chien.", codec, 2))
+    LiveSegment(dog, text).agree(begun("le chien.", codec, 2))
     assert told(news) == first
-    text.agree(dog, begun("le chien.", codec, 4))
-    text.settle(dog, [said("le chien.", codec)])
+    LiveSegment(dog, text).agree(begun("le chien.", codec, 4))
+    LiveSegment(dog, text).settle([said("le chien.", codec)])
     assert told(news) == "- le chien.\n\n"
-    text.settle(cat, [said("le chat", codec)])
+    LiveSegment(cat, text).settle([said("le chat", codec)])
     assert told(news) == "- le chien.\n\nle chat"
     assert all(one.index == 7 for one in news)
 
 
 def test_a_later_sentence_waits_for_the_ones_before(codec: TextCodec) -> None:
     text, cut, news = live("The dog. The cat. A house.", codec)
-    dog, cat, house = cut.stretches
-    text.agree(cat, begun("le chat.", codec, 3))
-    text.settle(house, [said("une maison.", codec)])
+    dog, cat, house = cut.segments
+    LiveSegment(cat, text).agree(begun("le chat.", codec, 3))
+    LiveSegment(house, text).settle([said("une maison.", codec)])
     assert news == []
-    text.settle(dog, [said("le chien.", codec)])
+    LiveSegment(dog, text).settle([said("le chien.", codec)])
     assert told(news) == "le chien. " + codec.decode(begun("le chat.", codec, 3))
     assert sum(isinstance(one, SegmentEvent) for one in news) == 1
-    text.settle(cat, [said("le chat.", codec)])
+    LiveSegment(cat, text).settle([said("le chat.", codec)])
     assert told(news) == "le chien. le chat. une maison."
     assert sum(isinstance(one, SegmentEvent) for one in news) == 3
 
 
 def test_a_sentence_with_placeholders_is_told_when_its_answer_is_taken(codec: TextCodec) -> None:
     text, cut, news = live("The {x} dog. A cat.", codec)
-    dog, _ = cut.stretches
-    text.agree(dog, begun("le chien {name}.", codec, 3))
-    text.settle(dog, [said("le chien.", codec)])  # lost, so it is to be read in another form
+    dog, _ = cut.segments
+    LiveSegment(dog, text).agree(begun("le chien {name}.", codec, 3))
+    LiveSegment(dog, text).settle(
+        [said("le chien.", codec)]
+    )  # lost, so it is to be read in another form
     assert news == []
-    other, cat = cut.stretches
+    other, cat = cut.pending()
     assert other is not dog
-    text.settle(other, [said("le chien.", codec)])  # lost again: what is around it is read alone
+    LiveSegment(other, text).settle(
+        [said("le chien.", codec)]
+    )  # lost again: what is around it is read alone
     assert told(news) == ""
-    *around, _ = cut.stretches
+    *around, _ = cut.pending()
     assert len(around) == 2
-    for stretch in around:
-        text.settle(stretch, [said("le", codec)])
-    text.settle(cat, [said("un chat.", codec)])
+    for segment in around:
+        LiveSegment(segment, text).settle([said("le", codec)])
+    LiveSegment(cat, text).settle([said("un chat.", codec)])
     assert told(news) == cut.answer().after
     assert "{x}" in told(news)
 
 
 def test_half_a_character_is_not_told(codec: TextCodec) -> None:
     text, cut, news = live("The dog", codec)
-    [dog] = cut.stretches
+    [dog] = cut.segments
     ids = said("le 你", codec).ids
     for n in range(len(ids)):
-        text.agree(dog, ids[:n])
+        LiveSegment(dog, text).agree(ids[:n])
         assert "\ufffd" not in told(news)
-    text.settle(dog, [said("le 你", codec)])
+    LiveSegment(dog, text).settle([said("le 你", codec)])
     assert told(news) == "le 你"
 
 
@@ -104,9 +108,9 @@ def test_where_nothing_is_to_translate_all_is_told_at_once(codec: TextCodec) -> 
 
 def test_segments_only_where_they_are_of_the_text_as_sent(codec: TextCodec) -> None:
     news: list[News] = []
-    cut = passage("The dog.", codec)
-    text = LiveText(cut, codec, Feed(0, news.append, has_segments=False))
-    text.settle(cut.stretches[0], [said("le chien.", codec)])
+    cut = segmented("The dog.", codec)
+    text = LiveText(cut, Feed(0, news.append, has_segments=False))
+    LiveSegment(cut.segments[0], text).settle([said("le chien.", codec)])
     assert news == [TokenEvent(index=0, text="le chien.")]
 
 
@@ -124,19 +128,21 @@ def test_in_whatever_order_it_comes_it_adds_up_to_the_answer(
 ) -> None:
     parts = st.sampled_from(["The dog. ", "- A cat\n", "I like {x} and %s. ", "12 ", "House "])
     text, cut, news = live("".join(data.draw(st.lists(parts, max_size=5))), codec)
-    chosen: dict[Stretch, Hypothesis] = {}
-    while pending := cut.pending:
-        stretch = data.draw(st.sampled_from(pending))
-        answer = chosen.setdefault(stretch, said(" ".join(data.draw(st.lists(words))), codec))
+    chosen: dict[Segment, Hypothesis] = {}
+    while pending := cut.pending():
+        segment = data.draw(st.sampled_from(pending))
+        answer = chosen.setdefault(segment, said(" ".join(data.draw(st.lists(words))), codec))
         if data.draw(st.booleans()):
-            text.agree(stretch, answer.ids[: data.draw(st.integers(0, len(answer.ids)))])
+            LiveSegment(segment, text).agree(
+                answer.ids[: data.draw(st.integers(0, len(answer.ids)))]
+            )
         else:
-            text.settle(stretch, [answer])
+            LiveSegment(segment, text).settle([answer])
     whole = cut.answer()
     assert told(news) == whole.after
     segments = [one for one in news if isinstance(one, SegmentEvent)]
     assert [one.source for one in segments] == [
-        (stretch.span.start, stretch.span.end) for stretch in cut.stretches
+        (segment.span.start, segment.span.end) for segment in cut.segments
     ]
     assert [one.target for one in segments] == [(one.start, one.end) for one in whole.places]
     ends = [len(told(news[: news.index(one)])) for one in segments]

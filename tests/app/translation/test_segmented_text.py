@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from app.text.placeholders import find_placeholders
 from app.text.segmentation import Split
 from app.text.spans import Span
-from app.translation.segmented_text import Passage
-from model.decoding.hypothesis import Hypothesis
+from app.translation.segmented_text import Reading, SegmentedText
+from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.text.text_codec import TextCodec
 from model.text.tokenizer import Tokenizer
 from tests.app.text.test_placeholders import PLACEHOLDERS
@@ -25,8 +25,12 @@ def codec(tiny_checkpoint: Path) -> TextCodec:
     return Tokenizer.load(tiny_checkpoint / "sentencepiece.model")
 
 
-def passage(text: str, codec: TextCodec, split: Split = "sentences") -> Passage:
-    return Passage(text, ("en", "fr"), codec, MAX_TOKENS, split)
+def reading(codec: TextCodec, split: Split = "sentences", max_tokens: int = MAX_TOKENS) -> Reading:
+    return Reading(codec, ("en", "fr"), max_tokens, SearchOptions(), split)
+
+
+def segmented(text: str, codec: TextCodec, split: Split = "sentences") -> SegmentedText:
+    return SegmentedText(text, reading(codec, split))
 
 
 def said(text: str, codec: TextCodec, score: float = -1.0, capped: bool = False) -> Hypothesis:
@@ -34,19 +38,19 @@ def said(text: str, codec: TextCodec, score: float = -1.0, capped: bool = False)
     return Hypothesis(tuple(ids), (-0.5,) * (len(ids) + 1), score, capped)
 
 
-def settle(text: Passage, codec: TextCodec, translated: dict[str, str]) -> list[str]:
+def settle(text: SegmentedText, codec: TextCodec, translated: dict[str, str]) -> list[str]:
     """Answer what is pending until nothing is; what was read. What is not known is copied."""
     read: list[str] = []
-    while pending := text.pending:
-        for stretch in pending:
-            source = stretch.stand_ins.text
+    while pending := text.pending():
+        for segment in pending:
+            source = segment.stand_ins.text
             read.append(source)
-            text.settle(stretch, [said(translated.get(source, source), codec)])
+            segment.settle([said(translated.get(source, source), codec)])
     return read
 
 
 def test_sentences_are_read_one_by_one_and_the_rest_stays(codec: TextCodec) -> None:
-    text = passage("- The dog. The cat.\n\n  😀 \tThe house", codec)
+    text = segmented("- The dog. The cat.\n\n  😀 \tThe house", codec)
     read = settle(text, codec, {"The dog.": "Le chien.", "The house": "La maison"})
     assert read == ["The dog.", "The cat.", "The house"]
     answer = text.answer()
@@ -60,14 +64,14 @@ def test_sentences_are_read_one_by_one_and_the_rest_stays(codec: TextCodec) -> N
     "text", ["", " \n", "42", "https://x.org {n} %s", "😀", "…", "a@b.org 1.5"]
 )
 def test_where_nothing_is_to_translate_nothing_is_read(codec: TextCodec, text: str) -> None:
-    nothing = passage(text, codec)
-    assert nothing.pending == []
+    nothing = segmented(text, codec)
+    assert nothing.pending() == []
     assert nothing.answer().after == text
     assert (nothing.score(), nothing.log_probs, nothing.flags) == (0, [], [])
 
 
 def test_a_lost_placeholder_is_tried_again_and_then_left_out(codec: TextCodec) -> None:
-    text = passage("The dog {{a}} sees https://x.org today.", codec)
+    text = segmented("The dog {{a}} sees https://x.org today.", codec)
     losing = {
         "The dog {name} sees {user} today.": "le {name} {name} chien",
         "The dog 4817 sees 5926 today.": "le 4817 chien",
@@ -79,37 +83,36 @@ def test_a_lost_placeholder_is_tried_again_and_then_left_out(codec: TextCodec) -
 
 
 def test_lost_words_beside_a_placeholder_are_looked_for_again(codec: TextCodec) -> None:
-    text = passage("The dog {x}.", codec)
-    [stretch] = text.pending
-    text.settle(stretch, [said("{name}.", codec), said("chien {name}.", codec)])
+    text = segmented("The dog {x}.", codec)
+    [segment] = text.pending()
+    segment.settle([said("{name}.", codec), said("chien {name}.", codec)])
     assert (text.answer().after, text.flags) == ("chien {x}.", [])
-    other = passage("The dog {x}.", codec)
+    other = segmented("The dog {x}.", codec)
     losing = {"The dog {name}.": "{name}.", "The dog 4817.": "4817", "The dog": "le chien"}
     assert settle(other, codec, losing) == [*losing]
     assert (other.answer().after, other.flags) == ("le chien {x}.", [])
 
 
 def test_a_word_that_is_lost_for_good_is_said_to_be(codec: TextCodec) -> None:
-    text = passage("dog {x}", codec)
+    text = segmented("dog {x}", codec)
     assert settle(text, codec, dict.fromkeys(["dog {name}", "dog 4817", "dog"], "!"))[-1] == "dog"
     assert (text.answer().after, text.flags) == ("! {x}", ["truncated"])
 
 
 def test_of_several_hypotheses_those_that_kept_all_are_taken(codec: TextCodec) -> None:
-    text = passage("The {x}", codec)
-    [stretch] = text.pending
+    text = segmented("The {x}", codec)
+    [segment] = text.pending()
     hypotheses = [said(t, codec) for t in ("le chien", "la {name}", "le {name} vert")]
-    text.settle(stretch, hypotheses)
+    segment.settle(hypotheses)
     assert [text.answer(rank).after for rank in range(text.n_answers)] == ["la {x}", "le {x} vert"]
-    assert stretch.best == hypotheses[1]
+    assert segment.best == hypotheses[1]
 
 
 def test_scores_of_sentences_are_weighed_by_their_tokens(codec: TextCodec) -> None:
-    text = passage("The dog. The cat.", codec)
-    first, second = text.pending
-    text.settle(first, [Hypothesis((5,) * 3, (-0.5,) * 4, -1.0, False)] * 2)
-    text.settle(
-        second,
+    text = segmented("The dog. The cat.", codec)
+    first, second = text.pending()
+    first.settle([Hypothesis((5,) * 3, (-0.5,) * 4, -1.0, False)] * 2)
+    second.settle(
         [Hypothesis((5,), (-2.0,) * 2, -4.0, False), Hypothesis((5,), (-3.0,) * 2, -7.0, True)],
     )
     assert text.score() == pytest.approx((4 * -1 + 2 * -4) / 6)
@@ -119,7 +122,7 @@ def test_scores_of_sentences_are_weighed_by_their_tokens(codec: TextCodec) -> No
 
 
 def test_flags_are_those_of_any_sentence(codec: TextCodec) -> None:
-    text = passage("The dog. The cat. The house. The old cat. 中 the old house.", codec)
+    text = segmented("The dog. The cat. The house. The old cat. 中 the old house.", codec)
     answers = [
         said("le", codec, capped=True),
         said("le chien " * 9, codec),
@@ -127,29 +130,29 @@ def test_flags_are_those_of_any_sentence(codec: TextCodec) -> None:
         said("le vieux chat.", codec),
         said("la vieille maison.", codec),
     ]
-    for stretch, answer in zip(text.pending, answers, strict=True):
-        text.settle(stretch, [answer])
+    for segment, answer in zip(text.pending(), answers, strict=True):
+        segment.settle([answer])
     assert text.flags == ["copied_source", "length_capped", "repetition", "unknown_characters"]
 
 
 def test_a_long_source_with_a_short_answer_is_truncated(codec: TextCodec) -> None:
-    text = passage("the cat sees the dog and the cat and the dog sees the cat and the dog", codec)
-    [stretch] = text.pending
-    text.settle(stretch, [said("le", codec)])
+    text = segmented("the cat sees the dog and the cat and the dog sees the cat and the dog", codec)
+    [segment] = text.pending()
+    segment.settle([said("le", codec)])
     assert text.flags == ["truncated"]
 
 
 def test_an_over_long_sentence_is_read_in_pieces(codec: TextCodec) -> None:
     sentence = ", ".join(["the old cat sees the green house"] * 12)
-    text = passage(sentence, codec, "off")
+    text = segmented(sentence, codec, "off")
     read = settle(text, codec, {})
     assert len(read) > 1
-    assert all(len(stretch.source_ids) <= MAX_TOKENS for stretch in text.stretches)
+    assert all(len(segment.source_ids) <= MAX_TOKENS for segment in text.segments)
     assert text.answer().after == sentence
 
 
 def test_what_cannot_be_cut_small_enough_is_left_and_said(codec: TextCodec) -> None:
-    text = Passage("\ufdfa. Cat", ("en", "fr"), codec, 6, "sentences")  # NFKC: 18 letters
+    text = SegmentedText("\ufdfa. Cat", reading(codec, max_tokens=6))  # NFKC: 18 letters
     assert settle(text, codec, {}) == ["Cat"]
     assert text.answer().after == "\ufdfa. Cat"
     assert "truncated" in text.flags
@@ -157,8 +160,8 @@ def test_what_cannot_be_cut_small_enough_is_left_and_said(codec: TextCodec) -> N
 
 def test_tokens_are_placed_in_the_text_as_sent(codec: TextCodec) -> None:
     source = "Cat! See https://x.org, dog."
-    text = passage(source, codec)
-    second = text.stretches[1]
+    text = segmented(source, codec)
+    second = text.segments[1]
     tokens = codec.encode_source(second.stand_ins.text, "fr")
     spans = [second.origin(Span(token.start, token.end)) for token in tokens]
     assert {"https://x.org", ","} <= {span.of(source) for span in spans}
@@ -177,14 +180,14 @@ def test_tokens_are_placed_in_the_text_as_sent(codec: TextCodec) -> None:
 def test_whatever_the_model_forgets_each_placeholder_comes_back_once(
     codec: TextCodec, text: str, forgets: int, split: Split
 ) -> None:
-    through = passage(text, codec, split)
+    through = segmented(text, codec, split)
     n_read = 0
-    while pending := through.pending:
-        for stretch in pending:
-            answer = stretch.stand_ins.text
+    while pending := through.pending():
+        for segment in pending:
+            answer = segment.stand_ins.text
             for lost in re.findall(r"\{\w+\}|\d{4,}", answer)[:forgets]:
                 answer = answer.replace(lost, "")
-            through.settle(stretch, [said(answer, codec)])
+            segment.settle([said(answer, codec)])
             n_read += 1
     assert n_read < 200
     answer = through.answer().after

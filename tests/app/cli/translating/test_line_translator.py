@@ -7,7 +7,8 @@ import httpx
 import pytest
 
 from app.cli.translating.line_translator import LineTranslator
-from model.checkpoint.reader import load_checkpoint
+from app.translation.segmented_text import Reading
+from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Finished
 from model.errors import InputError
@@ -25,28 +26,32 @@ LINES = [
 ]
 
 
+def reading(loaded: Checkpoint) -> Reading:
+    max_length = loaded.config.transformer.max_length
+    return Reading(loaded.tokenizer, ("en", "fr"), max_length, SearchOptions(beam_size=2))
+
+
 @pytest.fixture
 def translator(tiny_checkpoint: Path) -> LineTranslator:
     loaded = load_checkpoint(tiny_checkpoint)
     engines = [FakeEngine(n_steps=2), FakeEngine(n_slots=1)]
-    options = SearchOptions(beam_size=2)
-    return LineTranslator(loaded.config, loaded.tokenizer, engines, ("en", "fr"), options)
+    return LineTranslator(reading(loaded), engines)
 
 
 @asynchronous
 async def test_a_line_is_translated_as_the_server_does(
     serve: Serve, translator: LineTranslator
 ) -> None:
-    passages = list(translator.translate([*LINES, None]))
-    assert [passage.text for passage in passages] == LINES
+    texts = list(translator.translate([*LINES, None]))
+    assert [text.text for text in texts] == LINES
     async with serve(FakeEngine()) as client:
         response = await client.post("/translate", json={"text": LINES, "target": "fr"})
     assert response.status_code == httpx.codes.OK
-    for passage, served in zip(passages, response.json()["translations"], strict=True):
-        assert passage.answer().after == served["text"]
-        assert passage.score() == pytest.approx(served["score"])
-        assert passage.flags == served["flags"]
-    assert "{name}" in passages[2].answer().after
+    for text, served in zip(texts, response.json()["translations"], strict=True):
+        assert text.answer().after == served["text"]
+        assert text.score() == pytest.approx(served["score"])
+        assert text.flags == served["flags"]
+    assert "{name}" in texts[2].answer().after
 
 
 def test_everything_before_a_pause_is_handed_out(translator: LineTranslator) -> None:
@@ -58,8 +63,8 @@ def test_everything_before_a_pause_is_handed_out(translator: LineTranslator) -> 
             yield None
             assert out[-1:] == [line]
 
-    for passage in translator.translate(lines()):
-        out.append(passage.text)  # noqa: PERF401  (the lines look at it meanwhile)
+    for text in translator.translate(lines()):
+        out.append(text.text)  # noqa: PERF401  (the lines look at it meanwhile)
     assert out == LINES
 
 
@@ -83,8 +88,6 @@ class FailingEngine(FakeEngine):
 
 def test_an_error_of_a_sentence_is_raised(tiny_checkpoint: Path) -> None:
     loaded = load_checkpoint(tiny_checkpoint)
-    translator = LineTranslator(
-        loaded.config, loaded.tokenizer, [FailingEngine()], ("en", "fr"), SearchOptions(2)
-    )
+    translator = LineTranslator(reading(loaded), [FailingEngine()])
     with pytest.raises(ValueError, match="poison"):
         list(translator.translate(["cat"]))

@@ -11,14 +11,24 @@ import pytest
 from app.errors import EngineFailedError
 from app.scheduling.queue_items import Completion
 from app.scheduling.scheduler import Scheduler
+from model.decoding.hypothesis import Hypothesis
 from model.engine.protocol import Progress
 from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import POISON, FakeEngine
-from tests.app.scheduling.harness import OPTIONS, gated, release, running, sentence, settle, until
+from tests.app.scheduling.harness import (
+    OPTIONS,
+    gated,
+    release,
+    running,
+    sentence,
+    settle,
+    translate,
+    until,
+)
 
 
 @dataclass
-class Ear:
+class Heard:
     heard: list[tuple[int, list[int]]] = field(default_factory=list)
     done: list[int] = field(default_factory=list)
 
@@ -26,19 +36,18 @@ class Ear:
         assert index not in self.done
         self.heard.append((index, list(ids)))
 
-    def completed(self, index: int, completion: Completion) -> None:
-        assert index not in self.done
+    def settled(self, index: int, hypotheses: Sequence[Hypothesis]) -> None:
         self.done.append(index)
 
 
-def listen(scheduler: Scheduler, ear: Ear, *names: int) -> asyncio.Task[list[Completion]]:
+def listen(scheduler: Scheduler, ear: Heard, *names: int) -> asyncio.Task[list[Completion]]:
     sources = [sentence(name, length=5) for name in names]
-    return asyncio.create_task(scheduler.translate(sources, OPTIONS, listener=ear))
+    return asyncio.create_task(translate(scheduler, sources, OPTIONS, ear=ear))
 
 
 @asynchronous
 async def test_what_is_certain_is_told_before_the_end() -> None:
-    ear = Ear()
+    ear = Heard()
     async with running(FakeEngine(n_steps=3, steps_of={12: 2})) as scheduler:
         answers = await listen(scheduler, ear, 11, 12)
     assert [heard for index, heard in ear.heard if index == 0] == [[9], [9, 9]]
@@ -57,15 +66,15 @@ async def test_nothing_streams_where_nobody_listens() -> None:
             return super().progress()
 
     async with running(Noting(n_steps=2)) as scheduler:
-        await scheduler.translate([sentence(11)], OPTIONS)
-        await listen(scheduler, Ear(), 11)
+        await translate(scheduler, [sentence(11)], OPTIONS)
+        await listen(scheduler, Heard(), 11)
     assert streams == [False, True]
 
 
 @asynchronous
 async def test_who_joins_hears_all_that_is_certain_and_nothing_after_leaving() -> None:
     [engine] = engines = gated(1, n_steps=3)
-    first, second, third = Ear(), Ear(), Ear()
+    first, second, third = Heard(), Heard(), Heard()
     async with running(engine, cache_bytes=1_000_000) as scheduler:
         assert engine.gate
         leaving = listen(scheduler, first, 11)
@@ -87,9 +96,9 @@ async def test_who_joins_hears_all_that_is_certain_and_nothing_after_leaving() -
 @asynchronous
 async def test_who_listens_does_not_wait_for_one_that_does_not_stream() -> None:
     [engine] = engines = gated(1, n_steps=3)
-    ear = Ear()
+    ear = Heard()
     async with running(engine, cache_bytes=1_000_000) as scheduler:
-        plain = asyncio.create_task(scheduler.translate([sentence(11, 5)], OPTIONS))
+        plain = asyncio.create_task(translate(scheduler, [sentence(11, 5)], OPTIONS))
         await until(lambda: scheduler.load.in_flight == 1)
         listening = listen(scheduler, ear, 11)
         await settle()
@@ -111,13 +120,13 @@ async def test_an_engine_that_cannot_tell_fails_like_one_that_cannot_step() -> N
 
     async with running(Mute(n_steps=2)) as scheduler:
         with pytest.raises(EngineFailedError):
-            await listen(scheduler, Ear(), 11)
-        await scheduler.translate([sentence(12)], OPTIONS)
+            await listen(scheduler, Heard(), 11)
+        await translate(scheduler, [sentence(12)], OPTIONS)
 
 
 @asynchronous
 async def test_a_sentence_that_fails_is_not_completed() -> None:
-    ear = Ear()
+    ear = Heard()
     async with running(FakeEngine(n_steps=2)) as scheduler:
         with pytest.raises(EngineFailedError):
             await listen(scheduler, ear, POISON)

@@ -1,15 +1,19 @@
 from __future__ import annotations
 
-from typing import NoReturn
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from app.errors import InvalidRequestError, UnknownLanguagesError
-from app.text.languages import Languages
-from app.translation.language_selection import MAX_INLINE_TEXTS, Itineraries
+from app.translation.language_paths import MAX_INLINE_TEXTS, LanguagePaths
+from app.translation.served_model import ServedModel
 from tests.app.asynchronous import asynchronous
 
-SEVERAL = Itineraries(Languages([("fr", "en"), ("en", "fr"), ("en", "de"), ("es", "pt-BR")]))
+DIRECTIONS = [("fr", "en"), ("en", "fr"), ("en", "de"), ("es", "pt-BR")]
+SEVERAL = LanguagePaths(
+    {pair: cast("ServedModel", SimpleNamespace(name="-".join(pair))) for pair in DIRECTIONS}
+)
 TEXTS = {
     "en": "The house is green.",
     "fr": "La maison est verte.",
@@ -20,21 +24,32 @@ TEXTS = {
 }
 
 
-def never() -> NoReturn:
-    raise AssertionError
-
-
 async def chains(target: str | None, *languages: str) -> list[tuple[str, ...]]:
-    texts = [TEXTS[language] for language in languages]
-    found = await SEVERAL.find("Auto", target, len(texts), lambda: texts)
-    return [itinerary.languages for itinerary in found]
+    assert SEVERAL.named("Auto", target) is None
+    found = await SEVERAL.found([TEXTS[language] for language in languages], target)
+    return [one.path.languages for one in found]
+
+
+def test_what_is_said_is_not_found_out() -> None:
+    path = SEVERAL.named("fr", "de")
+    assert path
+    assert path.languages == ("fr", "en", "de")
+    assert path.directions == [("fr", "en"), ("en", "de")]
+    assert [model.name for model in path.models] == ["fr-en", "en-de"]
+    assert (path.name, path.is_direct) == ("fr-en+en-de", False)
+
+
+def test_of_a_pair_one_model_is_asked() -> None:
+    path = SEVERAL.direct("en", "fr")
+    assert (path.languages, path.name, path.is_direct) == (("en", "fr"), "en-fr", True)
+    with pytest.raises(UnknownLanguagesError):
+        SEVERAL.direct("fr", "de")
 
 
 @asynchronous
-async def test_what_is_said_is_not_found_out() -> None:
-    found = await SEVERAL.find("fr", "de", 3, never)
-    assert [one.languages for one in found] == [("fr", "en", "de")] * 3
-    assert [one.detected for one in found] == [None] * 3
+async def test_a_text_in_its_target_has_no_model_but_the_name_of_one() -> None:
+    [found] = await SEVERAL.found([TEXTS["fr"]], "fr")
+    assert (found.path.models, found.path.directions, found.path.name) == ((), [], "en-fr")
 
 
 @asynchronous
@@ -52,8 +67,8 @@ async def test_many_texts_as_few() -> None:
 
 @asynchronous
 async def test_what_was_found_is_told_with_its_confidence() -> None:
-    [found] = await SEVERAL.find("auto", "fr-CA", 1, lambda: [TEXTS["fr"]])
-    assert found.languages == ("fr",)
+    [found] = await SEVERAL.found([TEXTS["fr"]], "fr-CA")
+    assert found.path.languages == ("fr",)
     assert found.detected is not None
     assert found.detected.language == "fr"
     assert 0.5 < found.detected.confidence < 1
@@ -61,8 +76,8 @@ async def test_what_was_found_is_told_with_its_confidence() -> None:
 
 @asynchronous
 async def test_where_nothing_is_found_the_first_source_is_taken() -> None:
-    found = await SEVERAL.find("auto", "de", 1, lambda: [TEXTS["none"]])
-    assert (found[0].languages, found[0].detected) == (("fr", "en", "de"), None)
+    [found] = await SEVERAL.found([TEXTS["none"]], "de")
+    assert (found.path.languages, found.detected) == (("fr", "en", "de"), None)
     assert await chains(None, "none") == [("fr", "en")]
 
 
@@ -89,7 +104,6 @@ async def test_a_language_that_does_not_lead_there_is_named(
         await chains(target, *languages)
 
 
-@asynchronous
-async def test_an_unknown_target_is_refused_before_anything_is_read() -> None:
+def test_an_unknown_target_is_refused_before_anything_is_read() -> None:
     with pytest.raises(UnknownLanguagesError, match=r"^this server translates"):
-        await SEVERAL.find("auto", "it", 1, never)
+        SEVERAL.named("auto", "it")

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import httpx
+import pytest
+
+from app.translation.pipeline import MAX_INLINE_CHARACTERS, MAX_INTERACTIVE_SEGMENTS
+from model.text.tokenizer import Tokenizer
+from tests.app.asking import scheduler
+from tests.app.asynchronous import asynchronous
+from tests.app.conftest import Serve
+from tests.app.fake_engine import FakeEngine
+from tests.app.scheduling.harness import until
+
+
+@pytest.mark.parametrize(
+    ("n_texts", "bulk"),
+    [(MAX_INTERACTIVE_SEGMENTS, False), (MAX_INTERACTIVE_SEGMENTS + 1, True)],
+)
+@asynchronous
+async def test_a_long_list_waits_in_the_bulk_lane(serve: Serve, n_texts: int, bulk: bool) -> None:
+    engine = FakeEngine(n_slots=1, gate=threading.Semaphore(1))  # one step, for the warm-up
+    async with serve(engine, sentence_cache_bytes=0) as client:
+        assert engine.gate
+
+        async def ask(texts: list[str]) -> httpx.Response:
+            return await client.post("/translate", json={"text": texts, "target": "fr"})
+
+        first = asyncio.create_task(ask(["cat"]))
+        await until(lambda: scheduler(client).load.in_flight == 1)
+        many = asyncio.create_task(ask(["the house is nice today and the cat is green"] * n_texts))
+        await until(lambda: scheduler(client).load.waiting == n_texts)
+        single = asyncio.create_task(ask(["dog"]))
+        await until(lambda: scheduler(client).load.waiting == n_texts + 1)
+        engine.gate.release(1000)
+        answers = await asyncio.gather(first, many, single)
+    assert {answer.status_code for answer in answers} == {200}
+    names = [name for batch in engine.admitted[2:] for name in batch]  # less warm-up and first
+    [place] = [index for index, name in enumerate(names) if names.count(name) == 1]
+    assert (place == 0) == bulk  # in one lane it waits for the list's first turn
+
+
+@pytest.mark.parametrize("n_characters", [MAX_INLINE_CHARACTERS, MAX_INLINE_CHARACTERS + 1])
+@asynchronous
+async def test_long_texts_are_tokenised_beside_the_event_loop(
+    serve: Serve, n_characters: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serve(FakeEngine()) as client:
+        tokenised_in: list[threading.Thread] = []
+        source_ids = Tokenizer.source_ids
+
+        def note(codec: Tokenizer, text: str, language: str) -> list[int]:
+            tokenised_in.append(threading.current_thread())
+            return source_ids(codec, text, language)
+
+        monkeypatch.setattr(Tokenizer, "source_ids", note)
+        texts = ["cat " * (n_characters // 40) for _ in range(10)]
+        texts[0] += "." * (n_characters - sum(map(len, texts)))
+        response = await client.post("/translate", json={"text": texts, "target": "fr"})
+        assert response.status_code == 200
+    inline = {*tokenised_in} == {threading.current_thread()}
+    assert inline == (n_characters <= MAX_INLINE_CHARACTERS)
