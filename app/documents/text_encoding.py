@@ -13,6 +13,22 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_ENCODINGS = frozenset(
+    """utf-8 utf-8-sig ascii koi8-r koi8-u koi8-t kz1048 ptcp154 tis-620 hp-roman8
+    shift_jis cp932 euc_jp euc_jisx0213 iso2022_jp euc_kr cp949 johab
+    gb2312 gbk gb18030 big5 big5hkscs cp950
+    iso8859-1 iso8859-2 iso8859-3 iso8859-4 iso8859-5 iso8859-6 iso8859-7 iso8859-8 iso8859-9
+    iso8859-10 iso8859-11 iso8859-13 iso8859-14 iso8859-15 iso8859-16
+    cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258
+    cp437 cp720 cp737 cp775 cp850 cp852 cp855 cp856 cp857 cp858 cp860 cp861 cp862 cp863 cp865
+    cp866 cp869 cp874 cp1006 cp1125
+    mac-cyrillic mac-greek mac-iceland mac-latin2 mac-roman mac-turkish""".split()  # noqa: SIM905
+)
+"""Names of Python's codecs for files that are read as text and are ASCII where their bytes are.
+
+Python has others: for domain names, for bytes as letters, for text within mail.
+"""
+
 _DECLARATION = re.compile(
     rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)|<meta[^>]*?\scharset\s*=\s*["']?([\w.:-]+)""",
     re.IGNORECASE | re.DOTALL,
@@ -66,13 +82,16 @@ def decode(data: bytes, *, is_markup: bool = False) -> tuple[str, TextEncoding]:
 
 
 def _declared(data: bytes) -> str | None:
-    """A declared encoding that is one of text. What is read as ASCII cannot be UTF-16."""
+    """A declared encoding. What is read as ASCII cannot be UTF-16, nor UTF-32."""
     if not (match := _DECLARATION.search(data[:_DECLARATION_BYTES])):
         return None
     name = (match[1] or match[2]).decode()
     try:
-        found = codecs.lookup(name)
+        found = codecs.lookup(name).name
     except LookupError:
         raise UnreadableFileError(f"line 1: the encoding {name} is not known") from None
-    is_text = getattr(found, "_is_text_encoding", True)
-    return found.name if is_text and not found.name.startswith("utf-16") else None
+    if found.startswith(("utf-16", "utf-32")):
+        return None
+    if found not in _ENCODINGS:
+        raise UnreadableFileError(f"line 1: {name} is not an encoding of text files; UTF-8 is")
+    return found

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.documents import text_encoding
 from app.documents.text_encoding import decode
 from app.errors import UnreadableFileError
 
@@ -56,7 +57,7 @@ def test_markup_says_its_encoding_and_has_references_for_what_that_lacks(head: b
 
 def test_a_declaration_is_believed_only_of_markup_and_only_of_text() -> None:
     declared = b'<?xml version="1.0" encoding="%s"?>\xc3\xa9'
-    for name in (b"UTF-16", b"rot13", b"utf-8"):
+    for name in (b"UTF-16", b"utf-32le", b"utf-8"):
         assert decode(declared % name, is_markup=True)[0].endswith("é")
     assert decode(declared % b"latin-1")[0].endswith("é")
     with pytest.raises(UnreadableFileError, match="the encoding klingon is not known"):
@@ -66,3 +67,29 @@ def test_a_declaration_is_believed_only_of_markup_and_only_of_text() -> None:
 def test_a_lone_surrogate_of_a_translation_is_a_question_mark() -> None:
     _, encoding = decode(b"x")
     assert encoding.encode("a\ud800") == b"a?"
+
+
+NO_TEXT = (
+    b"idna punycode undefined rot13 rot_13 base64 utf-7 hex zlib bz2 uu quopri unicode_escape mbcs "
+    b"oem raw-unicode-escape cp037 hz aliases __init__ palmos charmap"
+)
+
+
+@pytest.mark.parametrize("name", NO_TEXT.split())
+@pytest.mark.parametrize("head", [b'<?xml version="1.0" encoding="%s"?>', b"<meta charset=%s>"])
+def test_what_is_no_encoding_of_text_files_is_refused(head: bytes, name: bytes) -> None:
+    with pytest.raises(UnreadableFileError, match=r"line 1: "):
+        decode(head % name + b"<a>xn--" + b"a" * 1000 + b"</a>", is_markup=True)
+
+
+@given(st.sampled_from(sorted(text_encoding._ENCODINGS)), st.binary(max_size=60), TEXT)
+def test_a_file_in_any_encoding_is_read_or_refused_and_any_text_is_written(
+    name: str, data: bytes, text: str
+) -> None:
+    declared = b"<meta charset=%s>" % name.encode()
+    try:
+        read, encoding = decode(declared + data, is_markup=True)
+    except UnreadableFileError:
+        return
+    assert read.startswith(declared.decode())
+    assert encoding.encode(text).decode(name, "replace") is not None
