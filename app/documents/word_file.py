@@ -9,18 +9,21 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from app.documents.word_paragraph import paragraphs
 from app.errors import UnreadableFileError
 from app.text.document import Answer, Parts
-from app.text.markup_tokens import MarkupError, Token, tokens
+from app.text.markup_tokens import MarkupError, Token, xml_tokens
 
 MAX_ENTRIES = 10_000
 MAX_UNPACKED_BYTES = 200_000_000
 MAX_XML_BYTES = 20_000_000
 """Of all parts that are read."""
+
+MAX_DEPTH = 100
+"""Elements within each other; text in a box in a table in a cell has some thirty."""
 
 _CONTENTS = "[Content_Types].xml"
 _OVERRIDE = re.compile(r"""\b(PartName|ContentType)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
@@ -43,8 +46,6 @@ class WordFile:
                 self._parts = _read(archive)
         except _DAMAGED:
             raise UnreadableFileError("not a Word document: the archive is damaged") from None
-        except RecursionError:
-            raise UnreadableFileError("the document is nested too deeply") from None
 
     @property
     def texts(self) -> list[str]:
@@ -99,7 +100,7 @@ def _read(archive: zipfile.ZipFile) -> dict[str, Parts]:
     if archive.getinfo(_CONTENTS).file_size > MAX_XML_BYTES:
         raise UnreadableFileError(f"{_CONTENTS} has more than {MAX_XML_BYTES:,} bytes")
     names: list[str] = []
-    for token in _xml_tokens(archive, _CONTENTS):
+    for token in _tokens(archive, _CONTENTS):
         said = {name: one or other for name, one, other in _OVERRIDE.findall(token.raw)}
         if token.name.endswith("Override") and _TRANSLATED.fullmatch(said.get("ContentType", "")):
             names.append(said.get("PartName", "").removeprefix("/"))
@@ -108,15 +109,15 @@ def _read(archive: zipfile.ZipFile) -> dict[str, Parts]:
         raise UnreadableFileError("not a Word document: parts with text are missing")
     if sum(archive.getinfo(name).file_size for name in names) > MAX_XML_BYTES:
         raise UnreadableFileError(f"the parts with text have more than {MAX_XML_BYTES:,} bytes")
-    return {name: paragraphs(_xml_tokens(archive, name)) for name in dict.fromkeys(names)}
+    return {name: paragraphs(_tokens(archive, name)) for name in dict.fromkeys(names)}
 
 
-def _xml_tokens(archive: zipfile.ZipFile, name: str) -> list[Token]:
+def _tokens(archive: zipfile.ZipFile, name: str) -> Iterator[Token]:
     try:
         xml = archive.read(name).decode("utf-8-sig")
         if "<!DOCTYPE" in xml:  # with its entities; no program writes one into a Word document
             raise UnreadableFileError(f"{name}: a document type is not allowed")
-        return tokens(xml, "xml")
+        yield from xml_tokens(xml, max_depth=MAX_DEPTH)
     except UnicodeDecodeError:
         raise UnreadableFileError(f"{name}: not UTF-8") from None
     except MarkupError as error:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from io import StringIO
 from itertools import groupby, islice
 
 from app.documents.word_runs import Item, items, written
+from app.errors import UnreadableFileError
 from app.text.document import Answer, Document, Parts
 from app.text.markup import XML_ESCAPES
-from app.text.markup_tokens import Token, end_of_element, unmatched
+from app.text.markup_tokens import Token, end_of_element, unmatched, xml_tokens
 from app.text.tagged_text import Piece, TaggedText
 
 _MARK = re.compile("\ue002(\\d+)\ue003")
@@ -24,22 +26,44 @@ _MARK = re.compile("\ue002(\\d+)\ue003")
 _MARKS = re.compile("[\ue002\ue003]")
 
 
-def paragraphs(row: Sequence[Token]) -> Parts:
-    """The paragraphs of a part, of any depth."""
-    return Parts(_parts(row))
+MAX_TOKENS = 50_000
+"""Tags and texts of a paragraph; one with 3,000 revisions has half as many."""
+
+MAX_NESTED = 4
+"""Paragraphs within each other, in boxes within boxes; those further in stay as they are."""
 
 
-def _parts(row: Sequence[Token]) -> Iterator[str | Document]:
-    at = start = 0
-    while at < len(row):
-        if row[at].name == "w:p" and row[at].kind == "open":
-            end = end_of_element(row, at)
-            yield "".join(token.raw for token in row[start:at])
-            yield _Paragraph(row[at:end])
-            at = start = end
+def paragraphs(tokens: Iterable[Token]) -> Parts:
+    """The paragraphs of a part. Raises `UnreadableFileError` for one that is too long."""
+    return Parts(_parts(tokens, MAX_NESTED))
+
+
+def _parts(tokens: Iterable[Token], levels: int) -> Iterator[str | Document]:
+    """One paragraph's tokens are held at a time; in each there may be `levels - 1` others."""
+    waiting = iter(tokens)
+    between = StringIO()
+    for token in waiting:
+        if token.name == "w:p" and token.kind == "open":
+            yield between.getvalue()
+            yield _Paragraph([token, *_rest_of_paragraph(waiting)], levels)
+            between = StringIO()
         else:
-            at += 1
-    yield "".join(token.raw for token in row[start:])
+            between.write(token.raw)
+    yield between.getvalue()
+
+
+def _rest_of_paragraph(tokens: Iterator[Token]) -> Iterator[Token]:
+    depth = 1
+    for number, token in enumerate(tokens, 2):
+        if number > MAX_TOKENS:
+            raise UnreadableFileError(
+                f"a paragraph of a Word document may have {MAX_TOKENS:,} tags and texts"
+            )
+        yield token
+        if token.name == "w:p":
+            depth += (token.kind == "open") - (token.kind == "close")
+        if not depth:
+            return
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +75,33 @@ class _Fixed:
 
 
 class _Paragraph:
-    """A paragraph with its texts, and those of the text boxes in it behind them."""
+    """A paragraph with its texts, and those of the text boxes in it behind them.
 
-    def __init__(self, row: Sequence[Token]) -> None:
-        self._raw = "".join(token.raw for token in row)
+    It is read again for its translation, since what it consists of takes 20 times its room.
+    """
+
+    __slots__ = ("_levels", "_raw", "tagged", "texts")
+
+    def __init__(self, row: Sequence[Token], levels: int) -> None:
+        content = _Content(row, levels)
+        self._levels = levels
+        self._raw = content.raw
+        self.texts = content.texts
+        self.tagged = content.tagged
+
+    def with_translations(self, answers: Sequence[Answer]) -> str:
+        """The paragraph; as it was where nothing was translated."""
+        if [answer.text for answer in answers] == self.texts:
+            return self._raw
+        return _Content(list(xml_tokens(self._raw)), self._levels).with_translations(answers)
+
+
+class _Content:
+    """What a paragraph consists of."""
+
+    def __init__(self, row: Sequence[Token], levels: int) -> None:
+        self.raw = "".join(token.raw for token in row)
+        self._levels = levels - 1
         front = end_of_element(row, 1) if row[1].name == "w:pPr" else 1
         self._opening = "".join(token.raw for token in row[:front])
         self._closing = row[-1].raw
@@ -68,9 +115,7 @@ class _Paragraph:
             self.tagged += nested.tagged
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
-        """The paragraph; as it was where nothing was translated."""
-        if [answer.text for answer in answers] == self.texts:
-            return self._raw
+        """The paragraph with them."""
         waiting = iter(answers)
         given = dict(zip(self._texts, islice(waiting, len(self._texts)), strict=True))
         inner = {
@@ -110,12 +155,12 @@ class _Paragraph:
             start = at + 1
 
     def _fix(self, item: Item) -> _Fixed:
-        if not any(token.name == "w:p" for token in item.inner):
+        if not (self._levels and any(token.name == "w:p" for token in item.inner)):
             return _Fixed(item.raw)
         # A run's object is in the run, with the run's properties before it.
         inner = "".join(token.raw for token in item.inner)
         before, _, behind = item.raw.rpartition(inner)
-        nested = Parts([before, *_parts(item.inner), behind])
+        nested = Parts([before, *_parts(item.inner, self._levels), behind])
         self._nested.append(nested)
         return _Fixed(item.raw, nested)
 

@@ -28,6 +28,10 @@ _FIELD = re.compile(r"""<w:fldChar\b[^>]*\bw:fldCharType\s*=\s*["'](begin|separa
 _LINK = re.compile(r"<w:instrText\b[^>]*>\s*HYPERLINK\b")
 
 
+MAX_NESTED = 10
+"""Links, revisions and fields within each other; what is further in stays as it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """A piece of a paragraph.
@@ -48,7 +52,7 @@ class Item:
 
 def items(row: Sequence[Token]) -> list[Item]:
     """What is within a paragraph, its own tags and properties left out."""
-    return _fields(list(_items(row)))
+    return _fields(list(_items(row, MAX_NESTED)), MAX_NESTED)
 
 
 def written(text: str, properties: str) -> str:
@@ -56,25 +60,28 @@ def written(text: str, properties: str) -> str:
     return f'<w:r>{properties}<w:t xml:space="preserve">{text}</w:t></w:r>' if text else ""
 
 
-def _items(row: Sequence[Token]) -> Iterator[Item]:
+def _items(row: Sequence[Token], levels: int) -> Iterator[Item]:
+    """In these there may be `levels - 1` others."""
     at = 0
     while at < len(row):
         token = row[at]
         end = end_of_element(row, at)
         element = row[at:end]
-        raw = "".join(one.raw for one in element)
         at = end
+        if levels and token.name in _CONTAINERS and token.kind == "open":
+            yield Item("open", token.raw, token.name)
+            yield from _items(element[1:-1], levels - 1)
+            yield Item("close", element[-1].raw, token.name)
+            continue
+        if levels and token.name == "w:sdt":
+            yield from _content_control(element, levels)
+            continue
+        raw = "".join(one.raw for one in element)
         if token.kind not in ("open", "void") or token.name in _DROPPED:
             if token.kind not in ("open", "void") and raw.strip():
                 yield Item("void", raw)
         elif token.name == "w:r":
             yield from _run(element)
-        elif token.name in _CONTAINERS and token.kind == "open":
-            yield Item("open", token.raw, token.name)
-            yield from _items(element[1:-1])
-            yield Item("close", element[-1].raw, token.name)
-        elif token.name == "w:sdt":
-            yield from _content_control(element)
         elif token.name in _ATOMS:
             yield Item("atom", raw)
         elif token.name == "m:oMathPara":
@@ -83,13 +90,13 @@ def _items(row: Sequence[Token]) -> Iterator[Item]:
             yield Item("void", raw, inner=tuple(element))
 
 
-def _content_control(element: Sequence[Token]) -> Iterator[Item]:
+def _content_control(element: Sequence[Token], levels: int) -> Iterator[Item]:
     """<w:sdt>, of which the content is between its properties and its end."""
     for at, token in enumerate(element):
         if token.name == "w:sdtContent" and token.kind == "open":
             end = end_of_element(element, at)
             yield Item("open", "".join(one.raw for one in element[: at + 1]), "w:sdt")
-            yield from _items(element[at + 1 : end - 1])
+            yield from _items(element[at + 1 : end - 1], levels - 1)
             yield Item("close", "".join(one.raw for one in element[end - 1 :]), "w:sdt")
             return
     yield Item("void", "".join(one.raw for one in element))
@@ -128,7 +135,7 @@ def _text(element: Sequence[Token]) -> str:
     return text if 'xml:space="preserve"' in element[0].raw else text.strip()
 
 
-def _fields(row: list[Item]) -> list[Item]:
+def _fields(row: list[Item], levels: int) -> list[Item]:
     """With every field that is complete as one: a link with the text of it, all others as a word.
 
     The tags of one that begins or ends in another paragraph stay where they are.
@@ -139,7 +146,7 @@ def _fields(row: list[Item]) -> list[Item]:
     while at < len(row):
         item = row[at]
         if at in ends:
-            found += _field(row[at : ends[at]])
+            found += _field(row[at : ends[at]], levels)
             at = ends[at]
             continue
         found.append(Item("break", item.raw, inner=item.inner) if _state(item) else item)
@@ -171,13 +178,13 @@ def _state(item: Item) -> str | None:
     return match[1] if match else None
 
 
-def _field(row: Sequence[Item]) -> Iterator[Item]:
+def _field(row: Sequence[Item], levels: int) -> Iterator[Item]:
     for at, item in enumerate(row):
-        if _state(item) == "separate":
+        if levels and _state(item) == "separate":
             instruction = "".join(one.raw for one in row[: at + 1])
             if _LINK.search(instruction):
                 yield Item("open", instruction, "field")
-                yield from _fields(list(row[at + 1 : -1]))
+                yield from _fields(list(row[at + 1 : -1]), levels - 1)
                 yield Item("close", row[-1].raw, "field")
                 return
             break

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol
 
+from app.errors import UnreadableFileError
 from app.text.inline_tags import WordLink
 
 
@@ -55,11 +56,26 @@ class PlainText:
         return answer.text
 
 
+MAX_DOCUMENTS = 100_000
+"""In a row; a book has a tenth of it. A megabyte of them can take a hundred."""
+
+
 class Parts:
-    """Documents in a row, and between them strings that stay as they are."""
+    """Documents in a row, and between them strings that stay as they are.
+
+    Raises `UnreadableFileError` for more than `MAX_DOCUMENTS`, the rest being left unread.
+    """
 
     def __init__(self, parts: Iterable[str | Document]) -> None:
-        self._parts = list(parts)
+        self._parts: list[str | Document] = []
+        n_documents = 0
+        for part in parts:
+            n_documents += not isinstance(part, str)
+            if n_documents > MAX_DOCUMENTS:
+                raise UnreadableFileError(
+                    f"a file may have {MAX_DOCUMENTS:,} paragraphs, cells or lines to translate"
+                )
+            self._parts.append(part)
 
     @property
     def texts(self) -> list[str]:

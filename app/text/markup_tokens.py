@@ -8,6 +8,7 @@ entities and its blanks. Python's own `html.parser` and expat say where each tok
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -47,8 +48,7 @@ class Token:
 
 def tokens(document: str, markup: Format) -> list[Token]:
     """The document's tokens. What is not to be read is one token. Raises `MarkupError`."""
-    found = _html_tokens(document) if markup == "html" else _xml_tokens(document)
-    return list(_joined_texts(found))
+    return list(_joined_texts(_html_tokens(document)) if markup == "html" else xml_tokens(document))
 
 
 class _Lexer(HTMLParser):
@@ -113,19 +113,32 @@ def _html_tokens(document: str) -> Iterator[Token]:
 
 
 _XML_TAG = re.compile(r"<(/?)([^\s/>!?][^\s/>]*)")
-_XML_ATTRIBUTE = re.compile(r"""([^\s=]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_XML_ATTRIBUTE = re.compile(r"""(?<=\s)([^\s=]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _ROOT = "attend-root"
 
 
+def xml_tokens(document: str, *, max_depth: int | None = None) -> Iterator[Token]:
+    """Those of XML one after the other, since a list of them takes 50 times the document's room.
+
+    Of a document, or of a fragment without a root or with several. Raises `MarkupError` for what is
+    not well-formed before the first, and for what is nested deeper than `max_depth` where it is.
+    """
+    depth = 0
+    for token in _joined_texts(_xml_tokens(document)):
+        depth += (token.kind == "open") - (token.kind == "close")
+        if max_depth is not None and depth > max_depth:
+            raise MarkupError(f"elements are nested more than {max_depth} deep")
+        yield token
+
+
 def _xml_tokens(document: str) -> Iterator[Token]:
-    """Of a document, or of a fragment without a root or with several."""
     is_fragment = False
     try:
         raws = _xml_raws(document)
     except expat.ExpatError as error:
         root = f"<{_ROOT}>"
         try:
-            raws = _xml_raws(f"{root}{document}</{_ROOT}>")[1:-1]
+            raws = _xml_raws(f"{root}{document}</{_ROOT}>", is_inner=True)
         except expat.ExpatError as of_fragment:
             if document.lstrip().startswith(("<?", "<!DOCTYPE")):
                 raise _not_well_formed(error, 0) from None
@@ -156,30 +169,36 @@ def _not_well_formed(error: expat.ExpatError, shift: int) -> MarkupError:
     return MarkupError(f"not well-formed XML: {reason}, line {error.lineno}, column {column}")
 
 
-def _xml_raws(document: str) -> list[str]:
-    """Expat hands every token to the default handler, entities unexpanded, and says its place."""
+def _xml_raws(document: str, *, is_inner: bool = False) -> Iterator[str]:
+    """Expat hands every token to the default handler, entities unexpanded, and says its place.
+
+    It has read all of the document before the first is handed on; with `is_inner` the root's own
+    tags are left out.
+    """
     encoded = document.encode("utf-8")
     parser = expat.ParserCreate("utf-8")
-    starts: list[int] = []
-    parser.DefaultHandler = lambda _: starts.append(parser.CurrentByteIndex)
+    places = array("Q")
+    parser.DefaultHandler = lambda _: places.append(parser.CurrentByteIndex)
     parser.Parse(encoded, True)
-    ends = [*starts[1:], len(encoded)]
-    spans = zip(starts, ends, strict=True)
-    return [encoded[start:end].decode("utf-8") for start, end in spans if start < end]
+    if is_inner:
+        places = places[1:]
+    else:
+        places.append(len(encoded))
+    return (encoded[start:end].decode("utf-8") for start, end in pairwise(places) if start < end)
 
 
 def _joined_texts(found: Iterator[Token]) -> Iterator[Token]:
-    pending = ""
+    pending: list[str] = []
     for token in found:
         if token.kind == "text":
-            pending += token.raw
+            pending.append(token.raw)
             continue
         if pending:
-            yield Token("text", pending)
-            pending = ""
+            yield Token("text", "".join(pending))
+            pending = []
         yield token
     if pending:
-        yield Token("text", pending)
+        yield Token("text", "".join(pending))
 
 
 def end_of_element(row: Sequence[Token], start: int) -> int:

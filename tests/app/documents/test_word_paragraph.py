@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.documents import word_paragraph
 from app.documents.word_file import WordFile
 from app.errors import UnreadableFileError
 from app.text.document import Answer
@@ -65,15 +66,52 @@ def test_what_is_a_text(paragraph: str, texts: list[str]) -> None:
     assert unchanged(opened) == data
 
 
-@pytest.mark.parametrize(
-    "nested", ["<w:ins>{}</w:ins>", "<w:r><w:pict><w:p>{}</w:p></w:pict></w:r>"]
+INS = "<w:ins>{}</w:ins>"
+BOX = "<w:r><w:pict><w:p>{}</w:p></w:pict></w:r>"
+LINK = (
+    '<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>HYPERLINK</w:instrText></w:r>'
+    '<w:r><w:fldChar w:fldCharType="separate"/></w:r>{}<w:r><w:fldChar w:fldCharType="end"/></w:r>'
 )
-def test_what_is_nested_too_deeply_is_refused(nested: str) -> None:
-    start, _, end = nested.partition("{}")
-    with pytest.raises(UnreadableFileError, match="nested too deeply"):
-        WordFile(word_file(start * 3000 + run("a") + end * 3000))
-    deep = word_file(start * 120 + run("a") + end * 120)
-    assert "A" in body(shouted(WordFile(deep)))
+CONTROL = "<w:sdt><w:sdtContent>{}</w:sdtContent></w:sdt>"
+
+
+def nest(element: str, times: int) -> bytes:
+    start, _, end = element.partition("{}")
+    return word_file(start * times + run("a") + end * times)
+
+
+@pytest.mark.parametrize("element", [INS, BOX, LINK, CONTROL])
+def test_text_a_few_elements_in_is_translated(element: str) -> None:
+    assert "A" in body(shouted(WordFile(nest(element, 3))))
+
+
+@pytest.mark.parametrize("element", [INS, BOX, LINK, CONTROL])
+def test_text_further_in_stays_as_it_is(element: str) -> None:
+    data = nest(element, 25)
+    opened = WordFile(data)
+    assert opened.texts == []
+    assert unchanged(opened) == data
+
+
+@pytest.mark.parametrize("element", [INS, BOX, CONTROL])
+def test_what_is_nested_deeper_than_any_document_is_refused_before_it_is_built(
+    element: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(word_paragraph, "_Paragraph", None)
+    with pytest.raises(UnreadableFileError, match="nested more than 100 deep"):
+        WordFile(nest(element, 3000))
+
+
+def test_links_within_links_are_taken_apart_to_a_bounded_depth() -> None:
+    data = nest(LINK, 2000)
+    assert unchanged(WordFile(data)) == data
+
+
+def test_a_paragraph_may_have_so_many_tags_and_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_paragraph, "MAX_TOKENS", 100)
+    assert WordFile(word_file(*[run("a") * 10] * 50)).texts == ["a" * 10] * 50
+    with pytest.raises(UnreadableFileError, match="may have 100 tags and texts"):
+        WordFile(word_file(run("a") * 30))
 
 
 def test_formatting_goes_with_its_words() -> None:
