@@ -1,33 +1,33 @@
-"""What can go wrong above the model, as one tree; `app.wire.problems` has the status codes.
+"""The exceptions raised above the model, as one tree; `app.wire.problems` maps them to statuses.
 
     AppError
-    ├── SettingsError                 a flag or environment variable with a value that cannot be
-    ├── RequestError                  the request cannot be fulfilled as it is
+    ├── SettingsError                 a flag or environment variable has an invalid value
+    ├── RequestError                  the request is invalid; retrying does not help
     │   ├── MalformedJsonError        the body is not JSON
-    │   ├── MalformedFormError        the body is not the form that it says it is
-    │   ├── InvalidRequestError       fields missing, wrong or not known, each with its place
-    │   ├── UnknownLanguagesError     a language, or a pair, that no model here translates
-    │   ├── UnknownGlossaryError      a stored glossary that is not there
-    │   ├── UnreadableFileError       a file that is not what its name says
-    │   ├── TextTooLongError          more characters or tokens than the model reads at once
-    │   └── AttentionTooLargeError    more attention weights than one answer may hold
-    ├── AccessError                   the request is well, but not for this client to make
-    │   ├── MissingKeyError           a key is needed
-    │   ├── WrongKeyError             the key is not one of this server's
-    │   └── QuotaExceededError        more characters than the client may have translated
+    │   ├── MalformedFormError        the body is not a form of its declared type
+    │   ├── InvalidRequestError       fields are missing, invalid or unknown, each with its location
+    │   ├── UnknownLanguagesError     no model translates the language or pair
+    │   ├── UnknownGlossaryError      no stored glossary has this id
+    │   ├── UnreadableFileError       the file's content does not match its extension
+    │   ├── TextTooLongError          the text exceeds a limit in characters or tokens
+    │   └── AttentionTooLargeError    the attention weights exceed the limit of one response
+    ├── AccessError                   the client may not make this request
+    │   ├── MissingKeyError           an API key is required
+    │   ├── WrongKeyError             the API key is unknown
+    │   └── QuotaExceededError        the client's monthly character quota is exceeded
     ├── DeadlineExceededError         the answer was not ready in time
-    ├── EngineFailedError             the engine broke down over this work
-    ├── GoldenSentenceError           a model translates otherwise than was recorded with it
+    ├── EngineFailedError             the engine failed on this work
+    ├── GoldenSentenceError           a model's translations differ from those recorded with it
     ├── ReloadFailedError             the new models cannot be used; the old ones stay
-    ├── ReloadInProgressError         one reload at a time
-    └── TryAgainLaterError            it may go well in a while; knows after how many seconds
-        ├── QueueFullError            no place is free
-        ├── RateLimitedError          the client asks for more than it may in a minute
+    ├── ReloadInProgressError         another reload is in progress
+    └── TryAgainLaterError            temporary; `retry_after` holds the seconds to wait
+        ├── QueueFullError            the queue is full
+        ├── RateLimitedError          the client exceeds its limit per minute
         ├── StartingError             the model is being loaded
-        ├── DrainingError             the server is about to stop
-        └── EngineDownError           no engine is left
+        ├── DrainingError             the server is shutting down
+        └── EngineDownError           no engine is running
 
-Messages are fit to be shown to a client: they name fields and limits and never quote the request.
+Messages may be shown to clients: they name fields and limits and never quote the request.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 MAX_RETRY_AFTER = 60
-"""Seconds; a longer forecast is worth less than asking again."""
+"""Seconds; clients should not rely on longer forecasts."""
 
 
 class AppError(Exception):
@@ -45,11 +45,11 @@ class AppError(Exception):
 
 
 class SettingsError(AppError):
-    """A setting with a value that cannot be."""
+    """A setting has an invalid value."""
 
 
 class RequestError(AppError):
-    """The request cannot be fulfilled as it is; trying again will not help."""
+    """The request is invalid; retrying does not help."""
 
 
 class MalformedJsonError(RequestError):
@@ -57,73 +57,73 @@ class MalformedJsonError(RequestError):
 
 
 class MalformedFormError(RequestError):
-    """The body is not the form that it says it is."""
+    """The body is not a form of its declared type."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """One faulty field: its place as a JSON Pointer (RFC 6901) and what would be right."""
+    """One invalid field: its location as a JSON Pointer (RFC 6901) and what is expected."""
 
     pointer: str
     detail: str
 
 
 class InvalidRequestError(RequestError):
-    """Fields that are missing, wrong or not known."""
+    """Fields are missing, invalid or unknown."""
 
     def __init__(self, errors: Sequence[FieldError]) -> None:
-        super().__init__("the request has fields that are missing, wrong or not known")
+        super().__init__("the request has missing, invalid or unknown fields")
         self.errors = tuple(errors)
 
     @classmethod
     def at(cls, pointer: str, detail: str) -> InvalidRequestError:
-        """The error of one field."""
+        """Return the error for one field."""
         return cls([FieldError(pointer, detail)])
 
 
 class UnknownLanguagesError(RequestError):
-    """A language, or a pair of them, that no model here translates."""
+    """No model translates the language or pair."""
 
 
 class UnknownGlossaryError(RequestError):
-    """A stored glossary that is not there."""
+    """No stored glossary has this id."""
 
     def __init__(self) -> None:
-        super().__init__("there is no glossary of this id")
+        super().__init__("no glossary has this id")
 
 
 class UnreadableFileError(RequestError):
-    """A file that is not what its name says; tells the line or part."""
+    """The file's content does not match its extension; the message names the line or part."""
 
 
 class TextTooLongError(RequestError):
-    """More characters or tokens than the model reads at once."""
+    """The text exceeds a limit in characters or tokens."""
 
 
 class AttentionTooLargeError(RequestError):
-    """More attention weights than one answer may hold."""
+    """The attention weights exceed the limit of one response."""
 
 
 class AccessError(AppError):
-    """Base of errors of requests that are not for this client to make."""
+    """Base of the errors for requests that the client may not make."""
 
 
 class MissingKeyError(AccessError):
-    """A key is needed."""
+    """An API key is required."""
 
     def __init__(self) -> None:
-        super().__init__("an API key is needed")
+        super().__init__("an API key is required")
 
 
 class WrongKeyError(AccessError):
-    """The key is not one of this server's."""
+    """The API key is unknown."""
 
     def __init__(self) -> None:
-        super().__init__("the API key is not known here")
+        super().__init__("the API key is unknown")
 
 
 class QuotaExceededError(AccessError):
-    """More characters than the client may have translated in a month."""
+    """The client's monthly character quota is exceeded."""
 
 
 class DeadlineExceededError(AppError):
@@ -131,11 +131,11 @@ class DeadlineExceededError(AppError):
 
 
 class EngineFailedError(AppError):
-    """The engine broke down over this work; the cause is chained."""
+    """The engine failed on this work; the cause is chained."""
 
 
 class GoldenSentenceError(AppError):
-    """A model translates otherwise than was recorded with it."""
+    """A model's translations differ from those recorded with it."""
 
 
 class ReloadFailedError(AppError):
@@ -143,11 +143,11 @@ class ReloadFailedError(AppError):
 
 
 class ReloadInProgressError(AppError):
-    """There is one reload at a time."""
+    """Another reload is in progress."""
 
 
 class TryAgainLaterError(AppError):
-    """Base of errors that pass; `retry_after` in whole seconds."""
+    """Base of temporary errors; `retry_after` is in whole seconds."""
 
     def __init__(self, message: str, retry_after: int = 1) -> None:
         super().__init__(message)
@@ -155,16 +155,16 @@ class TryAgainLaterError(AppError):
 
 
 class QueueFullError(TryAgainLaterError):
-    """No place is free, or none that is worth having."""
+    """The queue is full, or the answer would come too late."""
 
     @classmethod
     def after(cls, message: str, seconds: float) -> QueueFullError:
-        """Of a server that will have done its present work in so many seconds."""
+        """Return the error of a server whose present work takes `seconds`."""
         return cls(message, min(max(1, math.ceil(seconds)), MAX_RETRY_AFTER))
 
 
 class RateLimitedError(TryAgainLaterError):
-    """The client asks for more than it may in a minute."""
+    """The client exceeds its limit per minute."""
 
 
 class StartingError(TryAgainLaterError):
@@ -172,11 +172,11 @@ class StartingError(TryAgainLaterError):
 
 
 class DrainingError(TryAgainLaterError):
-    """The server is about to stop."""
+    """The server is shutting down."""
 
 
 class EngineDownError(TryAgainLaterError):
-    """No engine is left, which only a restart mends."""
+    """No engine is running; only a restart helps."""
 
     def __init__(self) -> None:
         super().__init__("the engine has stopped", MAX_RETRY_AFTER)

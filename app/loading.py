@@ -1,4 +1,4 @@
-"""From settings to what serves: checkpoints, engines, schedulers, services."""
+"""Builds a runtime from settings: checkpoints, engines, schedulers, services."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from model.engine.protocol import Engine
 
 
 def load_runtime(settings: Settings, metrics: Metrics) -> Runtime:
-    """Read the checkpoints onto their device and build what serves them. Blocks.
+    """Load the checkpoints onto their device and build the runtime. Blocks.
 
-    Raises `ModelError`, and `SettingsError` where two checkpoints claim a direction.
+    Raises `ModelError`, and `SettingsError` if two checkpoints claim a direction.
     """
     n_threads = settings.threads or usable_cores()
     check_directions([(folder, read_config(folder)) for folder in settings.checkpoint])
@@ -41,7 +41,7 @@ def load_runtime(settings: Settings, metrics: Metrics) -> Runtime:
 
 
 def check_directions(configs: Sequence[tuple[Path, CheckpointConfig]]) -> None:
-    """Raise `SettingsError` where a direction is of two checkpoints, each given by its folder."""
+    """Raise `SettingsError` if two checkpoints, each given with its folder, claim a direction."""
     claimed: dict[tuple[str, str], Path] = {}
     for folder, config in configs:
         for source, target in config.directions:
@@ -60,7 +60,7 @@ def build_runtime(
     settings: Settings,
     metrics: Metrics,
 ) -> Runtime:
-    """What serves loaded checkpoints, with engines of one kind for each."""
+    """Build the runtime of loaded checkpoints, with engines of one kind for each."""
     schedulers = [
         Scheduler(
             of_one,

@@ -1,4 +1,4 @@
-"""The application: the one place that builds and connects things."""
+"""The application: the one place that builds and connects the components."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ def create_app(
     give_up: GiveUp | None = None,
     when_ready: Callable[[], None] | None = None,
 ) -> FastAPI:
-    """The server as an ASGI application.
+    """Return the server as an ASGI application.
 
-    It answers at once, 503 until the models are loaded and warm, so that probes see it start. If
-    that fails, `give_up` gets the error and is to end the server; without it, the error is logged
-    and the server never gets ready. If it goes well, `when_ready` is called, and again whenever
-    models were reloaded.
+    It responds immediately, with 503 until the models are loaded and warm, so that probes see it
+    start. If loading fails, `give_up` is called with the error and must stop the server; without
+    it, the error is logged and the server never becomes ready. If loading succeeds, `when_ready`
+    is called, and again after every reload.
     """
     metrics = Metrics()
     keys = Keys(key.get_secret_value() for key in settings.api_keys or ())
@@ -126,7 +126,7 @@ def create_app(
     app.state.glossaries = glossaries
     app.state.downloads = FileStore(settings.max_stored_bytes, settings.file_lifetime)
     app.openapi = partial(openapi.describe, app)  # type: ignore[method-assign]
-    # These ask for a key themselves, or for none.
+    # These check keys themselves, or need none.
     modules: list[ModuleType] = [
         translate, detect, libretranslate, files, deepl, deepl_glossaries, languages, health,
     ]  # fmt: skip
@@ -140,7 +140,7 @@ def create_app(
 
 
 def create_admin_app(app: FastAPI) -> FastAPI:
-    """What is for who runs the server, to be served on a port of its own beside `app`."""
+    """Return the application for administrators, served beside `app` on a separate port."""
     beside = FastAPI(
         title="attend, for administrators",
         version=app.version,
@@ -161,9 +161,9 @@ def _furnish(
     *,
     shielded: bool = False,
 ) -> None:
-    """Routes, `guarded` ones for holders of a key alone, and what surrounds every request.
+    """Add routes, error handlers and middleware; `guarded` routes require a key.
 
-    What is added last is outermost.
+    The middleware added last is outermost.
     """
     app.add_middleware(RequestMiddleware, metrics=app.state.metrics)
     settings: Settings = app.state.settings

@@ -1,4 +1,4 @@
-"""The models in service, from start to stop, and their replacement in between."""
+"""The models in service: start, reload and stop."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from app.wire.native.answers import Info
 from model.errors import ModelError
 
 STOP_SECONDS = 1.0
-"""That engines get to end when nothing is left to do; one that hangs is left behind."""
+"""Seconds to wait for an idle engine to stop; one that hangs is abandoned."""
 
 _log = structlog.get_logger()
 
 
 @dataclass(eq=False)
 class Runtime:
-    """Everything that serves the checkpoints, with a scheduler each."""
+    """Everything that serves the checkpoints, with one scheduler per checkpoint."""
 
     info: Info
     service: TranslationService
@@ -45,11 +45,11 @@ class Runtime:
 
     @property
     def alive(self) -> bool:
-        """Whether every engine's thread runs, and none hangs."""
+        """Whether every engine thread is running and none hangs."""
         return all(scheduler.alive for scheduler in self.schedulers)
 
     def gauges(self) -> Gauges:
-        """What there is to do now."""
+        """Return the current load."""
         loads = [scheduler.load for scheduler in self.schedulers]
         return Gauges(
             admitted=self.admission.taken,
@@ -61,13 +61,13 @@ class Runtime:
         )
 
     async def start(self) -> None:
-        """Start the engines, translate once, compare with what is recorded."""
+        """Start the engines, warm them up, check the golden sentences."""
         for scheduler in self.schedulers:
             scheduler.start()
         await self.service.warm_up()
 
     def hold(self) -> Callable[[], None]:
-        """A request works with this; returns what is to be called once when it does no more."""
+        """Register a request that uses this runtime; call the result once when it is done."""
         self._n_held += 1
         return self._release
 
@@ -77,22 +77,22 @@ class Runtime:
             self._free.set()
 
     async def retire(self) -> None:
-        """Stop once no request works with this any more."""
+        """Stop once no request uses this runtime."""
         while self._n_held:
             self._free.clear()
             await self._free.wait()
         await self.stop()
 
     async def stop(self) -> None:
-        """Take nothing more, finish what was submitted, end the engines."""
+        """Accept no more work, finish what was submitted, stop the engines."""
         await asyncio.gather(*(scheduler.stop(STOP_SECONDS) for scheduler in self.schedulers))
 
 
 class Lifecycle:
     """Starting → ready → draining → closed, as the routes see it.
 
-    load     makes what serves, blocking; for the start and for every reload
-    settled  called after the start, and after a reload when what was replaced is gone
+    load     builds the runtime, blocking; called at the start and for every reload
+    settled  called after the start, and after a reload once the old runtime has stopped
     """
 
     def __init__(
@@ -112,12 +112,12 @@ class Lifecycle:
 
     @property
     def alive(self) -> bool:
-        """False only where a restart is needed."""
+        """False only if a restart is needed."""
         return self._runtime is None or self._draining or self._runtime.alive
 
     @property
     def started(self) -> Runtime:
-        """The models, once they are loaded and warm, until the end.
+        """Return the models, from when they are loaded and warm until the server stops.
 
         Raises `StartingError`, `DrainingError`.
         """
@@ -129,7 +129,7 @@ class Lifecycle:
 
     @property
     def open(self) -> Runtime:
-        """The models, while requests are taken.
+        """Return the models while requests are accepted.
 
         Raises `StartingError`, `DrainingError`, `EngineDownError`.
         """
@@ -142,36 +142,36 @@ class Lifecycle:
 
     @property
     def ready(self) -> Runtime:
-        """The models, while requests should be sent here; raises as `open`, from `drain` on."""
+        """Return the models while the server reports ready; raises as `open`, and after `drain`."""
         if self._draining:
             raise DrainingError("the server is stopping")
         return self.open
 
     def gauges(self) -> Gauges:
-        """What there is to do now; nothing before there are models."""
+        """Return the current load, zero before models are loaded."""
         return self._runtime.gauges() if self._runtime else Gauges()
 
     async def start(self) -> None:
-        """Load, start the engines, warm up. Raises as `load`, and `GoldenSentenceError`."""
+        """Load the models and start the engines. Raises as `load`, and `GoldenSentenceError`."""
         self._runtime = await self._make()
         self._tell("ready")
         if self._settled:
             self._settled()
 
     async def reload(self) -> Runtime:
-        """Load beside what serves, and take its place; what was there finishes what it has.
+        """Load new models beside the present ones and switch; the old ones finish their requests.
 
-        If anything goes wrong, all stays as it was. Raises `ReloadFailedError`,
-        `ReloadInProgressError`, and as `ready`.
+        On failure, nothing changes. Raises `ReloadFailedError`, `ReloadInProgressError`, and as
+        `ready`.
         """
         old = self.ready
         if self._loading:
-            raise ReloadInProgressError("another reload is not over")
+            raise ReloadInProgressError("another reload is in progress")
         try:
             new = await self._make()
         except Exception as error:
             self._metrics.reloaded("failed")
-            reason = str(error) if isinstance(error, AppError | ModelError) else "the log says why"
+            reason = str(error) if isinstance(error, AppError | ModelError) else "see the log"
             raise ReloadFailedError(reason) from error
         self._runtime = new
         self._metrics.reloaded("done")
@@ -195,7 +195,7 @@ class Lifecycle:
         return runtime
 
     def _tell(self, event: str) -> None:
-        # Short of hyperparameters, and of pairs whose number grows with the languages' square.
+        # Without hyperparameters and pairs, whose number grows with the square of the languages.
         shown = self.started.info.model_dump(
             exclude={"config": True, "pivoted": True, "others": {"__all__": {"config"}}}
         )
@@ -207,19 +207,19 @@ class Lifecycle:
             self._settled()
 
     def drain(self) -> None:
-        """Ready no more, though requests are still taken. Safe in a signal handler."""
+        """Report not ready while still accepting requests. Safe in a signal handler."""
         self._draining = True
 
     def close(self) -> None:
-        """Take no more requests."""
+        """Accept no more requests."""
         self._draining = self._closed = True
 
     async def stop(self) -> None:
-        """Take nothing more, finish what was admitted, end the engines."""
+        """Accept no more work, finish what was admitted, stop the engines."""
         self.close()
         for retiring in self._retiring:
             retiring.cancel()
         if self._runtime:
             await self._runtime.stop()
-            # An application is a cycle of references: its models need not wait for the collector.
+            # The application is a reference cycle: do not leave its models to the collector.
             self._runtime = None

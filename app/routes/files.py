@@ -53,7 +53,7 @@ _FORM_SCHEMA: dict[str, Any] = {
         },
         "source": {"type": "string", "description": "BCP-47 code, or auto"},
         "target": {"type": "string", "description": "BCP-47 code"},
-        "api_key": {"type": "string", "description": "where one is needed"},
+        "api_key": {"type": "string", "description": "if one is required"},
     },
 }
 _JSON = "application/json"

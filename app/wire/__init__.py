@@ -1,7 +1,7 @@
-"""Everything that is read from or written to the wire, as JSON shapes and errors; no behaviour.
+"""The wire formats: JSON schemas and errors; no behaviour.
 
-`native` has the requests and answers of attend's own dialect, which `app.translation` works with;
+`native` has the requests and responses of attend's own dialect, which `app.translation` uses;
 `dialects` converts those of LibreTranslate and DeepL to and from them. `problems` maps errors to
-status codes and RFC 9457 documents, `failures` those to each dialect's form, and `openapi`
-describes all of it. Called by `app.routes` and `app.server`.
+status codes and RFC 9457 documents, `failures` converts these to each dialect's form, and `openapi`
+describes everything. Called by `app.routes` and `app.server`.
 """

@@ -1,4 +1,4 @@
-"""Requests and answers that /openapi.json shows, with the shipped checkpoint's languages."""
+"""Example requests and responses in /openapi.json, in the shipped checkpoint's languages."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Which dialect a request speaks, and its errors in that dialect's form.
+"""Determines a request's dialect and formats errors in it.
 
     native          RFC 9457 problem document (`app.wire.problems`)
     libretranslate  {"error": "…"}
     deepl           {"message": "…"}
 
-The statuses of all three are in one table, `app.wire.problems.KINDS`.
+`app.wire.problems.KINDS` has the status codes of all three.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ _FIELDS: Mapping[Dialect, Mapping[str, str]] = {
     "libretranslate": {"text": "q"},
     "deepl": {"source": "source_lang", "target": "target_lang", "format": "tag_handling"},
 }
-"""What a dialect calls the native dialect's fields."""
+"""A dialect's names for the fields of the native dialect."""
 
 
 def media_type(headers: Headers) -> str:
-    """Of the body, in lower case and without parameters."""
+    """Return the media type of the body, in lower case and without parameters."""
     return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def set_dialect(request: Request, dialect: Dialect) -> None:
-    """Answer this request's errors in a dialect, whatever its path says."""
+    """Report this request's errors in a dialect, regardless of its path."""
     request.scope["state"][_STATE] = dialect
 
 
 def dialect_of(scope: Scope) -> Dialect:
-    """What was set, else what can be told without the body."""
+    """Return the dialect that was set, else the one inferred without the body."""
     dialect: Dialect | None = scope.get("state", {}).get(_STATE)
     if dialect:
         return dialect
@@ -77,7 +77,7 @@ def _says_libretranslate(scope: Scope) -> bool:
 
 
 def failure_response(error: Exception, scope: Scope) -> Response:
-    """The answer to a request that ended in `error`, in the form that its client reads."""
+    """Return the response to a request that failed with `error`, in the client's dialect."""
     dialect = dialect_of(scope)
     if dialect == "native":
         return problem_response(error, scope["state"]["request_id"])
@@ -100,7 +100,7 @@ def _message(error: Exception, dialect: Dialect) -> str:
 
 
 def _allowed(routers: Sequence[Router], scope: Scope) -> str:
-    """The methods of every route of this path; Starlette names those of the first."""
+    """Return the methods of all routes with this path; Starlette names only those of the first."""
     methods = {
         method
         for router in routers
@@ -112,7 +112,7 @@ def _allowed(routers: Sequence[Router], scope: Scope) -> str:
 
 
 async def handle(routers: Sequence[Router], request: Request, error: Exception) -> Response:
-    """The exception handler of an application. OPTIONS is answered with what is allowed."""
+    """Handle an application's exceptions. OPTIONS is answered with the allowed methods."""
     if isinstance(error, HTTPException) and error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         error = HTTPException(
             error.status_code, error.detail, {"Allow": _allowed(routers, request.scope)}

@@ -1,4 +1,4 @@
-"""What /openapi.json says beyond what FastAPI reads off the routes."""
+"""The parts of /openapi.json that FastAPI does not derive from the routes."""
 
 from __future__ import annotations
 
@@ -112,9 +112,9 @@ def _event(name: str, model: str) -> dict[str, Any]:
 
 
 EVENT_STREAM: dict[str, Any] = {
-    "itemSchema": {  # of OpenAPI 3.2; those who know 3.1 alone skip it
-        "description": "With stream: true. Each event has one line of JSON as its data; the last "
-        "is done or error.",
+    "itemSchema": {  # OpenAPI 3.2; tools for 3.1 ignore it
+        "description": "With stream: true. The data of each event is one line of JSON; the last "
+        "event is done or error.",
         "oneOf": [
             _event("token", "TokenEvent"),
             _event("segment", "SegmentEvent"),
@@ -167,7 +167,7 @@ def _phrase(status: int) -> str:
 
 
 def problem_answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Problem documents as answers of a route, for FastAPI's `responses`."""
+    """Return problem documents as responses of a route, for FastAPI's `responses`."""
     return _answers({MEDIA_TYPE: "Problem"}, statuses)
 
 
@@ -215,12 +215,12 @@ OPEN_PATHS = frozenset(
         "/download_file/{name}",
     }
 )
-"""What is answered without a key, even where one is needed."""
+"""Paths that never require a key."""
 
 REQUEST_ID_PARAMETER = {
     "name": REQUEST_ID,
     "in": "header",
-    "description": "what logs, errors and the answer call the request; made up if it is not given",
+    "description": "identifies the request in logs, errors and the response; generated if absent",
     "schema": {"type": "string"},
 }
 
@@ -228,7 +228,7 @@ SECURITY_SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer"},
     "deepl": {
         "type": "apiKey", "in": "header", "name": "Authorization",
-        "description": "DeepL-Auth-Key and the key",
+        "description": "DeepL-Auth-Key, a space and the key",
     },
     "libretranslate": {
         "type": "apiKey", "in": "query", "name": "api_key", "description": "or in the body",
@@ -237,7 +237,7 @@ SECURITY_SCHEMES = {
 
 
 def describe(app: FastAPI) -> dict[str, Any]:
-    """The document: FastAPI's, with the schemas of what the routes read and answer themselves."""
+    """Return FastAPI's document, with the schemas of bodies that the routes read themselves."""
     document = get_openapi(
         title=app.title, version=app.version, summary=app.summary, routes=app.routes
     )
@@ -260,11 +260,11 @@ def describe(app: FastAPI) -> dict[str, Any]:
 
 
 FORM_SUFFIXES = dict(zip(FORMS, ("Form", "Multipart"), strict=True))
-"""Of the schemas of what is read from a form."""
+"""Suffix of the schemas of form bodies."""
 
 
 def _name_forms(operation: dict[str, Any], schemas: dict[str, Any]) -> None:
-    """Give what is read from a form a name of its own.
+    """Give form bodies separate schema names.
 
     Generated clients choose the media type by the type of the body.
     """
@@ -278,7 +278,7 @@ def _name_forms(operation: dict[str, Any], schemas: dict[str, Any]) -> None:
 
 
 def _security(path: str, *, is_needed: bool) -> list[dict[str, list[str]]]:
-    """Any one of these will do; the empty one is none at all."""
+    """Return the security schemes, any of which suffices; an empty one means no key."""
     ways = [
         "bearer",
         "deepl",

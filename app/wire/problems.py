@@ -1,9 +1,9 @@
-"""Errors as answers: one table maps them to status codes and RFC 9457 documents.
+"""Error responses: one table maps exceptions to status codes and RFC 9457 documents.
 
 The other dialects' forms of the same errors are in `app.wire.failures`.
 
 A document has `type`, `title`, `status`, `detail` and `request_id`; validation adds `errors`.
-Nothing of the request is quoted except the names of its fields.
+Of the request, only field names are quoted.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ MAX_POINTER = 100
 
 
 class Kind(NamedTuple):
-    """A row of the table: the status, the stable end of the `type`, the title.
+    """A row of the table: the status, the last part of the `type` (stable), the title.
 
-    The last two are the statuses in LibreTranslate's and DeepL's dialects, where they differ.
+    The last two are the statuses in LibreTranslate's and DeepL's dialects, if they differ.
     """
 
     status: int
@@ -67,50 +67,50 @@ KINDS: dict[type[Exception], Kind] = {
     UnreadableFileError: Kind(422, "unreadable-file", "The file cannot be read", 400),
     AttentionTooLargeError: Kind(422, "attention-too-large", "Too many attention weights"),
     UnknownLanguagesError: Kind(404, "unknown-languages", "No model translates this", 400, 400),
-    UnknownGlossaryError: Kind(404, "unknown-glossary", "There is no such glossary"),
-    MissingKeyError: Kind(401, "key-needed", "An API key is needed", 400, 403),
-    WrongKeyError: Kind(401, "key-unknown", "The API key is not known", 403, 403),
-    QuotaExceededError: Kind(403, "quota-exceeded", "The quota is used up", 403, 456),
-    RateLimitedError: Kind(429, "rate-limited", "Too much for a minute"),
+    UnknownGlossaryError: Kind(404, "unknown-glossary", "No such glossary"),
+    MissingKeyError: Kind(401, "key-needed", "An API key is required", 400, 403),
+    WrongKeyError: Kind(401, "key-unknown", "The API key is unknown", 403, 403),
+    QuotaExceededError: Kind(403, "quota-exceeded", "The quota is exceeded", 403, 456),
+    RateLimitedError: Kind(429, "rate-limited", "The rate limit is exceeded"),
     QueueFullError: Kind(429, "queue-full", "The queue is full"),
     DeadlineExceededError: Kind(504, "deadline-exceeded", "The answer took too long", deepl=503),
     StartingError: Kind(503, "starting", "The server is starting"),
     DrainingError: Kind(503, "draining", "The server is stopping"),
     EngineDownError: Kind(503, "engine-down", "The engine is down"),
-    ReloadFailedError: Kind(500, "reload-failed", "The models stay as they were"),
-    ReloadInProgressError: Kind(409, "reload-in-progress", "One reload at a time"),
+    ReloadFailedError: Kind(500, "reload-failed", "The reload failed"),
+    ReloadInProgressError: Kind(409, "reload-in-progress", "A reload is in progress"),
     EngineFailedError: Kind(500, "engine-failed", "The engine failed"),
-    Exception: Kind(500, "internal-error", "Something went wrong in the server"),
+    Exception: Kind(500, "internal-error", "Internal server error"),
 }
 
 HTTP_KINDS: dict[int, Kind] = {
-    404: Kind(404, "not-found", "There is nothing here"),
-    405: Kind(405, "method-not-allowed", "This method is not allowed here"),
-    400: Kind(400, "bad-request", "This is not HTTP"),
-    408: Kind(408, "too-slow", "The request came too slowly"),
+    404: Kind(404, "not-found", "Not found"),
+    405: Kind(405, "method-not-allowed", "Method not allowed"),
+    400: Kind(400, "bad-request", "Malformed HTTP request"),
+    408: Kind(408, "too-slow", "The request arrived too slowly"),
     413: Kind(413, "body-too-large", "The body is too large"),
-    415: Kind(415, "unsupported-media-type", "The body has a type that is not read here"),
+    415: Kind(415, "unsupported-media-type", "Unsupported media type"),
     431: Kind(431, "headers-too-large", "The headers are too large"),
-    503: Kind(503, "too-many-connections", "There are too many connections"),
+    503: Kind(503, "too-many-connections", "Too many connections"),
 }
-"""What is raised by the HTTP layer itself, where no translation is involved."""
+"""Statuses raised by the HTTP layer itself."""
 
 
 REJECTIONS = frozenset(
     kind.slug for error, kind in KINDS.items() if issubclass(error, TryAgainLaterError)
 )
-"""Slugs of those that turn a request away before any work."""
+"""Slugs of errors that reject a request before any work is done."""
 
 
 class FaultyField(BaseModel):
-    """One faulty field."""
+    """One invalid field."""
 
     pointer: str = Field(description="JSON Pointer to the field", examples=["/beam_size"])
     detail: str = Field(examples=["Input should be less than or equal to 8"])
 
 
 class Problem(BaseModel):
-    """RFC 9457 problem document, the body of every answer that is not a success."""
+    """An RFC 9457 problem document, the body of every error response."""
 
     type: str = Field(description="stable URI", examples=[TYPE_PREFIX + "invalid-request"])
     title: str
@@ -121,7 +121,7 @@ class Problem(BaseModel):
 
 
 def kind_of(error: Exception) -> Kind:
-    """The row of an error's nearest class."""
+    """Return the row of the error's nearest class."""
     if isinstance(error, HTTPException):
         status = error.status_code
         phrase = HTTPStatus(status).phrase
@@ -130,7 +130,7 @@ def kind_of(error: Exception) -> Kind:
 
 
 def problem_response(error: Exception, request_id: str, /, **members: str) -> Response:
-    """The answer to a request that ended in `error`; `members` are added to the document."""
+    """Return the response to a request that failed with `error`; `members` are added to it."""
     kind = kind_of(error)
     document: dict[str, Any] = {
         "type": TYPE_PREFIX + kind.slug,
@@ -153,7 +153,7 @@ def problem_response(error: Exception, request_id: str, /, **members: str) -> Re
 
 
 def headers_of(error: Exception) -> dict[str, str]:
-    """What any dialect's answer has beside its body."""
+    """Return the headers of an error response in any dialect."""
     headers: dict[str, str] = {}
     if isinstance(error, HTTPException):
         headers |= error.headers or {}
@@ -163,9 +163,9 @@ def headers_of(error: Exception) -> dict[str, str]:
 
 
 def detail_of(error: Exception) -> str:
-    """What may be said of an error, in a sentence or less."""
-    if kind_of(error) is KINDS[Exception]:  # whatever it says, it was not written for clients
-        return "the request ID finds it in the server's log"
+    """Return the error's message, if it may be shown to clients."""
+    if kind_of(error) is KINDS[Exception]:  # its message was not written for clients
+        return "see the server's log under the request ID"
     if isinstance(error, HTTPException):
         return str(error.detail)
     return str(error)

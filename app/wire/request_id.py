@@ -1,4 +1,4 @@
-"""The identifier that a request has in its answer, in the log and in what its client says of it."""
+"""The request ID, in responses and in the log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _USABLE = re.compile(r"[!-~]{1,128}")
 
 
 def request_id_of(headers: Headers) -> str:
-    """The client's own if it can be used, else a new one."""
+    """Return the client's request ID if it is valid, else a new one."""
     given = headers.get(REQUEST_ID, "")
-    # Unlike any other, but no secret: the system's own randomness takes a call to the kernel.
+    # Unique but not secret: the system's randomness would take a system call.
     return given if _USABLE.fullmatch(given) else f"{random.getrandbits(128):032x}"

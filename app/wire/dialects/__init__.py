@@ -1,5 +1,5 @@
-"""What clients of LibreTranslate and DeepL send and expect, beside the native dialect.
+"""The dialects of LibreTranslate and DeepL, beside the native one.
 
-A module a dialect, each of which converts to and from the shapes of `app.wire.native`. Called by
-`app.routes` and `app.wire.openapi`; errors in a dialect's form are in `app.wire.failures`.
+Each converts to and from the schemas of `app.wire.native`. Called by `app.routes` and
+`app.wire.openapi`; `app.wire.failures` formats errors in each dialect.
 """

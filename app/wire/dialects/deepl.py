@@ -1,4 +1,4 @@
-"""DeepL's dialect as it is on the wire: what its official client sends and reads."""
+"""DeepL's dialect on the wire: what its official client sends and reads."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from app.wire.native.request import Texts
 from app.wire.native.translate_request import MAX_LANGUAGE_CODE, TranslateRequest
 
 UNLIMITED = 1_000_000_000_000
-"""What DeepL says where there is no limit; its client takes no null."""
+"""DeepL's value for no limit; its client does not accept null."""
 
 _VARIANTS = {
     "en": {"EN-GB": "English (British)", "EN-US": "English (American)"},
     "pt": {"PT-BR": "Portuguese (Brazilian)", "PT-PT": "Portuguese (European)"},
 }
-"""Targets that clients name by a variant only."""
+"""Targets that clients name only by a variant."""
 
 
 def _names(value: Any) -> Any:
-    """Names in a list, or in a string with commas between, or both."""
+    """Read names from a list, a comma-separated string, or a list of such strings."""
     parts = [value] if isinstance(value, str) else value
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
         raise PydanticCustomError("names", "Input should be a list of names")
@@ -34,12 +34,12 @@ def _names(value: Any) -> Any:
 
 
 def _split(value: Any) -> Any:
-    return str(int(value)) if isinstance(value, int) else value  # a boolean is one
+    return str(int(value)) if isinstance(value, int) else value  # true and false included
 
 
 def _formality(value: Any) -> Any:
     if value in ("more", "less"):
-        raise PydanticCustomError("formality", "No model here has any; prefer_more is not an error")
+        raise PydanticCustomError("formality", "Not supported; prefer_more and prefer_less are")
     return value
 
 
@@ -55,21 +55,21 @@ Refused = SkipJsonSchema[Annotated[None, BeforeValidator(_refuse)]]
 
 
 class DeepLRequest(LenientRequest):
-    """The body of POST /v2/translate, as JSON or a form. Fields not known are ignored."""
+    """The body of POST /v2/translate, as JSON or a form. Unknown fields are ignored."""
 
     text: Texts
     target_lang: str = Field(max_length=MAX_LANGUAGE_CODE, examples=["FR", "EN-US"])
     source_lang: str | None = Field(
-        None, max_length=MAX_LANGUAGE_CODE, description="Detected for every text if left out."
+        None, max_length=MAX_LANGUAGE_CODE, description="If omitted, detected for each text."
     )
     split_sentences: Annotated[
         Literal["0", "1", "nonewlines"],
         BeforeValidator(_split, json_schema_input_type=Literal["0", "1", "nonewlines"]),
     ] = "1"
-    preserve_formatting: bool = Field(False, description="It always is.")
+    preserve_formatting: bool = Field(False, description="Ignored; formatting is always preserved.")
     tag_handling: Literal["xml", "html"] | None = None
     outline_detection: bool = Field(
-        True, description="false: in XML a text ends at the splitting_tags alone."
+        True, description="false: only splitting_tags divide the text of XML."
     )
     ignore_tags: Names = ()
     splitting_tags: Names = ()
@@ -77,11 +77,11 @@ class DeepLRequest(LenientRequest):
     formality: Annotated[
         Literal["default", "prefer_more", "prefer_less"],
         BeforeValidator(_formality),
-    ] = Field("default", description="These change nothing; more and less are refused.")
-    context: str | None = Field(None, description="Read by no model here.")
+    ] = Field("default", description="These values are ignored; more and less are rejected.")
+    context: str | None = Field(None, description="Ignored.")
     show_billed_characters: bool = False
     glossary_id: str | None = Field(
-        None, max_length=100, description="Of a stored glossary; needs source_lang."
+        None, max_length=100, description="ID of a stored glossary; requires source_lang."
     )
     glossary_ids: Refused = None
     style_id: Refused = None
@@ -90,9 +90,9 @@ class DeepLRequest(LenientRequest):
 
     @classmethod
     def parse(cls, values: object) -> Self:
-        """From untrusted data. Raises `InvalidRequestError`.
+        """Parse untrusted data. Raises `InvalidRequestError`.
 
-        A null is a field left out, and so is an empty string but for a text.
+        A null counts as an omitted field, and so does an empty string except as a text.
         """
         if isinstance(values, dict):
             values = {
@@ -101,7 +101,7 @@ class DeepLRequest(LenientRequest):
         return super().parse(values)
 
     def native(self) -> TranslateRequest:
-        """What it asks for. Raises `InvalidRequestError`."""
+        """Return the equivalent native request. Raises `InvalidRequestError`."""
         return TranslateRequest.parse(
             {
                 "text": self.text,
@@ -122,17 +122,17 @@ class DeepLTranslation(BaseModel):
 
     detected_source_language: str = Field(examples=["EN"])
     text: str
-    billed_characters: int | None = Field(None, description="if asked for")
+    billed_characters: int | None = Field(None, description="if requested")
 
 
 class DeepLAnswer(BaseModel):
-    """The answer of POST /v2/translate, in the order of the texts."""
+    """The response of POST /v2/translate, in the order of the texts."""
 
     translations: list[DeepLTranslation]
 
     @classmethod
     def of(cls, asked: DeepLRequest, answer: TranslateAnswer) -> DeepLAnswer:
-        """The native answer in this dialect's form."""
+        """Convert the native response to this dialect."""
 
         def one(text: str, translation: Translation) -> DeepLTranslation:
             return DeepLTranslation(
@@ -149,16 +149,16 @@ class DeepLLanguage(BaseModel):
 
     language: str = Field(examples=["FR"])
     name: str
-    supports_formality: bool | None = Field(None, description="of targets only")
+    supports_formality: bool | None = Field(None, description="targets only")
 
 
 def source_languages(codes: Sequence[str]) -> list[DeepLLanguage]:
-    """What `source_lang` may be."""
+    """Return the values that `source_lang` may have."""
     return [DeepLLanguage(language=code.upper(), name=language_name(code)) for code in codes]
 
 
 def target_languages(codes: Sequence[str]) -> list[DeepLLanguage]:
-    """What `target_lang` may be, with the variants that the official client insists on."""
+    """Return the values that `target_lang` may have, with the variants that the client requires."""
     return [
         DeepLLanguage(language=variant, name=name, supports_formality=False)
         for code in codes
@@ -167,19 +167,19 @@ def target_languages(codes: Sequence[str]) -> list[DeepLLanguage]:
 
 
 class LanguagesRequest(LenientRequest):
-    """What /v2/languages is asked for."""
+    """The parameters of /v2/languages."""
 
     type: Literal["source", "target"] = "source"
 
 
 class DeepLUsage(BaseModel):
-    """The answer of /v2/usage: characters of this calendar month (UTC)."""
+    """The response of /v2/usage: characters in this calendar month (UTC)."""
 
     character_count: int
     character_limit: int
 
 
 class DeepLError(BaseModel):
-    """Every answer of this dialect that is not a success."""
+    """Every error response of this dialect."""
 
     message: str

@@ -1,4 +1,4 @@
-"""Stored glossaries in DeepL's dialect, version 2, as they are on the wire."""
+"""Stored glossaries in DeepL's dialect, version 2, on the wire."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _name(value: Any) -> str:
 
 
 class DeepLGlossaryRequest(LenientRequest):
-    """The body of POST /v2/glossaries, as JSON or a form. Fields not known are ignored."""
+    """The body of POST /v2/glossaries, as JSON or a form. Unknown fields are ignored."""
 
     name: Annotated[str, BeforeValidator(_name), Field(min_length=1, max_length=MAX_NAME)]
     source_lang: str = Field(max_length=MAX_LANGUAGE_CODE, examples=["EN"])
@@ -40,7 +40,7 @@ class DeepLGlossary(BaseModel):
 
     glossary_id: str
     name: str
-    ready: bool = Field(True, description="It always is.")
+    ready: bool = Field(True, description="Always true.")
     source_lang: str = Field(examples=["en"])
     target_lang: str = Field(examples=["fr"])
     creation_time: datetime
@@ -48,7 +48,7 @@ class DeepLGlossary(BaseModel):
 
     @classmethod
     def of(cls, stored: StoredGlossary) -> Self:
-        """In this dialect's form."""
+        """Convert to this dialect."""
         return cls(
             glossary_id=stored.id,
             name=stored.name,
@@ -60,31 +60,31 @@ class DeepLGlossary(BaseModel):
 
 
 class DeepLGlossaries(BaseModel):
-    """The answer of GET /v2/glossaries."""
+    """The response of GET /v2/glossaries."""
 
     glossaries: list[DeepLGlossary]
 
     @classmethod
     def of(cls, stored: Iterable[StoredGlossary]) -> Self:
-        """In this dialect's form."""
+        """Convert to this dialect."""
         return cls(glossaries=[DeepLGlossary.of(one) for one in stored])
 
 
 class DeepLGlossaryPair(BaseModel):
-    """Languages that a glossary may be of."""
+    """A language pair that a glossary may have."""
 
     source_lang: str = Field(examples=["en"])
     target_lang: str
 
 
 class DeepLGlossaryPairs(BaseModel):
-    """The answer of /v2/glossary-language-pairs."""
+    """The response of /v2/glossary-language-pairs."""
 
     supported_languages: list[DeepLGlossaryPair]
 
     @classmethod
     def of(cls, pairs: Sequence[tuple[str, str]]) -> Self:
-        """Pairs of source and target."""
+        """Convert pairs of source and target."""
         return cls(
             supported_languages=[
                 DeepLGlossaryPair(source_lang=source, target_lang=target)

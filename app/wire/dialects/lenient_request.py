@@ -1,4 +1,4 @@
-"""What the requests of the other dialects have in common."""
+"""The base of the other dialects' requests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.wire.native.request import WireRequest
 
 
 def _without_nulls(schema: dict[str, Any]) -> None:
-    """A field that may be null is described as what else it may be: forms have no null."""
+    """Describe nullable fields without null, which forms do not have."""
     for field in schema["properties"].values():
         kinds = [kind for kind in field.get("anyOf", []) if kind != {"type": "null"}]
         if len(kinds) == 1:
@@ -19,13 +19,13 @@ def _without_nulls(schema: dict[str, Any]) -> None:
 
 
 class LenientRequest(WireRequest):
-    """As forms are: numbers may be strings, and fields that are not known are ignored."""
+    """A request as lenient as forms: numbers may be strings, and unknown fields are ignored."""
 
     model_config = ConfigDict(extra="ignore", strict=False, json_schema_extra=_without_nulls)
 
     @classmethod
     def parse(cls, values: object) -> Self:
-        """From untrusted data; a null is a field left out. Raises `InvalidRequestError`."""
+        """Parse untrusted data; null counts as omitted. Raises `InvalidRequestError`."""
         if isinstance(values, dict):
             values = {name: value for name, value in values.items() if value is not None}
         return super().parse(values)

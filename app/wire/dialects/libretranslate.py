@@ -1,4 +1,4 @@
-"""LibreTranslate's dialect as it is on the wire."""
+"""LibreTranslate's dialect on the wire."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.wire.native.request import read_texts
 from app.wire.native.translate_request import MAX_BEAM_SIZE, MAX_LANGUAGE_CODE, TranslateRequest
 
 BEAM_SIZE = 4
-"""Of a request for alternatives; more where it asks for as many."""
+"""Minimum beam size of a request for alternatives."""
 
 
 def _read_q(value: Any) -> str | list[str]:
@@ -29,18 +29,18 @@ Q = Annotated[
                 {"type": "string"},
                 {"type": "array", "items": {"type": "string"}, "minItems": 1},
             ],
-            "description": "The order is kept.",
+            "description": "Order is preserved.",
         }
     ),
 ]
 
 
 class _Request(LenientRequest):
-    """`q`, and a key where one is needed."""
+    """`q`, and a key if one is required."""
 
     q: Q
     api_key: str | None = Field(
-        None, repr=False, description="Where one is needed; or as a header Authorization: Bearer."
+        None, repr=False, description="If required; or in a header Authorization: Bearer."
     )
 
 
@@ -53,7 +53,7 @@ class LibreTranslateRequest(_Request):
     alternatives: int = Field(0, ge=0, lt=MAX_BEAM_SIZE, description="Further hypotheses.")
 
     def native(self) -> TranslateRequest:
-        """What it asks for. Raises `InvalidRequestError`."""
+        """Return the equivalent native request. Raises `InvalidRequestError`."""
         return TranslateRequest.parse(
             {
                 "text": self.q,
@@ -78,22 +78,22 @@ class LibreTranslateDetected(BaseModel):
 
     @classmethod
     def of(cls, language: str, confidence: float) -> LibreTranslateDetected:
-        """From a probability of 0 … 1."""
+        """Convert from a probability of 0 … 1."""
         return cls(confidence=round(100 * confidence, 2), language=language)
 
 
 class LibreTranslateAnswer(BaseModel):
-    """The answer of POST /translate to a request with `q`; a list for a list."""
+    """The response of POST /translate to a request with `q`; a list for a list."""
 
     translatedText: str | list[str]  # noqa: N815  (the name on the wire)
     detectedLanguage: LibreTranslateDetected | list[LibreTranslateDetected] | None = Field(  # noqa: N815
-        None, description="for source auto"
+        None, description="with source auto"
     )
-    alternatives: list[str] | list[list[str]] | None = Field(None, description="if asked for")
+    alternatives: list[str] | list[list[str]] | None = Field(None, description="if requested")
 
     @classmethod
     def of(cls, asked: LibreTranslateRequest, answer: TranslateAnswer) -> LibreTranslateAnswer:
-        """The native answer in this dialect's form."""
+        """Convert the native response to this dialect."""
         translations = answer.translations
         texts = [one.text for one in translations]
         found = list(map(_detected, translations)) if asked.source.lower() == "auto" else None
@@ -112,42 +112,42 @@ class LibreTranslateAnswer(BaseModel):
 
 
 def _detected(translation: Translation) -> LibreTranslateDetected:
-    """With confidence 0 where there was nothing to go by."""
+    """Return the detected language, with confidence 0 if there was no evidence."""
     if translation.detected is None:
         return LibreTranslateDetected(confidence=0, language=translation.source)
     return LibreTranslateDetected.of(translation.detected.language, translation.detected.confidence)
 
 
 class LibreTranslateError(BaseModel):
-    """Every answer of this dialect that is not a success."""
+    """Every error response of this dialect."""
 
     error: str
 
 
 class FrontendLanguage(BaseModel):
-    """A language that a front end begins with."""
+    """A language that a front end initially selects."""
 
     code: str
     name: str
 
 
 class FrontendLanguages(BaseModel):
-    """From and to what a front end begins with."""
+    """The languages that a front end initially selects."""
 
     source: FrontendLanguage
     target: FrontendLanguage
 
 
 class FrontendSettings(BaseModel):
-    """The answer of GET /frontend/settings, in LibreTranslate's names."""
+    """The response of GET /frontend/settings, with LibreTranslate's names."""
 
-    apiKeys: bool = Field(description="whether there are keys")  # noqa: N815
-    charLimit: int = Field(description="characters of one text")  # noqa: N815
+    apiKeys: bool = Field(description="whether the server has keys")  # noqa: N815
+    charLimit: int = Field(description="maximum characters of a text")  # noqa: N815
     filesTranslation: bool  # noqa: N815
     frontendTimeout: int = Field(  # noqa: N815
-        description="milliseconds to wait for the next keystroke before asking"
+        description="milliseconds without a keystroke before a request is sent"
     )
-    keyRequired: bool = Field(description="whether a key is needed")  # noqa: N815
+    keyRequired: bool = Field(description="whether a key is required")  # noqa: N815
     language: FrontendLanguages
     suggestions: bool
     supportedFilesFormat: list[str]  # noqa: N815

@@ -1,5 +1,5 @@
-"""The native dialect: its requests as they are read and checked, and its answers.
+"""The native dialect: its requests, parsed and validated, and its responses.
 
-These are the terms of the pipeline, so `app.translation` may import them; they import no HTTP.
-`request` is what all requests have in common, `answers` has every answer.
+The pipeline works with these types, so `app.translation` may import them; they import no HTTP.
+`request` has the base of all requests, `answers` every response.
 """

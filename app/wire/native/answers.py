@@ -1,4 +1,4 @@
-"""What the native dialect answers, as it is on the wire."""
+"""The responses of the native dialect on the wire."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Alternative(BaseModel):
 
 
 class SourceToken(BaseModel):
-    """A piece that the encoder read; code points start … end of the text as sent.
+    """A token read by the encoder; start and end are code points of the text as sent.
 
-    The target-language symbol before and `</s>` behind have an empty span.
+    The target-language symbol at the start and `</s>` at the end have an empty span.
     """
 
     piece: str
@@ -30,16 +30,16 @@ class SourceToken(BaseModel):
 
 
 class TargetToken(SourceToken):
-    """A piece that the decoder produced; code points start … end of the text as answered."""
+    """A token produced by the decoder; start and end are code points of the text as returned."""
 
     log_prob: float
 
 
 class AttentionWeights(BaseModel):
-    """Weights [layers, heads, target tokens, source tokens]; every row sums to 1.
+    """Weights [layers, heads, target tokens, source tokens]; each row sums to 1.
 
-    For `encoder`, rows and columns are source tokens. For `decoder` they are target tokens, and
-    column s is the position that was fed token s − 1.
+    For `encoder`, rows and columns are source tokens. For `decoder`, they are target tokens, and
+    column s is the position whose input was token s − 1.
     """
 
     kind: AttentionKind
@@ -54,10 +54,10 @@ class AttentionWeights(BaseModel):
 
 
 class Segment(BaseModel):
-    """A stretch translated on its own; words are code points, links pairs of words from 0."""
+    """A part translated separately; words are code point ranges, links pairs of word indices."""
 
     source: tuple[int, int] = Field(description="code points of the text as sent")
-    target: tuple[int, int] = Field(description="code points of the text as answered")
+    target: tuple[int, int] = Field(description="code points of the text as returned")
     source_tokens: list[SourceToken]
     target_tokens: list[TargetToken]
     source_words: list[tuple[int, int]] | None = None
@@ -69,8 +69,8 @@ class Segment(BaseModel):
 class DetectedLanguage(BaseModel):
     """A language that a text may be in."""
 
-    language: str = Field(description="BCP-47 code, one that is served if possible")
-    confidence: float = Field(description="0 … 1; of a language served, among those")
+    language: str = Field(description="BCP-47 code, preferably of a served language")
+    confidence: float = Field(description="0 … 1; for a served language, among the served ones")
 
 
 class Translation(BaseModel):
@@ -79,21 +79,21 @@ class Translation(BaseModel):
     text: str
     source: str
     detected: DetectedLanguage | None = Field(
-        None, description="for source auto: the source as it was found, if there was any to go by"
+        None, description="with source auto: the detected source, if there was any evidence"
     )
     target: str
     pivot: str | None = Field(
-        None, description="the language between, where two models translate one after the other"
+        None, description="the intermediate language, if two models translate in sequence"
     )
-    score: float = Field(description="length-normalised log-probability that the search ranked by")
+    score: float = Field(description="length-normalised log-probability, by which the search ranks")
     confidence: float = Field(description="geometric mean of the token probabilities")
     flags: list[Flag]
     alternatives: list[Alternative]
-    segments: list[Segment] | None = Field(None, description="for alignment or attention")
+    segments: list[Segment] | None = Field(None, description="with alignment or attention")
 
 
 class Usage(BaseModel):
-    """What the request took; tokens count control symbols, as the model does."""
+    """The request's usage; tokens include control symbols."""
 
     characters: int
     source_tokens: int
@@ -101,7 +101,7 @@ class Usage(BaseModel):
 
 
 class TranslateAnswer(BaseModel):
-    """The answer of POST /translate."""
+    """The response of POST /translate."""
 
     model: str
     translations: list[Translation]
@@ -109,24 +109,24 @@ class TranslateAnswer(BaseModel):
 
 
 class TokenEvent(BaseModel):
-    """Event `token` of a stream: more of a translation; one after the other they are all of it."""
+    """Event `token` of a stream: the next part of a translation."""
 
-    index: int = Field(description="of the text in the request")
+    index: int = Field(description="index of the text in the request")
     text: str
 
 
 class SegmentEvent(BaseModel):
-    """Event `segment` of a stream: a sentence is done, and its translation is told to its end."""
+    """Event `segment` of a stream: a sentence is complete, and so are its `token` events."""
 
-    index: int = Field(description="of the text in the request")
+    index: int = Field(description="index of the text in the request")
     source: tuple[int, int] = Field(description="code points of the text as sent")
-    target: tuple[int, int] = Field(description="code points of the text as answered")
+    target: tuple[int, int] = Field(description="code points of the text as returned")
     score: float
 
 
 News: TypeAlias = TokenEvent | SegmentEvent
 PutEvent: TypeAlias = Callable[[News], None]
-"""Takes what is to be told of a request's answer before it is there."""
+"""Receives parts of a response before it is complete."""
 
 
 class PairScore(BaseModel):
@@ -134,13 +134,13 @@ class PairScore(BaseModel):
 
     source: str
     target: str
-    score: float = Field(description="length-normalised log-probability, as a search ranks by")
+    score: float = Field(description="length-normalised log-probability, by which the search ranks")
     confidence: float = Field(description="geometric mean of the token probabilities")
-    segments: list[Segment] = Field(description="one: a pair is not cut into sentences")
+    segments: list[Segment] = Field(description="always one: pairs are not split into sentences")
 
 
 class ScoreAnswer(BaseModel):
-    """The answer of POST /score."""
+    """The response of POST /score."""
 
     model: str
     scores: list[PairScore]
@@ -160,25 +160,25 @@ class ModelInfo(BaseModel):
 
     model: str
     directions: list[tuple[str, str]] = Field(description="source, target")
-    config: dict[str, Any] = Field(description="hyperparameters, in the paper's names")
+    config: dict[str, Any] = Field(description="hyperparameters, with the paper's names")
     parameters: int
-    digest: str = Field(description="SHA-256 of the checkpoint: one digest, one set of answers")
+    digest: str = Field(description="SHA-256 of the checkpoint: equal digests, equal translations")
     device: str
     precision: str
     threads: int
 
 
 class Info(ModelInfo):
-    """The answer of GET /info: the first model, then what there is beside it."""
+    """The response of GET /info: the first model, then the others and the pairs by pivot."""
 
-    others: list[ModelInfo] = Field(description="the further models, in the order they were given")
+    others: list[ModelInfo] = Field(description="the other models, in the order of the setting")
     pivoted: list[tuple[str, str, str]] = Field(
-        description="source, pivot, target of pairs that take two models, or one model twice"
+        description="source, pivot, target of pairs translated by two models, or by one model twice"
     )
     version: str = Field(description="of attend")
 
 
 class Health(BaseModel):
-    """The answer of a probe that succeeds."""
+    """The response of a successful probe."""
 
     status: Literal["ok"] = "ok"

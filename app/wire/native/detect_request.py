@@ -1,4 +1,4 @@
-"""The native dialect's request of POST /detect, as it is on the wire."""
+"""The native dialect's body of POST /detect."""
 
 from __future__ import annotations
 

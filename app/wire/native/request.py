@@ -1,4 +1,4 @@
-"""What the bodies of the native dialect's requests have in common."""
+"""The base of the native dialect's requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_texts(value: Any) -> list[str]:
-    """One string or many; a lone surrogate is read as U+FFFD."""
+    """Read one string or a list; lone surrogates become U+FFFD."""
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise PydanticCustomError("texts", "Input should be a string or a list of strings")
@@ -24,7 +24,7 @@ def read_texts(value: Any) -> list[str]:
 
 
 def without_surrogates(text: str) -> str:
-    """With U+FFFD in the place of lone surrogates, which no answer could hold."""
+    """Replace lone surrogates, which no response could encode, with U+FFFD."""
     return _SURROGATE.sub("\ufffd", text)
 
 
@@ -37,20 +37,20 @@ Texts = Annotated[
                 {"type": "string"},
                 {"type": "array", "items": {"type": "string"}, "minItems": 1},
             ],
-            "description": "The order is kept.",
+            "description": "Order is preserved.",
         }
     ),
 ]
 
 
 class WireRequest(BaseModel):
-    """A body: unknown fields are refused, and no value is taken for one of another type."""
+    """A body: unknown fields are rejected, and values are not converted to other types."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     @classmethod
     def parse(cls, values: object) -> Self:
-        """From untrusted data. Raises `InvalidRequestError` with the place of each fault."""
+        """Parse untrusted data. Raises `InvalidRequestError` with the location of each error."""
         try:
             return cls.model_validate(values)
         except ValidationError as error:

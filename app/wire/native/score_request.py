@@ -1,4 +1,4 @@
-"""The body of POST /score, as it is on the wire."""
+"""The native dialect's body of POST /score."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class ScoreRequest(WireRequest):
     source: str | None = Field(
         None,
         max_length=MAX_LANGUAGE_CODE,
-        description="BCP-47 code; may be left out where the target leaves one choice.",
+        description="BCP-47 code; optional if the target implies it.",
     )
     target: str | None = Field(
         None,
         max_length=MAX_LANGUAGE_CODE,
-        description="BCP-47 code; may be left out where the source leaves one choice.",
+        description="BCP-47 code; optional if the source implies it.",
     )
     length_penalty: float | None = Field(
         None, ge=0, le=MAX_LENGTH_PENALTY, allow_inf_nan=False,
@@ -36,7 +36,7 @@ class ScoreRequest(WireRequest):
 
     @classmethod
     def parse(cls, values: object) -> Self:
-        """From untrusted data. Raises `InvalidRequestError` with the place of each fault."""
+        """Parse untrusted data. Raises `InvalidRequestError` with the location of each error."""
         request = super().parse(values)
         if len(request.text) != len(request.translation):
             raise InvalidRequestError.at(

@@ -1,4 +1,4 @@
-"""The native dialect's request, as it is on the wire."""
+"""The native dialect's body of POST /translate."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from model.engine.protocol import AttentionKind
 
 MAX_BEAM_SIZE = 8
 MAX_LANGUAGE_CODE = 35
-"""Characters that RFC 5646 §4.4.1 advises to allow for."""
+"""Characters; RFC 5646 §4.4.1 recommends allowing for this many."""
 
 MAX_TERM = 1024
-"""Characters of a term."""
+"""Maximum characters of a term."""
 
 
 def _choice(*words: str) -> BeforeValidator:
-    """One of the words, or a list of indices counted from 0."""
+    """Validate one of the words, or a list of indices from 0."""
 
     def check(value: Any) -> Any:
         if value in words if isinstance(value, str) else _are_indices(value):
@@ -43,7 +43,7 @@ def _are_indices(value: Any) -> bool:
 
 
 class AttentionRequest(BaseModel):
-    """Which attention weights to answer with."""
+    """Selects the attention weights to return."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -54,7 +54,7 @@ class AttentionRequest(BaseModel):
 
 
 def _attention(value: Any) -> Any:
-    """`true` is the default selection, `false` none."""
+    """Read `true` as the default selection and `false` as none."""
     if value is False:
         return None
     if value is True:
@@ -81,18 +81,18 @@ Tags = Annotated[
     tuple[Annotated[str, Field(min_length=1, max_length=100)], ...],
     Field(max_length=1000, strict=False),
 ]
-"""Names of elements."""
+"""Element names."""
 
 
 def _term(value: Any) -> str:
-    """Without white space around; a lone surrogate is read as in texts."""
+    """Strip whitespace; lone surrogates become U+FFFD, as in texts."""
     if isinstance(value, str) and 1 <= len(term := value.strip()) <= MAX_TERM:
         return without_surrogates(term)
     raise PydanticCustomError("term", f"A term should have 1 to {MAX_TERM} characters")
 
 
 def _entries(value: Any) -> dict[str, str]:
-    """Checked as a whole, since an error's place would quote a term."""
+    """Validate as a whole, since an error's location would quote a term."""
     if not isinstance(value, dict):
         raise PydanticCustomError("glossary", "Input should be an object")
     return {_term(source): _term(target) for source, target in value.items()}
@@ -118,19 +118,18 @@ class TranslateRequest(WireRequest):
     source: str | None = Field(
         None,
         max_length=MAX_LANGUAGE_CODE,
-        description="BCP-47 code; auto: each text's own; left out: where the target leaves one "
-        "choice, that.",
+        description="BCP-47 code; auto: detected for each text; optional if the target implies it.",
     )
     target: str | None = Field(
         None,
         max_length=MAX_LANGUAGE_CODE,
-        description="BCP-47 code; may be left out where the source leaves one choice.",
+        description="BCP-47 code; optional if the source implies it.",
     )
     beam_size: int | None = Field(
-        None, ge=1, le=MAX_BEAM_SIZE, description="1 is greedy; the default is the checkpoint's."
+        None, ge=1, le=MAX_BEAM_SIZE, description="1 is greedy. Default: the checkpoint's."
     )
     alternatives: int = Field(
-        0, ge=0, lt=MAX_BEAM_SIZE, description="Further hypotheses; less than beam_size."
+        0, ge=0, lt=MAX_BEAM_SIZE, description="Additional hypotheses; fewer than beam_size."
     )
     length_penalty: float | None = Field(
         None, ge=0, le=MAX_LENGTH_PENALTY, allow_inf_nan=False,
@@ -138,45 +137,43 @@ class TranslateRequest(WireRequest):
     )  # fmt: skip
     max_target_tokens: int | None = Field(
         None, ge=1,
-        description="Most target tokens, the end of sentence counted. Default: source tokens + 50.",
+        description="Maximum target tokens, with the end of sentence. Default: source tokens + 50.",
     )  # fmt: skip
     attention: AttentionChoice = None
     format: Literal["text", "html", "xml"] = Field(
-        "text", description="Of markup the tags are kept, on the words that they belong to."
+        "text", description="With html and xml, tags are kept on the words they belong to."
     )
-    ignore_tags: Tags = Field((), description="Elements of markup that are not translated.")
-    splitting_tags: Tags = Field((), description="Elements of markup at which a text ends.")
+    ignore_tags: Tags = Field((), description="Elements whose content is not translated.")
+    splitting_tags: Tags = Field((), description="Elements that divide the text.")
     non_splitting_tags: Tags = Field(
-        (), description="Elements of markup whose tags are part of the text around them."
+        (), description="Elements whose tags are part of the surrounding text."
     )
     outline_detection: bool = Field(
-        True, description="false: in XML a text ends at the splitting_tags alone."
+        True, description="false: only splitting_tags divide the text of XML."
     )
     split_sentences: Annotated[
         bool | Literal["nonewlines"],
         BeforeValidator(_split_sentences),
         Field(
-            description="true: each sentence and line on its own. nonewlines: a line break is but "
-            "a blank. false: a text as one, unless the model cannot read it at once."
+            description="true: translate each sentence and line separately. nonewlines: treat line "
+            "breaks as spaces. false: translate texts whole, if the model can read them at once."
         ),
     ] = True
-    glossary: GlossaryEntries = Field(
-        {}, description="Terms of the source and what each is translated as."
-    )
-    do_not_translate: Terms = Field((), description="Terms that stay as they are.")
+    glossary: GlossaryEntries = Field({}, description="Source terms and their translations.")
+    do_not_translate: Terms = Field((), description="Terms to leave untranslated.")
     alignment: bool = Field(False, description="Link the words of source and translation.")
     stream: bool = Field(False, description="Answer as text/event-stream.")
 
     @property
     def terms(self) -> Glossary:
-        """What is to be translated in a given way, or not at all."""
+        """Return the terms to translate in a given way or not at all."""
         if not self.glossary and not self.do_not_translate:
             return NO_GLOSSARY
         return Glossary(self.glossary, self.do_not_translate)
 
     @property
     def split(self) -> Split:
-        """Where a sentence to translate ends; in markup a line break is but a blank."""
+        """Return how to split the text; in markup, line breaks are treated as spaces."""
         if self.split_sentences == "nonewlines" or (self.split_sentences and self.format != "text"):
             return "nonewlines"
         return "sentences" if self.split_sentences else "off"

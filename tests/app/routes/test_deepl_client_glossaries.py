@@ -77,7 +77,7 @@ def test_what_is_not_there(client: deepl.DeepLClient) -> None:
         client.get_glossary_entries(unknown)
     with pytest.raises(deepl.GlossaryNotFoundException):
         client.delete_glossary(unknown)
-    with pytest.raises(deepl.DeepLException, match="no glossary of this id"):
+    with pytest.raises(deepl.DeepLException, match="no glossary has this id"):
         client.translate_text("cat", source_lang="EN", target_lang="FR", glossary=unknown)
 
 

@@ -241,8 +241,8 @@ class TestLibreTranslate:
 
     def test_keys(self, guarded_url: str) -> None:
         for key, status, message in (
-            ("wrong", 403, "the API key is not known here"),
-            (None, 400, "an API key is needed"),
+            ("wrong", 403, "the API key is unknown"),
+            (None, 400, "an API key is required"),
         ):
             with pytest.raises(HTTPError) as refused:
                 LibreTranslateAPI(guarded_url, key).translate("cat", "en", "fr")
