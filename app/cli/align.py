@@ -1,4 +1,4 @@
-"""`attend align`: word alignments of sentence pairs, and how good they are."""
+"""`attend align`: word alignments of sentence pairs, and their quality."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ SPLITTERS: dict[str, Callable[[str], list[Span]]] = {"whitespace": whitespace_wo
 class Aligner:
     """A checkpoint that aligns pairs of columns, of which `column` is the source.
 
-    Whatever is given and answered is in the order of the columns.
+    Inputs and outputs are in the order of the columns.
     """
 
     checkpoint: Checkpoint
@@ -75,11 +75,11 @@ class Aligner:
 
     @property
     def method(self) -> AlignmentMethod:
-        """The checkpoint's own, or the default."""
+        """The checkpoint's method, or the default."""
         return self.checkpoint.config.alignment or AlignmentMethod()
 
     def weights(self, pair: tuple[str, str], *, both_directions: bool) -> list[WordWeights]:
-        """What the model looked at, by pass."""
+        """Return the model's attention between words, by pass."""
         runs = self._passes(pair, both_directions=both_directions)
         return [word_weights(run, self.engine.explain(*run.ids, "cross")) for run in runs]
 
@@ -92,7 +92,7 @@ class Aligner:
         )
 
     def align(self, pair: tuple[str, str]) -> list[Link]:
-        """Links in the order of the columns."""
+        """Return links in the order of the columns."""
         runs = self._passes(pair, both_directions=self.method.both_directions)
         weights = [self.engine.explain(*run.ids, "cross") for run in runs]
         found = align_words(runs, weights, self.method)
@@ -111,17 +111,19 @@ class Aligner:
 @click.option(
     "--words", "splitter", type=click.Choice(list(SPLITTERS)), default="whitespace",
     show_default=True,
-    help="What a word is: what stands between whitespace, or as the server has it, with "
-    "punctuation and elided words apart.",
+    help="Split words at whitespace only, or as the server does: also at punctuation and "
+    "elisions.",
 )  # fmt: skip
 @click.option(
     "--gold", type=click.Path(path_type=Path), metavar="FILE",
-    help="Print the alignment error rate against the links in FILE instead. Without other files "
-    "the text is beside it: hansards.links, hansards.en, hansards.fr.",
+    help="Print the alignment error rate against the links in FILE instead. Without other "
+    "files, the text is read from beside it: hansards.links, hansards.en, hansards.fr.",
 )  # fmt: skip
-@click.option("--tune", is_flag=True, help="Find the best head and how to read it on --gold.")
-@click.option("--record", is_flag=True, help="Write what --tune found into the checkpoint.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: an object a line, or of --gold.")
+@click.option("--tune", is_flag=True, help="Find the head and method that align best on --gold.")
+@click.option("--record", is_flag=True, help="Write the result of --tune into the checkpoint.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object per line, or one for --gold."
+)
 @device_option
 @precision_option
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE [FILE]]")
@@ -141,18 +143,18 @@ def align(
     precision: PrecisionChoice,
     files: tuple[Path, ...],
 ) -> None:
-    """Print which words of a pair translate each other, `0-0 1-2`, a line for each pair.
+    """Print which words of each sentence pair translate each other, as `0-0 1-2`.
 
-    One FILE has a pair a line, separated by a tab; of two, each has one side. A link counts words
-    from 0, first the first column's. Links come from the attention of the checkpoint's model when
-    it is made to translate the source into the target; its config.json says from which head.
+    A single FILE has one tab-separated pair per line; two FILEs have one side each. A link names
+    words by index from 0, first column first. Links come from the model's attention when it is
+    forced to translate the source into the target; config.json selects the head.
 
-    --json prints {"links", "words"} a line, the words as code points from … to.
+    --json prints {"links", "words"} per line, with words as ranges of code points.
     """
     if (record and not tune) or (tune and gold is None):
         raise click.UsageError("--record needs --tune, and --tune needs --gold.")
     if len(files) > 2 or (not files and gold is None):
-        raise click.UsageError("Give one tab-separated FILE or two files, a side each.")
+        raise click.UsageError("Give one tab-separated FILE, or two files with one side each.")
     folder = checkpoint_folder(checkpoint, cache)
     loaded = load_checkpoint(folder)
     [engine] = build_engines(loaded, precision, device=pick_device(device))
@@ -207,7 +209,7 @@ def _print_alignments(aligner: Aligner, files: tuple[Path, ...], as_json: bool) 
 def _read_gold(
     aligner: Aligner, gold: Path, files: tuple[Path, ...], *, every_way: bool
 ) -> list[AlignedPair]:
-    """The pairs with their weights, and the gold links as source-target."""
+    """Return the pairs with their weights, and the gold links as source-target."""
     texts = list(_read_pairs(files))
     lines = list(read_lines(gold))
     if len(texts) != len(lines):
@@ -249,7 +251,7 @@ def _parse_gold(line: str, n_words: tuple[int, ...], place: str) -> GoldAlignmen
 def _tune(
     loaded: Checkpoint, pairs: list[AlignedPair], *, in_tables: bool
 ) -> tuple[AlignmentMethod, dict[str, Any]]:
-    """The best method, and all that was tried, which is printed if `in_tables`."""
+    """Return the best method and all trials, which are printed if `in_tables`."""
     can_reverse = loaded.config.is_two_way
     heads = try_heads(pairs)
     readings = try_readings(pairs, heads[0].method, can_reverse=can_reverse)
@@ -258,9 +260,9 @@ def _tune(
     if in_tables:
         print_heads(heads)
         print_readings(readings)
-        click.echo(f"best: {describe_scores(best.scores)}, found on these very pairs")
+        click.echo(f"best: {describe_scores(best.scores)}, tuned on these pairs")
         if unseen:
-            click.echo(f"each half by the best of the other half: {describe_scores(unseen)}")
+            click.echo(f"cross-validated, each half tuned on the other: {describe_scores(unseen)}")
     return best.method, {
         "method": best.method.model_dump(),
         **asdict(best.scores),

@@ -41,7 +41,7 @@ from model.translator import SentenceTooLongError, Translator
 
 @dataclass(frozen=True)
 class Result:
-    """One file evaluated; `seconds` are of translating alone, `capped` counts cut translations."""
+    """One evaluated file; `seconds` is for translation only, `capped` counts truncated ones."""
 
     file: str
     pairs: int
@@ -51,7 +51,7 @@ class Result:
 
     @property
     def sentences_per_second(self) -> float:
-        """Throughput of the translation."""
+        """Translation throughput."""
         return self.pairs / self.seconds
 
 
@@ -87,7 +87,7 @@ def evaluate(
 ) -> None:
     """Translate one column of each FILE and score it against the other with sacreBLEU.
 
-    Files are tab-separated, a pair a line, UTF-8 (.xz and .gz are read as they are).
+    Files are tab-separated UTF-8 with one pair per line; .xz and .gz are decompressed.
     """
     loaded = load_checkpoint(checkpoint_folder(checkpoint, cache))
     direction = choose_direction(loaded.config, source, target)

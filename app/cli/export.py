@@ -1,4 +1,4 @@
-"""`attend export`: checkpoints as other projects' models."""
+"""`attend export`: writes checkpoints in other projects' formats."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from model.interop.huggingface_export import MARIAN, PEGASUS, Form, export_huggi
 
 @click.group(epilog="Example: attend export pegasus checkpoints/en-fr /tmp/en-fr")
 def export() -> None:
-    """Write a checkpoint as a folder that transformers and CTranslate2 load."""
+    """Write a checkpoint as a folder that transformers and CTranslate2 can load."""
 
 
 @export.command(epilog="Example: attend export marian checkpoints/en-de /tmp/en-de")
@@ -20,7 +20,7 @@ def export() -> None:
 def marian(folder: Path, destination: Path) -> None:
     """Write the checkpoint in DIR as a MarianMTModel to DEST, which must be new or empty.
 
-    For post-norm checkpoints. `attend import marian DEST` gives back the checkpoint as it was.
+    For post-norm checkpoints. `attend import marian DEST` restores the original checkpoint.
     """
     _export(folder, destination, MARIAN)
 
@@ -33,7 +33,7 @@ def pegasus(folder: Path, destination: Path) -> None:
 
     For pre-norm checkpoints, which Marian's architecture cannot express: Pegasus is the same
     Transformer with LayerNorm before each sub-layer. DEST must be new or empty. `attend import
-    marian DEST` gives back the checkpoint as it was.
+    marian DEST` restores the original checkpoint.
     """
     _export(folder, destination, PEGASUS)
 

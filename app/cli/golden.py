@@ -1,4 +1,4 @@
-"""`attend golden`: record with a checkpoint what it makes of a few sentences."""
+"""`attend golden`: records a few translations with a checkpoint, for servers to verify."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from model.engine.eager import EagerEngine
     "--count", type=click.IntRange(1), default=8, show_default=True, help="Sentences to record."
 )
 def golden(*, checkpoint: Path, source: str | None, target: str | None, count: int) -> None:
-    """Record the translations of sentences from standard input, a line each, in golden.json.
+    """Record translations of sentences from standard input, one per line, in golden.json.
 
-    A server that loads the checkpoint translates them before it takes requests, and refuses to if
-    they come out otherwise. Recorded are the first on which the engine and the reference in
-    float32 agree, so that other precisions and processors do as well. What was recorded for the
-    direction is replaced.
+    A server that loads the checkpoint translates them before it accepts requests, and exits if a
+    translation differs. Only sentences on which the engine and the float32 reference agree are
+    recorded, so that other precisions and processors agree too. Previous records for the
+    direction are replaced.
     """
     loaded = load_checkpoint(checkpoint)
     direction = choose_direction(loaded.config, source, target)
@@ -63,7 +63,7 @@ def golden(*, checkpoint: Path, source: str | None, target: str | None, count: i
     )
     recorded = list(islice(agreed, count))
     if not recorded:
-        raise Failure("there is no sentence that the engine and the reference translate alike")
+        raise Failure("the engine and the reference agree on none of the sentences")
     others = [one for one in loaded.golden if (one.source, one.target) != direction]
     write_golden(checkpoint, [*others, *recorded])
     click.echo(f"wrote {checkpoint}: {len(recorded)} sentences, {' to '.join(direction)}")

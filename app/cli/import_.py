@@ -1,4 +1,4 @@
-"""`attend import`: other projects' models in."""
+"""`attend import`: converts other projects' models."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from model.interop.marian_import import import_marian
     epilog="Example: attend import marian opus-mt-en-de/ checkpoints/en-de",
 )
 def import_() -> None:
-    """Make a checkpoint of another project's model."""
+    """Convert another project's model to a checkpoint."""
 
 
 @import_.command(
@@ -27,21 +27,21 @@ def import_() -> None:
 )
 @click.argument("source", metavar="SRC")
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
-@click.option("--name", help="What the API calls the model [default: the name of SRC].")
+@click.option("--name", help="Name of the model in the API [default: the name of SRC].")
 @click.option(
     "--source", "sources", metavar="CODE[,CODE…]", default="",
-    help="Languages it translates from [default: what SRC says].",
+    help="Source languages [default: those that SRC declares].",
 )  # fmt: skip
 @click.option(
     "--target", "targets", metavar="CODE[,CODE…]", default="",
-    help="Languages it translates to [default: what SRC says, or all that it has symbols for].",
+    help="Target languages [default: those that SRC declares, or all that have symbols].",
 )  # fmt: skip
 def marian(source: str, folder: Path, name: str | None, sources: str, targets: str) -> None:
-    """Make a checkpoint in DIR of the Marian or OPUS-MT model in SRC.
+    """Convert the Marian or OPUS-MT model in SRC to a checkpoint in DIR.
 
-    SRC is a folder in Hugging Face form (config.json, model.safetensors or pytorch_model.bin,
+    SRC is a folder in Hugging Face format (config.json, model.safetensors or pytorch_model.bin,
     source.spm, target.spm, vocab.json) or in Marian's own (*.npz, vocab.yml, source.spm,
-    target.spm, decoder.yml), or a name on the Hugging Face hub. Nothing in it is executed. DIR
+    target.spm, decoder.yml), or a name on the Hugging Face hub. No code in it is executed. DIR
     must be new or empty.
     """
     languages = Languages(_codes(sources), _codes(targets))

@@ -1,4 +1,4 @@
-"""Marian folders where a checkpoint is expected: imported once, kept by their content."""
+"""Imports Marian folders given in place of checkpoints, cached by content."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from model.errors import CheckpointError
 from model.interop.marian_folder import is_marian
 
 _READ = {".json", ".safetensors", ".bin", ".spm", ".npz", ".yml"}
-"""Endings of what an import may read."""
+"""Extensions of the files that an import may read."""
 
 
 def default_cache() -> Path:
-    """The user's cache folder (XDG Base Directory Specification). Raises `CheckpointError`."""
+    """Return the user's cache folder (XDG Base Directory). Raises `CheckpointError`."""
     try:
         base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     except RuntimeError:
         raise CheckpointError(
-            "there is no home folder to keep imported models in; --cache names another"
+            "no home folder to cache imported models in; set another folder with --cache"
         ) from None
     return Path(base) / "attend"
 
 
 def checkpoint_folder(folder: Path, cache: Path | None) -> Path:
-    """`folder` itself, unless it is a Marian model: then its import, made if `cache` has none.
+    """Return `folder`, or if it is a Marian model its import, creating it if not in `cache`.
 
-    Nothing is written unless it is whole, and of two that import at once, one is kept. Raises
+    Writes are atomic; if two processes import at once, one result is kept. Raises
     `CheckpointError`.
     """
     if not is_marian(folder):
@@ -44,10 +44,10 @@ def checkpoint_folder(folder: Path, cache: Path | None) -> Path:
         scratch = Path(tempfile.mkdtemp(prefix=".importing-", dir=kept.parent))
     except OSError as error:
         raise CheckpointError(
-            f"{folder}: a Marian model, whose import cannot be kept in {kept.parent} "
-            f"({error.strerror}); --cache names another folder"
+            f"{folder}: is a Marian model, whose import cannot be cached in {kept.parent} "
+            f"({error.strerror}); set another folder with --cache"
         ) from None
-    # It takes torch, which serving a checkpoint does without.
+    # Importing needs torch, serving does not.
     from model.interop.marian_import import import_marian
 
     try:
@@ -55,7 +55,7 @@ def checkpoint_folder(folder: Path, cache: Path | None) -> Path:
         try:
             (scratch / "checkpoint").rename(kept)
         except OSError:
-            if not kept.is_dir():  # else somebody was faster
+            if not kept.is_dir():  # else another process was faster
                 raise
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -63,11 +63,11 @@ def checkpoint_folder(folder: Path, cache: Path | None) -> Path:
 
 
 def _digest(folder: Path) -> str:
-    """Of the content, and of the attend that imports it."""
+    """Return a digest of the content and of the importing version."""
     digest = hashlib.sha256(__version__.encode())
     for path in sorted(folder.rglob("*")):
         if path.suffix in _READ and path.is_file():
             digest.update(f"\0{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())
             with path.open("rb") as file:
-                hashlib.file_digest(file, lambda: digest)  # goes on with it, in small pieces
+                hashlib.file_digest(file, lambda: digest)  # updates it in small pieces
     return digest.hexdigest()

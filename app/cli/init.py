@@ -1,4 +1,4 @@
-"""`attend init`: a checkpoint with random weights."""
+"""`attend init`: writes a checkpoint with random weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from model.training.random_checkpoint import write_random_checkpoint
 from model.transformer.config import PRESETS
 
 _SENTENCES = 500_000
-_CODE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")  # BCP-47, all that is used of it
+_CODE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")  # the part of BCP-47 in use
 
 
 @click.command(epilog="Example: attend init --preset tiny /tmp/tiny && attend inspect /tmp/tiny")
@@ -22,18 +22,18 @@ _CODE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")  # BCP-47, all that is 
 @click.option("--preset", type=click.Choice(list(PRESETS)), required=True)
 @click.option(
     "--languages", default="en,fr", show_default=True, metavar="CODE,CODE",
-    help="It translates between these, both ways.",
+    help="The two languages; the model translates in both directions.",
 )  # fmt: skip
 @click.option(
     "--vocab-from", type=click.Path(path_type=Path), metavar="FILE",
-    help=f"UTF-8 text to learn the vocabulary from, its first {_SENTENCES:,} lines.",
+    help=f"UTF-8 text whose first {_SENTENCES:,} lines the vocabulary is learnt from.",
 )  # fmt: skip
 @click.option("--seed", type=int, default=1, show_default=True, help="Same seed, same weights.")
 def init(folder: Path, preset: str, languages: str, vocab_from: Path | None, seed: int) -> None:
     """Write a checkpoint with random weights to DIR, for tests and benchmarks.
 
-    Its vocabulary has the preset's size (tiny's is made 512, since every byte needs a place) and
-    is learnt from made-up words, or from the lines of --vocab-from. DIR must be new or empty.
+    The vocabulary has the preset's size (for tiny 512, since it must include every byte) and is
+    learnt from invented words or from --vocab-from. DIR must be new or empty.
     """
     pair = _pair(languages)
     check_new_folder(folder)

@@ -1,4 +1,4 @@
-"""`attend inspect`: an architecture as a table with the paper's names."""
+"""`attend inspect`: shows an architecture as a table with the paper's names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from model.transformer.config import PRESETS
 from model.transformer.transformer import Transformer, transformer_without_weights
 
 _PIPE_WIDTH = 140
-"""Columns; no row of the presets is wider."""
+"""Columns; the presets' rows all fit."""
 
 
 @click.command(epilog="Example: attend inspect checkpoints/en-fr; attend inspect --preset base")
@@ -28,9 +28,9 @@ _PIPE_WIDTH = 140
 @cache_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def inspect(folder: Path | None, preset: str | None, cache: Path | None, as_json: bool) -> None:
-    """Show what the checkpoint in DIR is made of: the paper's names, shapes, parameter counts.
+    """Show the architecture of the checkpoint in DIR: the paper's names, shapes, parameter counts.
 
-    A checkpoint is read whole, so that a damaged one is found out.
+    The whole checkpoint is read, so that damage is detected.
     """
     facts: dict[str, Any]
     if preset is not None and folder is None:
@@ -84,11 +84,11 @@ def _print_table(facts: dict[str, Any], model: Transformer, paper: float | None)
             part.note,
         )
         block, component = part.block, part.component
-    # Rich takes a pipe for 80 columns wide, which would cut what the table is for.
+    # Rich assumes 80 columns for a pipe, which would truncate the table.
     console = Console()
     if not console.is_terminal:
         console = Console(width=_PIPE_WIDTH)
     console.print(table)
-    beside = f"; the paper's table 3 says {paper / 1e6:.0f} M" if paper else ""
+    beside = f"; {paper / 1e6:.0f} M in the paper's table 3" if paper else ""
     total = model.n_parameters()
     click.echo(f"{total:,} parameters ({total / 1e6:.1f} M{beside}), shared ones counted once")

@@ -1,6 +1,6 @@
-"""The `attend` command: the group of verbs, each imported only when it is asked for.
+"""The `attend` command: the group of verbs, each imported only when it is run.
 
-Exit codes: 0 done, 1 failed (one line on stderr says why), 2 bad usage.
+Exit codes: 0 success, 1 failure (one line on stderr gives the reason), 2 usage error.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ from app import __version__
 from app.errors import AppError, InvalidRequestError
 from model.errors import ModelError
 
-# Verb → module and what `attend --help` says, so that listing the verbs imports none of them.
+# Verb → module and help text, so that `attend --help` imports no verb.
 VERBS = {
     "serve": ("app.cli.serve", "Serve checkpoints over HTTP."),
-    "translate": ("app.cli.translate", "Translate standard input, a line each."),
-    "train": ("app.cli.train", "Train a checkpoint by a recipe."),
-    "evaluate": ("app.cli.evaluate", "Score a checkpoint on test files: BLEU and chrF."),
+    "translate": ("app.cli.translate", "Translate standard input line by line, or files."),
+    "train": ("app.cli.train", "Train a checkpoint from a recipe."),
+    "evaluate": ("app.cli.evaluate", "Score a checkpoint on test files with BLEU and chrF."),
     "align": ("app.cli.align", "Link the words of sentence pairs by the model's attention."),
     "inspect": ("app.cli.inspect", "Show an architecture with the paper's names."),
-    "golden": ("app.cli.golden", "Record translations that a server checks at its start."),
+    "golden": ("app.cli.golden", "Record translations that a server verifies at start."),
     "init": ("app.cli.init", "Write a checkpoint with random weights."),
-    "import": ("app.cli.import_", "Make a checkpoint of another project's model."),
-    "export": ("app.cli.export", "Write a checkpoint as another project's model."),
+    "import": ("app.cli.import_", "Convert another project's model to a checkpoint."),
+    "export": ("app.cli.export", "Convert a checkpoint to another project's model."),
 }
 
 
 class Failure(click.ClickException):
-    """Something that went wrong for a reason that one line can say: `attend: <line>`, exit 1."""
+    """A failure reported as one line, `attend: <line>`, with exit code 1."""
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Print the line, to stderr unless told otherwise."""
+        """Print the line, by default to stderr."""
         line = " ".join(self.format_message().split())
         click.echo(f"attend: {line}", file=file, err=file is None)
 
 
 class VerbGroup(click.Group):
-    """Finds verbs in `VERBS` and turns this project's errors into a `Failure`."""
+    """Finds verbs in `VERBS` and converts this project's errors to `Failure`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Every verb, in the order of a newcomer's interest."""
+        """Return all verbs, in the order a newcomer needs them."""
         return list(VERBS)
 
     def get_command(
@@ -51,7 +51,7 @@ class VerbGroup(click.Group):
         ctx: click.Context,  # noqa: ARG002
         cmd_name: str,
     ) -> click.Command | None:
-        """Import the verb's module, which has a command of the module's name."""
+        """Import the verb's module and return its command."""
         if cmd_name not in VERBS:
             return None
         module, _ = VERBS[cmd_name]
@@ -63,7 +63,7 @@ class VerbGroup(click.Group):
         ctx: click.Context,  # noqa: ARG002
         formatter: click.HelpFormatter,
     ) -> None:
-        """The list of verbs, without importing them."""
+        """Write the list of verbs without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(verb, about) for verb, (_, about) in VERBS.items()])
 
@@ -81,7 +81,7 @@ class VerbGroup(click.Group):
                 raise
             raise Failure("this needs torch, which is not installed here") from None
         except OSError as error:
-            if error.errno in (None, errno.EPIPE):  # a closed pipe is click's to end quietly
+            if error.errno in (None, errno.EPIPE):  # click handles a closed pipe
                 raise
             place = f"{error.filename}: " if error.filename else ""
             raise Failure(f"{place}{error.strerror}") from None
@@ -95,4 +95,4 @@ class VerbGroup(click.Group):
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def main() -> None:
-    """Translate with Transformer checkpoints: serve, train and look into them."""
+    """Translate with Transformer checkpoints: serve, train and inspect them."""

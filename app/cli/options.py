@@ -1,4 +1,4 @@
-"""Options that several verbs share."""
+"""Options shared by several verbs."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from model.errors import LanguageError
 
 
 def _the_only(_: click.Context, __: click.Parameter, folders: tuple[Path, ...]) -> Path:
-    """A server may have several in its environment; a verb works with one."""
+    """Require one folder; the environment may name several for a server."""
     if len(folders) > 1:
         named = ", ".join(map(str, folders))
-        raise click.BadParameter(f"one is needed, here are {len(folders)}: {named}")
+        raise click.BadParameter(f"expected one, got {len(folders)}: {named}")
     return folders[0] if folders else SHIPPED_CHECKPOINT
 
 
@@ -33,18 +33,18 @@ checkpoint_option = click.option(
 )  # fmt: skip
 cache_option = click.option(
     "--cache", type=click.Path(path_type=Path), envvar=env_name("cache"), metavar="DIR",
-    help="Keeps imported Marian models [default: $ATTEND_CACHE, else the user's cache folder].",
+    help="Cache of imported Marian models [default: $ATTEND_CACHE, else the user's cache folder].",
 )  # fmt: skip
 source_option = click.option("--source", metavar="CODE", help="Source language, such as en.")
 target_option = click.option("--target", metavar="CODE", help="Target language, such as fr.")
 columns_option = click.option(
     "--columns", metavar="CODE,CODE",
-    help="Languages of the files' columns [default: both languages in alphabetical order, which is "
-    "English first for en and fr, whichever is the source].",
+    help="Languages of the files' columns [default: both languages in alphabetical order: "
+    "en,fr for either direction].",
 )  # fmt: skip
 beam_size_option = click.option(
     "--beam-size", type=click.IntRange(1, MAX_BEAM_SIZE),
-    help="Hypotheses kept; 1 is greedy [default: the checkpoint's].",
+    help="Beam size; 1 is greedy [default: the checkpoint's].",
 )  # fmt: skip
 length_penalty_option = click.option(
     "--length-penalty", type=click.FloatRange(0, MAX_LENGTH_PENALTY), metavar="α",
@@ -52,7 +52,7 @@ length_penalty_option = click.option(
 )  # fmt: skip
 device_option = click.option(
     "--device", default="auto", show_default=True, envvar=env_name("device"),
-    help="auto, cpu, cuda, cuda:1, …; auto takes a GPU if there is one.",
+    help="auto, cpu, cuda, cuda:1, …; auto uses a GPU if available.",
 )  # fmt: skip
 precision_option = click.option(
     "--precision", type=click.Choice(get_args(PrecisionChoice)), default="auto", show_default=True,
@@ -60,14 +60,14 @@ precision_option = click.option(
 )  # fmt: skip
 threads_option = click.option(
     "--threads", type=click.IntRange(1), envvar=env_name("threads"),
-    help="CPU cores that translate [default: all].",
+    help="CPU cores to use [default: all].",
 )  # fmt: skip
 
 
 def choose_direction(
     config: CheckpointConfig, source: str | None, target: str | None
 ) -> tuple[str, str]:
-    """The direction meant by the options; the checkpoint's first if neither is given.
+    """Return the direction that the options select; the checkpoint's first if neither is given.
 
     Raises `LanguageError`.
     """
@@ -78,22 +78,24 @@ def choose_direction(
     except (InvalidRequestError, UnknownLanguagesError):
         known = ", ".join(" to ".join(direction) for direction in config.directions)
         asked = f"--source {source or 'any'} --target {target or 'any'}"
-        raise LanguageError(f"{asked}: not one direction of '{config.name}': {known}") from None
+        raise LanguageError(
+            f"{asked}: must select a direction of '{config.name}': {known}"
+        ) from None
 
 
 def source_column(columns: str | None, direction: tuple[str, str]) -> int:
-    """0 or 1: where --columns says that the source is. Raises `click.BadParameter`."""
+    """Return the source's column by --columns, 0 or 1. Raises `click.BadParameter`."""
     given = sorted(direction) if columns is None else columns.lower().split(",")
     if sorted(given) != sorted(code.lower() for code in direction):
         wanted = " and ".join(direction)
-        raise click.BadParameter(f"must name {wanted}, once each", param_hint="--columns")
+        raise click.BadParameter(f"must name {wanted} once each", param_hint="--columns")
     return given.index(direction[0].lower())
 
 
 def search_options(
     config: CheckpointConfig, beam_size: int | None, length_penalty: float | None
 ) -> SearchOptions:
-    """How to search: the options given, else the checkpoint's."""
+    """Return the search options: those given, else the checkpoint's."""
     return SearchOptions(
         beam_size=config.beam_size if beam_size is None else beam_size,
         length_penalty=config.length_penalty if length_penalty is None else length_penalty,

@@ -1,4 +1,4 @@
-"""`attend serve`: checkpoints in, an HTTP server out."""
+"""`attend serve`: serves checkpoints over HTTP."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from model.errors import ConfigError
 
 
 class BadSettings(Failure):
-    """A setting that cannot be: one line, exit code 2."""
+    """An invalid setting: one line, exit code 2."""
 
     exit_code = 2
 
 
 def _with_settings(command: click.Command) -> click.Command:
-    """A flag for every setting, `--max-batch-tokens` for `max_batch_tokens`."""
+    """Add a flag for every setting, such as `--max-batch-tokens` for `max_batch_tokens`."""
     for name, field in Settings.model_fields.items():
         repeated = name == "checkpoint"
         default = "" if field.default is None or repeated else f"; default: {field.default}"
@@ -57,9 +57,9 @@ def _with_settings(command: click.Command) -> click.Command:
 def serve(**flags: Any) -> None:
     """Serve checkpoints over HTTP until SIGTERM or Ctrl-C.
 
-    With several checkpoints, a request's languages choose; a pair that none translates but two do
-    in a row is translated by both. A flag beats its environment variable. Admitted requests are
-    finished before the server stops.
+    With several checkpoints, the languages of a request select one; a pair that only two in
+    sequence can translate uses both. A flag overrides its environment variable. Admitted requests
+    are finished before the server stops.
     """
     try:
         settings = Settings.parse(**{k: v for k, v in flags.items() if v not in (None, ())})
@@ -86,22 +86,22 @@ def serve(**flags: Any) -> None:
 
 
 SWITCH_INTERVAL = 0.001
-"""Seconds after which the event loop has to give the interpreter's lock to an engine that waits
-for it, idle, and needs it briefly. Python's own choice, 5 ms, is as long as an engine's step."""
+"""Seconds after which the event loop must release the interpreter lock to an idle engine waiting
+for it briefly. Python's default, 5 ms, is as long as an engine step."""
 
 COLLECT_AFTER = 200_000
-"""New objects, more than all requests have that are admitted at a time: a collection goes through
-them all, which takes 50 to 100 ms, and finds nothing, since no request leaves cycles behind."""
+"""New objects before a collection, more than all admitted requests have: a collection traverses
+all objects, takes 50 to 100 ms, and finds nothing, since no request leaves cycles behind."""
 
 KEEP_ALIVE = 75
-"""Seconds that an idle connection is kept: more than proxies and load balancers do (60), which else
-send a request into a connection that is just being closed, and answer 502."""
+"""Seconds that idle connections stay open: longer than in proxies and load balancers (60), which
+would otherwise send requests into a closing connection and respond with 502."""
 
 
 def make_server(
     app: FastAPI, settings: Settings, admin_listener: socket.socket | None = None
 ) -> Server:
-    """The HTTP server of the application, with its admin port if there is a socket for that."""
+    """Return the HTTP server of the application, with an admin port if given a socket for it."""
     config = partial(
         uvicorn.Config,
         http=TimedProtocol,
@@ -126,38 +126,37 @@ def make_server(
         app.state.lifecycle,
         settings.drain_delay,
         admin=admin,
-        # What pages of other origins may read is said by middleware.
+        # Middleware sets the headers for pages of other origins.
         refusal=admit_all if settings.cors_origins else app.state.overload.refusal,
     )
 
 
 def load(settings: Settings, metrics: Metrics) -> Runtime:
-    """With Marian folders imported first."""
+    """Import Marian folders, then load the models."""
     folders = tuple(checkpoint_folder(folder, settings.cache) for folder in settings.checkpoint)
     return load_runtime(settings.model_copy(update={"checkpoint": folders}), metrics)
 
 
 def spare_the_collector() -> None:
-    """Set aside what lives as long as the process: modules, torch's above all, and the model.
+    """Exempt from collection the objects that live as long as the process: modules and the model.
 
-    A full collection that goes through all of it holds up every request in flight for 0.1 to 0.2 s.
-    The others go through what is of requests, and after every 700 objects cost 7 % of the requests
-    that get done.
+    A full collection of all of them delays every request in flight by 0.1 to 0.2 s. Collections of
+    the younger generations after every 700 objects would cost 7 % of the throughput.
     """
-    gc.unfreeze()  # a reload leaves models behind
+    gc.unfreeze()  # a reload leaves old models
     gc.collect()
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER)
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A bound socket, so that an address that cannot be had is told at once. Raises `Failure`."""
+    """Bind a socket early, so that an unavailable address is reported at once. Raises `Failure`."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family)
     except OSError as error:
         raise Failure(f"cannot listen on {host}, port {port}: {error.strerror}") from None
-    # Connections inherit it. asyncio would set it, but not where the socket's protocol number is
-    # 0, as it is here; without it an answer's body waits 40 ms for the client's delayed ACK.
+    # Connections inherit it. asyncio does not set it if the socket's protocol number is 0, as
+    # here; without it, a response body waits 40 ms for the client's delayed ACK.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener

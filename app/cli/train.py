@@ -1,4 +1,4 @@
-"""`attend train`: a recipe in, a checkpoint out."""
+"""`attend train`: trains a checkpoint from a recipe."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _EPILOG = (
 def _hyperparameters(
     model: type[BaseModel], path: tuple[str, ...] = (), without: Collection[str] = ()
 ) -> list[click.Option]:
-    """A flag for every single-valued field of a recipe, `--schedule-peak` for `[schedule] peak`."""
+    """Return a flag for each scalar field of a recipe: `--schedule-peak` for `[schedule] peak`."""
     options: list[click.Option] = []
     for name, field in model.model_fields.items():
         kind = field.annotation
@@ -52,7 +52,7 @@ def _hyperparameters(
 
 
 def _value_type(field: FieldInfo) -> click.ParamType[Any] | None:
-    """What click is to read for a field; None for lists and tables, which only a file can hold."""
+    """Return click's type for a field; None for lists and tables, which only a file can contain."""
     if get_origin(field.annotation) is Literal:
         return click.Choice(get_args(field.annotation))
     kinds: dict[object, click.ParamType[Any]] = {
@@ -72,20 +72,20 @@ def _with_hyperparameters(command: click.Command) -> click.Command:
 @click.argument("recipe", type=recipe_path)
 @click.option(
     "--corpora", type=click.Path(path_type=Path), default=Path("corpora"), show_default=True,
-    help="Folder that the recipe's files are in.",
+    help="Folder with the recipe's files.",
 )  # fmt: skip
 @click.option(
     "--run", type=click.Path(path_type=Path), default=None,
-    help="Folder for state, log and snapshots [default: runs/ and the recipe's name].",
+    help="Folder for state, log and snapshots [default: runs/RECIPE].",
 )  # fmt: skip
-@click.option("--resume", is_flag=True, help="Go on with the run in that folder, exactly.")
+@click.option("--resume", is_flag=True, help="Resume the run in that folder exactly.")
 @click.option(
     "--init", type=click.Path(path_type=Path), default=None, metavar="CHECKPOINT",
-    help="Begin with the weights and vocabulary of a checkpoint; the optimiser begins afresh.",
+    help="Start from the weights and vocabulary of a checkpoint, with a new optimizer state.",
 )  # fmt: skip
 @click.option(
     "--adapt", is_flag=True,
-    help="With --init: to a deeper model, and to a vocabulary learnt from the recipe's corpora.",
+    help="With --init: adapt to a deeper model, and to a vocabulary learnt from the corpora.",
 )  # fmt: skip
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, …")
 @click.option(
@@ -93,19 +93,19 @@ def _with_hyperparameters(command: click.Command) -> click.Command:
 )
 @click.option(
     "--workers", type=click.IntRange(0), default=0, show_default=True,
-    help="Processes that prepare batches ahead; a GPU wants several.",
+    help="Processes that prepare batches; use several for a GPU.",
 )  # fmt: skip
 @click.option(
     "--checkpoint", type=click.Path(path_type=Path), default=None,
-    help="Where the finished checkpoint goes [default: RUN/checkpoint].",
+    help="Folder for the finished checkpoint [default: RUN/checkpoint].",
 )  # fmt: skip
 @click.option(
     "--finish", is_flag=True,
-    help="Train no further: write the checkpoint of what the run has saved.",
+    help="Do not train; write a checkpoint from what the run has saved.",
 )  # fmt: skip
 @click.option(
     "--plot", type=click.Path(path_type=Path), default=None, metavar="FILE",
-    help="Train no further: draw the run's log into a .png, .svg or .pdf file.",
+    help="Do not train; plot the run's log to a .png, .svg or .pdf file.",
 )  # fmt: skip
 def train(
     *,
@@ -123,17 +123,17 @@ def train(
     plot: Path | None,
     **overrides: str | float | None,
 ) -> None:
-    """Train a Transformer by RECIPE, a TOML file or the name of a shipped one (en-fr).
+    """Train a Transformer from RECIPE, a TOML file or the name of a shipped one (en-fr).
 
-    Ctrl-C saves and stops; --resume goes on. The last step writes the averaged checkpoint. Every
-    hyperparameter is also a flag, which wins over the recipe; defaults are for what neither says.
+    Ctrl-C saves and stops; --resume continues. The last step writes the averaged checkpoint. Every
+    hyperparameter also has a flag, which overrides the recipe.
     """
     config = _read(recipe, overrides)
     run = run or Path("runs") / recipe.stem
     if init and resume:
-        raise click.UsageError("--init begins a run, --resume goes on with one: give one of them")
+        raise click.UsageError("--init and --resume exclude each other")
     if adapt and not init:
-        raise click.UsageError("--adapt needs --init")
+        raise click.UsageError("--adapt requires --init")
     checkpoint = checkpoint or run / "checkpoint"
     if plot:
         _plot(run, recipe.stem, plot)
@@ -158,7 +158,7 @@ def train(
             trainer.train()
         if not trainer.is_finished:
             step = trainer.counters.step
-            click.echo(f"stopped and saved at step {step}; --resume goes on", err=True)
+            click.echo(f"stopped and saved at step {step}; continue with --resume", err=True)
             return
     if not plot or finish:
         write_checkpoint(run, config, recipe.stem, checkpoint)
@@ -175,7 +175,7 @@ def _plot(run: Path, title: str, destination: Path) -> None:
 
 
 def _read(recipe: Path, overrides: dict[str, str | float | None]) -> TrainingConfig:
-    """The recipe with the flags that were given put over it. Raises `ConfigError`."""
+    """Return the recipe, overridden by the given flags. Raises `ConfigError`."""
     values = read_recipe(recipe)
     given = {name: value for name, value in overrides.items() if value is not None}
     for name, value in given.items():
@@ -192,7 +192,7 @@ def _set(values: dict[str, Any], path: list[str], value: str | float, recipe: Pa
 
 
 def _save_on_interrupt(trainer: Trainer) -> None:
-    """First Ctrl-C or SIGTERM: finish the step, save, stop. Second: the usual."""
+    """On the first Ctrl-C or SIGTERM, finish the step, save and stop; on the second, exit."""
 
     def request_stop(number: int, _frame: FrameType | None) -> None:
         trainer.stop_requested = True

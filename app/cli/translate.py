@@ -1,4 +1,4 @@
-"""`attend translate`: standard input to standard output, a line each, or files."""
+"""`attend translate`: translates standard input line by line, or files."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from app.settings import env_name
 from model.engine.protocol import PrecisionChoice
 
 Record: TypeAlias = dict[str, Any]
-"""What `--json` prints of a line; at least `text` and `flags`."""
+"""The `--json` output for a line; at least `text` and `flags`."""
 
 TranslateBlocks: TypeAlias = Callable[[Iterator[list[str]]], Iterator[Record]]
-"""Blocks as `line_blocks` gives them → a record for every line, in order."""
+"""Blocks from `line_blocks` → one record per line, in order."""
 
 
 @click.command(
@@ -42,24 +42,24 @@ TranslateBlocks: TypeAlias = Callable[[Iterator[list[str]]], Iterator[Record]]
 )
 @checkpoint_option
 @cache_option
-@click.option("--url", help="Ask a running server, such as http://localhost:8000, instead.")
+@click.option("--url", help="Use a running server, such as http://localhost:8000, instead.")
 @click.option(
     "--api-key", envvar=env_name("api_keys"), metavar="KEY",
-    help="For --url, if that server wants one [default: the first of $ATTEND_API_KEYS].",
+    help="For --url, if the server requires one [default: the first of $ATTEND_API_KEYS].",
 )  # fmt: skip
 @click.option(
     "--file", "files", type=click.Path(path_type=Path, exists=True, dir_okay=False), multiple=True,
-    help="Translate a file instead; repeat the option for several.",
+    help="Translate a file instead; may be repeated.",
 )  # fmt: skip
 @click.option(
     "--output", type=click.Path(path_type=Path),
-    help="Where the file goes, or a folder for several [default: report.docx → report.fr.docx].",
+    help="Output file, or a folder for several [default: report.docx → report.fr.docx].",
 )  # fmt: skip
 @source_option
 @target_option
 @beam_size_option
 @length_penalty_option
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @device_option
 @precision_option
 @threads_option
@@ -82,21 +82,21 @@ def translate(
     precision: PrecisionChoice,
     threads: int | None,
 ) -> None:
-    """Translate standard input, UTF-8, to standard output: a line each, in order.
+    """Translate UTF-8 lines from standard input to standard output, in order.
 
-    Lines come out as soon as they are done, and an empty line stays empty. Without --source and
-    --target the checkpoint's first direction is taken (the shipped one's: English to French).
+    Each line is printed as soon as it is done; empty lines stay empty. --source and --target
+    default to the checkpoint's first direction (English to French for the shipped one).
 
-    --json prints {"text", "score", "token_ids", "tokens"} a line, and "flags" where there are any
-    (docs/api.md). With --url there are no token_ids and tokens.
+    --json prints {"text", "score", "token_ids", "tokens"} per line, and "flags" if there are any
+    (docs/api.md). With --url, token_ids and tokens are missing.
 
-    --file takes .txt, .html, .xml, .md, .srt, .po, .json and .docx, and keeps what is not language
-    as it is (docs/files.md); --json then prints an object a file.
+    --file accepts .txt, .html, .xml, .md, .srt, .po, .json and .docx, and preserves everything
+    but the text (docs/files.md); --json then prints one object per file.
     """
     if output and not files:
-        raise click.UsageError("--output is for --file.")
+        raise click.UsageError("--output requires --file.")
     if url is None:
-        # Reading checkpoints takes torch, which a client of a server can do without.
+        # Reading checkpoints needs torch; using a server does not.
         from app.cli.import_cache import checkpoint_folder
 
         checkpoint = checkpoint_folder(checkpoint, cache)
@@ -116,7 +116,7 @@ def translate(
                 raise click.UsageError(f"--url and --{name} exclude each other.")
         search = {"beam_size": beam_size, "length_penalty": length_penalty}
         if files and any(value is not None for value in search.values()):
-            raise click.UsageError("--url translates a --file as its server is set to search.")
+            raise click.UsageError("With --url, the server's search settings apply to a --file.")
         translator = RemoteTranslator(url, source, target, search, _first(api_key))
         if files:
             from app.cli.translating.translate_files import remote_files, translate_files
@@ -130,7 +130,7 @@ def translate(
 
 
 def _first(api_keys: str | None) -> str | None:
-    """Of keys with commas between, as a server has them in its environment."""
+    """Return the first of comma-separated keys, as in a server's environment."""
     return api_keys.partition(",")[0].strip() if api_keys else None
 
 
@@ -219,7 +219,7 @@ def _write(records: Iterator[Record], as_json: bool) -> None:
             shown = {key: value for key, value in record.items() if key != "flags" or value}
             line = json.dumps(shown, ensure_ascii=False)
         else:
-            # A model may produce the byte of a line feed, which would shift all further lines.
+            # A model may produce a line feed byte, which would shift all following lines.
             line = record["text"].replace("\n", " ")
         output.write(line.encode("utf-8") + b"\n")
         output.flush()

@@ -1,1 +1,1 @@
-"""What verbs draw on a terminal or in a file: progress bars, tables, curves."""
+"""Output to a terminal or a file: progress bars, tables, curves."""

@@ -1,4 +1,4 @@
-"""What `attend align --gold` prints of methods and how good they are."""
+"""The tables that `attend align --gold` prints: alignment methods and their scores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from model.alignment.gold import AlignmentScores
 from model.alignment.head_search import Trial
 
 SHOWN_HEADS = 10
-"""Of the heads that were tried, how many the table has."""
+"""Maximum heads in the table."""
 
 
 def describe_method(method: AlignmentMethod) -> str:
@@ -32,7 +32,7 @@ def describe_scores(scores: AlignmentScores) -> str:
 
 
 def print_heads(trials: Sequence[Trial]) -> None:
-    """The best heads, of trials that begin with the best."""
+    """Print the best heads, given trials sorted from the best."""
     title = f"Heads by argmax, one direction; the best {SHOWN_HEADS} of {len(trials)}"
     table = _table(title, "Layer", "Head", "Position")
     for trial in trials[:SHOWN_HEADS]:
@@ -43,8 +43,8 @@ def print_heads(trials: Sequence[Trial]) -> None:
 
 
 def print_readings(trials: Sequence[Trial]) -> None:
-    """Ways of reading one head."""
-    table = _table("The best head, each way of reading it", "Directions", "Links", "Threshold")
+    """Print the methods of reading links from one head."""
+    table = _table("Methods of reading the best head", "Directions", "Links", "Threshold")
     for trial in trials:
         method = trial.method
         directions = "both" if method.both_directions else "one"

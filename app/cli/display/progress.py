@@ -1,4 +1,4 @@
-"""A bar for work of which the amount is known."""
+"""A progress bar for work of known size."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 
 def counted_progress() -> Progress:
-    """On stderr, how many of how many are done; nothing where that is no terminal."""
+    """Return a progress bar on stderr; it shows nothing if stderr is not a terminal."""
     console = Console(stderr=True)
     return Progress(
         TextColumn("{task.description}"),

@@ -1,4 +1,4 @@
-"""What a training run shows and writes: a progress bar, a line per measurement, log.jsonl."""
+"""The output of a training run: a progress bar, a line per measurement, log.jsonl."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from model.training.log import write_figures
 from model.training.state import Counters
 
 _LOG_EVERY = 50
-"""A log line is a mean over the steps since the last one, and stands at a multiple of this."""
+"""Steps between log lines; each line is the mean over the steps since the last one."""
 
 
 class TrainingDisplay:
-    """A `Reporter`. On a terminal one live bar; elsewhere a line every `_LOG_EVERY` steps."""
+    """A `Reporter`: on a terminal a live bar, elsewhere a line every `_LOG_EVERY` steps."""
 
     def __init__(self, log: Path, steps: int) -> None:
         self._path = log
@@ -54,7 +54,7 @@ class TrainingDisplay:
             self._log.close()
 
     def begin(self, counters: Counters, n_parameters: int) -> None:
-        """Open the log and show the bar, from where the run stands."""
+        """Open the log and show the bar at the run's current step."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._log = self._path.open("a", encoding="utf-8", buffering=1)  # whole lines
         self._last = counters
@@ -65,7 +65,7 @@ class TrainingDisplay:
         )
 
     def on_step(self, figures: dict[str, float]) -> None:
-        """Add to the averages; every so often write and show them."""
+        """Add to the averages; write and show them periodically."""
         for name in ("loss", "cross_entropy"):
             self._sums[name] = self._sums.get(name, 0.0) + figures[name]
         self._count += 1

@@ -1,6 +1,6 @@
-"""The curves of a training run as a picture: cross-entropy and BLEU over target tokens.
+"""Plots the curves of a training run: cross-entropy and BLEU over target tokens.
 
-Needs matplotlib, which only the extra `[plot]` installs: import this module where it is used.
+Needs matplotlib, which only the extra `[plot]` installs; import this module lazily.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from model.errors import DataError
 from model.training.log import Figures, Log
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-"""Okabe and Ito's, which nearly everybody can tell apart: one for each held-out set."""
+"""Okabe and Ito's colours, safe for colour-blind readers: one per held-out set."""
 
 _STYLES = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (6, 1, 1, 1)))
-"""One for each target language."""
+"""One per target language."""
 
 _LABEL_GAP = 0.065
-"""Least distance of two labels, as a share of the axis' height."""
+"""Minimum distance of two labels, as a fraction of the axis height."""
 
 
 _MOST_MARKED = 30
-"""Points of a curve up to which each is marked."""
+"""Maximum points of a curve for markers to be drawn."""
 
 _LOG_TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 1.5, 2, 3, 4, 6, 8, 12)
 
 
 @dataclass(frozen=True)
 class _Curve:
-    """One line of the picture; its label, with the last value, stands at its right end."""
+    """One line of the plot; its label, with the last value, is at its right end."""
 
     label: str
     tokens: Sequence[float]
@@ -47,9 +47,9 @@ class _Curve:
 
 
 def draw_log(log: Log, title: str, destination: Path) -> None:
-    """Write a .png, .svg or .pdf by the ending of its name. Raises `DataError`."""
+    """Write a .png, .svg or .pdf, by the file extension. Raises `DataError`."""
     if not log.updates:
-        raise DataError("nothing to draw: the log has no updates yet")
+        raise DataError("nothing to plot: the log has no updates yet")
     figure = Figure(figsize=(9, 7.5), layout="constrained")
     validated = list(_validation_curves(log, "bleu"))
     axes = figure.subplots(2 if validated else 1, 1, sharex=True, squeeze=False)[:, 0]
@@ -78,7 +78,7 @@ def draw_log(log: Log, title: str, destination: Path) -> None:
 
 
 def _validation_curves(log: Log, measure: str) -> Iterator[_Curve]:
-    """A curve per held-out set and direction; a log's names are SET.LANGUAGE.MEASURE."""
+    """Yield a curve per held-out set and direction; names in the log are SET.LANGUAGE.MEASURE."""
     names = dict.fromkeys(
         name for line in log.validations for name in line if name.endswith(f".{measure}")
     )
@@ -97,7 +97,7 @@ def _validation_curves(log: Log, measure: str) -> Iterator[_Curve]:
 
 
 def _tokens_at(updates: list[Figures], steps: list[float]) -> list[float]:
-    """Validations are logged by step only; the updates around them know the tokens."""
+    """Interpolate tokens from the updates; validations are logged by step only."""
     known_steps = [line["step"] for line in updates]
     return list(np.interp(steps, known_steps, [line["tokens"] for line in updates]))
 
@@ -130,7 +130,7 @@ def _draw(axis: Axes, curves: list[_Curve], value_format: str) -> None:
 
 
 def _spread(heights: list[float]) -> list[float]:
-    """Heights moved apart to `_LABEL_GAP`, in the same order, as a block around where they were."""
+    """Move heights apart to `_LABEL_GAP`, keeping their order and centre."""
     order = sorted(range(len(heights)), key=heights.__getitem__)
     spread = list(heights)
     for lower, upper in pairwise(order):

@@ -152,16 +152,16 @@ def test_tuning_finds_and_records_a_method(
 
 def test_tuning_prints_what_it_tried(attend: Attend, own: Path, gold: Path) -> None:
     printed = run(attend, own, "--gold", gold, "--tune")
-    for shown in ("the best 10 of 20", "grow-diag", "intersection", "found on these very pairs"):
+    for shown in ("the best 10 of 20", "grow-diag", "intersection", "tuned on these pairs"):
         assert shown in printed
-    assert "each half by the best of the other half: AER" in printed
+    assert "cross-validated, each half tuned on the other: AER" in printed
 
 
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ([], "Give one tab-separated FILE or two files"),
-        (["a", "b", "c"], "Give one tab-separated FILE or two files"),
+        ([], "Give one tab-separated FILE, or two files"),
+        (["a", "b", "c"], "Give one tab-separated FILE, or two files"),
         (["a", "--tune"], "--tune needs --gold"),
         (["--gold", "x", "--record"], "--record needs --tune"),
         (["a", "--columns", "en,de"], "must name en and fr"),

@@ -84,7 +84,7 @@ def test_a_cache_that_cannot_be_written_is_one_line(
 ) -> None:
     folder = make_folder()
     (tmp_path / "file").touch()
-    with pytest.raises(CheckpointError, match=r"cannot be kept in .*file/marian.*--cache"):
+    with pytest.raises(CheckpointError, match=r"cannot be cached in .*file/marian.*--cache"):
         checkpoint_folder(folder, tmp_path / "file")
 
     def read_only(**_: object) -> NoReturn:

@@ -21,7 +21,7 @@ def test_the_base_model_is_the_papers(attend: Attend) -> None:
         "Output Embedding", "Linear", "Softmax", "h = 8, d_k = 64",
     ):  # fmt: skip
         assert name in result.stdout
-    assert "63,082,496 parameters (63.1 M; the paper's table 3 says 65 M)" in result.stdout
+    assert "63,082,496 parameters (63.1 M; 65 M in the paper's table 3)" in result.stdout
     assert "…" not in result.stdout.replace("1 … 6", "")  # no column was cut
 
 

@@ -51,7 +51,7 @@ def test_several_checkpoints_of_a_server_are_not_chosen_from(
     monkeypatch.setenv("ATTEND_CHECKPOINT", os.pathsep.join([str(tiny_checkpoint)] * 2))
     result = attend("translate", stdin="Cat.")
     assert result.exit_code == 2
-    assert "one is needed, here are 2" in result.stderr
+    assert "expected one, got 2" in result.stderr
     assert attend("translate", "--checkpoint", tiny_checkpoint, stdin="Cat.").exit_code == 0
 
 

@@ -217,7 +217,7 @@ async def test_a_key_that_is_missing_or_wrong(serve: Serve, way: str) -> None:
         client.headers["Authorization"] = "DeepL-Auth-Key other"
         assert (await ask(client, SECRET)).status_code == httpx.codes.OK
     for response in (missing, of_another_scheme):
-        assert "needed" in check(response, dialect, (401, 400, 403))
+        assert "required" in check(response, dialect, (401, 400, 403))
     assert "unknown" in check(wrong, dialect, (401, 403, 403))
     for response in (missing, wrong):
         assert response.headers.get("WWW-Authenticate") == (

@@ -40,7 +40,7 @@ def test_a_log_becomes_a_picture(tmp_path: Path, validations: list[Figures]) -> 
 
 
 def test_nothing_to_draw(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="nothing to draw"):
+    with pytest.raises(DataError, match="nothing to plot"):
         draw_log(Log(), "run", tmp_path / "a.png")
 
 
