@@ -1,1 +1,1 @@
-"""The Transformer of "Attention Is All You Need", and all that needs only text and tensors."""
+"""The Transformer of "Attention Is All You Need": text and tensors, no HTTP."""

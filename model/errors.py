@@ -1,50 +1,50 @@
-"""What can go wrong below the HTTP layer, as one tree.
+"""The exceptions raised below the HTTP layer, as one tree.
 
     ModelError
-    ├── ConfigError        a configuration value or combination that no model can be built from
-    ├── CheckpointError    a checkpoint folder that is missing, damaged or not ours
-    ├── TokenizerError     a SentencePiece model that cannot be read or lacks the special tokens
-    ├── DataError          a corpus file that is missing or malformed
-    ├── LanguageError      a language the checkpoint does not speak
-    ├── InputError         a text that cannot be read: too long for the model, or not UTF-8
-    ├── NumericalError     numbers that are not finite where a probability should be
-    └── TrainingError      a run that cannot start, resume or go on (NaN loss, changed recipe)
+    ├── ConfigError        a configuration value or combination is invalid
+    ├── CheckpointError    a checkpoint folder is missing, damaged or of another format
+    ├── TokenizerError     a SentencePiece model cannot be read or lacks the special tokens
+    ├── DataError          a corpus file is missing or malformed
+    ├── LanguageError      the checkpoint does not support the language
+    ├── InputError         a text cannot be read: too long for the model, or not UTF-8
+    ├── NumericalError     values are not finite where a probability is expected
+    └── TrainingError      a run cannot start, resume or continue (NaN loss, changed recipe)
 
-Every message is one line that names the file or field and says what would be right.
+Every message is one line that names the file or field and what is expected.
 """
 
 
 class ModelError(Exception):
-    """Base of all errors raised by `model`; its message is fit to be shown to a user as it is."""
+    """Base of all errors raised by `model`; its message may be shown to users."""
 
 
 class ConfigError(ModelError):
-    """A configuration value or combination that no model can be built from."""
+    """A configuration value or combination is invalid."""
 
 
 class CheckpointError(ModelError):
-    """A checkpoint folder that is missing, damaged or not ours."""
+    """A checkpoint folder is missing, damaged or of another format."""
 
 
 class TokenizerError(ModelError):
-    """A SentencePiece model that cannot be read or lacks the special tokens."""
+    """A SentencePiece model cannot be read or lacks the special tokens."""
 
 
 class DataError(ModelError):
-    """A corpus file that is missing or malformed."""
+    """A corpus file is missing or malformed."""
 
 
 class LanguageError(ModelError):
-    """A language the checkpoint does not speak."""
+    """The checkpoint does not support the language."""
 
 
 class InputError(ModelError):
-    """A text that cannot be read: too long for the model, or not UTF-8."""
+    """A text cannot be read: too long for the model, or not UTF-8."""
 
 
 class NumericalError(ModelError):
-    """Numbers that are not finite where a probability should be."""
+    """Values are not finite where a probability is expected."""
 
 
 class TrainingError(ModelError):
-    """A run that cannot start, resume or go on."""
+    """A run cannot start, resume or continue."""

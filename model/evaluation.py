@@ -1,4 +1,4 @@
-"""How good translations are: sacreBLEU's BLEU (Papineni et al. 2002) and chrF (Popović 2015)."""
+"""Translation quality: sacreBLEU's BLEU (Papineni et al. 2002) and chrF (Popović 2015)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Corpus scores, 0 … 100, with the signatures that say how they were computed (Post 2018)."""
+    """Corpus scores, 0 … 100, with signatures of how they were computed (Post 2018)."""
 
     bleu: float
     chrf: float
@@ -20,9 +20,9 @@ class Scores:
 
 
 def score_translations(hypotheses: Sequence[str], references: Sequence[str]) -> Scores:
-    """Scores of plain, untokenised text against one reference each."""
+    """Score plain, untokenised text against one reference each."""
     bleu, chrf = BLEU(), CHRF()
-    # The score before the signature: it is only known once a corpus was seen.
+    # The score before the signature, which is known only after a corpus was scored.
     bleu_score = bleu.corpus_score(hypotheses, [references]).score
     chrf_score = chrf.corpus_score(hypotheses, [references]).score
     return Scores(bleu_score, chrf_score, str(bleu.get_signature()), str(chrf.get_signature()))

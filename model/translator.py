@@ -1,6 +1,6 @@
-"""Text in, text out: many sentences over engines, from a list or a stream of any length.
+"""Translates many sentences with engines, from a list or a stream of any length.
 
-For programs that have all their sentences at hand; a server schedules requests instead.
+For programs that have all sentences available; a server schedules requests instead.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from model.errors import InputError
 from model.text.text_codec import TextCodec
 
 BATCH_TOKENS = 2048
-"""Source tokens in one batch of the eager engine, padding included."""
+"""Source tokens per batch of the eager engine, including padding."""
 
 CHUNK = 512
-"""Sentences among which those of like length are put next to each other."""
+"""Sentences per chunk that is sorted by length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """One sentence translated.
+    """The translation of one sentence.
 
-    score      what the search ranked by, a length-normalised log-probability; 0 without a search
+    score      length-normalised log-probability, by which the search ranks; 0 without a search
     token_ids  target tokens without the end-of-sentence token, and `tokens`, their pieces
-    capped     the token limit cut it short
+    capped     truncated by the token limit
     """
 
     text: str
@@ -43,7 +43,7 @@ class Translation:
 
 
 class SentenceTooLongError(InputError):
-    """More tokens than the model reads; `index` is the sentence's place among those given."""
+    """A sentence has more tokens than the model reads; `index` is its index in the input."""
 
     def __init__(self, index: int, n_tokens: int, limit: int) -> None:
         super().__init__(f"{n_tokens} tokens, the model reads at most {limit}")
@@ -51,13 +51,13 @@ class SentenceTooLongError(InputError):
 
 
 class Translator:
-    """Translates sentences. One without anything to translate stays as it is.
+    """Translates sentences. A sentence with nothing to translate is returned unchanged.
 
-    `texts` may have no end: a bounded number of them is held at a time. A None among them says that
-    the next one may be long in coming, so everything before it is handed out first; it counts as no
-    text. Raises `LanguageError` for a target that the vocabulary has no symbol for and
-    `SentenceTooLongError`, these and errors of `texts` once everything before is handed out; and at
-    once the error that a sentence died of.
+    `texts` may be infinite: a bounded number is held at a time. A None in it announces a possible
+    wait, so all preceding translations are yielded first; it does not count as a text. Raises
+    `SentenceTooLongError`, and `LanguageError` for a target without a symbol in the vocabulary;
+    these and errors of `texts` are raised after all preceding translations are yielded, errors of
+    an engine at once.
     """
 
     def __init__(self, tokenizer: TextCodec, max_length: int, engines: Sequence[Engine]) -> None:
@@ -73,7 +73,7 @@ class Translator:
         n_threads: int | None = None,
         device: str = "cpu",
     ) -> Self:
-        """Over the engines that serve it too, on all cores unless `n_threads` says otherwise."""
+        """Use the same engines as the server, by default on all cores."""
         max_length = checkpoint.config.transformer.max_length
         engines = build_engines(
             checkpoint, precision, n_threads or usable_cores(), BATCH_TOKENS, device
@@ -83,13 +83,13 @@ class Translator:
     def translate(
         self, texts: Sequence[str], target: str, options: SearchOptions
     ) -> list[Translation]:
-        """A translation of every text, in their order."""
+        """Return the translations, in the order of the texts."""
         return list(self.translate_stream(texts, target, options))
 
     def translate_stream(
         self, texts: Iterable[str | None], target: str, options: SearchOptions
     ) -> Iterator[Translation]:
-        """A translation of every text, in their order, each as soon as those before it are out."""
+        """Yield the translations in the order of the texts, each as early as possible."""
         ahead: dict[int, Translation] = {}
         due = 0
         for index, translation in self.translate_as_ready(texts, target, options):
@@ -101,7 +101,7 @@ class Translator:
     def translate_as_ready(
         self, texts: Iterable[str | None], target: str, options: SearchOptions
     ) -> Iterator[tuple[int, Translation]]:
-        """(index, translation) of every text, as they come."""
+        """Yield (index, translation) of each text, as they finish."""
         blank: dict[int, str] = {}
         items = longest_first(self._items(texts, target, options, blank))
         for index, outcome in run_jobs(self._engines, items):
@@ -119,7 +119,7 @@ class Translator:
         options: SearchOptions,
         blank: dict[int, str],
     ) -> Iterator[Item]:
-        """A job for every text, or no hypotheses for one that is put into `blank`."""
+        """Yield a job per text, or no hypotheses for a text that is put into `blank`."""
         index = 0
         for text in texts:
             if text is None:
@@ -146,9 +146,9 @@ class Translator:
 
 
 def longest_first(items: Iterator[Item]) -> Iterator[Item]:
-    """Sorted by length in chunks that end at a None, so that batches have little padding.
+    """Sort by length in chunks that end at a None, so that batches have little padding.
 
-    An error of `items` comes after what came before it.
+    An error of `items` is raised after the preceding items are yielded.
     """
     more = True
     while more:

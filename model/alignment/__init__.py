@@ -1,4 +1,4 @@
-"""Word alignment: `from_attention` reads links off the attention of a translation model.
+"""Word alignment: `from_attention` derives links from the attention of a translation model.
 
-`head_search` finds the head that aligns best on pairs that people aligned (`gold`). No torch.
+`head_search` finds the best head on manually aligned pairs (`gold`). No torch.
 """

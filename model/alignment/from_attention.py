@@ -1,15 +1,15 @@
-"""Word alignment read off the attention of a translation model. Imports no torch.
+"""Derives word alignments from the attention of a translation model. Imports no torch.
 
-What the encoder-decoder attention of one teacher-forced pass looked at, gathered from pieces to
-words, is how strongly each source word belongs to each target word. Three choices decide how good
-an alignment it makes; they are an `AlignmentMethod`, which travels with the checkpoint:
+The encoder-decoder attention of a teacher-forced pass, aggregated from pieces to words, measures
+how strongly each source word corresponds to each target word. The quality of the alignment depends
+on three choices, which form an `AlignmentMethod` and are stored in the checkpoint:
 
-- which head, for most heads do other things than align;
-- which decoder position stands for a target token: the one that produces it, or the next one,
-  which reads it and knows it (Chen et al. 2020, "Accurate Word Alignment Induction from Neural
-  Machine Translation", SHIFT-ATT);
-- how to reconcile what the source words prefer with what the target words prefer (Och & Ney 2003;
-  Koehn et al. 2005), and whether the reverse translation is asked too.
+- the head, since most heads do not align;
+- the decoder position of a target token: the one that produces it, or the next one, whose input it
+  is (Chen et al. 2020, "Accurate Word Alignment Induction from Neural Machine Translation",
+  SHIFT-ATT);
+- how to combine the preferences of source words and target words (Och & Ney 2003; Koehn et al.
+  2005), and whether to use the reverse translation as well.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ _NEIGHBOURS = [step for step in itertools.product((-1, 0, 1), repeat=2) if step 
 
 
 class AlignmentMethod(BaseModel):
-    """How to read an alignment off the attention; the default is what any model can do."""
+    """How to derive an alignment from attention; the default works with any model."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    layer: int | None = Field(None, ge=0, description="of the decoder, from 0; null: the last")
+    layer: int | None = Field(None, ge=0, description="decoder layer from 0; null: the last")
     head: int | None = Field(None, ge=0, description="null: the mean over the layer's heads")
     position: Position = Field(
-        "producing", description="decoder position of a target token: what produces or reads it"
+        "producing", description="decoder position of a target token: producing or reading it"
     )
     both_directions: bool = Field(
         False, description="average with a pass that translates the target back into the source"
     )
     symmetrisation: Symmetrisation = Field(
         "argmax",
-        description="argmax: each target word's best source word; intersection: where that is "
-        "mutual; grow-diag: from there to neighbours that one side prefers",
+        description="argmax: each target word's best source word; intersection: mutual best "
+        "links; grow-diag: these and neighbours that one side prefers",
     )
     threshold: float = Field(0.0, ge=0, lt=1, description="weight that a link must exceed")
 
@@ -61,9 +61,8 @@ class AlignmentMethod(BaseModel):
 class Bitext:
     """A text and its translation, with their words.
 
-    produced  the target's tokens as the decoder produced them; None: as the vocabulary has them
-    read      the source's tokens as the encoder read them, control symbols included; None: they
-              are not known yet
+    produced  the target's tokens as the decoder produced them; None: as the tokeniser splits it
+    read      the source's tokens as the encoder read them, with control symbols; None: not known
     """
 
     source: str
@@ -78,9 +77,9 @@ class Bitext:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """One teacher-forced pass, whose weights `Engine.explain` tells, and the words of its sides.
+    """One teacher-forced pass, whose weights `Engine.explain` returns, and the words of both sides.
 
-    reverse  it translates the pair's target into its source
+    reverse  the pass translates the pair's target into its source
     """
 
     source: Sequence[Token]
@@ -91,7 +90,7 @@ class Pass:
 
     @property
     def ids(self) -> tuple[list[int], list[int]]:
-        """What the encoder reads and what the decoder is made to produce."""
+        """Return the encoder's input and the decoder's forced output."""
         return [token.id for token in self.source], [token.id for token in self.target]
 
 
@@ -103,11 +102,11 @@ class WordWeights(NamedTuple):
 
 
 def passes(codec: TextCodec, max_length: int, pair: Bitext, *, both_directions: bool) -> list[Pass]:
-    """The passes that an alignment of a pair needs: forward, and with `both_directions` back.
+    """Return the passes that aligning a pair needs: forward, and reverse if `both_directions`.
 
-    The way back is left out for a target that makes more tokens than the model reads. Raises
-    `InputError` where the way forward is too long, `LanguageError` for a target language that
-    the vocabulary has no symbol for.
+    The reverse pass is omitted for a target of more tokens than the model reads. Raises
+    `InputError` if the forward pass is too long, `LanguageError` for a target language without a
+    symbol in the vocabulary.
     """
     forward = Pass(
         source=codec.encode_source(pair.source, pair.target_language)
@@ -135,16 +134,16 @@ def passes(codec: TextCodec, max_length: int, pair: Bitext, *, both_directions: 
 
 
 def word_weights(run: Pass, weights: NDArray[np.float32]) -> WordWeights:
-    """Weights of a pass [layers, heads, T, S], gathered from tokens to words.
+    """Aggregate the weights [layers, heads, T, S] of a pass from tokens to words.
 
-    A target word has the mean of its tokens' weights, a source word the sum; a token that lies in
-    several words counts for each in equal shares. What goes to the target-language symbol and the
-    end of sentence goes to no word, so the weights of a target word sum to at most 1.
+    A target word gets the mean of its tokens' weights, a source word the sum; a token in several
+    words counts for each in equal shares. Weights of the target-language symbol and the end of
+    sentence are dropped, so those of a target word sum to at most 1.
     """
     to_source = _shares(run.source, run.source_words)
     of_target = _shares(run.target, run.target_words).T
     of_target /= np.maximum(of_target.sum(axis=1, keepdims=True), np.finfo(np.float32).tiny)
-    # The position after the last token, if it was not the end of sentence, was never computed.
+    # The position after the last token is not computed unless it is the end of sentence.
     reading = np.minimum(np.arange(len(run.target)) + 1, len(run.target) - 1)
     gathered = weights @ to_source
     found = (of_target @ gathered, of_target @ gathered[..., reading, :])
@@ -156,7 +155,7 @@ def word_weights(run: Pass, weights: NDArray[np.float32]) -> WordWeights:
 def align(
     runs: Sequence[Pass], weights: Sequence[NDArray[np.float32]], method: AlignmentMethod
 ) -> list[Link]:
-    """The alignment that the weights [layers, heads, T, S] of a pair's passes make, in order."""
+    """Return the sorted links from the weights [layers, heads, T, S] of a pair's passes."""
     found = pair_weights(runs, weights, method)
     return symmetrise(found, method.symmetrisation, method.threshold)
 
@@ -164,14 +163,14 @@ def align(
 def pair_weights(
     runs: Sequence[Pass], weights: Sequence[NDArray[np.float32]], method: AlignmentMethod
 ) -> NDArray[np.float32]:
-    """What the method reads of a pair's passes, weights [source words, target words]."""
+    """Return the weights [source words, target words] that the method selects from the passes."""
     of_head = [_of_head(one, method)[None, None] for one in weights]
     by_pass = [word_weights(run, one) for run, one in zip(runs, of_head, strict=True)]
     return _averaged(by_pass, method.model_copy(update={"layer": 0, "head": 0}))
 
 
 def links(by_pass: Sequence[WordWeights], method: AlignmentMethod) -> list[Link]:
-    """The alignment that the word weights of a pair's passes make, in order of the source.
+    """Return the links from the word weights of a pair's passes, sorted by source.
 
     Raises `IndexError` for a layer or head that the model does not have.
     """
@@ -181,7 +180,7 @@ def links(by_pass: Sequence[WordWeights], method: AlignmentMethod) -> list[Link]
 def symmetrise(
     weights: NDArray[np.float32], symmetrisation: Symmetrisation, threshold: float
 ) -> list[Link]:
-    """Weights [source words, target words] → links, in order; none with `threshold` or less."""
+    """Weights [source words, target words] → sorted links, only those above `threshold`."""
     if not weights.size:
         return []
     above = weights > threshold
@@ -195,9 +194,10 @@ def symmetrise(
 
 
 def grow_diag(one: set[Link], other: set[Link]) -> set[Link]:
-    """From the intersection to neighbouring links of the union (Koehn et al. 2005, IWSLT).
+    """Grow from the intersection to neighbouring links of the union (Koehn et al. 2005, IWSLT).
 
-    A link joins if it touches one that is in, diagonally too, and one of its words has none yet.
+    A link is added if it is adjacent to an included one, also diagonally, and one of its words has
+    no link yet.
     """
     union, grown = one | other, one & other
     sources, targets = {i for i, _ in grown}, {j for _, j in grown}
@@ -225,19 +225,19 @@ def _averaged(by_pass: Sequence[WordWeights], method: AlignmentMethod) -> NDArra
 
 
 def _of_head(weights: NDArray[np.float32], method: AlignmentMethod) -> NDArray[np.float32]:
-    """[layers, heads, …] → […] of the method's head."""
+    """[layers, heads, …] → […], for the method's head."""
     layer = weights[-1 if method.layer is None else method.layer]
     chosen: NDArray[np.float32] = layer.mean(axis=0) if method.head is None else layer[method.head]
     return chosen
 
 
 def _shares(tokens: Sequence[Token], words: Sequence[Span]) -> NDArray[np.float32]:
-    """[tokens, words]: which part of each token is of which word; 0 where they do not meet."""
+    """Return [tokens, words]: the share of each token in each word."""
     if not words:
         return np.zeros((len(tokens), 0), dtype=np.float32)
     of_tokens = np.array([(token.start, token.end) for token in tokens])[:, None, :]
     of_words = np.array(words)[None, :, :]
     meet = (of_tokens[..., 0] < of_words[..., 1]) & (of_words[..., 0] < of_tokens[..., 1])
-    meet &= of_tokens[..., 0] < of_tokens[..., 1]  # an empty span lies in no word
+    meet &= of_tokens[..., 0] < of_tokens[..., 1]  # an empty span is in no word
     shares: NDArray[np.float32] = meet / np.maximum(meet.sum(axis=1, keepdims=True), 1)
     return shares.astype(np.float32)

@@ -1,4 +1,4 @@
-"""Alignments made by people, and how far others are from them: Och & Ney 2003, §5."""
+"""Manual alignments, and scores of others against them: Och & Ney 2003, §5."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class GoldAlignment:
     def parse(cls, line: str) -> GoldAlignment:
         """`0-0 1p2`: `-` is sure, `p` possible; source word, target word, from 0.
 
-        Raises `ValueError` naming what is not a link.
+        Raises `ValueError` naming the invalid link.
         """
         sure, possible = set(), set()
         for written in line.split():
@@ -36,14 +36,14 @@ class GoldAlignment:
         return cls(frozenset(sure), frozenset(possible))
 
     def transposed(self) -> GoldAlignment:
-        """The same with source and target exchanged."""
+        """Exchange source and target."""
         sure, possible = (frozenset((j, i) for i, j in side) for side in (self.sure, self.possible))
         return GoldAlignment(sure, possible)
 
 
 @dataclass(frozen=True, slots=True)
 class AlignmentScores:
-    """Of links A over all pairs, with the sure S and the possible P.
+    """Scores of links A over all pairs, with sure links S and possible links P.
 
     aer        alignment error rate, 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|)
     precision  |A ∩ P| / |A|
@@ -58,7 +58,7 @@ class AlignmentScores:
 def score_alignments(
     alignments: Sequence[Iterable[Link]], gold: Sequence[GoldAlignment]
 ) -> AlignmentScores:
-    """Scores over all pairs together; what would be 0 / 0 counts as without fault."""
+    """Score all pairs together; 0 / 0 counts as a perfect score."""
     n_links = n_sure = sure_hits = possible_hits = 0
     for alignment, wanted in zip(alignments, gold, strict=True):
         found = frozenset(alignment)

@@ -1,4 +1,4 @@
-"""Which head, and how to read it, aligns best: found on pairs that people have aligned."""
+"""Searches for the head and method that align best, on manually aligned pairs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ N_FOLDS = 2
 class AlignedPair:
     """A pair with its word weights by pass and its gold links.
 
-    text  tells pairs that are the same apart from others
+    text  identifies duplicate pairs
     """
 
     text: Hashable
@@ -34,19 +34,19 @@ class AlignedPair:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A method and how good it is."""
+    """A method and its scores."""
 
     method: AlignmentMethod
     scores: AlignmentScores
 
 
 def evaluate_method(pairs: Sequence[AlignedPair], method: AlignmentMethod) -> AlignmentScores:
-    """How far the method's alignments are from the gold ones."""
+    """Score the method's alignments against the gold ones."""
     return _score([links(pair.by_pass, method) for pair in pairs], pairs)
 
 
 def try_heads(pairs: Sequence[AlignedPair]) -> list[Trial]:
-    """Every head and every layer's mean, at both positions, by plain argmax; the best first."""
+    """Try each head and each layer's mean, at both positions, by argmax; the best first."""
     n_layers, n_heads = pairs[0].by_pass[0].producing.shape[:2]
     return _trials(
         pairs,
@@ -62,7 +62,7 @@ def try_heads(pairs: Sequence[AlignedPair]) -> list[Trial]:
 def try_readings(
     pairs: Sequence[AlignedPair], method: AlignmentMethod, *, can_reverse: bool
 ) -> list[Trial]:
-    """The method's head read in every way, each at its best threshold; the best first."""
+    """Try each way of reading the method's head, at its best threshold; the best first."""
     best: list[Trial] = []
     for both_directions in (False, True)[: 1 + can_reverse]:
         for symmetrisation in get_args(Symmetrisation):
@@ -79,15 +79,15 @@ def try_readings(
 
 
 def best_method(pairs: Sequence[AlignedPair], *, can_reverse: bool) -> AlignmentMethod:
-    """The method of least AER: first the head, then how it is read."""
+    """Return the method of least AER: first choose the head, then the rest."""
     head = try_heads(pairs)[0].method
     return try_readings(pairs, head, can_reverse=can_reverse)[0].method
 
 
 def cross_validate(pairs: Sequence[AlignedPair], *, can_reverse: bool) -> AlignmentScores | None:
-    """What `best_method` gives on pairs that it did not see: each half by the other's method.
+    """Score `best_method` on unseen pairs: each half with the method tuned on the other.
 
-    Pairs of the same text go into the same half. None if there are too few for two halves.
+    Pairs of the same text are in the same half. None if there are too few for two halves.
     """
     numbers: dict[Hashable, int] = {}
     folds: list[list[AlignedPair]] = [[] for _ in range(N_FOLDS)]

@@ -1,4 +1,4 @@
-"""What a Transformer is made of, in the order and with the names of figure 1 of the paper."""
+"""Lists the parts of a Transformer, in the order and with the names of figure 1 of the paper."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from model.transformer.sublayer import Sublayer
 from model.transformer.transformer import Transformer
 
 PAPER_PARAMETERS = {"base": 65e6, "big": 213e6}
-"""Table 3. The paper does not say what is counted; these shapes give 2.8 % less and 0.5 % more."""
+"""Table 3. The paper does not define the count; these shapes give 2.8 % less and 0.5 % more."""
 
 
 Inner = MultiHeadAttention | FeedForward
-"""What a residual connection goes around."""
+"""The function inside a residual connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One row: a part of figure 1, what is learnt in it, how often it is there.
+    """One row: a part of figure 1, its parameters, its number of copies.
 
     block         such as "Encoder layer 1 … 6"
     component     such as "Multi-Head Attention"
     tensors       symbol → shape, where W maps a row vector x to x W + b, as in the paper
-    n_parameters  of one copy; 0 where nothing is learnt, or is counted where it is shared from
-    copies        layers that have one
-    note          what is not plain from the names
+    n_parameters  of one copy; 0 if there are none, or if they are shared and counted elsewhere
+    copies        number of layers with this part
+    note          details that the names do not show
     """
 
     block: str
@@ -43,7 +43,7 @@ class Part:
 
 
 def describe(model: Transformer) -> list[Part]:
-    """Every part in the order of the data; their parameters sum to `Transformer.n_parameters`."""
+    """Return all parts in data-flow order; their parameters sum to `Transformer.n_parameters`."""
     return [*_encoder(model), *_decoder(model), *_output(model)]
 
 
@@ -135,7 +135,7 @@ def _sublayers(
 
 
 def _linears(inner: Inner) -> dict[str, nn.Linear]:
-    """By the paper's symbol, in the paper's order."""
+    """Return the linear maps by the paper's symbols, in the paper's order."""
     if isinstance(inner, FeedForward):
         return {"W_1": inner.w_1, "W_2": inner.w_2}
     return {"W^Q": inner.w_q, "W^K": inner.w_k, "W^V": inner.w_v, "W^O": inner.w_o}
@@ -144,7 +144,7 @@ def _linears(inner: Inner) -> dict[str, nn.Linear]:
 def _norm(
     block: str, component: str, norm: nn.Module, copies: int = 1, note: str = ""
 ) -> Iterator[Part]:
-    if isinstance(norm, nn.LayerNorm):  # post-norm stacks end in none
+    if isinstance(norm, nn.LayerNorm):  # post-norm stacks have none at the end
         tensors = {"gain": tuple(norm.weight.shape), "bias": tuple(norm.bias.shape)}
         n_parameters = norm.weight.numel() + norm.bias.numel()
         yield Part(block, component, tensors, n_parameters, copies, note)

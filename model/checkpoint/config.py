@@ -1,4 +1,4 @@
-"""config.json: what a checkpoint folder holds and what it can translate."""
+"""config.json: the contents of a checkpoint folder and its language directions."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ TRAINING_FILE = "training.json"
 
 
 class MarianVocabulary(BaseModel):
-    """The checkpoint has Marian's vocabulary files in place of one SentencePiece model.
+    """The checkpoint has Marian's vocabulary files instead of one SentencePiece model.
 
-    separate        the target has ids of its own, in target_vocab.json
+    separate        the target has separate ids, in target_vocab.json
     target_symbols  API code → symbol, such as `fr` → `>>fra<<`; empty with a single target
     """
 
@@ -36,31 +36,31 @@ class MarianVocabulary(BaseModel):
 
 
 class CheckpointConfig(BaseModel):
-    """config.json: what the folder holds and what it can translate. Unknown keys are refused."""
+    """config.json: the folder's contents and language directions. Unknown keys are rejected."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     format: Literal["attend"] = FORMAT
     version: Literal[1] = VERSION
-    name: str = Field(min_length=1, description="what the API calls the model")
+    name: str = Field(min_length=1, description="the model's name in the API")
     directions: list[tuple[str, str]] = Field(min_length=1, description="source, target languages")
-    beam_size: int = Field(4, ge=1, le=8, description="the search's default")
+    beam_size: int = Field(4, ge=1, le=8, description="default of the search")
     length_penalty: float = Field(0.6, ge=0, le=MAX_LENGTH_PENALTY)
     search_rule: HuggingFaceRule | None = Field(
-        None, description="search as another project does; null is attend's own rule"
+        None, description="search by another project's rules; null: attend's own"
     )
     marian_vocabulary: MarianVocabulary | None = Field(
         None, description="null: sentencepiece.model, with a symbol per target language"
     )
     alignment: AlignmentMethod | None = Field(
-        None, description="how it aligns words best; null: the mean of the last layer's heads"
+        None, description="best method of word alignment; null: the mean of the last layer's heads"
     )
     transformer: TransformerConfig
 
     @model_validator(mode="after")
     def _distinct_directions(self) -> Self:
         if len(set(self.directions)) != len(self.directions):
-            raise ValueError("directions has a pair twice")
+            raise ValueError("directions contains a pair twice")
         return self
 
     @model_validator(mode="after")
@@ -68,19 +68,19 @@ class CheckpointConfig(BaseModel):
         method, shape = self.alignment or AlignmentMethod(), self.transformer
         for name, n in (("layer", shape.n_decoder_layers), ("head", shape.n_heads_of_decoder)):
             if (index := getattr(method, name) or 0) >= n:
-                raise ValueError(f"alignment.{name} {index} is not one of the decoder's")
+                raise ValueError(f"alignment.{name} {index} is outside the decoder")
         if method.both_directions and not self.is_two_way:
-            raise ValueError("alignment.both_directions needs the reverse of every direction")
+            raise ValueError("alignment.both_directions requires the reverse of every direction")
         return self
 
     @property
     def is_two_way(self) -> bool:
-        """Whether it translates every direction back as well."""
+        """Whether the reverse of every direction is included."""
         return {(target, source) for source, target in self.directions} <= set(self.directions)
 
 
 def read_config(folder: Path) -> CheckpointConfig:
-    """The configuration alone, without the weights. Raises `CheckpointError`."""
+    """Read the configuration without the weights. Raises `CheckpointError`."""
     if not folder.is_dir():
         reason = "not a folder" if folder.exists() else "no such folder"
         raise CheckpointError(f"{folder}: {reason}; expected a checkpoint written by attend")
@@ -95,7 +95,7 @@ def read_config(folder: Path) -> CheckpointConfig:
         if isinstance(values, dict) and "model_type" in values:
             hint = f" (a Hugging Face {values['model_type']!r} model?)"
             if values["model_type"] == "marian":
-                hint = " (a Marian model: `attend import marian` makes a checkpoint of it)"
+                hint = " (a Marian model: convert it with `attend import marian`)"
         raise CheckpointError(f"{path}: not the configuration of an attend checkpoint{hint}")
     version = values.get("version")
     if version is True or version != VERSION:
@@ -109,7 +109,7 @@ def read_config(folder: Path) -> CheckpointConfig:
 
 
 def read_file(path: Path) -> bytes:
-    """A file's content. Raises `CheckpointError`."""
+    """Return a file's content. Raises `CheckpointError`."""
     try:
         return path.read_bytes()
     except OSError as error:

@@ -1,7 +1,7 @@
-"""Golden sentences: translations recorded with a checkpoint, by which a server knows it is sound.
+"""Golden sentences: translations recorded with a checkpoint, which a server verifies at start.
 
-A folder that was copied in part, a vocabulary that belongs to other weights, kernels that compute
-wrongly: such a model loads and answers, and only its answers show it. The file is optional.
+They detect failures that only show in translations: a partially copied folder, a vocabulary of
+other weights, kernels that compute wrong results. The file is optional.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _Sentences = TypeAdapter(Annotated[list[GoldenSentence], Field(min_length=1)])
 
 
 def read_golden(folder: Path, directions: Sequence[tuple[str, str]]) -> tuple[GoldenSentence, ...]:
-    """Those of a checkpoint's folder, none if there is no such file. Raises `CheckpointError`."""
+    """Read a folder's golden sentences, none if the file is missing. Raises `CheckpointError`."""
     path = folder / GOLDEN_FILE
     try:
         written = path.read_bytes()
@@ -55,7 +55,7 @@ def read_golden(folder: Path, directions: Sequence[tuple[str, str]]) -> tuple[Go
 
 
 def write_golden(folder: Path, sentences: Iterable[GoldenSentence]) -> None:
-    """Record them, in place of those that are there."""
+    """Write golden sentences, replacing existing ones."""
     values = [sentence.model_dump() for sentence in sentences]
     partial = folder / f".{GOLDEN_FILE}.partial"
     written = json.dumps(values, indent=2, ensure_ascii=False) + "\n"

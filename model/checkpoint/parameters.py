@@ -1,4 +1,4 @@
-"""What is learnt in a model of some shape: names and shapes, without the model."""
+"""Names and shapes of the parameters of a configuration, without building the model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Shapes = dict[str, tuple[int, ...]]
 
 
 def parameter_shapes(config: TransformerConfig) -> Shapes:
-    """`Transformer.named_parameters` by name, shared ones once; matrices are [out, in]."""
+    """Shapes of `Transformer.named_parameters`, shared ones once; matrices are [out, in]."""
     width = config.d_model
     shapes: Shapes = {"source_embedding.weight": (config.source_vocab_size, width)}
     if not config.share_embeddings:
@@ -34,7 +34,7 @@ def _decoder(config: TransformerConfig) -> Shapes:
 def _stack(
     name: str, n_layers: int, sublayers: dict[str, str], d_ff: int, config: TransformerConfig
 ) -> Shapes:
-    """`sublayers` has the attentions of a layer, and what goes around each."""
+    """Return a stack's shapes; `sublayers` has a layer's attentions and the sub-layer of each."""
     width = config.d_model
     shapes: Shapes = {}
     for layer in range(n_layers):

@@ -1,4 +1,4 @@
-"""A checkpoint's weights as the paper's modules, for whatever computes with torch."""
+"""Loads a checkpoint's weights into the paper's modules, for computation with torch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from model.transformer.transformer import Transformer, transformer_without_weigh
 
 
 def load_model(checkpoint: Checkpoint, device: str = "cpu") -> Transformer:
-    """The model in float32, its dropout off."""
+    """Return the model in float32, in evaluation mode."""
     model = transformer_without_weights(checkpoint.config.transformer)
     model.materialise(torch.device(device))
     with torch.no_grad():

@@ -1,8 +1,8 @@
-"""A checkpoint is a folder: configuration, weights, vocabulary, card and training settings.
+"""Reads checkpoint folders: configuration, weights, vocabulary, card and training settings.
 
-Read strictly: every way in which a folder can be wrong is one `CheckpointError` that names the file
-and the reason. Nothing in it is ever unpickled. Reading takes no torch, so that serving on a CPU,
-which takes none either, starts sooner and in half the memory; `pretrained` makes the modules.
+Any defect of a folder is a `CheckpointError` that names the file and the reason. Nothing is
+unpickled. Reading does not import torch, so that serving on a CPU, which does not either, starts
+faster and in half the memory; `pretrained` builds the modules.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from model.transformer.config import TransformerConfig
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint folder's content, checked.
+    """The validated content of a checkpoint folder.
 
-    weights  float32 by name, read from the file whenever one is asked for
-    digest   SHA-256 over configuration, weights and vocabulary: one digest, one set of answers
-    golden   sentences and what it makes of them
+    weights  float32 by name, read from the file on each access
+    digest   SHA-256 over configuration, weights and vocabulary: equal digests, equal translations
+    golden   sentences with their recorded translations
     """
 
     folder: Path
@@ -51,7 +51,7 @@ class Checkpoint:
 
     @property
     def n_parameters(self) -> int:
-        """Trainable numbers, shared matrices counted once."""
+        """Number of trainable parameters, counting shared matrices once."""
         return sum(map(math.prod, parameter_shapes(self.config.transformer).values()))
 
 
@@ -66,7 +66,7 @@ def load_checkpoint(folder: Path) -> Checkpoint:
 
 
 def read_tokenizer(folder: Path, config: CheckpointConfig) -> TextCodec:
-    """The vocabulary, checked against the configuration. Raises `CheckpointError`."""
+    """Read the vocabulary and check it against the configuration. Raises `CheckpointError`."""
     marian = config.marian_vocabulary
     path = folder if marian else folder / TOKENIZER_FILE
     tokenizer: TextCodec
@@ -99,7 +99,7 @@ def read_tokenizer(folder: Path, config: CheckpointConfig) -> TextCodec:
 def check_weights(
     path: Path, shape: TransformerConfig, weights: Mapping[str, NDArray[np.float32]]
 ) -> None:
-    """Raise `CheckpointError` unless `weights`, read from `path`, are a model's of that shape."""
+    """Raise `CheckpointError` unless `weights`, read from `path`, match the configuration."""
     wanted = parameter_shapes(shape)
     for name, dimensions in wanted.items():
         if name not in weights:
@@ -108,9 +108,9 @@ def check_weights(
         if found.shape != dimensions:
             raise CheckpointError(
                 f"{path}: tensor '{name}' has shape {list(found.shape)}, "
-                f"{CONFIG_FILE} asks for {list(dimensions)}"
+                f"{CONFIG_FILE} requires {list(dimensions)}"
             )
-        if not np.isfinite((found.min(), found.max())).all():  # NaN is passed on to both
+        if not np.isfinite((found.min(), found.max())).all():  # NaN propagates to both
             raise CheckpointError(f"{path}: tensor '{name}' holds NaN or infinity")
     if unknown := sorted(weights.keys() - wanted.keys()):
         raise CheckpointError(f"{path}: unknown tensor {unknown[0]!r}")
@@ -120,5 +120,5 @@ def _digest(folder: Path, tokenizer: TextCodec) -> str:
     digest = hashlib.sha256()
     for name in (CONFIG_FILE, WEIGHTS_FILE, *tokenizer.files):
         with (folder / name).open("rb") as file:
-            hashlib.file_digest(file, lambda: digest)  # goes on with it, in small pieces
+            hashlib.file_digest(file, lambda: digest)  # updates it in small pieces
     return digest.hexdigest()

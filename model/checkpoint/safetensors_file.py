@@ -1,4 +1,4 @@
-"""The safetensors library, with one line for whatever is wrong with a file."""
+"""Opens safetensors files, with one-line errors for defective ones."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from model.errors import CheckpointError
 
 @contextmanager
 def open_safetensors(path: Path, framework: Literal["numpy", "pt"]) -> Iterator[Any]:
-    """A `safe_open` file. Raises `CheckpointError`, also for what goes wrong while it is open."""
+    """Open a file with `safe_open`. Raises `CheckpointError`, also for errors while it is open."""
     try:
-        path.open("rb").close()  # safetensors reports whatever is amiss as a missing file
+        path.open("rb").close()  # safetensors reports any OS error as a missing file
         with safe_open(path, framework=framework) as file:
             yield file
     except SafetensorError as error:

@@ -1,4 +1,4 @@
-"""A safetensors file, a tensor at a time, so that reading one never takes the memory of two."""
+"""Reads a safetensors file one tensor at a time, to avoid holding two copies in memory."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _FLOATING_TYPES = (*_NUMPY_TYPES, "BF16")
 
 
 class TensorFile(Mapping[str, NDArray[np.float32]]):
-    """Name → array in float32; each is read anew whenever it is asked for.
+    """Name → float32 array, read from the file on each access.
 
-    Raises `CheckpointError` at once for a file that is missing, truncated or something else, and
-    for a tensor that holds no floating-point numbers when it is asked for.
+    Raises `CheckpointError` on creation for a file that is missing, truncated or of another format,
+    and on access for a tensor that is not floating-point.
     """
 
     def __init__(self, path: Path) -> None:
@@ -33,7 +33,7 @@ class TensorFile(Mapping[str, NDArray[np.float32]]):
             raise CheckpointError(
                 f"{self._path}: tensor '{name}' has type {kind}, not floating-point"
             )
-        # NumPy has no bfloat16; torch, which has, is imported only where a file asks for it.
+        # NumPy has no bfloat16; torch has, and is imported only if a file needs it.
         with open_safetensors(self._path, "numpy" if kind in _NUMPY_TYPES else "pt") as file:
             tensor = file.get_tensor(name)
         array: NDArray[np.float32] = (

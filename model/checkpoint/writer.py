@@ -1,4 +1,4 @@
-"""Writes checkpoint folders: whole or not at all."""
+"""Writes checkpoint folders atomically."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def save_checkpoint(  # noqa: PLR0917  (the parts of the folder, in its order)
     training: Mapping[str, Any],
     golden: Sequence[GoldenSentence] = (),
 ) -> None:
-    """Write a folder whole or not at all; a checkpoint that is there is replaced, at the very end.
+    """Write a folder atomically; an existing checkpoint is replaced at the end.
 
     `weights` are a `Transformer`'s parameters by name, shared ones once, in any floating type.
-    Raises `CheckpointError` where something else than a checkpoint is in the way.
+    Raises `CheckpointError` if the path exists and is not a checkpoint.
     """
     folder = folder.resolve()
     if folder.exists() and not _is_replaceable(folder):
@@ -51,7 +51,7 @@ def save_checkpoint(  # noqa: PLR0917  (the parts of the folder, in its order)
     try:
         _write_text(partial / CONFIG_FILE, config.model_dump_json(indent=2))
         save_file(dict(weights), partial / WEIGHTS_FILE, metadata={"format": "pt"})
-        # safetensors makes it the owner's alone; a server may well run as somebody else.
+        # safetensors makes it readable only by its owner, but a server may run as another user.
         (partial / WEIGHTS_FILE).chmod((partial / CONFIG_FILE).stat().st_mode)
         for name, content in tokenizer.files.items():
             (partial / name).write_bytes(content)
@@ -70,9 +70,9 @@ def save_checkpoint(  # noqa: PLR0917  (the parts of the folder, in its order)
 
 
 def record_alignment(folder: Path, method: AlignmentMethod) -> None:
-    """Write into a checkpoint's configuration how it aligns; its digest changes with that.
+    """Record the alignment method in a checkpoint's configuration, which changes its digest.
 
-    Raises `CheckpointError` for a folder that is not a checkpoint or a method that it has not.
+    Raises `CheckpointError` for a folder that is not a checkpoint or a method it does not support.
     """
     values = read_config(folder).model_dump() | {"alignment": method}
     try:
@@ -85,7 +85,7 @@ def record_alignment(folder: Path, method: AlignmentMethod) -> None:
 
 
 def check_new_folder(folder: Path) -> None:
-    """Raise `CheckpointError` unless there is nothing yet, or an empty folder."""
+    """Raise `CheckpointError` unless the path is missing or an empty folder."""
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise CheckpointError(f"{folder}: exists and is not an empty folder; not overwritten")
 

@@ -1,5 +1,6 @@
-"""Text to ids and back: what serving needs of a tokeniser, and the two that there are.
+"""Text to ids and back: the tokeniser interface and its two implementations.
 
-`text_codec` is the seam; `tokenizer` is what attend trains, `marian_tokenizer` what Marian models
-bring, both on `sentence_pieces`. `words` says what a word is. No torch; any folder may call it.
+`text_codec` is the interface; `tokenizer` is for models that attend trains, `marian_tokenizer` for
+Marian models, both based on `sentence_pieces`. `words` defines words. No torch; any folder may
+import it.
 """

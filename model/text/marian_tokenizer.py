@@ -1,7 +1,7 @@
-"""The vocabulary files of Marian models in Hugging Face form: pieces by one model, ids by another.
+"""The tokeniser of Marian models in Hugging Face format: pieces and ids in separate files.
 
-`source.spm` and `target.spm` are SentencePiece models that split text; `vocab.json` gives every
-piece its id, and `target_vocab.json` those of the target where they are different.
+`source.spm` and `target.spm` are SentencePiece models that split text; `vocab.json` maps pieces to
+ids, and `target_vocab.json` those of the target if it has separate ids.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _WORD_START = "▁"
 class MarianTokenizer:
     """The `TextCodec` of Marian models.
 
-    `files` is file name → content, `target_symbols` language → symbol (`fr` → `>>fra<<`), empty
-    for a model with a single target, which reads no symbol. A piece that the vocabulary lacks is
-    `<unk>`. Raises `TokenizerError` for files that are damaged or do not fit together.
+    `files` maps file names to content, `target_symbols` languages to symbols (`fr` → `>>fra<<`),
+    empty for a model with a single target, which has no symbol. Pieces missing from the vocabulary
+    become `<unk>`. Raises `TokenizerError` for files that are damaged or inconsistent.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class MarianTokenizer:
                 raise TokenizerError(f"{origin}/{VOCABULARY_FILE}: has no piece {symbol}")
         self.target_symbols = dict(target_symbols)
         never_text = {EOS, PAD, *symbols(self.source_pieces), *symbols(self.target_pieces)}
-        # A run of unknown characters is a piece too, and may be spelt `</s>`.
+        # A run of unknown characters is also a piece, and may be spelt `</s>`.
         self._readable, self._writable = (
             {piece: index for piece, index in ids.items() if piece not in never_text}
             for ids in (self._ids, self._target_ids)
@@ -68,7 +68,7 @@ class MarianTokenizer:
     def load(
         cls, folder: Path, target_symbols: Mapping[str, str], *, separate: bool
     ) -> MarianTokenizer:
-        """Read the files of a folder, `target_vocab.json` if `separate`. As the constructor."""
+        """Read the files of a folder, `target_vocab.json` if `separate`. Raises as the class."""
         names = [SOURCE_PIECES_FILE, TARGET_PIECES_FILE, VOCABULARY_FILE]
         if separate:
             names.append(TARGET_VOCABULARY_FILE)
@@ -82,25 +82,25 @@ class MarianTokenizer:
 
     @property
     def source_vocab_size(self) -> int:
-        """Ids that the encoder may be given."""
+        """Number of ids that the encoder accepts."""
         return len(self.source_pieces)
 
     @property
     def target_vocab_size(self) -> int:
-        """Ids that the decoder may produce."""
+        """Number of ids that the decoder may produce."""
         return len(self.target_pieces)
 
     @property
     def n_control_tokens(self) -> int:
-        """The end of sentence, and the symbol of the target where there are several."""
+        """The end of sentence, and with several targets the target's symbol."""
         return 1 + bool(self.target_symbols)
 
     def can_translate_to(self, language: str) -> bool:
-        """Whether there is a symbol for it; with a single target, none is needed."""
+        """Whether it has a symbol; a single target needs none."""
         return not self.target_symbols or language in self.target_symbols
 
     def encode_source(self, text: str, target_language: str) -> list[Token]:
-        """The target's symbol where there are several, the pieces of `text`, `</s>`."""
+        """The target's symbol if there are several, the pieces of `text`, `</s>`."""
         symbols = self._symbols(target_language)
         return [
             *(Token(self._ids[symbol], symbol, 0, 0) for symbol in symbols),
@@ -117,7 +117,7 @@ class MarianTokenizer:
         ]
 
     def _symbols(self, target_language: str) -> list[str]:
-        """Those before a text. Raises `LanguageError`."""
+        """Return the symbols before a text. Raises `LanguageError`."""
         if not self.target_symbols:
             return []
         if target_language not in self.target_symbols:
@@ -126,27 +126,27 @@ class MarianTokenizer:
         return [self.target_symbols[target_language]]
 
     def encode_target(self, text: str) -> list[Token]:
-        """The pieces of `text` by the target's vocabulary, and `</s>`."""
+        """The pieces of `text` in the target's vocabulary, and `</s>`."""
         return [
             *_tokens(self._target.split(text), self._writable, self._target_ids[UNK]),
             Token(self.eos_id, EOS, len(text), len(text)),
         ]
 
     def tokenize(self, text: str) -> list[Token]:
-        """The pieces of a source text alone. Text that looks like a symbol never becomes one."""
+        """Only the pieces of a source text. Text that looks like a symbol never becomes one."""
         return _tokens(self._source.split(text), self._readable, self._unk_id)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """What the decoder produced as text; control symbols and `<unk>` vanish."""
+        """Convert decoder output to text, without control symbols and `<unk>`."""
         return self.decode_target(ids)[0]
 
     def decode_target(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
-        """The text of what the decoder produced, and its pieces with their places in that text."""
+        """Convert decoder output to text and its tokens, with their spans in that text."""
         pieces = [self.piece(token_id) for token_id in ids]
         joined, joined_spans = self._target.join(
             [piece for piece in pieces if piece not in self._silent]
         )
-        # A piece of vocab.json that target.spm lacks comes through with its ▁ as it is.
+        # A piece of vocab.json that target.spm lacks keeps its ▁.
         spaced = joined.replace(_WORD_START, " ")
         text = spaced.strip()
         skipped = len(spaced) - len(spaced.lstrip())
@@ -165,7 +165,7 @@ class MarianTokenizer:
         return token_id == self._unk_id
 
     def piece(self, token_id: int) -> str:
-        """The piece of an id that the decoder produced, `▁` marking a word's start."""
+        """The piece of a target id; `▁` marks the start of a word."""
         return self.target_pieces[token_id]
 
 
@@ -174,12 +174,12 @@ def _tokens(pieces: list[Piece], ids: Mapping[str, int], unknown: int) -> list[T
 
 
 def symbols(pieces: Sequence[str]) -> list[str]:
-    """Those that ask for a target language, such as `>>fra<<`."""
+    """Return the pieces that select a target language, such as `>>fra<<`."""
     return [piece for piece in pieces if piece.startswith(">>") and piece.endswith("<<")]
 
 
 def _pieces(files: Mapping[str, bytes], name: str, origin: str) -> list[str]:
-    """The pieces of a vocabulary, in the order of their ids 0, 1, ….."""
+    """Return the pieces of a vocabulary, in the order of their ids 0, 1, …."""
     path = f"{origin}/{name}"
     try:
         ids = json.loads(files[name])

@@ -1,4 +1,4 @@
-"""One SentencePiece model (Kudo & Richardson 2018): text to pieces and back, with true places."""
+"""One SentencePiece model (Kudo & Richardson 2018): text to pieces and back, with exact spans."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WORD_START = "▁"
 
 
 class Piece(NamedTuple):
-    """A piece by SentencePiece's own id, standing for code points start … end of a text."""
+    """A piece by SentencePiece's id, with its span of code points start … end in the text."""
 
     id: int
     piece: str
@@ -24,11 +24,11 @@ class Piece(NamedTuple):
 
 
 class SentencePieces:
-    """Splits text into pieces and joins pieces to text, each with the place of every piece.
+    """Splits text into pieces and joins pieces to text, with the span of each piece.
 
-    A `▁` that SentencePiece puts before the first word stands for no text and has an empty span.
-    Pieces that share a character have it in both their spans: the UTF-8 bytes of one that is not
-    in the vocabulary, or the letters of a ligature. Raises `TokenizerError` for what is not a
+    A `▁` that SentencePiece inserts before the first word has an empty span. Pieces that share a
+    character both include it in their spans: the UTF-8 bytes of a character outside the
+    vocabulary, or the letters of a ligature. Raises `TokenizerError` if the data is not a
     SentencePiece model.
     """
 
@@ -41,9 +41,9 @@ class SentencePieces:
         self.serialized = serialized
 
     def split(self, text: str) -> list[Piece]:
-        """The pieces of `text`. Text that looks like a control symbol stays text.
+        """Return the pieces of `text`. Text that looks like a control symbol stays text.
 
-        A lone surrogate, which no UTF-8 can hold, is read as U+FFFD; offsets are unaffected.
+        A lone surrogate, which UTF-8 cannot encode, becomes U+FFFD; offsets are unaffected.
         """
         encodable = _encodable(text)
         mapping = self.processor.encode(encodable, return_type="offset_mapping")
@@ -58,23 +58,23 @@ class SentencePieces:
         return pieces
 
     def ids(self, text: str) -> list[int]:
-        """Those of `split`, without their places: a fraction of the work."""
+        """Return the ids of `split` without spans, which is much faster."""
         found: list[int] = self.processor.encode(_encodable(text))
         return found
 
     def pieces(self, text: str) -> list[str]:
-        """As `ids`, for a vocabulary that has ids of its own."""
+        """As `ids`, but pieces, for a vocabulary with separate ids."""
         found: list[str] = self.processor.encode(_encodable(text), out_type=str)
         return found
 
     def join(self, pieces: Sequence[int] | Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
-        """Pieces, or their ids, to text and the span of each in it.
+        """Join pieces, or their ids, to text, and return the span of each.
 
-        A control symbol has an empty span; the bytes of one character share its span.
+        Control symbols have an empty span; the bytes of one character share its span.
         """
         mapping = self.processor.decode(pieces, return_type="offset_mapping")
         spans: list[tuple[int, int]] = []
-        # From the back, since SentencePiece gives a character's span to the last of its bytes.
+        # In reverse, since SentencePiece assigns a character's span to the last of its bytes.
         for piece_id, span in zip(
             reversed(mapping["ids"]), reversed(mapping["offsets"]), strict=True
         ):
@@ -86,10 +86,10 @@ class SentencePieces:
         return mapping["text"], spans
 
     def _byte_spans(self, text: str) -> list[tuple[int, int]]:
-        """Which code points of `text` each UTF-8 byte of its normalised form comes from.
+        """Map each UTF-8 byte of the normalised `text` to the code points that it comes from.
 
-        SentencePiece's own offsets of pieces leave all but the last of those that one character
-        became (the bytes of an emoji, the dots of "…") with an empty span; these do not.
+        SentencePiece's own offsets give an empty span to all but the last of the pieces from one
+        character (the bytes of an emoji, the dots of "…"); these do not.
         """
         normalised, starts = self.processor.normalize(text, with_offsets=True)
         spans: list[tuple[int, int]] = []

@@ -1,4 +1,4 @@
-"""The seam between text and ids: what serving needs of a tokeniser, whatever it is made of."""
+"""The interface of tokenisers: text to ids and back."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece and its place: code points start … end of the string as it was given.
+    """A piece and its span: code points start … end of the given string.
 
-    Control symbols, and a `▁` that SentencePiece puts before the first word, stand for no text and
-    have an empty span. Pieces that share a character have it in both their spans: the UTF-8 bytes
-    of one that is not in the vocabulary, or the letters of a ligature.
+    Control symbols, and a `▁` that SentencePiece inserts before the first word, have an empty
+    span. Pieces that share a character both include it in their spans: the UTF-8 bytes of a
+    character outside the vocabulary, or the letters of a ligature.
     """
 
     id: int
@@ -23,19 +23,19 @@ class Token:
 
 
 class TextCodec(Protocol):
-    """Text to the ids that an encoder reads, and the ids that a decoder produced to text.
+    """Converts text to the ids that an encoder reads, and a decoder's ids to text.
 
-    `model.text.tokenizer.Tokenizer` is one SentencePiece model for both sides, what attend trains;
-    `model.text.marian_tokenizer.MarianTokenizer` is what Marian models bring.
+    `model.text.tokenizer.Tokenizer` is one SentencePiece model for both sides, as attend trains;
+    `model.text.marian_tokenizer.MarianTokenizer` is for Marian models.
     """
 
     @property
     def source_vocab_size(self) -> int:
-        """Ids that the encoder may be given."""
+        """Number of ids that the encoder accepts."""
 
     @property
     def target_vocab_size(self) -> int:
-        """Ids that the decoder may produce."""
+        """Number of ids that the decoder may produce."""
 
     @property
     def pad_id(self) -> int:
@@ -43,43 +43,43 @@ class TextCodec(Protocol):
 
     @property
     def eos_id(self) -> int:
-        """Of the end-of-sentence token `</s>`."""
+        """The id of the end-of-sentence token `</s>`."""
 
     @property
     def n_control_tokens(self) -> int:
-        """Tokens that `encode_source` puts around every text."""
+        """Number of tokens that `encode_source` adds to every text."""
 
     @property
     def files(self) -> Mapping[str, bytes]:
-        """File name → content: what a checkpoint holds of it."""
+        """File name → content: the codec's files in a checkpoint."""
 
     def can_translate_to(self, language: str) -> bool:
-        """Whether `encode_source` takes it for a target."""
+        """Whether `encode_source` accepts it as a target."""
 
     def encode_source(self, text: str, target_language: str) -> list[Token]:
-        """What the encoder reads. Raises `LanguageError`."""
+        """Return the encoder's input. Raises `LanguageError`."""
 
     def source_ids(self, text: str, target_language: str) -> list[int]:
-        """The ids of `encode_source`, which without their places cost a fraction."""
+        """Return the ids of `encode_source` without spans, which is much faster."""
 
     def encode_target(self, text: str) -> list[Token]:
-        """What the decoder is to produce of a translation that is given."""
+        """Return the decoder output that corresponds to a given translation."""
 
     def tokenize(self, text: str) -> list[Token]:
-        """The pieces of a source text alone."""
+        """Return only the pieces of a source text."""
 
     def decode(self, ids: Sequence[int]) -> str:
-        """What the decoder produced as text; control symbols vanish.
+        """Convert decoder output to text, without control symbols.
 
-        Of more ids the text begins with that of fewer, but for U+FFFD at the end of the latter,
-        which stand for a character whose bytes are not all there.
+        The text of a prefix of the ids is a prefix of the whole text, except for U+FFFD at its end,
+        which replace a character with missing bytes.
         """
 
     def decode_target(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
-        """The text of what the decoder produced, and its pieces with their places in that text."""
+        """Convert decoder output to text and its tokens, with their spans in that text."""
 
     def is_unknown(self, token_id: int) -> bool:
-        """Whether a source id stands for a character that is no piece: `<unk>`, or a byte."""
+        """Whether a source id is of a character outside the vocabulary: `<unk>`, or a byte."""
 
     def piece(self, token_id: int) -> str:
-        """The piece of an id that the decoder produced, `▁` marking a word's start."""
+        """Return the piece of a target id; `▁` marks the start of a word."""

@@ -1,4 +1,4 @@
-"""Text to ids and back by one SentencePiece model, with a symbol per target language."""
+"""A tokeniser based on one SentencePiece model, with a symbol per target language."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LANGUAGE_PREFIX, _LANGUAGE_SUFFIX = "<2", ">"
 
 
 def language_token(language: str) -> str:
-    """The control symbol that asks for a target language: `<2fr>` (Johnson et al. 2017)."""
+    """Return the control symbol of a target language: `<2fr>` (Johnson et al. 2017)."""
     return f"{_LANGUAGE_PREFIX}{language}{_LANGUAGE_SUFFIX}"
 
 
@@ -59,12 +59,12 @@ class Tokenizer:
 
     @property
     def source_vocab_size(self) -> int:
-        """Ids that the encoder may be given."""
+        """Number of ids that the encoder accepts."""
         return self.vocab_size
 
     @property
     def target_vocab_size(self) -> int:
-        """Ids that the decoder may produce."""
+        """Number of ids that the decoder may produce."""
         return self.vocab_size
 
     @property
@@ -74,11 +74,11 @@ class Tokenizer:
 
     @property
     def files(self) -> Mapping[str, bytes]:
-        """The SentencePiece model, as a checkpoint holds it."""
+        """The SentencePiece model, as stored in a checkpoint."""
         return {TOKENIZER_FILE: self.serialized}
 
     def can_translate_to(self, language: str) -> bool:
-        """Whether there is a symbol for it."""
+        """Whether it has a symbol."""
         return language in self._language_ids
 
     @property
@@ -87,7 +87,7 @@ class Tokenizer:
         return list(self._language_ids)
 
     def language_id(self, language: str) -> int:
-        """The control symbol for a target language. Raises `LanguageError`."""
+        """The id of a target language's control symbol. Raises `LanguageError`."""
         try:
             return self._language_ids[language]
         except KeyError:
@@ -107,30 +107,30 @@ class Tokenizer:
         return [self.language_id(target_language), *self._pieces.ids(text), self.eos_id]
 
     def encode_target(self, text: str) -> list[Token]:
-        """The pieces of `text` and `</s>`: what the decoder is to produce."""
+        """The pieces of `text` and `</s>`: the expected decoder output."""
         return [*self.tokenize(text), self._control(self.eos_id, len(text))]
 
     def tokenize(self, text: str) -> list[Token]:
-        """The pieces of `text` alone. Text that looks like a control symbol stays text.
+        """Only the pieces of `text`. Text that looks like a control symbol stays text.
 
-        A lone surrogate, which no UTF-8 can hold, is read as U+FFFD; offsets are unaffected.
+        A lone surrogate, which UTF-8 cannot encode, becomes U+FFFD; offsets are unaffected.
         """
         return [Token(*piece) for piece in self._pieces.split(text)]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of the pieces alone, for training data."""
+        """Only the ids of the pieces, for training data."""
         ids: list[list[int]] = self._processor.encode(list(texts))
         return ids
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Ids to text; control symbols vanish, byte pieces become their characters."""
+        """Convert ids to text; control symbols vanish, byte pieces become their characters."""
         text: str = self._processor.decode(list(ids))
         return text
 
     def decode_target(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
-        """The text of what the decoder produced, and its pieces with their places in that text.
+        """Convert decoder output to text and its tokens, with their spans in that text.
 
-        A control symbol has an empty span; the bytes of one character share its span.
+        Control symbols have an empty span; the bytes of one character share its span.
         """
         text, spans = self._pieces.join(ids)
         tokens = [
@@ -140,11 +140,11 @@ class Tokenizer:
         return text, tokens
 
     def is_unknown(self, token_id: int) -> bool:
-        """Whether it is `<unk>` or a byte, of a character that is no piece."""
+        """Whether it is `<unk>` or a byte, from a character outside the vocabulary."""
         return token_id in self._unknown_ids
 
     def piece(self, token_id: int) -> str:
-        """The piece of an id, `▁` marking a word's start."""
+        """The piece of an id; `▁` marks the start of a word."""
         piece: str = self._processor.id_to_piece(token_id)
         return piece
 

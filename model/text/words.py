@@ -1,4 +1,4 @@
-"""The words of a text, by their places: what an alignment links."""
+"""The words of a text as spans, between which alignments have links."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _APOSTROPHES = "'’"
 
 
 def whitespace_words(text: str) -> list[Span]:
-    """What stands between whitespace: the words of text that was tokenised before."""
+    """Split at whitespace only, for text that is already tokenised."""
     return [match.span() for match in re.finditer(r"\S+", text)]
 
 
 def words(text: str) -> list[Span]:
-    """Runs of letters and digits; every other character but whitespace is a word by itself.
+    """Split into runs of letters and digits; any other non-whitespace character is a word.
 
-    An apostrophe between letters ends a word and belongs to it: `l'` `homme`. Characters of
-    double width, such as Chinese ones, are words by themselves, for want of spaces between words.
-    Combining marks and joiners belong to what they follow.
+    An apostrophe between letters ends a word and belongs to it: `l'` `homme`. Each double-width
+    character, such as a Chinese one, is a word, since no spaces separate words. Combining marks
+    and joiners belong to the preceding character.
     """
     spans: list[Span] = []
     grows = False  # whether the next letter belongs to the last word
@@ -47,7 +47,7 @@ def words(text: str) -> list[Span]:
 
 @lru_cache(maxsize=4096)
 def joins(character: str) -> bool:
-    """Whether a character makes one word with a letter or digit beside it; not if there is none."""
+    """Whether a character forms a word with an adjacent letter or digit; false if it is empty."""
     return bool(character) and (
         (character.isalnum() and unicodedata.east_asian_width(character) != "W")
         or unicodedata.category(character) in ("Mn", "Mc", "Me")

@@ -1,4 +1,4 @@
-"""Figure 1 of "Attention Is All You Need" (Vaswani et al. 2017), and nothing but the paper.
+"""Figure 1 of "Attention Is All You Need" (Vaswani et al. 2017), and nothing beyond the paper.
 
                                   output probabilities
                                            │
@@ -23,8 +23,8 @@
                 │                          │
              inputs              outputs, shifted right
 
-`transformer` is the figure whole, `config` its sizes (table 3), `layer_stack` the N layers,
-`positions` the table of §3.5. To read from the bottom up: `config`, `attention`, `feed_forward`,
-`embedding`, `sublayer`, `encoder`, `decoder`, `transformer`. Imports nothing of the project but
-`model.errors`; decoding, engines, checkpoints and training call it.
+`transformer` assembles the figure, `config` has its sizes (table 3), `layer_stack` the N layers,
+`positions` the table of §3.5. Bottom-up reading order: `config`, `attention`, `feed_forward`,
+`embedding`, `sublayer`, `encoder`, `decoder`, `transformer`. Imports only `model.errors` from the
+project; decoding, engines, checkpoints and training use it.
 """

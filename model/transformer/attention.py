@@ -46,25 +46,25 @@ class KeyValue(NamedTuple):
     values: Tensor
 
     def append(self, later: KeyValue) -> KeyValue:
-        """The same with further positions behind."""
+        """Append later positions."""
         return KeyValue(
             torch.cat((self.keys, later.keys), dim=2), torch.cat((self.values, later.values), dim=2)
         )
 
     def none(self) -> KeyValue:
-        """Of the same rows, no positions: what `append` begins with."""
+        """Return zero positions of the same rows, as a start for `append`."""
         return KeyValue(self.keys[:, :, :0], self.values[:, :, :0])
 
     def select(self, rows: Tensor) -> KeyValue:
-        """The given rows of the batch, in that order."""
+        """Select rows of the batch, in the given order."""
         return KeyValue(self.keys.index_select(0, rows), self.values.index_select(0, rows))
 
 
 class MultiHeadAttention(nn.Module):
     """§3.2.2: Concat(head_1, …, head_h) W^O with head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V).
 
-    The h projections of the paper are held side by side in one matrix each. Deviations, both as in
-    most implementations: each projection has a bias, and in training the weights are dropped out.
+    The paper's h projections are concatenated into one matrix each. Deviations, both as in most
+    implementations: each projection has a bias, and the weights have dropout in training.
     """
 
     def __init__(self, d_model: int, n_heads: int, dropout: float) -> None:
@@ -75,7 +75,7 @@ class MultiHeadAttention(nn.Module):
         self.w_k = nn.Linear(d_model, d_model)
         self.w_v = nn.Linear(d_model, d_model)
         self.w_o = nn.Linear(d_model, d_model)
-        # An attribute, so that another implementation can be put in from outside.
+        # An attribute, so that another implementation can replace it.
         self.fused_attention: Callable[..., Tensor] = functional.scaled_dot_product_attention
 
     def project_query(self, x: Tensor) -> Tensor:
@@ -97,9 +97,9 @@ class MultiHeadAttention(nn.Module):
     ) -> Tensor:
         """query [B, T, D] over `key_value` of S positions → [B, T, D].
 
-        `is_causal` stands for a mask of later positions (T = S) that need not be built. With
-        `record`, the weights [B, H, T, S] are appended to it and the written-out form is used,
-        without dropout; otherwise the fused operator, which never holds them.
+        `is_causal` masks later positions (T = S) without building a mask. With `record`, the
+        weights [B, H, T, S] are appended to it, computed by equation 1 without dropout; otherwise
+        the fused operator is used, which does not materialise them.
         """
         q = self.project_query(query)
         keys, values = key_value

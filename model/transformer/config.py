@@ -1,6 +1,6 @@
-"""The hyperparameters that define a Transformer, as they travel inside a checkpoint.
+"""The hyperparameters that define a Transformer, as stored in a checkpoint.
 
-The names are those of the paper (Vaswani et al. 2017, table 3) where it has one.
+Names follow the paper (Vaswani et al. 2017, table 3) where it has one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PositionLayout = Literal["interleaved", "halves", "marian"]
 
 
 class TransformerConfig(BaseModel):
-    """The shape of one encoder-decoder Transformer. Frozen; unknown keys are refused.
+    """The shape of one encoder-decoder Transformer. Frozen; unknown keys are rejected.
 
     Raises `pydantic.ValidationError` when built directly, `ConfigError` through `parse`.
     """
@@ -42,8 +42,8 @@ class TransformerConfig(BaseModel):
     )
     position_layout: PositionLayout = Field(
         "interleaved",
-        description="sin and cos in alternating dimensions (§3.5), or all sines before all "
-        "cosines; marian: so too, and over its own wavelengths",
+        description="interleaved: sin and cos alternate (§3.5); halves: all sines before all "
+        "cosines; marian: as halves, with other wavelengths",
     )
     scale_embedding: bool = Field(True, description="multiply embeddings by √d_model (§3.4)")
     share_embeddings: bool = Field(True, description="one embedding for source and target (§3.4)")
@@ -51,9 +51,9 @@ class TransformerConfig(BaseModel):
         True, description="the output projection is the target embedding (§3.4)"
     )
     output_bias: bool = Field(False, description="add a bias to the logits")
-    pad_id: int = Field(0, ge=0, description="fills sources on the right; never attended to")
+    pad_id: int = Field(0, ge=0, description="pads sources on the right; never attended to")
     eos_id: int = Field(1, ge=0)
-    start_id: int = Field(2, ge=0, description="what the decoder is fed first; may be pad_id")
+    start_id: int = Field(2, ge=0, description="the decoder's first input; may be pad_id")
 
     @model_validator(mode="after")
     def _check_combinations(self) -> Self:
@@ -77,12 +77,12 @@ class TransformerConfig(BaseModel):
 
     @property
     def d_k(self) -> int:
-        """Width of one of the encoder's heads' queries and keys, d_model / h (§3.2.2)."""
+        """Width of the queries and keys of an encoder head, d_model / h (§3.2.2)."""
         return self.d_model // self.n_heads
 
     @property
     def n_heads_of_decoder(self) -> int:
-        """Heads of each attention in the decoder."""
+        """Number of heads of each attention in the decoder."""
         return self.decoder_n_heads or self.n_heads
 
     @property
@@ -92,7 +92,7 @@ class TransformerConfig(BaseModel):
 
     @classmethod
     def parse(cls, values: object, origin: str) -> Self:
-        """Build from untrusted data. Raises `ConfigError` naming `origin` and the faulty keys."""
+        """Parse untrusted data. Raises `ConfigError` naming `origin` and the invalid keys."""
         try:
             return cls.model_validate(values)
         except ValidationError as error:
@@ -100,9 +100,9 @@ class TransformerConfig(BaseModel):
 
 
 def vocabulary_fields(vocab_size: int, pad_id: int, eos_id: int) -> dict[str, int]:
-    """What of a configuration follows from one vocabulary for both sides.
+    """Return the fields that follow from one vocabulary for both sides.
 
-    The decoder starts with `<pad>`, as Marian's.
+    The decoder starts with `<pad>`, as in Marian.
     """
     return {
         "source_vocab_size": vocab_size,
@@ -114,7 +114,7 @@ def vocabulary_fields(vocab_size: int, pad_id: int, eos_id: int) -> dict[str, in
 
 
 def describe_validation(error: ValidationError) -> str:
-    """One line for all that pydantic found: each faulty key by name with the reason."""
+    """Describe pydantic's errors in one line: each invalid key with the reason."""
     reasons = []
     for item in error.errors(include_url=False, include_context=False, include_input=False):
         key = ".".join(str(part) for part in item["loc"])
@@ -127,7 +127,7 @@ def describe_validation(error: ValidationError) -> str:
 
 
 PRESETS: dict[str, TransformerConfig] = {
-    # Small enough for tests by hand.
+    # Small enough for manual tests.
     "tiny": TransformerConfig(
         d_model=32, d_ff=64, n_heads=4, n_encoder_layers=2, n_decoder_layers=2,
         source_vocab_size=64, target_vocab_size=64, max_length=128, dropout=0.0,

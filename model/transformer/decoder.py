@@ -1,4 +1,4 @@
-"""§3.1, figure 1 right: the decoder, over whole targets and one position at a time."""
+"""§3.1, figure 1 right: the decoder, for whole targets and for one position at a time."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from model.transformer.sublayer import Sublayer, final_norm
 
 @dataclass
 class LayerCache:
-    """Keys and values of one layer: `past` grows by one position a step, `memory` stays."""
+    """Keys and values of one layer: `past` grows by one position per step, `memory` is constant."""
 
     past: KeyValue
     memory: KeyValue
 
     def select(self, rows: Tensor) -> LayerCache:
-        """A cache of the given rows, in that order."""
+        """Return the cache of the given rows, in that order."""
         return LayerCache(self.past.select(rows), self.memory.select(rows))
 
 
 @dataclass
 class DecoderCache:
-    """What decoding step t needs of steps 0 … t−1, for R rows (hypotheses); `length` is t."""
+    """The state of steps 0 … t−1 for decoding step t, of R rows (hypotheses); `length` is t."""
 
     layers: list[LayerCache]
     memory_mask: Tensor
     length: int = 0
 
     def select(self, rows: Tensor) -> DecoderCache:
-        """A cache of the given rows, in that order; rows may repeat."""
+        """Return the cache of the given rows, in that order; rows may repeat."""
         return DecoderCache(
             layers=[layer.select(rows) for layer in self.layers],
             memory_mask=self.memory_mask.index_select(0, rows),
@@ -42,13 +42,13 @@ class DecoderCache:
         )
 
     def reorder(self, rows: Tensor) -> None:
-        """Row i goes on from what was row rows[i], which must belong to the same sentence."""
+        """Let row i continue from row rows[i], which must belong to the same sentence."""
         for layer in self.layers:
             layer.past = layer.past.select(rows)
 
 
 class DecoderLayer(nn.Module):
-    """Masked self-attention, encoder-decoder attention, feed-forward, each in its residual."""
+    """Masked self-attention, encoder-decoder attention and feed-forward, each with a residual."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -70,11 +70,11 @@ class DecoderLayer(nn.Module):
         self_record: list[Tensor] | None,
         cross_record: list[Tensor] | None,
     ) -> Tensor:
-        """Whole targets: x [B, T, D] over keys and values of the memory → [B, T, D]."""
+        """Whole targets: x [B, T, D] with keys and values of the memory → [B, T, D]."""
 
         def attend_self(x: Tensor) -> Tensor:
             key_value = self.self_attention.project_key_value(x)
-            # Targets are padded on the right, where no real position may look: causal is enough.
+            # Targets are padded on the right, which the causal mask hides from real positions.
             output: Tensor = self.self_attention(x, key_value, is_causal=True, record=self_record)
             return output
 
@@ -82,7 +82,7 @@ class DecoderLayer(nn.Module):
         return self._attend_memory(x, memory, memory_mask, cross_record)
 
     def step(self, x: Tensor, cache: LayerCache, memory_mask: Tensor) -> Tensor:
-        """One position: x [R, 1, D] → [R, 1, D]. Extends `cache` by it."""
+        """One position: x [R, 1, D] → [R, 1, D]. Extends `cache`."""
 
         def attend_self(x: Tensor) -> Tensor:
             cache.past = cache.past.append(self.self_attention.project_key_value(x))
@@ -130,12 +130,12 @@ class Decoder(nn.Module):
         return output
 
     def start(self, memory: Tensor, memory_mask: Tensor) -> DecoderCache:
-        """The cache before the first step, with the memory's keys and values of every layer."""
+        """Return the cache before the first step, with keys and values of the memory."""
         projected = [layer.cross_attention.project_key_value(memory) for layer in self.layers]
         return DecoderCache([LayerCache(kv.none(), kv) for kv in projected], memory_mask)
 
     def step(self, x: Tensor, cache: DecoderCache) -> Tensor:
-        """One position: x [R, 1, D] → [R, 1, D]. Extends `cache` by it."""
+        """One position: x [R, 1, D] → [R, 1, D]. Extends `cache`."""
         for layer, layer_cache in zip(self.layers, cache.layers, strict=True):
             x = layer.step(x, layer_cache, cache.memory_mask)
         cache.length += 1

@@ -15,8 +15,8 @@ from model.transformer.positions import sinusoidal_positions
 class TokenEmbedding(nn.Module):
     """§3.4: a learned row per token, multiplied by √d_model unless `scaled` is False.
 
-    The padding row begins as zero and gets no gradient here; for an output projection that is tied
-    to it see `Transformer.clear_padding_gradient`.
+    The padding row starts at zero and gets no gradient here; for a tied output projection, see
+    `Transformer.clear_padding_gradient`.
     """
 
     def __init__(self, vocab_size: int, d_model: int, pad_id: int, scaled: bool = True) -> None:
@@ -26,7 +26,7 @@ class TokenEmbedding(nn.Module):
         self.weight = nn.Parameter(torch.empty(vocab_size, d_model))
 
     def forward(self, ids: Tensor) -> Tensor:
-        """[…] of ids → […, D]."""
+        """ids […] → […, D]."""
         return functional.embedding(ids, self.weight, padding_idx=self.pad_id) * self.scale
 
 
@@ -41,7 +41,7 @@ class PositionalEncoding(nn.Module):
         super().__init__()
         self.dropout = nn.Dropout(dropout)
         self._shape = (max_length, d_model, layout)
-        # Not persistent: it follows from the configuration, so it does not belong in a checkpoint.
+        # Not persistent: it follows from the configuration.
         self.register_buffer("table", torch.empty(max_length, d_model), persistent=False)
         if not self.table.is_meta:
             self.rebuild(self.table.device)
@@ -49,7 +49,7 @@ class PositionalEncoding(nn.Module):
     def forward(self, x: Tensor, first: int = 0) -> Tensor:
         """[B, T, D] at positions first … first + T − 1 → [B, T, D].
 
-        Raises `ValueError` beyond `max_length`, where a slice would quietly be too short.
+        Raises `ValueError` beyond `max_length`, where a slice would silently be too short.
         """
         end = first + x.shape[1]
         if end > len(self.table):
@@ -58,12 +58,12 @@ class PositionalEncoding(nn.Module):
         return output
 
     def rebuild(self, device: torch.device) -> None:
-        """Compute the table, which was made without storage, or on another device."""
+        """Compute the table, if it was created without storage or on another device."""
         self.table = torch.from_numpy(sinusoidal_positions(*self._shape)).to(device)
 
 
 class OutputProjection(nn.Module):
-    """§3.4: hidden states to logits over the target vocabulary, bias optional."""
+    """§3.4: hidden states to logits over the target vocabulary, with optional bias."""
 
     def __init__(self, vocab_size: int, d_model: int, bias: bool) -> None:
         super().__init__()

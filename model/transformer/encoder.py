@@ -12,7 +12,7 @@ from model.transformer.sublayer import Sublayer, final_norm
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention, then feed-forward, each in its residual connection."""
+    """Self-attention, then feed-forward, each with a residual connection."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()

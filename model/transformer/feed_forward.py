@@ -18,9 +18,9 @@ _ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
 
 
 class FeedForward(nn.Module):
-    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2 (equation 2), the max being the default activation.
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2 (equation 2); the max is the default activation.
 
-    Deviation, as in the authors' tensor2tensor: dropout after the activation too.
+    Deviation, as in the authors' tensor2tensor: also dropout after the activation.
     """
 
     def __init__(self, d_model: int, d_ff: int, activation: Activation, dropout: float) -> None:

@@ -11,7 +11,7 @@ Layer = TypeVar("Layer", bound=nn.Module)
 
 
 class LayerStack(nn.ModuleList, Generic[Layer]):
-    """An `nn.ModuleList` whose items have a known type; torch's own are any module."""
+    """An `nn.ModuleList` with a static item type; torch's own yields `Module`."""
 
     def __iter__(self) -> Iterator[Layer]:
         return cast("Iterator[Layer]", super().__iter__())

@@ -11,9 +11,9 @@ from model.transformer.config import PositionLayout
 def sinusoidal_positions(length: int, d_model: int, layout: PositionLayout) -> NDArray[np.float32]:
     """[length, D] of §3.5: PE(pos, 2i) = sin(pos / 10000^(2i/D)), PE(pos, 2i+1) = cos of the same.
 
-    `halves` holds the same numbers with all sines first. `marian` lays them out so too, but its
-    wavelengths end at 2π · 10000, as the authors' tensor2tensor has them: D − 2 stands for D in the
-    exponent. Computed in float64, so that late positions are right to the last bit of float32.
+    `halves` has the same values with all sines first. `marian` has the same order, but its
+    wavelengths end at 2π · 10000, as in the authors' tensor2tensor: D − 2 replaces D in the
+    exponent. Computed in float64, so that late positions are exact in float32.
     """
     positions = np.arange(length, dtype=np.float64)[:, None]
     even_dimensions = np.arange(0, d_model, 2, dtype=np.float64)

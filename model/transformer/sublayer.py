@@ -29,5 +29,5 @@ class Sublayer(nn.Module):
 
 
 def final_norm(d_model: int, norm_order: NormOrder) -> nn.Module:
-    """A last LayerNorm for a pre-norm stack, whose residual sum nothing else normalises."""
+    """Return the last LayerNorm of a pre-norm stack, whose residual sum is not normalised."""
     return nn.LayerNorm(d_model) if norm_order == "pre" else nn.Identity()

@@ -1,4 +1,4 @@
-"""Figure 1 whole: the one place that puts embeddings, encoder, decoder and output together."""
+"""All of figure 1: connects embeddings, encoder, decoder and output projection."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ class Transformer(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw anew: Glorot-uniform matrices, embeddings of variance 1 / d_model, zero biases."""
-        if self.output.weight.is_meta:  # nothing to draw into, and torch takes a second to do so
+        """Initialise Glorot-uniform matrices, embeddings of variance 1 / d_model, zero biases."""
+        if self.output.weight.is_meta:  # nothing to initialise, and torch would take a second
             return
         for name, parameter in self.named_parameters():
             if name.endswith("embedding.weight") or name == "output.weight":
@@ -70,7 +70,7 @@ class Transformer(nn.Module):
             self.target_embedding.weight[self.config.pad_id] = 0
 
     def encode(self, source_ids: Tensor, record: AttentionRecord | None = None) -> Memory:
-        """[B, S] right-padded ids → memory."""
+        """Right-padded ids [B, S] → memory."""
         mask = padding_mask(source_ids, self.config.pad_id)
         x = self.positions(self.source_embedding(source_ids))
         return Memory(self.encoder(x, mask, record and record.encoder), mask)
@@ -78,7 +78,7 @@ class Transformer(nn.Module):
     def decode(
         self, memory: Memory, target_ids: Tensor, record: AttentionRecord | None = None
     ) -> Tensor:
-        """Teacher forcing: target ids [B, T] beginning with start_id → hidden states [B, T, D]."""
+        """Teacher forcing: target ids [B, T] starting with start_id → hidden states [B, T, D]."""
         x = self.positions(self.target_embedding(target_ids))
         hidden: Tensor = self.decoder(
             x, memory.states, memory.mask, record and record.decoder, record and record.cross
@@ -91,7 +91,7 @@ class Transformer(nn.Module):
         return logits
 
     def start(self, memory: Memory) -> DecoderCache:
-        """The decoder's cache before the first step, one row a sentence."""
+        """Return the decoder's cache before the first step, with one row per sentence."""
         return self.decoder.start(memory.states, memory.mask)
 
     def step(self, ids: Tensor, cache: DecoderCache) -> Tensor:
@@ -101,18 +101,18 @@ class Transformer(nn.Module):
         return logits
 
     def clear_padding_gradient(self) -> None:
-        """Keep the padding row zero in training, which a tied output projection would move.
+        """Keep the padding row zero in training; a tied output projection would change it.
 
-        The decoder may start with it, and other engines (Marian's) take it to be zero.
+        The decoder may start with it, and other engines (Marian's) assume that it is zero.
         """
         for embedding in {self.source_embedding, self.target_embedding}:
             if embedding.weight.grad is not None:
                 embedding.weight.grad[self.config.pad_id] = 0
 
     def materialise(self, device: torch.device) -> None:
-        """Give a model that was made on the meta device memory, for weights to be loaded into.
+        """Allocate memory for a model created on the meta device, to load weights into.
 
-        `to_empty` would untie shared matrices, leave the position table unfilled, and make torch
+        `to_empty` would untie shared matrices, leave the position table unset, and make torch
         import its compiler, which arithmetic on the meta device needs.
         """
         for module in self.modules():
@@ -123,11 +123,11 @@ class Transformer(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the parameters are."""
+        """The device of the parameters."""
         return self.output.weight.device
 
     def n_parameters(self) -> int:
-        """Trainable numbers, shared matrices counted once."""
+        """Number of trainable parameters, counting shared matrices once."""
         return sum(parameter.numel() for parameter in self.parameters())
 
     def _tie_output(self) -> None:
@@ -136,6 +136,6 @@ class Transformer(nn.Module):
 
 
 def transformer_without_weights(config: TransformerConfig) -> Transformer:
-    """A model whose tensors have shapes and no memory; see `Transformer.materialise`."""
+    """Return a model whose tensors have shapes but no storage; see `Transformer.materialise`."""
     with torch.device("meta"):
         return Transformer(config)

@@ -258,7 +258,7 @@ HUGGING_FACE = {"model_type": "marian", "architectures": ["MarianMTModel"], "d_m
         (b"null", "not the configuration of an attend checkpoint"),
         (b"{}", "not the configuration of an attend checkpoint"),
         (json.dumps(HUGGING_FACE).encode(),
-         "not the configuration of an attend checkpoint (a Marian model: `attend import marian`"),
+         "not the configuration of an attend checkpoint (a Marian model: convert it with `attend import marian`"),
         (json.dumps(HUGGING_FACE | {"model_type": "t5"}).encode(),
          "not the configuration of an attend checkpoint (a Hugging Face 't5' model?)"),
         (b'{"format": "attend"}', "format version None, this attend reads version 1"),
@@ -284,7 +284,7 @@ def test_foreign_configurations(saved: Path, content: bytes, told: str) -> None:
         (lambda c: c["transformer"].update(d_model="32"), "'transformer.d_model': input should be"),
         (lambda c: c.update(name=""), "'name': "),
         (lambda c: c.update(directions=[]), "'directions': "),
-        (lambda c: c.update(directions=[["en", "fr"]] * 2), "directions has a pair twice"),
+        (lambda c: c.update(directions=[["en", "fr"]] * 2), "directions contains a pair twice"),
         (lambda c: c.update(directions=[["en"]]), "'directions.0.1': field required"),
         (lambda c: c.update(beam_size=9), "'beam_size': input should be less than or equal to 8"),
         (lambda c: c.update(beam_size="4"), "'beam_size': input should be a valid integer"),
@@ -439,8 +439,8 @@ def test_how_it_aligns_is_recorded(saved: Path) -> None:
 @pytest.mark.parametrize(
     ("method", "told"),
     [
-        ({"layer": 2}, "alignment.layer 2 is not one of the decoder's"),
-        ({"head": 4}, "alignment.head 4 is not one of the decoder's"),
+        ({"layer": 2}, "alignment.layer 2 is outside the decoder"),
+        ({"head": 4}, "alignment.head 4 is outside the decoder"),
         ({"head": -1}, "'alignment.head': input should be greater than or equal to 0"),
         ({"symmetrisation": "union"}, "'alignment.symmetrisation': input should be 'argmax'"),
         ({"threshold": 1}, "'alignment.threshold': input should be less than 1"),
@@ -458,7 +458,7 @@ def test_a_wrong_way_of_aligning_is_told_by_name(
 
 def test_no_method_is_recorded_that_the_checkpoint_does_not_have(saved: Path) -> None:
     written = (saved / "config.json").read_bytes()
-    with pytest.raises(CheckpointError, match=r"alignment\.layer 7 is not one of the decoder's"):
+    with pytest.raises(CheckpointError, match=r"alignment\.layer 7 is outside the decoder"):
         record_alignment(saved, AlignmentMethod(layer=7))
     assert (saved / "config.json").read_bytes() == written
 
@@ -467,7 +467,7 @@ def test_both_directions_must_be_there_to_align_by_them(saved: Path) -> None:
     assert read_config(saved).is_two_way
     change_config(saved, directions=[["en", "fr"]])
     assert not read_config(saved).is_two_way
-    with pytest.raises(CheckpointError, match="needs the reverse of every direction"):
+    with pytest.raises(CheckpointError, match="requires the reverse of every direction"):
         record_alignment(saved, AlignmentMethod(both_directions=True))
 
 
