@@ -1,4 +1,4 @@
-"""CARD.md: what a checkpoint was trained on, whom to credit, how good it is."""
+"""CARD.md: a checkpoint's training data, credits and scores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from model.training.state import Counters
 
 
 def model_card(name: str, config: TrainingConfig, counters: Counters, n_parameters: int) -> str:
-    """The card that training can write by itself; scores and known faults are added by hand."""
+    """Return the card without scores and known faults, which are added manually."""
     directions = ", ".join(
         f"{source} → {target}" for source, target in sorted(config.all_directions)
     )

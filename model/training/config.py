@@ -1,4 +1,4 @@
-"""Everything that decides the outcome of a training run, as one value that travels with it."""
+"""The recipe: everything that determines the outcome of a training run, stored with the run."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from model.transformer.config import (
 )
 
 FROM_VOCABULARY = frozenset(vocabulary_fields(vocab_size=2, pad_id=1, eos_id=0))
-"""Fields of `TransformerConfig` that a recipe leaves to the vocabulary it learns."""
+"""Fields of `TransformerConfig` that follow from the learnt vocabulary."""
 
 
 class CorpusConfig(Table):
-    """One parallel corpus: files, share, and where anyone gets it under which licence."""
+    """One parallel corpus: files, weight, origin and licence."""
 
     name: str
     files: list[Path] = Field(
-        default_factory=list, description="tab-separated, .xz and .gz read as they are"
+        default_factory=list, description="tab-separated; .xz and .gz are decompressed"
     )
     written_numbers: int = Field(
-        0, ge=0, description="made-up English-French sentences with numbers, instead of files"
+        0, ge=0, description="generated English-French sentences with numbers, instead of files"
     )
-    languages: tuple[str, str] = Field(description="of the two columns")
+    languages: tuple[str, str] = Field(description="languages of the two columns")
     weight: float = Field(1.0, gt=0, description="share of the examples")
-    origin: str = Field("", description="where anyone gets it")
+    origin: str = Field("", description="where to get it")
     licence: str = ""
-    credit: str = Field("", description="what the licence wants said; goes into the card")
+    credit: str = Field("", description="credit that the licence requires; printed in the card")
 
     @model_validator(mode="after")
     def _has_pairs(self) -> Self:
@@ -48,54 +48,54 @@ class CorpusConfig(Table):
 
 
 class ValidationConfig(Table):
-    """How progress is measured on held-out pairs."""
+    """Measurement of progress on held-out pairs."""
 
     files: dict[str, Path] = Field(default_factory=dict, description="name → tab-separated file")
     languages: tuple[str, str] = ("en", "fr")
     every: int = Field(1000, gt=0, description="steps between measurements")
     loss_pairs: int = Field(500, gt=0, description="pairs per file and direction for the loss")
-    bleu_pairs: int = Field(100, ge=0, description="how many of these are translated for BLEU")
+    bleu_pairs: int = Field(100, ge=0, description="how many of them are translated for BLEU")
 
 
 class TokenizerConfig(Table):
-    """The vocabulary that is learnt when the run begins."""
+    """The vocabulary learnt at the start of the run."""
 
     vocab_size: int = Field(37_000, gt=0)
     sentences: int = Field(
-        500_000, gt=0, description="pairs of each corpus, its first, to learn from"
+        500_000, gt=0, description="number of pairs, from the start of each corpus, to learn from"
     )
 
 
 class TrainingConfig(Table):
-    """A recipe: the defaults are those of the paper's base model (§5), the corpora are yours.
+    """A recipe; the defaults are those of the paper's base model (§5).
 
-    Two things differ from the paper. Steps, saves and chunks are counted, not timed; and the
-    vocabulary is learnt by SentencePiece's unigram model, not by byte-pair encoding.
+    Deviations from the paper: saves are counted in steps, not timed; the vocabulary is learnt by
+    SentencePiece's unigram model, not by byte-pair encoding.
 
     Raises `ConfigError` through `load` and `parse`, naming file and key.
     """
 
-    preset: str = Field("base", description="where the model's shape starts from")
+    preset: str = Field("base", description="base configuration of the model")
     model: dict[str, Any] = Field(default_factory=dict, description="TransformerConfig overrides")
     corpora: list[CorpusConfig] = Field(min_length=1)
     directions: list[tuple[str, str]] = Field(
-        default_factory=list, description="source and target languages; empty is every one possible"
+        default_factory=list, description="source and target languages; empty: all possible ones"
     )
     tokenizer: TokenizerConfig = TokenizerConfig()
     optimizer: OptimizerConfig = OptimizerConfig()
     schedule: ScheduleConfig = ScheduleConfig()
     noise: NoiseConfig = NoiseConfig()
     straight_apostrophes: bool = Field(
-        False, description="curly apostrophes of the corpora become straight on both sides"
+        False, description="replace curly apostrophes by straight ones on both sides"
     )
     validation: ValidationConfig = ValidationConfig()
     batch_tokens: int = Field(25_000, gt=0, description="tokens of one side in a batch (§5.1)")
     accumulate: int = Field(1, gt=0, description="batches per update")
-    max_length: int = Field(200, gt=2, description="longer sentences are not trained on")
-    chunk_pairs: int = Field(20_000, gt=0, description="pairs that are sorted by length together")
+    max_length: int = Field(200, gt=2, description="longer sentences are skipped")
+    chunk_pairs: int = Field(20_000, gt=0, description="pairs sorted by length together")
     label_smoothing: float = Field(0.1, ge=0, lt=1)
     precision: Literal["auto", "fp32", "bf16"] = Field(
-        "auto", description="bf16 for matrix products where the device has it"
+        "auto", description="bf16 for matrix products if they are faster on the device"
     )
     seed: int = 1
     save_every: int = Field(1000, gt=0, description="steps between saves")
@@ -120,7 +120,7 @@ class TrainingConfig(Table):
             if not _both_ways(corpus.languages) & self.all_directions:
                 raise ValueError(
                     f"corpora: '{corpus.name}' ({'-'.join(corpus.languages)}) "
-                    f"is of use for none of the directions"
+                    f"matches none of the directions"
                 )
         validation = self.validation
         if validation.files and not _both_ways(validation.languages) & self.all_directions:
@@ -153,18 +153,18 @@ class TrainingConfig(Table):
 
     @property
     def all_directions(self) -> frozenset[tuple[str, str]]:
-        """What the model learns to translate."""
+        """The directions that the model learns."""
         return frozenset(self.directions) or self._possible_directions
 
     def transformer(self, pad_id: int, eos_id: int, vocab_size: int) -> TransformerConfig:
-        """The model of this recipe for a vocabulary. Raises `ConfigError`."""
+        """Return the model configuration for a vocabulary. Raises `ConfigError`."""
         preset = PRESETS[self.preset].model_dump()
         values = preset | vocabulary_fields(vocab_size, pad_id, eos_id) | self.model
         return TransformerConfig.parse(values, "[model]")
 
     @classmethod
     def parse(cls, values: object, origin: str) -> Self:
-        """Build from untrusted data. Raises `ConfigError`."""
+        """Parse untrusted data. Raises `ConfigError`."""
         try:
             return cls.model_validate(values)
         except ValidationError as error:
@@ -181,7 +181,7 @@ def _both_ways(languages: tuple[str, str]) -> frozenset[tuple[str, str]]:
 
 
 def read_recipe(path: Path) -> dict[str, Any]:
-    """The tables of a TOML file. Raises `ConfigError`."""
+    """Read the tables of a TOML file. Raises `ConfigError`."""
     try:
         with path.open("rb") as file:
             return tomllib.load(file)

@@ -1,4 +1,4 @@
-"""From a run to a checkpoint folder: the average of the last saves, and a card."""
+"""Writes a run's checkpoint folder: the average of the last saves, and a card."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from model.training.state import latest_state, load_counters
 
 
 def write_checkpoint(run: Path, config: TrainingConfig, name: str, destination: Path) -> None:
-    """Write what a run has learnt so far to `destination`, whole; the run can still go on.
+    """Write a checkpoint of the run's saves to `destination`, atomically; the run can continue.
 
     Raises `TrainingError` if nothing was saved yet or the run has another recipe.
     """
     check_recipe(run, config)
     state = latest_state(run)
     if state is None:
-        raise TrainingError(f"{run}: nothing saved yet; --save-every says after how many steps")
+        raise TrainingError(f"{run}: nothing saved yet; --save-every sets the interval in steps")
     counters = load_counters(state)
     tokenizer = Tokenizer.load(run / TOKENIZER_FILE)
     weights = average_saves(run, config.average_last)
@@ -53,5 +53,5 @@ def write_checkpoint(run: Path, config: TrainingConfig, name: str, destination: 
 def _half(name: str, tensor: Tensor) -> Tensor:
     half = tensor.half()
     if not half.isfinite().all():
-        raise TrainingError(f"'{name}' has weights beyond fp16; store it as fp32")
+        raise TrainingError(f"'{name}' has weights outside the range of fp16; store it as fp32")
     return half

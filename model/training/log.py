@@ -1,4 +1,4 @@
-"""log.jsonl: the figures of a run, one JSON object a line, in the order of its steps."""
+"""log.jsonl: the metrics of a run, one JSON object per line, in the order of steps."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Figures = dict[str, float]
 
 @dataclass(frozen=True)
 class Log:
-    """What a run has written so far.
+    """The content of a run's log.
 
-    updates      step, loss, cross_entropy, learning_rate, tokens (of targets, so far), seconds,
-                 tokens_per_second; the first two losses are means since the line before
+    updates      step, loss, cross_entropy, learning_rate, tokens (targets so far), seconds,
+                 tokens_per_second; loss and cross_entropy are means since the last line
     validations  step, and per held-out set NAME.LANGUAGE.cross_entropy and NAME.LANGUAGE.bleu
     """
 
@@ -34,7 +34,7 @@ def write_figures(log: IO[str], figures: Mapping[str, float]) -> None:
 
 
 def read_log(path: Path) -> Log:
-    """Everything that a log holds. Raises `DataError` with file and line."""
+    """Read a log. Raises `DataError` with file and line."""
     log = Log()
     for number, line in enumerate(_lines(path), start=1):
         figures = _figures(line)
@@ -45,10 +45,9 @@ def read_log(path: Path) -> Log:
 
 
 def cut_log(path: Path, last_step: int) -> None:
-    """Remove every line behind `last_step`, and one that a crash left half written.
+    """Remove all lines after `last_step`, and a line that a crash left incomplete.
 
-    A run that crashed has logged steps that its saved state does not know; resumed, it will take
-    and log them again.
+    A crashed run has logged steps after its last saved state; when resumed, it repeats them.
     """
     if not path.exists():
         return

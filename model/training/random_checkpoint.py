@@ -1,4 +1,4 @@
-"""Checkpoints with random weights: every part works, the translations are noise."""
+"""Checkpoints with random weights: complete, but their translations are noise."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from model.transformer.config import PRESETS, TransformerConfig, vocabulary_fiel
 from model.transformer.transformer import Transformer
 
 SMALLEST_VOCABULARY = 512
-"""Room for 256 bytes, the characters that are always there, and some pieces."""
+"""Room for 256 bytes, the required characters, and some pieces."""
 
 _CARD = """# {name}
 
-Random weights of the preset `{preset}`, written by `attend init`: for tests and benchmarks. What
-it answers is noise.
+Random weights of the preset `{preset}`, written by `attend init`, for tests and benchmarks. Its
+translations are noise.
 """
 
 
@@ -33,11 +33,11 @@ def write_random_checkpoint(
     sentences: Iterable[str] | None = None,
     seed: int = 1,
 ) -> int:
-    """Write a checkpoint that translates both ways between two languages; returns its parameters.
+    """Write a checkpoint for both directions of two languages; return its number of parameters.
 
     The vocabulary has the preset's size, at least `SMALLEST_VOCABULARY`, and is learnt from
-    `sentences` or, without, from made-up words. The same arguments give the same checkpoint.
-    Raises `TrainingError` if the sentences are too few for the vocabulary, and `CheckpointError`.
+    `sentences` or by default from invented words. Equal arguments give equal checkpoints. Raises
+    `CheckpointError`, and `TrainingError` if the sentences are too few for the vocabulary.
     """
     shape = PRESETS[preset]
     vocab_size = max(shape.source_vocab_size, SMALLEST_VOCABULARY)
@@ -70,7 +70,7 @@ def _learn(sentences: Iterable[str], languages: Sequence[str], vocab_size: int) 
 
 
 def _made_up_sentences(vocab_size: int, seed: int) -> Iterator[str]:
-    """Enough different words of random syllables to learn a vocabulary of that size from."""
+    """Yield enough distinct words of random syllables to learn a vocabulary of that size."""
     source = random.Random(seed)
     words: dict[str, None] = {}
     while len(words) < 5 * vocab_size:
@@ -79,7 +79,7 @@ def _made_up_sentences(vocab_size: int, seed: int) -> Iterator[str]:
             "".join(source.choice(_ONSETS) + source.choice(_VOWELS) for _ in range(syllables))
         ] = None
     for sentence in map(" ".join, zip(*[iter(words)] * 10, strict=False)):
-        # Twice, since a string seen once is no candidate for a piece.
+        # Twice, since a string that occurs once is not a candidate for a piece.
         yield sentence
         yield sentence.capitalize()
 

@@ -1,6 +1,6 @@
-"""A run folder: recipe.json, tokenizer.model, log.jsonl, the newest state, the last snapshots.
+"""Run folders: recipe.json, tokenizer.model, log.jsonl, the newest state, the last snapshots.
 
-And init.json, if it began with the weights of a checkpoint.
+Also init.json, if the run started from a checkpoint.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ INIT_FILE = "init.json"
 _CHANGEABLE = frozenset(
     {"schedule", "validation", "accumulate", "save_every", "average_last", "store", "precision"}
 )
-"""What may differ when a run is resumed; all else would change the data or the model."""
+"""Keys that may differ when a run is resumed; any other would change the data or the model."""
 
 
 def open_run(
@@ -48,16 +48,16 @@ def open_run(
     workers: int = 0,
     init: WarmStart | None = None,
 ) -> Trainer:
-    """Make or reopen a run folder and load its data. Raises `ModelError`.
+    """Create or reopen a run folder and load its data. Raises `ModelError`.
 
-    A folder with a saved state is only touched with `resume`, and only if the recipe is the same
-    but for its length and measurements. One that stopped before its first save begins afresh.
-    With `init`, it begins with the weights of a checkpoint.
+    A folder with a saved state is modified only with `resume`, and only if the recipe is the same
+    except for its length and measurements. A run that stopped before its first save starts over.
+    With `init`, the run starts from the weights of a checkpoint.
     """
     if resume:
         check_recipe(run, config)
     elif latest_state(run):
-        raise TrainingError(f"{run}: already has a run; --resume goes on with it")
+        raise TrainingError(f"{run}: already has a run; continue it with --resume")
     corpora = tuple(
         Corpus(corpus.languages, _pairs(corpus, config, corpora_root), corpus.weight)
         for corpus in config.corpora
@@ -88,7 +88,7 @@ def open_run(
 
 
 def check_recipe(run: Path, config: TrainingConfig) -> None:
-    """Raise `TrainingError` unless `run` was begun with a recipe that `config` can go on with."""
+    """Raise `TrainingError` unless `config` can continue the recipe of `run`."""
     path = run / RECIPE_FILE
     try:
         before = TrainingConfig.parse(json.loads(path.read_text()), str(path))
@@ -99,13 +99,13 @@ def check_recipe(run: Path, config: TrainingConfig) -> None:
     old, new = (recipe.model_dump(exclude=set(_CHANGEABLE)) for recipe in (before, config))
     if changed := list(_differences(old, new)):
         raise TrainingError(
-            f"{path}: the run was begun with another {', '.join(changed)}; "
+            f"{path}: the run was started with another {', '.join(changed)}; "
             f"use the same recipe or another run folder"
         )
 
 
 def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> Iterator[str]:
-    """Dotted names of the keys whose values differ."""
+    """Yield the dotted names of keys whose values differ."""
     for key in dict.fromkeys((*old, *new)):
         before, now = old.get(key), new.get(key)
         if isinstance(before, dict) and isinstance(now, dict):
@@ -117,7 +117,7 @@ def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> 
 def _begin(
     run: Path, config: TrainingConfig, corpora: Sequence[Corpus], init: WarmStart | None
 ) -> None:
-    """Clear what an attempt that never saved has left, and learn or take over the vocabulary."""
+    """Clear the remains of an attempt that never saved, and learn or copy the vocabulary."""
     run.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(run / SNAPSHOTS, ignore_errors=True)
     (run / LOG_FILE).unlink(missing_ok=True)
@@ -150,7 +150,7 @@ def _files(files: list[Path], root: Path) -> list[Path]:
     found = [root / file for file in files]
     for path in found:
         if not path.is_file():
-            raise DataError(f"{path}: no such file; --corpora names the folder it is in")
+            raise DataError(f"{path}: no such file; set its folder with --corpora")
     return found
 
 

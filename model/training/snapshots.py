@@ -1,4 +1,4 @@
-"""§6.1: the last few saves of a run, and their average, which is better than any of them."""
+"""§6.1: the last saves of a run, and their average, which is better than each of them."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def save_snapshot(run: Path, model: Transformer, step: int, keep: int) -> None:
 
 
 def average_saves(run: Path, count: int) -> dict[str, Tensor]:
-    """The mean parameters of a run's newest `count` saves, summed in float64.
+    """Return the mean parameters of a run's newest `count` saves, summed in float64.
 
-    These are its snapshots, and the state of a run that was stopped behind the last of them.
+    The saves are the snapshots, and the state if the run was stopped after the last snapshot.
     Raises `TrainingError` if there are none.
     """
     files = _snapshots(run)
@@ -38,7 +38,7 @@ def average_saves(run: Path, count: int) -> dict[str, Tensor]:
     if state and not any(_step_of(file) >= step_of(state) for file in files):
         files.append(state / WEIGHTS_FILE)
     if not files:
-        raise TrainingError(f"{run}: nothing saved yet; --save-every says after how many steps")
+        raise TrainingError(f"{run}: nothing saved yet; --save-every sets the interval in steps")
     files = files[-count:]
     sums: dict[str, Tensor] = {}
     for file in files:

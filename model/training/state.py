@@ -1,4 +1,4 @@
-"""What a run needs to go on exactly where it was, on disk: tensors and JSON, never a pickle."""
+"""The state to resume a run exactly, on disk: tensors and JSON, no pickles."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PARTIAL = ".partial"
 
 @dataclass
 class Counters:
-    """How far a run is. `tokens` counts target tokens, `seconds` time spent training."""
+    """A run's progress. `tokens` counts target tokens, `seconds` training time."""
 
     step: int = 0
     tokens: int = 0
@@ -37,20 +37,20 @@ class Counters:
 
 
 def latest_state(run: Path) -> Path | None:
-    """The folder of the newest complete state in a run folder."""
+    """Return the folder of the newest complete state in a run folder."""
     complete = [path for path in run.glob(f"{_PREFIX}*") if path.suffix != _PARTIAL]
     return max(complete, key=step_of, default=None)
 
 
 def step_of(state: Path) -> int:
-    """The step that a state folder was saved after."""
+    """Return the step after which a state was saved."""
     return int(state.name.removeprefix(_PREFIX))
 
 
 def save_state(run: Path, model: Transformer, optimizer: Optimizer, counters: Counters) -> None:
     """Write a complete new state, then remove older ones: a crash at any point loses nothing.
 
-    A step has one state, so one that is already saved stays. Raises `TrainingError`.
+    An existing state of the same step is kept. Raises `TrainingError`.
     """
     folder = run / f"{_PREFIX}{counters.step:08}"
     if folder.exists():
@@ -77,7 +77,7 @@ def save_state(run: Path, model: Transformer, optimizer: Optimizer, counters: Co
 
 
 def load_state(folder: Path, model: Transformer, optimizer: Optimizer) -> Counters:
-    """Put a saved state back, random generators included. Raises `TrainingError`."""
+    """Restore a saved state, including random generators. Raises `TrainingError`."""
     counters = load_counters(folder)
     weights = _load_tensors(folder / WEIGHTS_FILE)
     tensors = _load_tensors(folder / OPTIMIZER_FILE)
@@ -97,7 +97,7 @@ def load_state(folder: Path, model: Transformer, optimizer: Optimizer) -> Counte
 
 
 def load_counters(folder: Path) -> Counters:
-    """How far the run was when a state was saved. Raises `TrainingError`."""
+    """Read the progress of a saved state. Raises `TrainingError`."""
     path = folder / COUNTERS_FILE
     try:
         values = json.loads(path.read_text())
@@ -107,7 +107,7 @@ def load_counters(folder: Path) -> Counters:
 
 
 def parameters(model: Transformer) -> dict[str, Tensor]:
-    """The model's tensors by name, shared ones once."""
+    """Return the model's tensors by name, shared ones once."""
     return {name: parameter.detach() for name, parameter in model.named_parameters()}
 
 
@@ -119,7 +119,7 @@ def _load_tensors(path: Path) -> dict[str, Tensor]:
 
 
 def _flush(path: Path) -> None:
-    """Wait until a file or folder is on the disk, so that a power failure cannot undo a rename."""
+    """Sync a file or folder to disk, so that a power failure cannot undo a rename."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -28,7 +28,7 @@ from model.transformer.transformer import Transformer
 
 
 class Reporter(Protocol):
-    """Where a run's figures go; each is a flat mapping that can be written as one JSON line."""
+    """Receives a run's metrics as flat mappings, each of which fits one JSON line."""
 
     def on_step(self, figures: dict[str, float]) -> None:
         """After an update: step, loss, cross_entropy, learning_rate, tokens, seconds, …"""
@@ -39,7 +39,7 @@ class Reporter(Protocol):
 
 @dataclass
 class Trainer:
-    """One run in its folder. `train` goes on from the newest saved state, if there is one."""
+    """One run in its folder. `train` resumes from the newest saved state, if any."""
 
     config: TrainingConfig
     run: Path
@@ -67,7 +67,7 @@ class Trainer:
             self.counters = load_state(saved, self.model, self._optimizer)
 
     def train(self) -> None:
-        """Run to the last step or to `stop_requested`, and save. Raises `TrainingError` on NaN."""
+        """Run until the last step or `stop_requested`, then save. Raises `TrainingError` on NaN."""
         self.model.train()
         began = self.clock() - self.counters.seconds
         with closing(self.stream.batches(self.counters.position, self.workers)) as batches:
@@ -84,7 +84,7 @@ class Trainer:
 
     @property
     def is_finished(self) -> bool:
-        """True behind the last step of the schedule."""
+        """True after the last step of the schedule."""
         return self.counters.step >= self.config.schedule.steps
 
     def validate(self) -> dict[str, float]:
@@ -106,16 +106,16 @@ class Trainer:
         return figures
 
     def _save(self, *, snapshot: bool) -> None:
-        """Write the state that a later `Trainer` of this run begins with."""
+        """Write the state from which a later `Trainer` resumes this run."""
         if place := parameter_not_finite(self.model):
             raise self._diverged("a weight", self.counters.step, self.counters.position, place)
-        if snapshot:  # first: a crash between the two must not leave the average one short
+        if snapshot:  # first: after a crash between the two, the average must not lack a snapshot
             keep = self.config.average_last
             save_snapshot(self.run, self.model, self.counters.step, keep)
         save_state(self.run, self.model, self._optimizer, self.counters)
 
     def _update(self, batches: Iterator[tuple[Batch, Position]]) -> dict[str, float]:
-        """One step over `accumulate` batches, in which every target token weighs the same."""
+        """Take one step over `accumulate` batches, in which all target tokens have equal weight."""
         taken = [next(batches) for _ in range(self.config.accumulate)]
         tokens = sum(int((batch.target != self.tokenizer.pad_id).sum()) for batch, _ in taken)
         smoothed, cross_entropy = 0.0, 0.0
@@ -157,7 +157,7 @@ class Trainer:
         return first_not_finite(self.model, lambda: self._loss(batch))
 
     def _diverged(self, what: str, step: int, position: Position, place: str) -> TrainingError:
-        """One line: what is not finite, when, after which data, where first, and what is left."""
+        """Describe a divergence: what is not finite, when, on which data, where, what is saved."""
         saved = latest_state(self.run)
         kept = f"the state of step {step_of(saved)} is kept" if saved else "nothing was saved yet"
         return TrainingError(

@@ -19,7 +19,7 @@ _ROWS = 50
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Pairs of one direction that are not trained on."""
+    """Held-out pairs of one direction."""
 
     name: str
     target_language: str
@@ -61,7 +61,7 @@ def greedy_bleu(model: Transformer, tokenizer: Tokenizer, held_out: HeldOut, pai
 def teacher_forced(
     model: Transformer, source: torch.Tensor, target: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Source [B, S], target [B, T] → hidden [N, D] and wanted ids [N] at the N real positions."""
+    """Source [B, S], target [B, T] → hidden [N, D] and expected ids [N] at the N real positions."""
     config = model.config
     start = target.new_full((len(target), 1), config.start_id)
     hidden = model.decode(model.encode(source), torch.cat((start, target[:, :-1]), dim=1))

@@ -1,10 +1,9 @@
-"""Begins a run with the weights and vocabulary of a checkpoint instead of random numbers.
+"""Starts a run from the weights and vocabulary of a checkpoint instead of random weights.
 
-The vocabulary and every tensor of a checkpoint of the same shape are taken as they are. A run of
-another depth or vocabulary can be adapted to it: layers that are added begin as identities (their
-output projections are zero, so that a pre-norm layer adds nothing to the residual stream; Chen et
-al. 2016, Net2Net), and a piece that the old vocabulary lacks begins as the mean of the old pieces
-that spell it.
+The vocabulary and tensors of a checkpoint of the same shape are copied. A run of another depth or
+vocabulary can adapt them: additional layers start as identities (their output projections are zero,
+so that a pre-norm layer adds nothing to the residual stream; Chen et al. 2016, Net2Net), and new
+pieces start as the mean of the old pieces that spell them.
 """
 
 from __future__ import annotations
@@ -31,25 +30,25 @@ _ZEROED = ("self_attention.w_o", "cross_attention.w_o", "feed_forward.w_2")
 
 @dataclass(frozen=True)
 class WarmStart:
-    """A checkpoint to begin with; `adapt` allows another depth and a vocabulary of its own."""
+    """A checkpoint to start from; `adapt` allows another depth and vocabulary."""
 
     origin: Checkpoint
     adapt: bool = False
 
     def vocabulary(self, config: TrainingConfig) -> Tokenizer | None:
-        """The checkpoint's, or None if the run learns its own. Raises `TrainingError`."""
+        """Return the checkpoint's vocabulary, or None to learn one. Raises `TrainingError`."""
         if self.adapt:
             return None
         tokenizer, folder = self.origin.tokenizer, self.origin.folder
         if not isinstance(tokenizer, Tokenizer):
             raise TrainingError(
-                f"{folder}: only vocabularies made by `attend train` can be trained with"
+                f"{folder}: only vocabularies from `attend train` can be used in training"
             )
         wanted = config.tokenizer.vocab_size
         if "tokenizer" in config.model_fields_set and wanted != tokenizer.vocab_size:
             raise TrainingError(
                 f"{folder}: has {tokenizer.vocab_size} pieces, the recipe's tokenizer.vocab_size "
-                f"is {wanted}; leave [tokenizer] out, or adapt the checkpoint to a new vocabulary"
+                f"is {wanted}; omit [tokenizer], or adapt the checkpoint to a new vocabulary"
             )
         for _, target in sorted(config.all_directions):
             if not tokenizer.can_translate_to(target):
@@ -57,14 +56,14 @@ class WarmStart:
         return tokenizer
 
     def fill(self, model: Transformer, tokenizer: Tokenizer) -> None:
-        """Put the checkpoint's weights into a new model. Raises `TrainingError`."""
+        """Copy the checkpoint's weights into a new model. Raises `TrainingError`."""
         if self.adapt:
             adapt_weights(model, tokenizer, self.origin)
         else:
             copy_weights(model, self.origin)
 
     def provenance(self) -> dict[str, str | bool]:
-        """What the run folder and the finished checkpoint remember of it."""
+        """Return the record for the run folder and the finished checkpoint."""
         return {
             "name": self.origin.config.name,
             "digest": self.origin.digest,
@@ -75,7 +74,7 @@ class WarmStart:
 def check_same_shape(
     origin: Checkpoint, wanted: TransformerConfig, *, but: tuple[str, ...] = ()
 ) -> None:
-    """Raise `TrainingError` that names each field in which the two differ, but for those given."""
+    """Raise `TrainingError` naming each field in which the two differ, except the given ones."""
     found = origin.config.transformer.model_dump()
     differing = [
         f"{name} {found[name]}, not {value}"
@@ -83,12 +82,12 @@ def check_same_shape(
         if found[name] != value and name not in (*but, *_WITHOUT_WEIGHTS)
     ]
     if differing:
-        raise TrainingError(f"{origin.folder}: has {'; '.join(differing)} as the recipe wants")
+        raise TrainingError(f"{origin.folder}: has {'; '.join(differing)} as in the recipe")
 
 
 @torch.no_grad()
 def copy_weights(model: Transformer, origin: Checkpoint) -> None:
-    """Every tensor of a checkpoint of the same shape. Raises `TrainingError`."""
+    """Copy the tensors of a checkpoint of the same shape. Raises `TrainingError`."""
     check_same_shape(origin, model.config)
     for name, parameter in model.named_parameters():
         parameter.copy_(torch.from_numpy(origin.weights[name]))
@@ -96,20 +95,20 @@ def copy_weights(model: Transformer, origin: Checkpoint) -> None:
 
 @torch.no_grad()
 def adapt_weights(model: Transformer, tokenizer: Tokenizer, origin: Checkpoint) -> None:
-    """The same function in a deeper model of another vocabulary, as nearly as can be.
+    """Approximate a checkpoint's function in a deeper model with another vocabulary.
 
-    Raises `TrainingError` if more than depth and vocabulary differ, if layers would be lost, or if
-    the layers are not pre-norm.
+    Raises `TrainingError` if anything but depth and vocabulary differs, if layers would be lost, or
+    if the layers are not pre-norm.
     """
     config, before = model.config, origin.config.transformer
     check_same_shape(origin, config, but=(*_DEPTHS, *_FROM_VOCABULARY))
     for name in _DEPTHS:
         if getattr(before, name) > getattr(config, name):
-            raise TrainingError(f"{origin.folder}: {name} can be raised from, not lowered to")
+            raise TrainingError(f"{origin.folder}: {name} can be increased from, not decreased to")
     if config.norm_order != "pre":
         raise TrainingError(f"{origin.folder}: only pre-norm models can be made deeper")
     if not isinstance(origin.tokenizer, Tokenizer):
-        raise TrainingError(f"{origin.folder}: an imported vocabulary cannot be exchanged")
+        raise TrainingError(f"{origin.folder}: an imported vocabulary cannot be replaced")
     places = {
         "encoder": spread(before.n_encoder_layers, config.n_encoder_layers),
         "decoder": spread(before.n_decoder_layers, config.n_decoder_layers),
@@ -131,12 +130,12 @@ def adapt_weights(model: Transformer, tokenizer: Tokenizer, origin: Checkpoint) 
 
 
 def spread(n_old: int, n_new: int) -> list[int]:
-    """Where the old layers stand among the new ones: in order, evenly apart, the last one last."""
+    """Return the new indices of the old layers: in order, evenly spaced, the last one last."""
     return [(i + 1) * n_new // n_old - 1 for i in range(n_old)]
 
 
 def pieces_by_old(new: Tokenizer, old: Tokenizer) -> list[list[int]]:
-    """For every new piece the old pieces that spell it; symbols and bytes spell themselves."""
+    """Return the old pieces that spell each new piece; symbols and bytes map to themselves."""
     by_piece = {old.piece(index): index for index in range(old.vocab_size)}
     spelt = []
     for index in range(new.vocab_size):
@@ -145,7 +144,7 @@ def pieces_by_old(new: Tokenizer, old: Tokenizer) -> list[list[int]]:
             spelt.append([by_piece[piece]])
             continue
         parts = old.encode_batch([piece.replace("▁", " ").strip()])[0]
-        # SentencePiece puts a blank before every text; inside a word there is none.
+        # SentencePiece inserts a space before every text; inside a word there is none.
         if not piece.startswith("▁") and len(parts) > 1 and old.piece(parts[0]) == "▁":
             parts = parts[1:]
         spelt.append(parts)
@@ -153,7 +152,7 @@ def pieces_by_old(new: Tokenizer, old: Tokenizer) -> list[list[int]]:
 
 
 def mean_rows(matrix: Tensor, spelt: list[list[int]]) -> Tensor:
-    """Rows [V old, D] or numbers [V old] → the same for new pieces, each a mean of old ones."""
+    """Rows [V old, D] or scalars [V old] → the same for new pieces, each a mean of old ones."""
     offsets = torch.tensor([0, *itertools.accumulate(map(len, spelt))][:-1])
     indices = torch.tensor(list(itertools.chain.from_iterable(spelt)))
     rows = functional.embedding_bag(indices, matrix.reshape(len(matrix), -1), offsets, mode="mean")

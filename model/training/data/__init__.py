@@ -1,1 +1,1 @@
-"""What training reads: parallel text, noise, the vocabulary, and the order of batches."""
+"""Training data: parallel text, noise, the vocabulary, and the order of batches."""

@@ -1,10 +1,9 @@
-"""The order of training: an endless stream of token-bucket batches that any step can be found in.
+"""The order of training: an infinite stream of batches by token count, with random access.
 
-The stream is cut into chunks of a fixed number of pairs. A chunk is a pure function of the seed
-and its number: so many pairs of each corpus (each corpus walked through in an order shuffled anew
-every pass), a random direction and noise for each, sorted by length into batches of about the same
-number of tokens (§5.1), shuffled. Resuming needs no more than (chunk, batch), and chunks can be
-made ahead in other processes.
+The stream consists of chunks of a fixed number of pairs. A chunk is a pure function of the seed
+and its number: some pairs of each corpus (reshuffled for every pass), a random direction and noise
+for each pair, sorted by length into batches of about the same number of tokens (§5.1), shuffled.
+Resuming needs only (chunk, batch), and other processes can prepare chunks.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ Ids = NDArray[np.int32]
 
 
 class Position(NamedTuple):
-    """A place in the stream: the next batch to train on."""
+    """A position in the stream: the next batch to train on."""
 
     chunk: int
     batch: int
@@ -49,7 +48,7 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class Corpus:
-    """Pairs in two languages, and their share of the examples in every chunk."""
+    """Pairs in two languages, and their share of each chunk."""
 
     languages: tuple[str, str]
     pairs: list[tuple[str, str]]
@@ -60,9 +59,9 @@ class Corpus:
 class BatchStream:
     """All training batches, in order, for one seed.
 
-    chunk_pairs        pairs a chunk is made from
-    batch_tokens       most tokens of one side in a batch, padding included
-    max_length         longer sentences are left out
+    chunk_pairs        pairs per chunk
+    batch_tokens       maximum tokens of one side in a batch, including padding
+    max_length         longer sentences are skipped
     """
 
     corpora: tuple[Corpus, ...]
@@ -75,7 +74,7 @@ class BatchStream:
     max_length: int
 
     def chunk(self, number: int) -> list[Batch]:
-        """The batches of one chunk, in training order. Raises `DataError` if no pair is fit."""
+        """Return a chunk's batches in training order. Raises `DataError` if no pair fits."""
         random = Random(f"{self.seed} {number}")
         examples: list[tuple[list[int], list[int]]] = []
         for index, corpus in enumerate(self.corpora):
@@ -87,9 +86,9 @@ class BatchStream:
         return self._bucket(examples, random)
 
     def batches(self, start: Position, workers: int = 0) -> Generator[tuple[Batch, Position]]:
-        """Every batch from `start` on with the position after it, without end. Close it to stop.
+        """Yield batches from `start`, with the position after each, infinitely. Close it to stop.
 
-        With `workers`, chunks are prepared ahead by that many processes.
+        With `workers`, that many processes prepare chunks.
         """
         first = start.batch
         for number, chunk in self._chunks(start.chunk, workers):
@@ -125,7 +124,7 @@ class BatchStream:
                 pool.shutdown(wait=False, cancel_futures=True)
 
     def _draw(self, index: int, number: int) -> list[tuple[str, str]]:
-        """The pairs of one corpus in a chunk: the next stretch of its shuffled passes."""
+        """Return the pairs of one corpus in a chunk: the next slice of its shuffled passes."""
         corpus = self.corpora[index]
         total = sum(other.weight for other in self.corpora)
         count = max(1, round(self.chunk_pairs * corpus.weight / total))
@@ -143,7 +142,7 @@ class BatchStream:
     def _examples(
         self, corpus: Corpus, drawn: list[tuple[str, str]], random: Random
     ) -> list[tuple[list[int], list[int]]]:
-        """Direction, noise and ids of pairs that belong together."""
+        """Return the source and target ids of pairs, after choosing direction and noise."""
         forward, backward = corpus.languages, corpus.languages[::-1]
         choices = [direction for direction in (forward, backward) if direction in self.directions]
         by_target: dict[str, list[Pair]] = {target: [] for _, target in choices}
@@ -173,7 +172,7 @@ class BatchStream:
 
     def _bucket(self, examples: list[tuple[list[int], list[int]]], random: Random) -> list[Batch]:
         random.shuffle(examples)
-        # Padding costs most in the encoder, so sources decide; the loss skips padded targets.
+        # Padding costs most in the encoder, so sort by source; the loss skips padded targets.
         examples.sort(key=lambda example: (len(example[0]), len(example[1])))
         batches: list[Batch] = []
         bucket: list[tuple[list[int], list[int]]] = []
@@ -202,11 +201,11 @@ class BatchStream:
 
 
 _shared: list[BatchStream] = []
-"""In a worker, the one stream that it makes chunks of: set by forking, never sent."""
+"""In a worker, the stream whose chunks it prepares: inherited by forking, never sent."""
 
 
 def _share(stream: BatchStream) -> None:
-    # A Ctrl-C reaches every process of the terminal; only the trainer is to act on it.
+    # Ctrl-C reaches every process of the terminal; only the trainer handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _shared.append(stream)

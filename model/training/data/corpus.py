@@ -14,7 +14,7 @@ from model.errors import DataError
 
 
 def read_pairs(path: Path) -> Iterator[tuple[str, str]]:
-    """The two columns of every line. Raises `DataError` with file and line."""
+    """Yield the two columns of each line. Raises `DataError` with file and line."""
     for number, line in enumerate(read_lines(path), start=1):
         columns = line.split("\t")
         if len(columns) != 2:
@@ -23,7 +23,7 @@ def read_pairs(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def read_parallel(first: Path, second: Path) -> Iterator[tuple[str, str]]:
-    """The lines of two files side by side. Raises `DataError`, also if one ends too early."""
+    """Yield the lines of two files in parallel. Raises `DataError`, also if one is shorter."""
     for number, pair in enumerate(zip_longest(read_lines(first), read_lines(second)), start=1):
         for path, line in zip((first, second), pair, strict=True):
             if line is None:
@@ -32,11 +32,11 @@ def read_parallel(first: Path, second: Path) -> Iterator[tuple[str, str]]:
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """Every line without its end. Raises `DataError` with file and line."""
+    """Yield the lines without line ends. Raises `DataError` with file and line."""
     number = 0
     try:
         with _open(path) as lines:
-            # Decoded line by line: a text stream would blame a bad byte on the start of its buffer.
+            # Decoded line by line: a text stream reports a bad byte relative to its buffer.
             for line in lines:
                 number += 1
                 yield line.decode("utf-8").rstrip("\r\n")
@@ -48,7 +48,7 @@ def read_lines(path: Path) -> Iterator[str]:
 
 
 def load_pairs(paths: list[Path]) -> list[tuple[str, str]]:
-    """All pairs of all files with text on both sides. Raises `DataError` if none is left."""
+    """Return all pairs with text on both sides. Raises `DataError` if there are none."""
     pairs = [pair for path in paths for pair in read_pairs(path) if pair[0] and pair[1]]
     if not pairs:
         raise DataError(f"{', '.join(map(str, paths))}: no pairs")

@@ -1,6 +1,7 @@
-"""What users type and corpora lack: odd casing, no full stop, several sentences, things to copy.
+"""Noise as in user input: unusual casing, no full stop, several sentences, text to copy.
 
-Every function is pure given its random generator, so that a resumed run sees the same data.
+Every function depends only on its arguments and random generator, so that a resumed run sees the
+same data.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class Pair(NamedTuple):
 
 
 class NoiseConfig(BaseModel):
-    """Probability, per training pair, of each kind of noise; 0 switches it off."""
+    """Probability of each kind of noise per training pair; 0 disables it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -34,15 +35,15 @@ class NoiseConfig(BaseModel):
         0.0, ge=0, le=1, description="a name or number on both sides becomes a placeholder, URL, …"
     )
     attach: float = Field(
-        0.0, ge=0, le=1, description="a placeholder, URL, emoji, … before or behind both sides"
+        0.0, ge=0, le=1, description="add a placeholder, URL, emoji, … before or after both sides"
     )
     copy_only: float = Field(
-        0.0, ge=0, le=1, description="the pair is replaced by something to be copied as it is"
+        0.0, ge=0, le=1, description="replace the pair by text to be copied unchanged"
     )
-    join: float = Field(0.0, ge=0, le=1, description="2 to 4 pairs of one corpus become one line")
+    join: float = Field(0.0, ge=0, le=1, description="join 2 to 4 pairs of a corpus in one line")
 
     def apply(self, pair: Pair, random: Random) -> Pair:
-        """The pair with each kind of noise added or not; joining is up to the caller."""
+        """Add each kind of noise at random; joining is left to the caller."""
         if random.random() < self.copy_only:
             return _copied(random)
         if random.random() < self.substitute:
@@ -76,9 +77,9 @@ _DOMAINS = ("com", "org", "fr", "net", "io", "co.uk", "eu", "be", "ca")
 
 
 def substitute_shared_word(pair: Pair, random: Random) -> Pair:
-    """Put the same thing to copy for a name or number that stands once on each side.
+    """Replace a name or number that occurs once on each side by the same text to copy.
 
-    A word that is also part of a longer one is left alone.
+    A word that is also part of a longer one is kept.
     """
     shared = [
         word
@@ -93,7 +94,7 @@ def substitute_shared_word(pair: Pair, random: Random) -> Pair:
 
 
 def thing_to_copy(random: Random) -> str:
-    """A name, number, placeholder, URL, e-mail address, emoji, …: the same in every language."""
+    """Return a name, number, placeholder, URL, e-mail address, emoji, …, equal in all languages."""
     kind = random.random()
     if kind < 0.35:
         return random_name(random)
@@ -109,7 +110,7 @@ def thing_to_copy(random: Random) -> str:
 
 
 def random_name(random: Random) -> str:
-    """An invented proper name of two to four syllables."""
+    """Return an invented proper name of two to four syllables."""
     syllables = (
         random.choice(_CONSONANTS) + random.choice(_VOWELS) for _ in range(random.randint(2, 4))
     )
@@ -118,7 +119,7 @@ def random_name(random: Random) -> str:
 
 
 def random_number(random: Random) -> str:
-    """An integer, a time, a date or a version: forms that both languages write alike."""
+    """Return an integer, a time, a date or a version in a format common to both languages."""
     kind = random.random()
     if kind < 0.6:
         return str(random.randrange(10 ** random.randint(1, 6)))
@@ -130,7 +131,7 @@ def random_number(random: Random) -> str:
 
 
 def random_placeholder(random: Random) -> str:
-    """A variable or tag of one of the usual template languages."""
+    """Return a variable or tag of a common template language."""
     if random.random() < 0.2:
         return random.choice(
             ("%s", "%d", "%1$s", "%2$s", "%1$d", "%@", "$1", "{}", "{0:.2f}", "%%")
@@ -140,21 +141,21 @@ def random_placeholder(random: Random) -> str:
 
 
 def random_url(random: Random) -> str:
-    """A web address, with a path or without."""
+    """Return a web address, with or without a path."""
     start = random.choice(("https://", "https://www.", "http://", "www."))
     steps = [random_name(random).lower() for _ in range(random.randrange(3))]
     return "/".join((start + _domain(random), *steps))
 
 
 def typographic(text: str) -> str:
-    """Curly quotes, and no-break spaces where French has spaces, as word processors make them."""
+    """Insert curly quotes, and no-break spaces as in French, as word processors do."""
     text = text.replace("'", "’").replace("...", "…")
     text = re.sub(r'"([^"]*)"', r"“\1”", text)
     return re.sub(r" ([?!:;»])", "\N{NO-BREAK SPACE}\\1", text)
 
 
 def join_pairs(pairs: list[Pair]) -> Pair:
-    """Several pairs as one line."""
+    """Join several pairs into one line."""
     return Pair(" ".join(pair.source for pair in pairs), " ".join(pair.target for pair in pairs))
 
 

@@ -13,7 +13,7 @@ from model.errors import TrainingError
 from model.text.tokenizer import language_token
 
 REQUIRED_CHARACTERS = "{}<>[]()$%@#&*_/\\|=+-~^`\"'«»“”‘’…–—€£°0123456789"
-"""What placeholders, URLs and typography are made of; rare in corpora, common in real requests."""
+"""Characters of placeholders, URLs and typography: rare in corpora, common in real requests."""
 
 
 def train_tokenizer(
@@ -21,8 +21,8 @@ def train_tokenizer(
 ) -> None:
     """Write a SentencePiece model of exactly `vocab_size` pieces to `destination`.
 
-    Ids are laid out as Marian's: 0 `</s>`, 1 `<unk>`, then a control symbol per target language,
-    and `<pad>` last. Control symbols are never matched in text, so typing one is harmless.
+    Ids follow Marian: 0 `</s>`, 1 `<unk>`, then a control symbol per target language, and `<pad>`
+    last. Control symbols are never matched in text, so typing one is harmless.
     Characters outside the vocabulary fall back to their UTF-8 bytes. Raises `TrainingError`.
     """
     model = io.BytesIO()
@@ -53,9 +53,9 @@ def train_tokenizer(
 
 
 def _reason(message: str) -> str:
-    """SentencePiece's complaint in words; its own are about its source code."""
+    """Explain SentencePiece's error, whose own message refers to its source code."""
     if smallest := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
         return f"characters, bytes and symbols alone are {smallest[1]}"
     if "pieces_size()" in message or "too high" in message:
-        return "the corpora have too few different words for so many"
+        return "the corpora have too few distinct words"
     return message.strip().splitlines()[-1]

@@ -1,8 +1,8 @@
-"""Amounts, times, dates and measures as English and French write them, in made-up sentences.
+"""Generates sentences with amounts, times, dates and measures, written as in English and French.
 
-Corpora hold few of them, each with its own number, so that a model learns to copy digits and not
-how the other language marks decimals, thousands, currencies and hours. A generated corpus holds
-as many as a recipe asks for; it follows from its seed alone.
+Corpora contain few of them, all with different numbers, so that a model learns to copy digits
+instead of converting decimal marks, thousands separators, currencies and hours. A generated corpus
+has as many as a recipe requests and depends only on its seed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from random import Random
 
 Written = tuple[str, str]
-"""The same thing in English and in French."""
+"""The same content in English and in French."""
 
 _MONTHS = (
     ("January", "janvier"), ("February", "février"), ("March", "mars"), ("April", "avril"),
@@ -67,7 +67,7 @@ _SHARE_SENTENCES = (
 
 
 def integer(random: Random, digits: int = 7) -> Written:
-    """`1,234,567` and `1 234 567`; four digits also without a mark, as both languages do."""
+    """`1,234,567` and `1 234 567`; four digits also without a separator, as in both languages."""
     value = random.randrange(10 ** random.randint(1, digits))
     if value < 10_000 and random.random() < 0.5:
         return str(value), str(value)
@@ -98,7 +98,7 @@ def amount(random: Random) -> Written:
 
 
 def time_of_day(random: Random) -> Written:
-    """`3:05 pm` or `15:05` and `15 h 05`; some times as they are in both."""
+    """`3:05 pm` or `15:05` and `15 h 05`; sometimes unchanged in both."""
     hour, minute = random.randrange(24), random.choice((0, 5, 15, 20, 30, 45, random.randrange(60)))
     french = f"{hour} h {minute:02}" if minute else f"{hour} h"
     kind = random.random()
@@ -146,7 +146,7 @@ _KINDS: tuple[tuple[float, Callable[[Random], Written], tuple[Written, ...]], ..
 
 
 def generate_pairs(count: int, seed: int) -> list[Written]:
-    """So many English and French sentences with a number in each."""
+    """Return `count` pairs of English and French sentences with a number in each."""
     random = Random(seed)
     pairs = []
     for _ in range(count):

@@ -1,4 +1,4 @@
-"""The tables of a recipe that say how weights are updated."""
+"""The tables of a recipe for the update of weights."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Table(BaseModel):
-    """A table of a recipe: immutable, unknown keys refused, numbers finite."""
+    """A table of a recipe: immutable; unknown keys are rejected, numbers must be finite."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -16,8 +16,8 @@ class Table(BaseModel):
 class OptimizerConfig(Table):
     """`adam` with the paper's settings (§5.3), or `muon` (Jordan et al. 2024) for layers' matrices.
 
-    Muon orthogonalises each matrix's momentum; embeddings, norms and biases stay with Adam. Its
-    steps are scaled to Adam's usual size, so that one learning rate serves both.
+    Muon orthogonalises each matrix's momentum; embeddings, norms and biases use Adam. Its steps
+    are scaled to Adam's usual size, so that both share one learning rate.
     """
 
     kind: Literal["adam", "muon"] = "adam"
@@ -25,7 +25,7 @@ class OptimizerConfig(Table):
     beta_2: float = Field(0.98, ge=0, lt=1)
     epsilon: float = Field(1e-9, gt=0)
     weight_decay: float = Field(0.0, ge=0)
-    clip_norm: float = Field(0.0, ge=0, description="largest gradient norm; 0 is no clipping")
+    clip_norm: float = Field(0.0, ge=0, description="maximum gradient norm; 0: no clipping")
 
 
 class ScheduleConfig(Table):
@@ -34,5 +34,5 @@ class ScheduleConfig(Table):
     shape: Literal["inverse_sqrt", "trapezoid"] = "inverse_sqrt"
     peak: float = Field(1.0, gt=0)
     warmup_steps: int = Field(4000, gt=0)
-    steps: int = Field(100_000, gt=0, description="updates in the whole run")
+    steps: int = Field(100_000, gt=0, description="total number of updates")
     decay_steps: int = Field(0, ge=0, description="trapezoid only")

@@ -1,4 +1,4 @@
-"""Where a run that diverged went wrong: the first tensor that is not finite."""
+"""Locates the cause of a divergence: the first tensor that is not finite."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 
 def parameter_not_finite(model: nn.Module) -> str | None:
-    """Name the first parameter that is not finite, if there is one."""
+    """Name the first parameter that is not finite, if any."""
     for name, parameter in model.named_parameters():
         if not parameter.isfinite().all():
             return f"parameter {name}"
@@ -20,8 +20,8 @@ def parameter_not_finite(model: nn.Module) -> str | None:
 def first_not_finite(model: nn.Module, forward: Callable[[], object]) -> str:
     """Name a parameter, else the output of a module during `forward()`, else a gradient.
 
-    Earlier in this order is nearer to the cause: a poisoned parameter spoils every output behind
-    it, and an output every gradient before it.
+    This order goes from cause to effect: a non-finite parameter affects all later outputs, and an
+    output all gradients before it.
     """
     if parameter := parameter_not_finite(model):
         return parameter

@@ -1,8 +1,8 @@
 """§5.4: label-smoothed cross-entropy, fused with the output projection.
 
-At V = 8,000 the logits of one batch take more memory than all activations of a small model, and a
-CPU spends longer moving them than multiplying. Here they exist for a few hundred positions at a
-time, and their gradient is taken on the spot: softmax minus target needs no second pass.
+At V = 8,000, the logits of one batch take more memory than all activations of a small model, and a
+CPU spends more time on moving them than on multiplying. Here they exist for a few hundred positions
+at a time, and their gradient, softmax minus target, is computed at once without a second pass.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from torch.autograd.function import once_differentiable
 from model.transformer.embedding import OutputProjection
 
 _CHUNK_LOGITS = 2**21
-"""Logits held at a time: 8 MB in float32, which stays in a CPU's outer cache."""
+"""Logits held at a time: 8 MB in float32, which fits into a CPU's last-level cache."""
 
 
 class Loss(NamedTuple):
-    """Sums over target tokens, in nats: what is minimised, and without smoothing."""
+    """Sums over target tokens, in nats: the minimised loss, and cross-entropy without smoothing."""
 
     smoothed: Tensor
     cross_entropy: Tensor

@@ -1,8 +1,8 @@
-"""Keeps glibc from giving large blocks back to the kernel between steps.
+"""Prevents glibc from returning large blocks to the kernel between steps.
 
-A training step on a CPU frees and takes the same buffers hundreds of times. By default glibc maps
-each block over 32 MB afresh and the kernel zeroes it page by page: half of the step's time for a
-small model.
+A training step on a CPU frees and allocates the same buffers hundreds of times. By default, glibc
+maps each block over 32 MB anew and the kernel zeroes it page by page: half of the step's time for
+a small model.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _M_TRIM_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -4, -8
 
 
 def keep_freed_memory() -> None:
-    """Reuse freed memory within this process for good. Does nothing where there is no `mallopt`."""
+    """Reuse freed memory for the rest of the process. Does nothing without `mallopt`."""
     if not sys.platform.startswith("linux"):
         return
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)

@@ -1,4 +1,4 @@
-"""§5.3: the optimizers of a run behind one face, with state that can be stored without pickling."""
+"""§5.3: the optimizers of a run behind one interface, with state stored without pickling."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from model.training.update.config import OptimizerConfig
 
 
 class Optimizer:
-    """One or two torch optimizers that together own every parameter of a model once."""
+    """One or two torch optimizers that together cover each parameter of a model once."""
 
     def __init__(self, model: nn.Module, config: OptimizerConfig) -> None:
         matrices: list[nn.Parameter] = []
@@ -37,7 +37,7 @@ class Optimizer:
         self._clip_norm = config.clip_norm
 
     def clip(self) -> float:
-        """Scale the gradients down to `clip_norm`, if one is set; their norm before that."""
+        """Scale the gradients down to `clip_norm`, if set; return their norm before scaling."""
         gradients = [parameter.grad for parameter in self._parameters if parameter.grad is not None]
         norm = nn.utils.get_total_norm(gradients)
         if self._clip_norm:
@@ -45,7 +45,7 @@ class Optimizer:
         return norm.item()
 
     def step(self, learning_rate: float) -> None:
-        """Apply the gradients at that rate, then clear them."""
+        """Apply the gradients at the given rate, then clear them."""
         for part in self._parts:
             for group in part.param_groups:
                 group["lr"] = learning_rate
@@ -53,7 +53,7 @@ class Optimizer:
             part.zero_grad()
 
     def state_tensors(self) -> dict[str, Tensor]:
-        """All moments and counters by name."""
+        """Return all moments and counters by name."""
         return {
             f"{number}.{index}.{name}": torch.as_tensor(value)
             for number, part in enumerate(self._parts)
@@ -62,7 +62,7 @@ class Optimizer:
         }
 
     def load_state_tensors(self, tensors: dict[str, Tensor]) -> None:
-        """Take back what `state_tensors` gave. Raises `TrainingError` if it is of another model."""
+        """Load the result of `state_tensors`. Raises `TrainingError` if it is of another model."""
         states: list[dict[int, dict[str, Any]]] = [{} for _ in self._parts]
         for key, tensor in tensors.items():
             number, index, name = key.split(".", 2)
@@ -76,7 +76,7 @@ class Optimizer:
 
 
 def _check_fits(part: torch.optim.Optimizer, state: dict[int, dict[str, Any]]) -> None:
-    """A part that has taken a step holds a state for every parameter, moments of its shape."""
+    """Check that, after a step, each parameter has a state with moments of its shape."""
     parameters = [parameter for group in part.param_groups for parameter in group["params"]]
     fits = not state or (
         state.keys() == set(range(len(parameters)))

@@ -13,17 +13,17 @@ from torch.nn import functional
 from model.transformer.attention import MultiHeadAttention
 
 _PRODUCT = (512, 256, 1024)
-"""Rows, depth and columns of the product that decides on a CPU: a feed-forward layer's."""
+"""Rows, depth and columns of the product measured on a CPU: that of a feed-forward layer."""
 
 _GAIN = 1.2
-"""How much faster bf16 must be to be worth its rounding."""
+"""Minimum speedup for bf16 to be worth its rounding errors."""
 
 
 def supports_bf16(device: torch.device) -> bool:
-    """True where bf16 products are the faster ones: recent GPUs, and CPUs on which they measure so.
+    """Whether bf16 products are faster: on recent GPUs, and on CPUs where measurement shows it.
 
-    AVX512-BF16 alone does not say: on processors whose AMX is hidden by a hypervisor, bf16 products
-    were seen to take twice as long as those in float32; on others they take a fifth.
+    AVX512-BF16 alone is not enough: on processors whose AMX a hypervisor hides, bf16 products took
+    twice as long as float32 ones; on others they take a fifth.
     """
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
@@ -34,7 +34,7 @@ def supports_bf16(device: torch.device) -> bool:
 
 
 def seconds_of_a_product(dtype: torch.dtype) -> float:
-    """Processor time of one matrix product, the least of several."""
+    """Return the processor time of one matrix product, the minimum of several runs."""
     rows, depth, columns = _PRODUCT
     left, right = torch.ones(rows, depth, dtype=dtype), torch.ones(columns, depth, dtype=dtype)
     times = []
@@ -46,23 +46,23 @@ def seconds_of_a_product(dtype: torch.dtype) -> float:
 
 
 def resolve(precision: Literal["auto", "fp32", "bf16"], device: torch.device) -> torch.dtype:
-    """The type that matrix products are done in."""
+    """Return the type of matrix products."""
     if precision == "auto":
         return torch.bfloat16 if supports_bf16(device) else torch.float32
     return torch.bfloat16 if precision == "bf16" else torch.float32
 
 
 def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[object]:
-    """The context that a forward pass runs in."""
+    """Return the context for a forward pass."""
     return torch.autocast(device.type, dtype=dtype, enabled=dtype != torch.float32)
 
 
 def keep_attention_in_float32(model: nn.Module) -> None:
-    """Swap the fused attention of every layer for its float32 form.
+    """Replace the fused attention of every layer by its float32 form.
 
-    On a CPU the bf16 kernel's backward pass is many times slower than the float32 one
-    (torch 2.13: 15 ms against 1.4 ms for 600 heads of 20 × 20), and attention is a small part of
-    the arithmetic at sentence length.
+    On a CPU, the bf16 kernel's backward pass is many times slower than the float32 one (torch 2.13:
+    15 ms against 1.4 ms for 600 heads of 20 × 20), and attention is a small part of the arithmetic
+    at sentence length.
     """
     for module in model.modules():
         if isinstance(module, MultiHeadAttention):

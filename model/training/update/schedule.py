@@ -1,4 +1,4 @@
-"""The learning rate at every step."""
+"""Learning rate schedules."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from model.training.update.config import ScheduleConfig
 
 
 def learning_rate(step: int, schedule: ScheduleConfig, d_model: int) -> float:
-    """The rate of update number `step`, counted from 1.
+    """Return the rate of update number `step`, counted from 1.
 
     `inverse_sqrt` is equation 3 of the paper, times `peak`: peak · d_model^−½ · min(step^−½,
-    step · warmup_steps^−1.5). `trapezoid` rises linearly to `peak` within `warmup_steps`, stays,
-    and falls linearly to 0 over the last `decay_steps` of `steps`; a run can be prolonged from any
-    point before its decay.
+    step · warmup_steps^−1.5). `trapezoid` rises linearly to `peak` within `warmup_steps`, stays
+    constant, and falls linearly to 0 over the last `decay_steps` of `steps`; a run can be extended
+    from any point before its decay.
     """
     if schedule.shape == "inverse_sqrt":
         warm = step * schedule.warmup_steps**-1.5

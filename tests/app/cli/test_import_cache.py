@@ -94,7 +94,9 @@ def test_a_cache_that_cannot_be_written_is_one_line(
     monkeypatch.setattr("tempfile.mkdtemp", read_only)
     assert checkpoint_folder(folder, tmp_path / "cache") == kept  # read, not written
     change_json(folder / "generation_config.json", num_beams=2)
-    with pytest.raises(CheckpointError, match=r"\(Read-only file system\); --cache"):
+    with pytest.raises(
+        CheckpointError, match=r"\(Read-only file system\); set another folder with --cache"
+    ):
         checkpoint_folder(folder, tmp_path / "cache")
 
 

@@ -133,7 +133,11 @@ def test_every_scalar_hyperparameter_has_a_flag() -> None:
         (["--finish"], 1, "run: no run there"),
         (["--plot", "a.png"], 1, "log.jsonl: No such file"),
         (["--device", "tpu"], 1, "device 'tpu'"),
-        (["--corpora", "nowhere"], 1, "nowhere/toy.tsv: no such file; --corpora names"),
+        (
+            ["--corpora", "nowhere"],
+            1,
+            "nowhere/toy.tsv: no such file; set its folder with --corpora",
+        ),
         (["--schedule-peak", "1e38", "--schedule-warmup-steps", "1"], 1, "not finite at step"),
     ],
 )

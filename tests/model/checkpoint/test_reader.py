@@ -258,7 +258,8 @@ HUGGING_FACE = {"model_type": "marian", "architectures": ["MarianMTModel"], "d_m
         (b"null", "not the configuration of an attend checkpoint"),
         (b"{}", "not the configuration of an attend checkpoint"),
         (json.dumps(HUGGING_FACE).encode(),
-         "not the configuration of an attend checkpoint (a Marian model: convert it with `attend import marian`"),
+         "not the configuration of an attend checkpoint (a Marian model: "
+         "convert it with `attend import marian`"),
         (json.dumps(HUGGING_FACE | {"model_type": "t5"}).encode(),
          "not the configuration of an attend checkpoint (a Hugging Face 't5' model?)"),
         (b'{"format": "attend"}', "format version None, this attend reads version 1"),

@@ -66,7 +66,7 @@ def test_model_table_changes_the_preset() -> None:
                 "corpora": [CORPUS, CORPUS | {"name": "odd", "languages": ["en", "de"]}],
                 "directions": [["en", "fr"]],
             },
-            r"corpora: 'odd' \(en-de\) is of use for none of the directions",
+            r"corpora: 'odd' \(en-de\) matches none of the directions",
         ),
         (
             {"validation": {"files": {"a": "a.tsv"}, "languages": ["en", "de"]}},

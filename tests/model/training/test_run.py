@@ -71,7 +71,7 @@ def test_a_run_folder_holds_recipe_and_vocabulary(workshop: Workshop) -> None:
 
 def test_a_run_is_not_overwritten_without_resume(workshop: Workshop) -> None:
     workshop.open(schedule={"steps": 1}).train()
-    with pytest.raises(TrainingError, match="already has a run; --resume goes on"):
+    with pytest.raises(TrainingError, match="already has a run; continue it with --resume"):
         workshop.open()
 
 
@@ -158,7 +158,7 @@ def test_a_run_folder_that_is_a_file(workshop: Workshop) -> None:
 def test_missing_files_are_named_before_anything_is_written(
     workshop: Workshop, change: dict[str, Any]
 ) -> None:
-    with pytest.raises(DataError, match=r"no\.tsv: no such file; --corpora names"):
+    with pytest.raises(DataError, match=r"no\.tsv: no such file; set its folder with --corpora"):
         workshop.open(**change)
     assert not (workshop.folder / "run").exists()
 
@@ -221,6 +221,8 @@ def test_weights_beyond_half_precision_are_refused_by_name(workshop: Workshop) -
         trainer.model.get_parameter(name).fill_(1e5)
     trainer.train()
     folder = workshop.folder / "checkpoint"
-    with pytest.raises(TrainingError, match=f"'{re.escape(name)}' has weights beyond fp16"):
+    with pytest.raises(
+        TrainingError, match=f"'{re.escape(name)}' has weights outside the range of fp16"
+    ):
         write_checkpoint(trainer.run, trainer.config, "half", folder)
     assert not folder.exists()

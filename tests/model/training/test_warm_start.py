@@ -136,7 +136,7 @@ def test_only_pre_norm_models_grow_and_none_shrinks(workshop: Workshop, origin: 
     trainer.train()
     folder = workshop.folder / "second-checkpoint"
     write_checkpoint(trainer.run, trainer.config, "second", folder)
-    with pytest.raises(TrainingError, match="n_encoder_layers can be raised"):
+    with pytest.raises(TrainingError, match="n_encoder_layers can be increased"):
         workshop.open("third", init=WarmStart(load_checkpoint(folder), adapt=True), **PRE_NORM)
 
     post = workshop.open("post")

@@ -27,7 +27,7 @@ def test_required_characters_are_pieces_and_all_else_is_bytes(tokenizer: Tokeniz
 
 @pytest.mark.parametrize(
     ("vocab_size", "reason"),
-    [(100_000, "too few different words"), (50, f"symbols alone are {VOCABULARY}")],
+    [(100_000, "too few distinct words"), (50, f"symbols alone are {VOCABULARY}")],
 )
 def test_a_vocabulary_that_cannot_be_learnt(tmp_path: Path, vocab_size: int, reason: str) -> None:
     sentences = itertools.chain.from_iterable(toy_pairs(300))
