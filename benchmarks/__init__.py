@@ -1,1 +1,1 @@
-"""What is measured, and against what; each module is a program: python -m benchmarks.overhead."""
+"""Benchmarks. Each is a program, such as python -m benchmarks.overhead."""

@@ -1,4 +1,4 @@
-"""What the scenarios of `benchmarks.reliability` share."""
+"""The settings shared by the scenarios of `benchmarks.reliability`."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from benchmarks.server import Server, attend_server, request_fields
 CLIENTS = 32
 
 DEADLINE = 5.0
-"""Seconds in which whatever is admitted is answered."""
+"""Seconds within which all admitted requests are answered."""
 
 PROBE_TIMEOUT = 1000
-"""Milliseconds; Kubernetes' own choice."""
+"""Milliseconds; Kubernetes' default."""
 
 
 @dataclass(frozen=True)
 class Bench:
-    """What to serve and what to ask it.
+    """What to serve and which requests to send.
 
-    texts    a sentence each
-    threads  of the server
-    seconds  of one load
-    rounds   of loads whose rates are compared
+    texts    one sentence each
+    threads  threads of the server
+    seconds  duration of a load
+    rounds   repetitions of loads whose rates are compared
     """
 
     checkpoint: Path
@@ -36,12 +36,12 @@ class Bench:
 
     @property
     def fields(self) -> dict[str, str | int]:
-        """Of a request, beside its text."""
+        """Fields of a request, besides its text."""
         return request_fields(self.checkpoint, beam=4)
 
     @property
     def requests(self) -> list[bytes]:
-        """A single sentence each."""
+        """Requests of one sentence each."""
         return [request_bytes({"text": text, **self.fields}) for text in self.texts]
 
     def server(self, *flags: str) -> Server:

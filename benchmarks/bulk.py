@@ -1,4 +1,4 @@
-"""What a text of 200 kB and a list of 10,000 texts cost the server, and everybody else.
+"""The cost of a text of 200 kB and of a list of 10,000 texts, for the server and other clients.
 
 python -m benchmarks.bulk --sentences tatoeba.test.tsv
 """
@@ -40,9 +40,9 @@ COLUMNS = {
     "p95 ms": ",.1f", "p99 ms": ",.1f", "Errors": ",d",
 }  # fmt: skip
 NOTES = (
-    "Single sentences, at random times, while one large request after the other is under way; p50 "
-    "to p99 and `Errors` are theirs. `Other answers`: lines of the large requests that are not, at "
-    "their place, what the same line alone is answered. Resident memory before, at most and after.",
+    "Single sentences at random times, during consecutive large requests; p50 to p99 and `Errors` "
+    "are of the single sentences. `Other answers`: lines of the large requests whose translation "
+    "differs from that of the line alone. Resident memory before, at most and after.",
 )
 
 
@@ -56,11 +56,11 @@ class Bulk:
 
     @property
     def text(self) -> str | list[str]:
-        """As it is sent."""
+        """The `text` field of the request."""
         return list(self.lines) if self.is_list else "\n".join(self.lines)
 
     def n_other(self, translations: Sequence[str], wanted: dict[str, str]) -> int:
-        """Lines whose translation is not what it is alone; all, if there are more or fewer."""
+        """Count lines translated differently than alone; all, if the number of lines differs."""
         found = translations if self.is_list else translations[0].split("\n")
         if len(found) != len(self.lines):
             return len(self.lines)
@@ -69,14 +69,14 @@ class Bulk:
 
 @dataclass(frozen=True)
 class Sent:
-    """What became of large requests: seconds of each, and lines with other answers."""
+    """The outcome of large requests: seconds of each, and lines with other answers."""
 
     seconds: Sequence[float]
     n_other: int
 
 
 def long_text(sentences: Sequence[str], n_characters: int) -> Bulk:
-    """The sentences, a line each, over and over up to so many characters."""
+    """Repeat the sentences, one per line, up to so many characters."""
     lines: list[str] = []
     left = n_characters
     for line in cycle(sentences):
@@ -88,12 +88,12 @@ def long_text(sentences: Sequence[str], n_characters: int) -> Bulk:
 
 
 def long_list(sentences: Sequence[str], n: int) -> Bulk:
-    """The sentences, a text each, over and over up to so many."""
+    """Repeat the sentences, one per text, up to so many texts."""
     return Bulk(f"a list of {n:,} texts", list(islice(cycle(sentences), n)), is_list=True)
 
 
 def send(bulk: Bulk, load: Load, wanted: dict[str, str]) -> tuple[Sent, Outcome]:
-    """One large request after the other, as long as the load lasts; at least one."""
+    """Send large requests consecutively during the load; at least one."""
     seconds: list[float] = []
     n_other = 0
     body = {"text": bulk.text, **load.fields}
@@ -108,7 +108,7 @@ def send(bulk: Bulk, load: Load, wanted: dict[str, str]) -> tuple[Sent, Outcome]
 
 
 def measure(server: Server, bulk: Bulk | None, load: Load) -> dict[str, Cell]:
-    """A row. Every sentence is asked for alone first."""
+    """Measure a row. Each sentence is first requested alone."""
     fields = {name: str(value) for name, value in load.fields.items()}
     with running(server) as one:
         load = replace(load, port=one.port)
@@ -150,9 +150,9 @@ def measure(server: Server, bulk: Bulk | None, load: Load) -> dict[str, Cell]:
     type=click.FloatRange(0, min_open=True),
     default=20.0,
     show_default=True,
-    help="Single sentences a second.",
+    help="Single sentences per second.",
 )
-@click.option("--seconds", default=20.0, show_default=True, help="Of each row.")
+@click.option("--seconds", default=20.0, show_default=True, help="Duration of each row.")
 @threads_option
 @precision_option
 @json_option
@@ -168,7 +168,7 @@ def main(
     precision: str,
     json_file: Path | None,
 ) -> None:  # fmt: skip
-    """Latencies of single sentences beside large requests; memory, and whether all is in order."""
+    """Measure latencies of single sentences during large requests, memory, and correctness."""
     source, target = read_config(checkpoint).directions[0]
     lines = read_sentences(sentences)
     load = Load(

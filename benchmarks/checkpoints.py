@@ -1,6 +1,6 @@
-"""The checkpoints that are measured, and the same weights in the form that the peers load.
+"""The measured checkpoints, and the same weights in the formats of the peers.
 
-All of it lies in a work folder, under the digest of the checkpoint, and is made once.
+All are in a work folder, under the checkpoint's digest, and are created once.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from model.training.random_checkpoint import write_random_checkpoint
 DEFAULT_WORK = Path.home() / ".cache" / "attend-benchmarks"
 
 NEVER = -1e4
-"""A logit that is never chosen, and a float16 too."""
+"""A logit that is never chosen, within the range of float16."""
 
 
 def random_checkpoint(preset: str, work: Path) -> Path:
-    """Random weights of a preset; their translations, and their lengths, mean nothing."""
+    """Create a preset with random weights; its translations and their lengths are meaningless."""
 
     def write(folder: Path) -> None:
         write_random_checkpoint(folder, preset, ("en", "fr"))
@@ -32,9 +32,9 @@ def random_checkpoint(preset: str, work: Path) -> Path:
 
 
 def endless_checkpoint(folder: Path, work: Path) -> Path:
-    """The checkpoint with an output bias that rules the end of sentence out.
+    """Copy the checkpoint with an output bias that excludes the end of sentence.
 
-    Every search then runs up to the token limit, which is how a length is forced on all alike.
+    Every search then runs to the token limit, which forces the same length on all systems.
     """
     loaded = load_checkpoint(folder)
     config, shape = loaded.config, loaded.config.transformer
@@ -59,7 +59,7 @@ def endless_checkpoint(folder: Path, work: Path) -> Path:
 
 
 def huggingface_folder(checkpoint: Checkpoint, work: Path) -> Path:
-    """The checkpoint as `transformers` loads it."""
+    """Convert the checkpoint for `transformers`."""
     form = MARIAN if checkpoint.config.transformer.norm_order == "post" else PEGASUS
 
     def write(folder: Path) -> None:
@@ -71,7 +71,7 @@ def huggingface_folder(checkpoint: Checkpoint, work: Path) -> Path:
 
 
 def ctranslate2_folder(checkpoint: Checkpoint, work: Path) -> Path:
-    """The checkpoint as CTranslate2 loads it: float32, which it quantises when it loads."""
+    """Convert the checkpoint for CTranslate2: float32, which it quantises on loading."""
     from ctranslate2.converters import TransformersConverter
 
     source = huggingface_folder(checkpoint, work)
@@ -83,9 +83,9 @@ def ctranslate2_folder(checkpoint: Checkpoint, work: Path) -> Path:
 
 
 def _made(folder: Path, write: Callable[[Path], None]) -> Path:
-    """The folder, written first if it is not there; whole or not at all."""
+    """Return the folder, after writing it atomically if it is missing."""
     if not folder.exists():
-        unfinished = folder.parent / ".unfinished"  # under its own name, which a model takes on
+        unfinished = folder.parent / ".unfinished"  # keeps the name, which the model adopts
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
         write(unfinished / folder.name)

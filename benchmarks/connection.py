@@ -1,4 +1,4 @@
-"""A connection to a server that knows as little of HTTP as its answers need, to cost little."""
+"""A minimal HTTP connection to a server, to keep the client's cost low."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import asyncio
 
 HOST = "127.0.0.1"
 TIMEOUT = 60.0
-"""Seconds after which a request has failed."""
+"""Seconds after which a request counts as failed."""
 
 _HEAD_END = b"\r\n\r\n"
 
 
 class Connection(asyncio.Protocol):
-    """One kept connection to POST /translate, with one request on it at a time.
+    """A persistent connection to POST /translate, with one request at a time.
 
-    Answers have a Content-Length.
+    Responses must have a Content-Length.
     """
 
     def __init__(self, port: int) -> None:
@@ -22,10 +22,10 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._answer: asyncio.Future[str] | None = None
         self._received = b""
-        self._size = 0  # of the whole answer, as soon as its head is there
+        self._size = 0  # of the whole response, once its head is received
 
     async def ask(self, request: bytes) -> str:
-        """Send, read the whole answer → its status, or the name of what went wrong."""
+        """Send and read the whole response → its status, or the name of the error."""
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(TIMEOUT):
@@ -42,17 +42,17 @@ class Connection(asyncio.Protocol):
             return type(error).__name__
 
     def close(self) -> None:
-        """It may be used again, and then connects anew."""
+        """Close the connection; it reconnects if used again."""
         if self._transport:
             self._transport.close()
         self._transport = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """It is open."""
+        """Called when the connection is open."""
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Some of an answer."""
+        """Called with a part of a response."""
         self._received += data
         if not self._size:
             head, end, _ = self._received.partition(_HEAD_END)
@@ -67,7 +67,7 @@ class Connection(asyncio.Protocol):
             self._answer.set_result(self._received[9:12].decode())
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is closed, by whomever."""
+        """Called when either side has closed the connection."""
         self._transport = None
         self._fail(exc or EOFError())
 

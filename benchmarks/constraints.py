@@ -1,7 +1,7 @@
-"""What a glossary costs, and what it is good for: terms said, BLEU, sentences a second.
+"""The cost and effect of a glossary: terms used, BLEU, sentences per second.
 
-Terms are taken from the references: words that the model's own alignment links one to one. So a
-good glossary is played, and BLEU tells whether the translation around the terms suffers.
+Terms are taken from the references: words that the model's alignment links one to one. This
+simulates a good glossary, and BLEU shows whether the translation around the terms suffers.
 
     python -m benchmarks.constraints --pairs tatoeba.test.tsv
 """
@@ -42,7 +42,7 @@ COLUMNS = {"Search": "", "Terms": ",d", "Said": ",d", "BLEU": ".2f", "Sentences/
 
 @dataclass(frozen=True)
 class Example:
-    """A sentence, its reference, and what of the one is what in the other."""
+    """A sentence, its reference, and the terms of both."""
 
     source: str
     reference: str
@@ -50,7 +50,7 @@ class Example:
 
 
 class TermFinder:
-    """Finds terms by the alignment of a checkpoint, in one direction."""
+    """Finds terms with the alignment of a checkpoint, in one direction."""
 
     def __init__(self, checkpoint: Checkpoint, engine: Engine, direction: tuple[str, str]) -> None:
         self._config = checkpoint.config
@@ -59,7 +59,7 @@ class TermFinder:
         self._direction = direction
 
     def entries(self, source: str, reference: str) -> dict[str, str]:
-        """Words of letters alone, linked one to one, that are not the same in both languages."""
+        """Return words of letters, linked one to one, that differ between the languages."""
         read, written = words(source), words(reference)
         pair = Bitext(source, reference, *self._direction, read, written)
         method = self._config.alignment or AlignmentMethod()
@@ -89,7 +89,7 @@ class TermFinder:
 def examples(
     finder: TermFinder, lines: Sequence[str], count: int, n_terms: int, seed: int
 ) -> list[Example]:
-    """Of the lines with so many terms, in random order."""
+    """Return examples from lines with `n_terms` terms, in random order."""
     choose = random.Random(seed)
     found: list[Example] = []
     for line in choose.sample(lines, len(lines)):
@@ -107,7 +107,7 @@ def examples(
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a search made of the examples."""
+    """The result of a search over the examples."""
 
     translations: list[str]
     seconds: float
@@ -115,7 +115,7 @@ class Outcome:
     def row(
         self, name: str, asked: Sequence[Example], terms: Sequence[list[Term]]
     ) -> dict[str, Cell]:
-        """For the table."""
+        """Return the row of the table."""
         pairs = zip(terms, self.translations, strict=True)
         n_said = sum(all_said([term], text) for found, text in pairs for term in found)
         bleu = score_translations(self.translations, [one.reference for one in asked]).bleu
@@ -124,7 +124,7 @@ class Outcome:
 
 
 def translate(checkpoint: Checkpoint, engines: Sequence[Engine], jobs: Sequence[Job]) -> Outcome:
-    """All jobs, over the engines. Raises what a job died of."""
+    """Run all jobs on the engines. Raises the error of a failed job."""
     began = time.perf_counter()
     found = dict(run_jobs(engines, jobs))
     seconds = time.perf_counter() - began
@@ -149,7 +149,7 @@ def translate(checkpoint: Checkpoint, engines: Sequence[Engine], jobs: Sequence[
 @beam_option
 @threads_option
 @precision_option
-@click.option("--seed", default=1, show_default=True, help="Of the choice of sentences and terms.")
+@click.option("--seed", default=1, show_default=True, help="Seed of the random choices.")
 @json_option
 def main(
     *,

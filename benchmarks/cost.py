@@ -1,9 +1,9 @@
-"""What a request costs: seconds of a core, by the length of its sentence.
+"""The cost of a request in core seconds, by the length of its sentence.
 
 python -m benchmarks.cost --sentences FILE
 
-Processor time, unlike throughput, is the same whether or not others keep the machine busy, and the
-client's is not in it. docs/deploy.md makes replicas of it.
+Unlike throughput, processor time does not depend on other load on the machine, and it excludes the
+client. docs/deploy.md derives the number of replicas from it.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ COLUMNS = {
     "a + b n": ".2f", "Per core and s": ",.0f",
 }  # fmt: skip
 WORDS = ((1, 5), (6, 10), (11, 20), (21, 40))
-"""Sentences are taken together by their number of words."""
+"""Sentences are grouped by their number of words."""
 
 PAGE = 30
-"""Sentences of a longer text, one after the other as they come."""
+"""Consecutive sentences per longer text."""
 
 CLIENTS = 32
 LIMIT = 3600.0
-"""Seconds that the requests may take."""
+"""Maximum seconds for the requests."""
 
 
 class Usage:
-    """What a server has used up so far, as it says itself."""
+    """A server's usage so far, from its own metrics."""
 
     def __init__(self, server: Running) -> None:
         connection = http.client.HTTPConnection(HOST, server.port, timeout=10)
@@ -64,19 +64,19 @@ class Usage:
 
 
 def measure(server: Running, load: Load) -> tuple[int, float, float]:
-    """Requests answered, target tokens and core seconds of each, on average."""
+    """Return the number of answered requests, and mean target tokens and core seconds of each."""
     before = Usage(server)
     outcome = put(replace(load, port=server.port))
     after = Usage(server)
     if outcome.errors:
-        raise RuntimeError(f"not all were answered: {outcome.errors}")
+        raise RuntimeError(f"not all requests were answered: {outcome.errors}")
     n_requests = outcome.answered
     tokens = (after.target_tokens - before.target_tokens) / n_requests
     return n_requests, tokens, (after.core_seconds - before.core_seconds) / n_requests
 
 
 def by_length(sentences: Sequence[str]) -> dict[str, list[str]]:
-    """Sentences by the row of `WORDS` that they belong to; rows without any are left out."""
+    """Group sentences by the rows of `WORDS`; rows without any are omitted."""
     found = {
         f"{fewest}–{most} words": [one for one in sentences if fewest <= len(one.split()) <= most]
         for fewest, most in WORDS
@@ -85,7 +85,7 @@ def by_length(sentences: Sequence[str]) -> dict[str, list[str]]:
 
 
 def pages(sentences: Sequence[str]) -> list[str]:
-    """Texts of `PAGE` sentences each."""
+    """Join sentences into texts of `PAGE` sentences each."""
     return [" ".join(sentences[at : at + PAGE]) for at in range(0, len(sentences), PAGE)]
 
 
@@ -105,7 +105,7 @@ def main(
     precision: str,
     json_file: Path | None,
 ) -> None:
-    """Seconds of a core for a request, and the line a + b n through those of one sentence."""
+    """Measure core seconds per request, and fit the line a + b n to those of one sentence."""
     several = read_sentences(sentences)
     groups, long = by_length(several), pages(several)
     if len(groups) < 2:

@@ -1,4 +1,4 @@
-"""Who is at a server in `benchmarks.reliability`: clients, probes, and those that mean harm."""
+"""Connections to a server in `benchmarks.reliability`: clients, probes and attackers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DRIP_INTERVAL = 1.0
 
 
 def p99(seconds: Sequence[float]) -> float:
-    """In milliseconds; 0 of none."""
+    """Return the 99th percentile in milliseconds; 0 for none."""
     if len(seconds) < 2:
         return 1000 * sum(seconds)
     return 1000 * statistics.quantiles(seconds, n=100, method="inclusive")[98]
@@ -28,10 +28,10 @@ def p99(seconds: Sequence[float]) -> float:
 
 @dataclass
 class Crowd:
-    """Clients in this process, each of which asks again as soon as it has its answer.
+    """Clients in this process, each of which sends its next request after each response.
 
-    statuses   → how many; what was no answer is under the name of its exception
-    latencies  of those answered 200, seconds
+    statuses   → count; failures are counted under the name of their exception
+    latencies  of responses with 200, seconds
     """
 
     port: int
@@ -42,7 +42,7 @@ class Crowd:
 
     @asynccontextmanager
     async def of(self, n_clients: int, *, stay: bool = False) -> AsyncIterator[None]:
-        """So many meanwhile; then they leave. One that gets no answer does so at once, or stays."""
+        """Run so many clients meanwhile. After a failure, a client leaves unless `stay`."""
         async with asyncio.TaskGroup() as clients:
             for index in range(n_clients):
                 clients.create_task(self._client(index, stay))
@@ -68,15 +68,15 @@ class Crowd:
 
     @property
     def n_errors(self) -> int:
-        """Answers other than 200, and failures of connections."""
+        """Responses other than 200, and connection failures."""
         return sum(self.statuses.values()) - self.statuses["200"]
 
 
 @dataclass
 class Probes:
-    """What asked /livez found: when each began, and the seconds it took; infinity where it failed.
+    """Probes of /livez: the start of each, and the seconds it took; infinity if it failed.
 
-    Connecting is included, and each connects anew, as an orchestrator does.
+    This includes connecting; each probe opens a connection, as an orchestrator does.
     """
 
     port: int
@@ -84,7 +84,7 @@ class Probes:
     seconds: list[float] = field(default_factory=list)
 
     def after(self, pause: float) -> list[float]:
-        """Seconds of those that began so many after the first."""
+        """Return the seconds of probes that started at least `pause` after the first."""
         return [
             seconds
             for began, seconds in zip(self.began, self.seconds, strict=True)
@@ -108,7 +108,7 @@ class Probes:
 
 @contextmanager
 def probing(port: int) -> Iterator[Probes]:
-    """Probe again and again, in a thread."""
+    """Probe repeatedly in a thread."""
     probes = Probes(port)
     done = threading.Event()
 
@@ -127,7 +127,7 @@ def probing(port: int) -> Iterator[Probes]:
 
 @contextmanager
 def slow_loris(port: int, n_connections: int) -> Iterator[None]:
-    """Connections whose headers never end; whoever is thrown out comes again."""
+    """Hold connections whose headers never end, and reconnect those that are closed."""
     done = threading.Event()
 
     async def drip() -> None:

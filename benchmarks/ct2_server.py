@@ -1,7 +1,7 @@
-"""CTranslate2 int8 behind FastAPI with a micro-batcher: what attend's server is compared with.
+"""CTranslate2 int8 behind FastAPI with a micro-batcher, for comparison with attend's server.
 
-As good as one would write it: tokenised by the same SentencePiece model, one queue, up to 64
-sentences or 5 ms in a batch, whichever comes first, and no wait where a worker was awaited anyway.
+A competent implementation: the same SentencePiece model, one queue, batches of up to 64 sentences
+or 5 ms, whichever comes first, and no delay if the batch had to wait for a worker anyway.
 
     python -m benchmarks.ct2_server --model DIR --checkpoint DIR --port 8001
 """
@@ -33,7 +33,7 @@ MAX_BATCH = 64
 
 @dataclass(frozen=True)
 class Waiting:
-    """A sentence on its way into a batch, or through it."""
+    """A sentence in the queue or in a batch."""
 
     pieces: list[str]
     answer: asyncio.Future[list[str]]
@@ -41,7 +41,7 @@ class Waiting:
 
 
 class MicroBatcher:
-    """One queue, and as many batches at a time as the translator has workers."""
+    """One queue, and as many concurrent batches as the translator has workers."""
 
     def __init__(
         self,
@@ -59,13 +59,13 @@ class MicroBatcher:
         self._batches: set[asyncio.Task[None]] = set()
 
     async def translate(self, pieces: list[str]) -> list[str]:
-        """The best hypothesis."""
+        """Return the best hypothesis."""
         waiting = Waiting(pieces, asyncio.get_running_loop().create_future())
         self._queue.put_nowait(waiting)
         return await waiting.answer
 
     async def run(self) -> None:
-        """Make batches for ever."""
+        """Form batches indefinitely."""
         while True:
             await self._free.acquire()
             task = asyncio.create_task(self._work(await self._next_batch()))
@@ -113,13 +113,13 @@ class MicroBatcher:
 
 
 class Request(BaseModel):
-    """What of attend's request is needed."""
+    """The required fields of attend's request."""
 
     text: str
 
 
 def create_app(batcher: MicroBatcher, checkpoint: Path) -> FastAPI:
-    """POST /translate in the checkpoint's first direction, in attend's form; GET /readyz."""
+    """Serve POST /translate as attend does, in the checkpoint's first direction, and /readyz."""
     config = read_config(checkpoint)
     tokenizer = read_tokenizer(checkpoint, config)
     _, target = config.directions[0]
@@ -154,7 +154,7 @@ def create_app(batcher: MicroBatcher, checkpoint: Path) -> FastAPI:
 @click.option("--inter-threads", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--intra-threads", type=click.IntRange(1), default=2, show_default=True)
 @click.option("--beam", type=click.IntRange(1), default=4, show_default=True)
-@click.option("--target-tokens", type=click.IntRange(1), help="At most, of a translation.")
+@click.option("--target-tokens", type=click.IntRange(1), help="Maximum length of a translation.")
 @click.option("--port", type=int, default=8001, show_default=True)
 def main(
     *,

@@ -1,4 +1,4 @@
-"""How fast target tokens are found: attend beside CTranslate2 and `transformers`, same weights.
+"""Decoding speed: attend, CTranslate2 and `transformers` on the same weights.
 
 python -m benchmarks.decode                                   the shipped checkpoint
 python -m benchmarks.decode --random base --target-tokens 20  random weights, lengths forced
@@ -39,24 +39,24 @@ from model.engine.build import build_engines
 from model.engine.protocol import PrecisionChoice
 
 SETTLE = 0.2
-"""Seconds between two systems: the threads of the one before stop spinning."""
+"""Seconds between two systems, until the threads of the previous one stop spinning."""
 
 ORDINARY_IDS = 300
-"""From here on, and up to as many from the end, ids are pieces like any other."""
+"""Ids from here on, and up to as many before the end, are ordinary pieces."""
 
 COLUMNS = {
     "Beam": "d", "Batch": "d", "System": "", "Threads": "", "Tokens/s": ",.0f",
     "from": ",.0f", "to": ",.0f", "Sentences/s": ",.1f", "attend is": ".2f", "Same": ".1%",
 }  # fmt: skip
 NOTES = (
-    "Medians of the rounds; `from` and `to` are the slowest and the fastest. `attend is` so many "
-    "times as fast: the median of the rounds' ratios. `Same`: sentences with attend's token ids.",
+    "Medians of the rounds; `from` and `to` are the slowest and the fastest. `attend is`: how many "
+    "times as fast, the median of the rounds' ratios. `Same`: sentences with attend's token ids.",
 )
 
 
 @dataclass(frozen=True)
 class Timing:
-    """A system's rounds at one task."""
+    """A system's rounds of one task."""
 
     system: System
     answers: Sequence[Answer]
@@ -68,13 +68,13 @@ class Timing:
 
 
 def natural_sources(checkpoint: Checkpoint, sentences: Sequence[str]) -> list[Ids]:
-    """The sentences as ids, in the checkpoint's first direction."""
+    """Encode the sentences in the checkpoint's first direction."""
     _, target = checkpoint.config.directions[0]
     return [tuple(checkpoint.tokenizer.source_ids(one, target)) for one in sentences]
 
 
 def random_sources(checkpoint: Checkpoint, n: int, n_tokens: int) -> list[Ids]:
-    """n sources of that many tokens: a target-language symbol, pieces, end of sentence."""
+    """Return n sources of `n_tokens` tokens: a target-language symbol, pieces, end of sentence."""
     (symbol, *_), _ = natural_sources(checkpoint, ["a", "a"])
     choose = random.Random(1)
     pieces = range(ORDINARY_IDS, checkpoint.tokenizer.source_vocab_size - 16)
@@ -83,7 +83,7 @@ def random_sources(checkpoint: Checkpoint, n: int, n_tokens: int) -> list[Ids]:
 
 
 def measure(systems: Sequence[System], task: Task, rounds: int) -> list[Timing]:
-    """All systems in turn, in every round another way about, after a warm-up."""
+    """Run all systems in turn, in an order that changes every round, after a warm-up."""
     suited = [system for system in systems if system.suits(task)]
     answers: dict[int, list[Answer]] = defaultdict(list)
     warm_up = Task(task.sources[: task.batch + 1], task.options, task.batch)
@@ -99,7 +99,7 @@ def measure(systems: Sequence[System], task: Task, rounds: int) -> list[Timing]:
 
 
 def best_of_each(timings: Sequence[Timing]) -> list[Timing]:
-    """Of each name the one with the highest median."""
+    """Return the timing with the highest median of each name."""
     best: dict[str, Timing] = {}
     for timing in timings:
         rival = best.get(timing.system.name)
@@ -109,7 +109,7 @@ def best_of_each(timings: Sequence[Timing]) -> list[Timing]:
 
 
 def rows_of(task: Task, timings: Sequence[Timing]) -> Iterator[dict[str, object]]:
-    """A row a system; the first is the one that the others are compared with."""
+    """Yield a row per system; the others are compared with the first."""
     ours = timings[0]
     for timing in timings:
         pairs = zip(ours.rates, timing.rates, strict=True)
@@ -151,7 +151,7 @@ def rows_of(task: Task, timings: Sequence[Timing]) -> Iterator[dict[str, object]
     type=click.IntRange(1),
     default=192,
     show_default=True,
-    help="Sentences in a round; a quarter of them where the batch is 1.",
+    help="Sentences per round; a quarter of them for batch 1.",
 )
 @click.option(
     "--batch",
@@ -187,11 +187,13 @@ def main(
     work: Path,
     json_file: Path | None,
 ) -> None:  # fmt: skip
-    """Target tokens per second: attend beside CTranslate2 and transformers on the same weights."""
+    """Compare attend, CTranslate2 and transformers in target tokens per second."""
     if preset:
         checkpoint = random_checkpoint(preset, work)
         if target_tokens is None:
-            raise click.UsageError("--random needs --target-tokens: its own lengths mean nothing.")
+            raise click.UsageError(
+                "--random requires --target-tokens: its lengths are meaningless."
+            )
     if target_tokens:
         checkpoint = endless_checkpoint(checkpoint, work)
     loaded = load_checkpoint(checkpoint)

@@ -1,4 +1,4 @@
-"""Whether the server's answers under load are those of the command line, word for word.
+"""Checks that the server's translations under load equal those of the command line.
 
 python -m benchmarks.equality --sentences tatoeba.test.tsv --reverse
 """
@@ -37,14 +37,14 @@ COLUMNS = {
     "Direction": "", "Sentence cache": "", "Requests": ",d", "Sentences": ",d", "Different": ",d",
 }  # fmt: skip
 NOTES = (
-    "`Different`: sentences to which POST /translate gave other words than `attend translate`. "
-    "With the cache every sentence is asked for twice, in random order, so that half of them are "
-    "answered from memory.",
+    "`Different`: sentences whose translation by POST /translate differs from `attend translate`. "
+    "With the cache, every sentence is requested twice, in random order, so that half of the "
+    "responses come from the cache.",
 )
 
 
 def printed(checkpoint: Path, texts: Sequence[str], *flags: str) -> list[str]:
-    """What `attend translate` prints for texts of a line each. Raises `RuntimeError`."""
+    """Return the output of `attend translate` for one-line texts. Raises `RuntimeError`."""
     done = subprocess.run(
         [Path(sys.executable).with_name("attend"), "translate", "--checkpoint", checkpoint, *flags],
         input="".join(f"{text}\n" for text in texts), capture_output=True, text=True, check=False,
@@ -58,7 +58,7 @@ def printed(checkpoint: Path, texts: Sequence[str], *flags: str) -> list[str]:
 async def answered(
     port: int, texts: Sequence[str], fields: Mapping[str, str], clients: int
 ) -> list[str]:
-    """What POST /translate answers, a request a text, so many at a time."""
+    """Return the translations by POST /translate, with one request per text."""
     places = asyncio.Semaphore(clients)
     limits = httpx.Limits(max_connections=clients)
     url = f"http://{HOST}:{port}/translate"
@@ -80,7 +80,7 @@ def compare(
     clients: int,
     rounds: int,
 ) -> dict[str, Cell]:
-    """A row: the sentences, each asked for in every round, in random order."""
+    """Measure a row: all sentences are requested in every round, in random order."""
     asked = [*wanted] * rounds
     random.Random(1).shuffle(asked)
     fields = dict(zip(("source", "target"), direction, strict=True))
@@ -100,7 +100,7 @@ def compare(
 @checkpoint_option
 @sentences_option
 @click.option(
-    "--reverse", is_flag=True, help="The other direction too, of the file's second column."
+    "--reverse", is_flag=True, help="Also test the other direction, with the file's second column."
 )
 @click.option("--clients", type=click.IntRange(1), default=32, show_default=True)
 @threads_option
@@ -116,7 +116,7 @@ def main(
     precision: str,
     json_file: Path | None,
 ) -> None:
-    """Ask a server for every sentence, many at a time, and compare with `attend translate`."""
+    """Translate all sentences by a server, concurrently, and compare with `attend translate`."""
     directions = read_config(checkpoint).directions[: 2 if reverse else 1]
     flags = ["--threads", str(threads), "--precision", precision]
     off = replace(attend_server(checkpoint, threads, precision), name="off")

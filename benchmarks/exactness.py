@@ -1,6 +1,6 @@
-"""Whether the same sentence gives the same answer, bit for bit, whatever is beside it.
+"""Checks that translations are identical bit for bit, regardless of concurrent sentences.
 
-And whether, in float32, that is the reference engine's answer. Ends with exit code 1 if not.
+Also checks that, in float32, they equal those of the reference engine. Exits with code 1 otherwise.
 
     python -m benchmarks.exactness --sentences tatoeba.test.tsv
 """
@@ -37,7 +37,7 @@ from model.engine.protocol import Engine, Finished, Job, PrecisionChoice
 from model.engine.run import run_jobs
 
 TOLERANCE = 1e-4
-"""By which a score may differ from the reference's."""
+"""Tolerated difference of a score from the reference."""
 
 BATCH = 64
 COLUMNS = {"Against alone": "", "Sentences": ",d", "Other tokens": ",d", "Other scores": ",d",
@@ -49,9 +49,9 @@ Found = Mapping[int, Hypothesis]
 
 @dataclass(frozen=True)
 class Difference:
-    """Between two runs over the same sentences; `scores` and `largest` where tokens are the same.
+    """Differences between two runs; `scores` and `largest` are for sentences with equal tokens.
 
-    scores  sentences whose score or any token's log-probability is not the same number
+    scores  sentences whose score or a token's log-probability differs
     """
 
     sentences: int
@@ -61,20 +61,20 @@ class Difference:
 
     @classmethod
     def between(cls, one: Found, other: Found) -> Difference:
-        """All sentences of both, which must be the same."""
+        """Compare two runs of the same sentences."""
         pairs = [(one[job_id], other[job_id]) for job_id in one.keys() | other.keys()]
         same = [(a, b) for a, b in pairs if (a.ids, a.capped) == (b.ids, b.capped)]
         largest = max((abs(a.score - b.score) for a, b in same), default=0.0)
         return cls(len(pairs), len(pairs) - len(same), sum(a != b for a, b in same), largest)
 
     def row(self, run: str) -> dict[str, Cell]:
-        """For the table."""
+        """Return the row of the table."""
         values = (run, self.sentences, self.tokens, self.scores, self.largest)
         return dict(zip(COLUMNS, values, strict=True))
 
 
 def best(finished: Iterable[Finished]) -> Found:
-    """The best hypotheses. Raises what a job died of."""
+    """Return the best hypotheses. Raises the error of a failed job."""
     found = {}
     for job_id, outcome in finished:
         if isinstance(outcome, Exception):
@@ -84,17 +84,17 @@ def best(finished: Iterable[Finished]) -> Found:
 
 
 def alone(engines: Sequence[Engine], jobs: Sequence[Job]) -> Found:
-    """One sentence in an engine at a time."""
+    """Run one sentence per engine at a time."""
     return best(run_jobs([Seats(engine, 1) for engine in engines], jobs))
 
 
 def batched(engines: Sequence[Engine], jobs: Sequence[Job]) -> Found:
-    """As many in an engine as a batch has, joining as others leave."""
+    """Run full batches, which sentences join as others finish."""
     return best(run_jobs([Seats(engine, BATCH) for engine in engines], jobs))
 
 
 def arriving(engine: Engine, jobs: Sequence[Job], seed: int) -> Found:
-    """In random order at random times, among strangers with other options, some of whom leave."""
+    """Run in random order at random times, with other jobs, some of which are cancelled."""
     choose = random.Random(seed)
     waiting = choose.sample(jobs, len(jobs))
     strangers = count(-1, -1)
@@ -131,7 +131,7 @@ def arriving(engine: Engine, jobs: Sequence[Job], seed: int) -> Found:
 @beam_option
 @threads_option
 @precision_option
-@click.option("--seed", default=1, show_default=True, help="Of the random arrivals.")
+@click.option("--seed", default=1, show_default=True, help="Seed of the random arrivals.")
 @json_option
 def main(
     *,
@@ -144,7 +144,7 @@ def main(
     seed: int,
     json_file: Path | None,
 ) -> None:
-    """Compare answers alone, in batches of 64 and at random arrivals, bit for bit."""
+    """Compare translations alone, in batches of 64 and at random arrivals, bit for bit."""
     loaded = load_checkpoint(checkpoint)
     options = SearchOptions(beam, length_penalty=loaded.config.length_penalty)
     sources = natural_sources(loaded, read_sentences(sentences, n))

@@ -1,4 +1,4 @@
-"""What a benchmark saw, against what must be."""
+"""A measured value and its required bound."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from benchmarks.report import Cell
 
 @dataclass(frozen=True)
 class Finding:
-    """One measure of one scenario; with `least`, the bound is from below.
+    """One measure of one scenario; with `least`, the bound is a lower bound.
 
-    rounds  what each saw, where `seen` is their median
+    rounds  the values of the rounds, of which `seen` is the median
     """
 
     scenario: str
@@ -27,16 +27,16 @@ class Finding:
     def of_rounds(
         cls, scenario: str, measure: str, rounds: Sequence[float], bound: float, least: bool = False
     ) -> Finding:
-        """The median of several."""
+        """Return the median of several rounds."""
         return cls(scenario, measure, statistics.median(rounds), bound, least, rounds)
 
     @property
     def holds(self) -> bool:
-        """Whether it is as it must be."""
+        """Whether the bound holds."""
         return self.seen >= self.bound if self.least else self.seen <= self.bound
 
     def row(self) -> dict[str, Cell]:
-        """For the table."""
+        """Return the row of the table."""
         return {
             "Scenario": self.scenario,
             "Measure": self.measure,

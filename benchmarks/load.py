@@ -1,7 +1,8 @@
-"""Requests to a server, from a process of its own, by a client so bare that it costs little.
+"""Load on a server, from a separate process with a minimal client.
 
-Closed loop: n clients, each asks again as soon as it has its answer. Open loop: requests arrive at
-random (Poisson), whether answers come or not, and a latency counts from when the request was due.
+Closed loop: n clients, each of which sends its next request after each response. Open loop:
+requests arrive at random (Poisson) regardless of responses, and latency is measured from the time
+when the request was due.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from benchmarks.connection import HOST, Connection
 
 @dataclass(frozen=True)
 class Load:
-    """What is asked for; either `clients` (closed loop) or `rate` (open loop, requests/s).
+    """A load, with either `clients` (closed loop) or `rate` (open loop, requests/s).
 
-    texts     one a request, over and over
-    fields    of the request, beside the text
-    seconds   how long requests are made that count, after `warm_up` seconds of such that do not
-    requests  at most so many, the warm-up included; None: as many as the time allows
-    niceness  of the process that puts the load, where it has to share the server's cores
+    texts     one per request, repeated
+    fields    of the request, besides the text
+    seconds   duration of the measurement, after `warm_up` seconds
+    requests  maximum number, including the warm-up; None: unlimited
+    niceness  of the load process, if it shares the server's cores
     """
 
     port: int
@@ -48,18 +49,18 @@ class Load:
 
     @property
     def label(self) -> str:
-        """For a table."""
+        """Return a label for tables."""
         return f"{self.clients} clients" if self.clients else f"{self.rate:.1f}/s"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of the requests that count; latencies in milliseconds, of those answered 200.
+    """The measured requests; latencies in milliseconds, of responses with 200.
 
-    errors       status, or the name of an exception, → how many, those of the warm-up included
-    refused_p99  of those answered 429; 0 without any
-    late_p99     by which requests of an open loop were made after they were due: where the client
-                 itself did not keep up, the other figures are of the client
+    errors       status, or the name of an exception, → count, including the warm-up
+    refused_p99  of responses with 429; 0 if none
+    late_p99     delay of requests of an open loop after they were due: if the client cannot keep
+                 up, the other figures measure the client
     """
 
     per_second: float
@@ -73,7 +74,7 @@ class Outcome:
 
 
 class Run:
-    """A load on its way."""
+    """A running load."""
 
     def __init__(self, load: Load) -> None:
         self._load = load
@@ -93,14 +94,14 @@ class Run:
         self._errors: Counter[str] = Counter()
 
     async def closed(self, n_clients: int) -> Outcome:
-        """n clients until the time or the requests are over."""
+        """Run n clients until the time or the requests are used up."""
         async with asyncio.TaskGroup() as clients:
             for _ in range(n_clients):
                 clients.create_task(self._client())
         return self._outcome()
 
     async def open(self, rate: float) -> Outcome:
-        """Arrivals at random; all that are due are waited for."""
+        """Send requests at random times; wait for all that are due."""
         gaps = random.Random(self._load.seed)
         idle: list[Connection] = []
         due = self._began
@@ -142,7 +143,7 @@ class Run:
             self._last = now
 
     def _outcome(self) -> Outcome:
-        """The rate is over the time until the last answer that counts."""
+        """Compute the outcome; the rate is over the time until the last measured response."""
         latencies = self._latencies
         if len(latencies) < 2:
             raise RuntimeError(f"only {len(latencies)} answers; errors: {dict(self._errors)}")
@@ -160,14 +161,14 @@ class Run:
 
 
 def _percentile(seconds: Sequence[float], percent: int) -> float:
-    """In milliseconds; 0 of fewer than two."""
+    """Return a percentile in milliseconds; 0 for fewer than two values."""
     if len(seconds) < 2:
         return 0.0
     return 1000 * statistics.quantiles(seconds, n=100, method="inclusive")[percent - 1]
 
 
 def request_bytes(fields: Mapping[str, str | int]) -> bytes:
-    """A whole POST /translate."""
+    """Return a complete POST /translate."""
     body = json.dumps(fields).encode()
     head = (
         f"POST /translate HTTP/1.1\r\nHost: {HOST}\r\nContent-Type: application/json\r\n"
@@ -177,7 +178,7 @@ def request_bytes(fields: Mapping[str, str | int]) -> bytes:
 
 
 async def run(load: Load) -> Outcome:
-    """Put the load on the server."""
+    """Run the load in this process."""
     if load.clients:
         return await Run(load).closed(load.clients)
     if load.rate:
@@ -186,13 +187,13 @@ async def run(load: Load) -> Outcome:
 
 
 def put(load: Load) -> Outcome:
-    """The same from a process of its own, whose work does not delay the caller's."""
+    """Run the load in a separate process, which does not delay the caller."""
     with start(load) as process:
         return finish(process)
 
 
 def start(load: Load) -> subprocess.Popen[str]:
-    """The process that puts the load; see `finish`."""
+    """Start the load process; see `finish`."""
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.load"],
         stdin=subprocess.PIPE,
@@ -207,15 +208,15 @@ def start(load: Load) -> subprocess.Popen[str]:
 
 
 def finish(process: subprocess.Popen[str]) -> Outcome:
-    """Wait for it. Raises `RuntimeError`."""
+    """Wait for the load process. Raises `RuntimeError`."""
     printed, _ = process.communicate()
     if process.returncode:
-        raise RuntimeError("the load could not be put")
+        raise RuntimeError("the load process failed")
     return Outcome(**json.loads(printed))
 
 
 def main() -> None:
-    """A `Load` as JSON on standard input, an `Outcome` on standard output."""
+    """Read a `Load` as JSON from standard input, write an `Outcome` to standard output."""
     load = Load(**json.load(sys.stdin))
     os.nice(load.niceness)
     outcome = uvloop.run(run(load))

@@ -1,4 +1,4 @@
-"""Memory of a server's process, and how long it takes to start.
+"""Memory of a server process, and its start time.
 
 python -m benchmarks.memory
 """
@@ -38,16 +38,16 @@ COLUMNS = {
     "peak": ",.0f",
 }  # fmt: skip
 NOTES = (
-    "`Ready s`: from exec to the first 200 at /readyz, the median of the starts. Resident memory "
-    "(with shared libraries) when ready, `after` the requests, and the most there has been.",
+    "`Ready s`: from exec to the first 200 of /readyz, the median of the starts. Resident memory "
+    "(with shared libraries) when ready, `after` the requests, and at its maximum.",
 )
 CLIENTS = 32
 LIMIT = 3600.0
-"""Seconds that the requests may take."""
+"""Maximum seconds for the requests."""
 
 
 def measure(server: Server, load: Load, starts: int) -> dict[str, Cell]:
-    """A row. The last start gets the requests."""
+    """Measure a row. Requests are sent after the last start."""
     seconds = []
     for _ in range(starts - 1):
         with running(server) as one:
@@ -91,7 +91,7 @@ def main(
     work: Path,
     json_file: Path | None,
 ) -> None:
-    """Resident memory after the start and after requests, and seconds until ready."""
+    """Measure resident memory after the start and after requests, and seconds until ready."""
     servers = [attend_server(checkpoint, threads, precision)]
     if peers:
         servers += ctranslate2_servers(checkpoint, work, threads, beam)

@@ -12,7 +12,7 @@ from model.engine.run import run_jobs
 
 
 class Seats(WrappedEngine):
-    """An engine that works on no more than `n` sentences at a time."""
+    """An engine limited to `n` sentences at a time."""
 
     def __init__(self, engine: Engine, n: int) -> None:
         super().__init__(engine)
@@ -20,11 +20,11 @@ class Seats(WrappedEngine):
         self._inside: set[int] = set()
 
     def room(self, job: Job) -> bool:
-        """Whether a seat is free, and the engine has room."""
+        """Whether a seat is free and the engine has room."""
         return not self._inside or (len(self._inside) < self._n and self._engine.room(job))
 
     def admit(self, jobs: Sequence[Job]) -> None:
-        """Take jobs in."""
+        """Admit jobs."""
         self._inside.update(job.id for job in jobs)
         self._engine.admit(jobs)
 
@@ -41,7 +41,7 @@ class Seats(WrappedEngine):
 
 
 class Attend:
-    """Engines, fed by the runner that the command line uses."""
+    """Engines, driven by the runner of the command line."""
 
     def __init__(self, engines: Sequence[Engine]) -> None:
         self._engines = engines
@@ -50,11 +50,11 @@ class Attend:
         self.threads = f"{len(engines)} × {info.threads}"
 
     def suits(self, task: Task) -> bool:  # noqa: ARG002
-        """There is one way to run them."""
+        """Always true: there is one configuration."""
         return True
 
     def answer(self, task: Task) -> Answer:
-        """As many sentences in each engine; with a batch of one, in one engine alone."""
+        """Run the batch divided among the engines; a batch of one uses a single engine."""
         n_engines = len(self._engines) if task.batch > 1 else 1
         engines = [Seats(engine, task.batch) for engine in self._engines[:n_engines]]
         jobs = [Job(index, ids, task.options) for index, ids in enumerate(task.sources)]

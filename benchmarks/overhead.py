@@ -1,10 +1,9 @@
-"""What HTTP, queue and scheduler add to the engine's time, per request.
+"""The time that HTTP, queue and scheduler add to the engine's, per request.
 
-A real server on loopback, in a process of its own, with an engine that computes nothing and takes
-a known time: a step for each source token. What is added is the latency that a client sees less the
-time that the same engine takes when it is driven directly. Half a step of it is the engine's own:
-a newcomer waits for the step that runs to end. The client is a bare one, since the cost of a
-comfortable one is not the server's.
+A real server on loopback, in a separate process, with an engine that computes nothing and takes a
+known time: one step per source token. The overhead is the client's latency minus the time of the
+same engine driven directly. Half a step of it is due to the engine: a new request waits for the
+current step. The client is minimal, so that its cost is not attributed to the server.
 
     python -m benchmarks.overhead [--json FILE]
 """
@@ -43,11 +42,11 @@ from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job, Prog
 WORDS = "The weather was so nice yesterday that we went to the sea with our old friends ."
 TEXTS = [" ".join(WORDS.split()[-n_words:]) for n_words in range(6, 17)]
 ROWS = ((1, 0.0005), (32, 0.002), (32, 0.0))
-"""Clients, seconds a step. The last shows how many requests HTTP alone can do."""
+"""Clients, seconds per step. The last shows the throughput of HTTP alone."""
 
 
 class SleepingEngine:
-    """A sentence takes a step for each of its tokens, a step `seconds`, whatever is in flight."""
+    """A sentence takes one step per token, a step `seconds`, regardless of others in flight."""
 
     info = EngineInfo("none", "none", 1)
 
@@ -65,7 +64,7 @@ class SleepingEngine:
         return True
 
     def admit(self, jobs: Sequence[Job]) -> None:
-        """Take jobs in."""
+        """Admit jobs."""
         self._left |= {job.id: len(job.source_ids) for job in jobs}
 
     def cancel(self, job_ids: Sequence[int]) -> None:
@@ -78,10 +77,10 @@ class SleepingEngine:
         return []
 
     def interrupt(self) -> None:
-        """A step is never long."""
+        """Do nothing: steps are short."""
 
     def step(self) -> list[Finished]:
-        """Sleep, and finish what had its steps."""
+        """Sleep, and finish sentences that have had all their steps."""
         if self._seconds and self._left:
             time.sleep(self._seconds)
         self._left = {job_id: left - 1 for job_id, left in self._left.items()}
@@ -93,13 +92,13 @@ class SleepingEngine:
     def explain(
         self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
     ) -> NDArray[np.float32]:
-        """No attention is asked for."""
+        """Not implemented: the benchmark requests no attention."""
         raise NotImplementedError
 
     def score(
         self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
     ) -> NDArray[np.float32]:
-        """No score is asked for."""
+        """Not implemented: the benchmark requests no scores."""
         raise NotImplementedError
 
     def project(
@@ -132,11 +131,11 @@ class Row:
 
 
 def serve(listener: socket.socket, seconds: float) -> None:
-    """The server as `attend serve` runs it, but for the engine."""
+    """Run the server as `attend serve` does, except for the engine."""
 
     def load(settings: Settings, metrics: Metrics) -> Runtime:
         engine = SleepingEngine(seconds)
-        # Without golden sentences, which this engine does not translate.
+        # Without golden sentences, which this engine cannot translate.
         checkpoints = [
             replace(load_checkpoint(folder), golden=()) for folder in settings.checkpoint
         ]
@@ -145,12 +144,12 @@ def serve(listener: socket.socket, seconds: float) -> None:
     settings = Settings.parse(sentence_cache_bytes=0)
     server = make_server(create_app(settings, load, when_ready=spare_the_collector), settings)
     with Path(os.devnull).open("w") as nowhere:
-        configure_logs("info", stream=nowhere)  # what a line costs is part of the server
+        configure_logs("info", stream=nowhere)  # the cost of log lines is part of the server's
         server.run([listener])
 
 
 def step_alone(seconds: float, n_steps: int = 500) -> float:
-    """Seconds that a step takes when the engine is driven directly."""
+    """Return the seconds per step when the engine is driven directly."""
     engine = SleepingEngine(seconds)
     engine.admit([Job(0, (1,) * n_steps, SearchOptions())])
     began = time.perf_counter()
@@ -160,14 +159,14 @@ def step_alone(seconds: float, n_steps: int = 500) -> float:
 
 
 class Client:
-    """HTTP/1.1 over one connection that is kept."""
+    """HTTP/1.1 over one persistent connection."""
 
     def __init__(self, port: int, step_seconds: float) -> None:
         self._port = port
         self._step_seconds = step_seconds
 
     async def run(self, until: float) -> list[float]:
-        """Ask until then, one after the other; the seconds that were added to each answer."""
+        """Send requests one after the other until `until`; return the seconds added to each."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
         choose = random.Random(id(self))
         added = []
@@ -195,14 +194,14 @@ def _request(text: str) -> bytes:
 
 
 async def ask(port: int, n_clients: int, step_seconds: float, seconds: float) -> list[float]:
-    """Closed loop: what was added to all requests of all clients, in seconds."""
+    """Closed loop: return the seconds added to all requests of all clients."""
     until = time.perf_counter() + seconds
     clients = [Client(port, step_seconds) for _ in range(n_clients)]
     return [one for run in await asyncio.gather(*(c.run(until) for c in clients)) for one in run]
 
 
 def wait_until_ready(port: int) -> None:
-    """Return once /readyz says so."""
+    """Return once /readyz responds with 200."""
     while True:
         try:
             with socket.create_connection(("127.0.0.1", port)) as connection:
@@ -215,7 +214,7 @@ def wait_until_ready(port: int) -> None:
 
 
 def measure(n_clients: int, nominal: float, seconds: float) -> Row:
-    """One row, with a server of its own; a step takes the nominal time, and a little more."""
+    """Measure one row with a new server; a step takes slightly more than the nominal time."""
     step_seconds = step_alone(nominal)
     with listen("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
@@ -234,7 +233,7 @@ def measure(n_clients: int, nominal: float, seconds: float) -> Row:
 
 
 def main() -> None:
-    """Print the table, and write it where asked."""
+    """Print the table, and write it if requested."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=10, help="per row; default 10")
     parser.add_argument("--json", type=Path, help="file to write the rows to")

@@ -1,6 +1,7 @@
-"""What is left of a server's throughput when it is asked for more, and how fast it says no.
+"""Throughput of an overloaded server, and how fast it rejects requests.
 
-The machine drifts, so that a peak is measured before and after every overload, in several rounds.
+Since the machine's speed drifts, the peak is measured before and after each overload, in several
+rounds.
 """
 
 from __future__ import annotations
@@ -17,25 +18,25 @@ from benchmarks.load import Load, Outcome, put
 from benchmarks.server import running
 
 ONSET = 3.0
-"""Seconds in which an overload fills the places; what is measured comes after, the longest probe
-excepted."""
+"""Seconds in which an overload fills the queue; measurements start after them, except that of the
+longest probe."""
 
 CLIENT_NICENESS = 10
-"""Of the client that overloads the server: it would be on another machine, and here takes from the
-server what its requests cost itself. It says whether it is late."""
+"""Of the overloading client, which would normally be on another machine and here takes processor
+time from the server. It reports whether it is late."""
 
 FINE = ("200", "429", "503", "504")
 
 
 @dataclass(frozen=True)
 class Kind:
-    """So many times the peak, beside so many connections whose headers never end."""
+    """A multiple of the peak, with a number of connections whose headers never end."""
 
     factor: int
     n_slow: int = 0
 
     def scenario(self, peak: float) -> str:
-        """For a table."""
+        """Return a label for tables."""
         beside = f", {self.n_slow} slow connections" if self.n_slow else ""
         return f"{self.factor} × {peak:.0f} requests/s{beside}"
 
@@ -45,7 +46,7 @@ KINDS = (Kind(2), Kind(5), Kind(2, n_slow=200))
 
 @dataclass(frozen=True)
 class Overload:
-    """One that was put; `around` are the peaks before and after it, requests/s."""
+    """One overload; `around` are the peaks before and after it, requests/s."""
 
     outcome: Outcome
     probes: Probes
@@ -54,17 +55,17 @@ class Overload:
 
     @property
     def goodput(self) -> float:
-        """In percent of the peak."""
+        """Goodput in percent of the peak."""
         return 100 * self.outcome.answered / self.seconds / statistics.mean(self.around)
 
     @property
     def n_wrong(self) -> int:
-        """Answers of a status that is not `FINE`, and failures of connections."""
+        """Responses with a status not in `FINE`, and connection failures."""
         return sum(n for status, n in self.outcome.errors.items() if status not in FINE)
 
 
 def overload(bench: Bench) -> list[Finding]:
-    """Open loop at multiples of the capacity, once with slow connections beside it."""
+    """Open loop at multiples of the capacity, once with additional slow connections."""
     with running(bench.server("--request-timeout", str(DEADLINE))) as server:
         load = Load(
             server.port, bench.texts, bench.fields, CLIENTS,

@@ -1,4 +1,4 @@
-"""CTranslate2 and `transformers` over the same weights. Needs the extra `bench`."""
+"""CTranslate2 and `transformers` with the same weights. Requires the extra `bench`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from model.text.marian_tokenizer import VOCABULARY_FILE
 from model.transformer.config import TransformerConfig
 
 BEYOND_SOURCE = 50
-"""Target tokens more than source tokens, as attend's limit; the longest source's for all."""
+"""Maximum target tokens beyond source tokens, as in attend; by the longest source for all."""
 
 
 def make_peers(checkpoint: Checkpoint, work: Path, threads: int) -> list[System]:
-    """Each in every way to spend its threads that may be its best."""
+    """Return each peer in all distributions of its threads that may be the fastest."""
     ways = sorted({(1, threads), (1, 1), (threads, 1)})
     return [
         *(
@@ -39,12 +39,12 @@ def _limit(task: Task) -> int:
 
 
 def suppressed(shape: TransformerConfig) -> list[list[str]] | None:
-    """What CTranslate2 must be told not to produce; of Marian (post-norm) it knows."""
+    """Return tokens that CTranslate2 must not produce; for Marian (post-norm) it knows them."""
     return None if shape.norm_order == "post" else [["<pad>"]]
 
 
 class CTranslate2:
-    """`translate_batch`, which sorts by length, makes batches and spreads them over its workers."""
+    """`translate_batch`, which sorts by length, forms batches and distributes them to workers."""
 
     def __init__(
         self,
@@ -73,11 +73,11 @@ class CTranslate2:
         self.threads = f"{inter_threads} × {intra_threads}"
 
     def suits(self, task: Task) -> bool:
-        """One sentence at a time leaves nothing to a second worker."""
+        """Exclude several workers for single sentences, which leave nothing to a second one."""
         return task.batch > 1 or self._workers == 1
 
     def answer(self, task: Task) -> Answer:
-        """Each of its workers has as many sentences at a time as attend has altogether."""
+        """Give each worker as many sentences at a time as attend has in total."""
         sources = [[self._piece_of[index] for index in ids] for ids in task.sources]
         limit = _limit(task)
         batches = [sources] if task.batch > 1 else [[source] for source in sources]
@@ -98,7 +98,7 @@ class CTranslate2:
 
 
 class HuggingFace:
-    """`generate`, float32, batches of like length."""
+    """`generate`, float32, batches of similar length."""
 
     def __init__(self, checkpoint: Checkpoint, work: Path, threads: int) -> None:
         from transformers import AutoModelForSeq2SeqLM
@@ -111,12 +111,12 @@ class HuggingFace:
         self.threads = f"1 × {threads}"
 
     def suits(self, task: Task) -> bool:  # noqa: ARG002
-        """There is one way to run it."""
+        """Always true: there is one configuration."""
         return True
 
     @torch.inference_mode()
     def answer(self, task: Task) -> Answer:
-        """In the process's torch threads."""
+        """Run with the process's torch threads."""
         order = list(range(len(task.sources)))
         if task.batch > 1:
             order.sort(key=lambda index: len(task.sources[index]), reverse=True)
@@ -140,7 +140,7 @@ class HuggingFace:
             attention_mask=source != self._shape.pad_id,
             num_beams=options.beam_size,
             length_penalty=options.length_penalty,
-            max_length=limit + 1,  # it counts the start
+            max_length=limit + 1,  # includes the start
         )
         rows: list[list[int]] = found[:, 1:].tolist()
         return rows

@@ -1,4 +1,4 @@
-"""A server with an engine that cannot stand one sentence; see `benchmarks.reliability`."""
+"""A server whose engine fails on one sentence; see `benchmarks.reliability`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from model.engine.protocol import Engine, Finished, Job
 
 
 class PoisonedEngine(WrappedEngine):
-    """Raises in every step that the poisoned source takes part in, and loses what was in it."""
+    """Raises in every step that includes the poisoned source, and loses all sentences in it."""
 
     def __init__(self, engine: Engine, poison: Sequence[int]) -> None:
         super().__init__(engine)
@@ -32,7 +32,7 @@ class PoisonedEngine(WrappedEngine):
         self._inside: dict[int, Job] = {}
 
     def admit(self, jobs: Sequence[Job]) -> None:
-        """Take jobs in."""
+        """Admit jobs."""
         self._engine.admit(jobs)
         self._inside |= {job.id: job for job in jobs}
 
@@ -55,7 +55,7 @@ class PoisonedEngine(WrappedEngine):
 
 @contextmanager
 def poisoned_server(checkpoint: Path, threads: int, poison: str) -> Iterator[int]:
-    """Its port; `poison` is the sentence."""
+    """Run the server and yield its port; `poison` is the sentence."""
     with listen(HOST, 0) as listener:
         server = multiprocessing.get_context("fork").Process(
             target=_serve, args=(listener, checkpoint, threads, poison)

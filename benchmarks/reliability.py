@@ -1,4 +1,4 @@
-"""What a server withstands: overload, slow clients, SIGTERM, a reload, kill -9, a poisoned request.
+"""Reliability tests: overload, slow clients, SIGTERM, a reload, kill -9, a poisoned request.
 
 python -m benchmarks.reliability --threads 1
 """
@@ -36,11 +36,11 @@ SILENT = "none after the start"
 COLUMNS = {
     "Scenario": "", "Measure": "", "Seen": ",.1f", "Rounds": "", "Must be": "", "Holds": "",
 }  # fmt: skip
-NOTES = ("`Rounds`: what each saw, sorted, where `Seen` is their median.",)
+NOTES = ("`Rounds`: the sorted values of the rounds, if `Seen` is their median.",)
 
 
 def sigterm(bench: Bench) -> list[Finding]:
-    """Stop a server at work: what it admitted is answered, and it ends in time."""
+    """Stop a server under load: it answers all admitted requests and exits in time."""
     with tempfile.TemporaryFile() as log:
         port = free_port()
         flags = ("--log-level", "info", "--shutdown-timeout", f"{SHUTDOWN:g}")
@@ -73,7 +73,7 @@ def sigterm(bench: Bench) -> list[Finding]:
 
 
 def reload(bench: Bench) -> list[Finding]:
-    """Load the models anew, twice, while requests are on their way."""
+    """Reload the models twice during requests."""
     admin = free_port()
     reload_seconds: list[float] = []
 
@@ -106,7 +106,7 @@ def reload(bench: Bench) -> list[Finding]:
 
 
 def killed(bench: Bench) -> list[Finding]:
-    """kill -9, and whoever started the server starts it again."""
+    """Kill the server with kill -9 and restart it, as a supervisor would."""
     port = free_port()
     server = bench.server()
     process = start_at(server, port, subprocess.DEVNULL)
@@ -138,7 +138,7 @@ def killed(bench: Bench) -> list[Finding]:
 
 
 def poisoned(bench: Bench) -> list[Finding]:
-    """One sentence that the engine cannot stand, among others at the same time."""
+    """Send one sentence on which the engine fails, together with others."""
     texts = list(dict.fromkeys(bench.texts))[:48]
     poison = "This sentence is poison."
     with poisoned_server(bench.checkpoint, bench.threads, poison) as port:
@@ -190,7 +190,7 @@ def _post_reload(port: int) -> int:
 @click.option(
     "--rounds", type=click.IntRange(1), default=5, show_default=True, help="Of the overloads."
 )
-@click.option("--only", type=click.Choice(list(SCENARIOS)), multiple=True, help="Some of it.")
+@click.option("--only", type=click.Choice(list(SCENARIOS)), multiple=True, help="Scenarios to run.")
 @threads_option
 @json_option
 def main(
@@ -203,7 +203,7 @@ def main(
     threads: int,
     json_file: Path | None,
 ) -> None:
-    """Do to a server what production does to it; exit code 1 unless all holds."""
+    """Test a server under production failures; exit with code 1 unless all bounds hold."""
     bench = Bench(checkpoint, read_sentences(sentences), threads, seconds, rounds)
     findings = [one for name in only or SCENARIOS for one in SCENARIOS[name](bench)]
     settings: dict[str, Cell] = {
@@ -211,7 +211,7 @@ def main(
         "beam": 4, "load average before": round(os.getloadavg()[2], 1),
     }  # fmt: skip
     rows = [finding.row() for finding in findings]
-    publish(Report("reliability", "What it withstands", settings, COLUMNS, rows, NOTES), json_file)
+    publish(Report("reliability", "Reliability", settings, COLUMNS, rows, NOTES), json_file)
     sys.exit(0 if all(finding.holds for finding in findings) else 1)
 
 

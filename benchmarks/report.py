@@ -1,4 +1,4 @@
-"""What a benchmark found: a table on the terminal, JSON in a file, tables in docs/benchmarks.md.
+"""Reports of benchmarks: a table on the terminal, JSON in a file, tables in docs/benchmarks.md.
 
 python -m benchmarks.report docs/benchmarks.md results/*.json
 """
@@ -23,17 +23,17 @@ from rich.table import Table
 from app import __version__
 
 Cell: TypeAlias = str | int | float | None
-"""None where there is nothing to say."""
+"""None for an empty cell."""
 
 BEGIN, END = "<!-- tables -->", "<!-- end of tables -->"
 MIN_WIDTH = 120
-"""Of a table, where the output is no terminal and its width unknown."""
+"""Width of a table if the output is not a terminal."""
 
 _PACKAGES = ("torch", "numba", "numpy", "ctranslate2", "transformers")
 
 
 def machine() -> dict[str, Cell]:
-    """The processor, how many cores this process may use, and the memory in GB."""
+    """Return the processor, the number of available cores, and the memory in GB."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "processor": _processor(),
@@ -51,7 +51,7 @@ def _processor() -> str:
 
 
 def versions() -> dict[str, Cell]:
-    """Of Python and of the packages that matter, where they are installed."""
+    """Return the versions of Python and of relevant installed packages."""
     found: dict[str, Cell] = {"python": platform.python_version(), "attend": __version__}
     for package in _PACKAGES:
         try:
@@ -67,14 +67,14 @@ def _now() -> str:
 
 @dataclass(frozen=True)
 class Report:
-    """A table and how it came about.
+    """A table and the conditions of its measurement.
 
     name      the benchmark's module
-    title     what the table shows, in a line
-    settings  everything that was asked for
-    columns   heading → how its numbers are shown, a format specification such as `.1f`
+    title     a one-line description of the table
+    settings  all options
+    columns   heading → format specification of its numbers, such as `.1f`
     rows      heading → value
-    notes     what a reader has to know
+    notes     explanations for the reader
     """
 
     name: str
@@ -89,24 +89,24 @@ class Report:
 
     @classmethod
     def read(cls, path: Path) -> Report:
-        """What `write` wrote."""
+        """Read a file written by `write`."""
         return cls(**json.loads(path.read_text(encoding="utf-8")))
 
     def write(self, path: Path) -> None:
-        """As JSON; the folder is made if need be."""
+        """Write JSON, creating the folder if necessary."""
         path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(asdict(self), indent=2, ensure_ascii=False)
         path.write_text(text + "\n", encoding="utf-8")
 
     def shown(self) -> list[list[str]]:
-        """The rows as text, in the order of the columns."""
+        """Format the rows as text, in the order of the columns."""
         return [
             [_show(row.get(heading), form) for heading, form in self.columns.items()]
             for row in self.rows
         ]
 
     def table(self) -> Table:
-        """For a terminal."""
+        """Return a table for a terminal."""
         table = Table(title=self.title, caption="\n".join(self.notes))
         for heading, form in self.columns.items():
             table.add_column(heading, justify="right" if form else "left")
@@ -115,7 +115,7 @@ class Report:
         return table
 
     def markdown(self) -> str:
-        """For a page, with everything that it takes to judge it."""
+        """Return Markdown, with all conditions of the measurement."""
         rules = ["---:" if form else "---" for form in self.columns.values()]
         lines = [_row(list(self.columns)), _row(rules), *map(_row, self.shown())]
         about = [
@@ -142,7 +142,7 @@ def _pairs(values: Mapping[str, Cell]) -> str:
 
 
 def publish(report: Report, path: Path | None) -> None:
-    """Print the table, and write the file where one is asked for."""
+    """Print the table, and write the file if one is given."""
     console = Console()
     console.width = max(console.width, MIN_WIDTH)
     console.print(report.table())
@@ -151,7 +151,7 @@ def publish(report: Report, path: Path | None) -> None:
 
 
 def insert(page: str, reports: Sequence[Report]) -> str:
-    """The page with these tables between its marks. Raises `ValueError` if it has none."""
+    """Insert tables between the marks of a page. Raises `ValueError` if it has none."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
@@ -164,7 +164,7 @@ def insert(page: str, reports: Sequence[Report]) -> str:
 @click.argument("page", type=click.Path(path_type=Path, exists=True))
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 def main(page: Path, files: Sequence[Path]) -> None:
-    """Put the tables of FILES between the marks of PAGE, in place of those that are there."""
+    """Replace the tables between the marks of PAGE by those of FILES."""
     text = page.read_text(encoding="utf-8")
     page.write_text(insert(text, [Report.read(file) for file in files]), encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""The sentences that are translated."""
+"""The sentences to translate."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from itertools import cycle, islice
 from pathlib import Path
 
 FIXTURE = Path(__file__).with_name("sentences.txt")
-"""48 everyday English sentences, written for this, so that every benchmark runs at once."""
+"""48 everyday English sentences, included so that all benchmarks run without downloads."""
 
 
 def read_sentences(path: Path, n: int | None = None, column: int = 0) -> list[str]:
-    """A column of a file, the first by default, empty ones left out; n, over again if fewer.
+    """Read a column of a file, by default the first, without empty cells; repeat them up to n.
 
-    Raises `ValueError` for a file without any.
+    Raises `ValueError` if there are no sentences.
     """
     lines = path.read_text(encoding="utf-8").splitlines()
     columns = [line.split("\t") for line in lines]

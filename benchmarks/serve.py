@@ -1,4 +1,4 @@
-"""How a server holds up under load: attend beside CTranslate2 behind a micro-batcher.
+"""Serving under load: attend and CTranslate2 behind a micro-batcher.
 
 python -m benchmarks.serve --sentences tatoeba.test.tsv
 """
@@ -42,13 +42,14 @@ COLUMNS = {
     "p95 ms": ",.1f", "p99 ms": ",.1f", "Errors": ",d", "Rate ×": ".2f", "p95 ×": ".2f",
 }  # fmt: skip
 NOTES = (
-    "One sentence a request; medians of the rounds. `Rate ×` and `p95 ×` are attend's over the "
-    "system's, the median of the rounds' ratios: more is better in the first, less in the second.",
+    "One sentence per request; medians of the rounds. `Rate ×` and `p95 ×` are attend's over the "
+    "system's, the median of the rounds' ratios: higher is better for the first, lower for the "
+    "second.",
 )
 
 
 def measure(servers: Sequence[Running], load: Load, rounds: int) -> list[list[Outcome]]:
-    """Outcomes of every server: all in turn, in every round another way about."""
+    """Measure all servers in turn, in an order that changes every round."""
     outcomes: list[list[Outcome]] = [[] for _ in servers]
     order = list(range(len(servers)))
     for seed in range(rounds):
@@ -62,7 +63,7 @@ def measure(servers: Sequence[Running], load: Load, rounds: int) -> list[list[Ou
 def rows_of(
     label: str, servers: Sequence[Running], outcomes: Sequence[Sequence[Outcome]]
 ) -> Iterator[dict[str, Cell]]:
-    """A row a server; the first is the one that the others are compared with."""
+    """Yield a row per server; the others are compared with the first."""
     for running_one, theirs in zip(servers, outcomes, strict=True):
         pairs = list(zip(outcomes[0], theirs, strict=True))
         yield {
@@ -80,7 +81,7 @@ def rows_of(
 
 
 def capacity(outcomes: Sequence[Sequence[Outcome]]) -> float:
-    """Requests/s of the best of the peers, or of attend where it is alone."""
+    """Return the requests/s of the best peer, or of attend if it is alone."""
     return max(one.per_second for theirs in outcomes[1:] or outcomes for one in theirs)
 
 
@@ -106,7 +107,7 @@ def capacity(outcomes: Sequence[Sequence[Outcome]]) -> float:
     multiple=True,
     default=(0.5, 0.8),
     show_default=True,
-    help="Open loop: rates as parts of what the best peer did in a closed one.",
+    help="Open loop: rates as fractions of the best peer's closed-loop rate.",
 )
 @click.option("--seconds", type=click.FloatRange(0, min_open=True), default=10.0, show_default=True)
 @click.option("--warm-up", type=click.FloatRange(0), default=1.0, show_default=True)
@@ -135,11 +136,13 @@ def main(
     work: Path,
     json_file: Path | None,
 ) -> None:  # fmt: skip
-    """Throughput and latency under load: attend beside CTranslate2 behind a micro-batcher."""
+    """Compare throughput and latency of attend and CTranslate2 behind a micro-batcher."""
     if preset:
         checkpoint = random_checkpoint(preset, work)
         if target_tokens is None:
-            raise click.UsageError("--random needs --target-tokens: its own lengths mean nothing.")
+            raise click.UsageError(
+                "--random requires --target-tokens: its lengths are meaningless."
+            )
     fields = request_fields(checkpoint, beam)
     if target_tokens:
         checkpoint = endless_checkpoint(checkpoint, work)
@@ -172,7 +175,7 @@ def main(
     settings: dict[str, Cell] = {
         "checkpoint": name,
         "sentences": sentences.name,
-        "target tokens": target_tokens or "as they come",
+        "target tokens": target_tokens or "natural",
         "beam": beam,
         "threads": threads,
         "rounds": rounds,

@@ -1,4 +1,4 @@
-"""Servers in processes of their own, and what the system says of them."""
+"""Server processes and their resource usage."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from model.checkpoint.reader import load_checkpoint
 
 START_LIMIT = 120.0
 POLL = 0.01
-"""Seconds between two looks at /readyz: what a start is measured to."""
+"""Seconds between polls of /readyz: the resolution of start times."""
 
 
 @dataclass(frozen=True)
 class Server:
-    """A command that serves POST /translate on the port that is put behind it.
+    """A command that serves POST /translate on the port appended to it.
 
     threads  as in `benchmarks.system.System`
     """
@@ -37,7 +37,7 @@ class Server:
 
 
 def attend_server(checkpoint: Path, threads: int, precision: str, *flags: str) -> Server:
-    """`attend serve`, which translates every sentence, also one that comes again."""
+    """Return `attend serve` without its cache of sentences."""
     command = [
         str(Path(sys.executable).with_name("attend")), "serve", "--checkpoint", str(checkpoint),
         "--threads", str(threads), "--precision", precision, "--log-level", "warning",
@@ -49,7 +49,7 @@ def attend_server(checkpoint: Path, threads: int, precision: str, *flags: str) -
 def ctranslate2_servers(
     checkpoint: Path, work: Path, threads: int, beam: int, target_tokens: int | None = None
 ) -> list[Server]:
-    """`benchmarks.ct2_server` with its threads spent in both ways."""
+    """Return `benchmarks.ct2_server` with both distributions of its threads."""
     model = ctranslate2_folder(load_checkpoint(checkpoint), work)
     limit = ["--target-tokens", str(target_tokens)] if target_tokens else []
     return [
@@ -67,14 +67,14 @@ def ctranslate2_servers(
 
 
 def request_fields(checkpoint: Path, beam: int) -> dict[str, str | int]:
-    """What a request has beside its text: the checkpoint's first direction."""
+    """Return the fields besides the text: the checkpoint's first direction."""
     source, target = read_config(checkpoint).directions[0]
     return {"source": source, "target": target, "beam_size": beam}
 
 
 @dataclass(frozen=True)
 class Running:
-    """A server that answers; `start` is the seconds from its exec to its first 200 at /readyz."""
+    """A ready server; `start` is the seconds from exec to the first 200 of /readyz."""
 
     server: Server
     port: int
@@ -82,11 +82,11 @@ class Running:
     start: float
 
     def resident(self) -> int:
-        """Bytes of memory that are resident, shared pages included."""
+        """Resident memory in bytes, including shared pages."""
         return self._memory("VmRSS")
 
     def resident_peak(self) -> int:
-        """The most there have been."""
+        """Peak resident memory in bytes."""
         return self._memory("VmHWM")
 
     def _memory(self, key: str) -> int:
@@ -96,7 +96,7 @@ class Running:
 
 @contextmanager
 def running(server: Server) -> Iterator[Running]:
-    """Start it, wait until it is ready, stop it. Raises `RuntimeError` with what it said if not."""
+    """Start a server, wait until it is ready, stop it. Raises `RuntimeError` with its output."""
     port = free_port()
     with tempfile.TemporaryFile() as said:
         began = time.perf_counter()
@@ -119,7 +119,7 @@ def running(server: Server) -> Iterator[Running]:
 
 
 def start_at(server: Server, port: int, output: int) -> subprocess.Popen[bytes]:
-    """The server on that port, ready; what it says goes to a file descriptor.
+    """Start a server on a port and wait until it is ready; its output goes to a file descriptor.
 
     Raises `RuntimeError`. The caller stops it.
     """
@@ -132,14 +132,14 @@ def start_at(server: Server, port: int, output: int) -> subprocess.Popen[bytes]:
 
 
 def free_port() -> int:
-    """One that nobody listens at."""
+    """Return an unused port."""
     with socket.create_server((HOST, 0)) as probe:
         port: int = probe.getsockname()[1]
     return port
 
 
 def is_ready(port: int) -> bool:
-    """Whether /readyz there says so."""
+    """Whether /readyz on that port responds with 200."""
     connection = http.client.HTTPConnection(HOST, port, timeout=5)
     try:
         connection.request("GET", "/readyz")

@@ -1,4 +1,4 @@
-"""Whether many requests leave anything behind: memory, or places that are not given back.
+"""Checks that many requests leak neither memory nor places in the queue.
 
 python -m benchmarks.soak --requests 100000
 """
@@ -29,7 +29,7 @@ from benchmarks.server import Running, attend_server, request_fields, running
 
 CLIENTS = 32
 WARM_UP = 0.1
-"""Part of the time whose samples do not count."""
+"""Fraction of the time whose samples are ignored."""
 
 LIMIT = 48 * 3600.0
 COLUMNS = {
@@ -37,15 +37,15 @@ COLUMNS = {
     "Growth": ".2%", "per hour": ".2%", "Places free": "",
 }  # fmt: skip
 NOTES = (
-    f"Growth of resident memory after the first {WARM_UP:.0%} of the time, by a straight line "
-    f"through samples. `Places free`: afterwards as many requests at once as the server admits "
-    f"({CLIENTS}) were all admitted, so that none of its places was lost.",
+    f"Growth of resident memory after the first {WARM_UP:.0%} of the time, by linear regression. "
+    f"`Places free`: afterwards, as many concurrent requests as the server admits ({CLIENTS}) "
+    f"were all admitted, so no place was leaked.",
 )
 
 
 @dataclass(frozen=True)
 class Growth:
-    """A straight line through samples of memory, in bytes, at seconds."""
+    """A linear regression of memory samples, bytes over seconds."""
 
     first: float
     last: float
@@ -53,7 +53,7 @@ class Growth:
 
     @classmethod
     def through(cls, samples: Sequence[tuple[float, int]]) -> Growth:
-        """Least squares over all but the warm-up; at least three samples are needed."""
+        """Fit by least squares, without the warm-up; requires at least three samples."""
         began, ended = samples[0][0], samples[-1][0]
         counted = [one for one in samples if one[0] - began >= WARM_UP * (ended - began)]
         times, values = zip(*counted, strict=True)
@@ -62,17 +62,17 @@ class Growth:
 
     @property
     def relative(self) -> float:
-        """Of the memory at first."""
+        """Growth relative to the initial memory."""
         return self.last / self.first - 1
 
     @property
     def per_hour(self) -> float:
-        """The same, for an hour of it."""
+        """Relative growth per hour."""
         return self.relative * 3600 / self.seconds
 
 
 def watch(server: Running, process: subprocess.Popen[str], every: float) -> list[tuple[float, int]]:
-    """Resident memory, sampled until the process ends."""
+    """Sample resident memory until the process exits."""
     samples = []
     while process.poll() is None:
         samples.append((time.perf_counter(), server.resident()))
@@ -92,7 +92,7 @@ def watch(server: Running, process: subprocess.Popen[str], every: float) -> list
     type=click.FloatRange(0, min_open=True),
     default=1.0,
     show_default=True,
-    help="Seconds between two samples.",
+    help="Seconds between samples.",
 )
 @threads_option
 @precision_option
@@ -107,7 +107,7 @@ def main(
     precision: str,
     json_file: Path | None,
 ) -> None:  # fmt: skip
-    """Many short requests, greedy: does memory grow, and is every place given back?"""
+    """Send many short greedy requests; check that memory does not grow and no place is leaked."""
     server = attend_server(
         checkpoint, threads, precision, "--max-concurrent-requests", str(CLIENTS)
     )

@@ -1,4 +1,4 @@
-"""What is compared: something that searches target ids for source ids."""
+"""The interface of compared systems: search from source ids to target ids."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Ids = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Task:
-    """What all are asked to do.
+    """A task for all systems.
 
-    sources  ids, target-language symbol and end of sentence included
-    options  `max_target_tokens` None is what each takes for its limit, beyond any good answer
-    batch    sentences worked on at a time; 1: one after the other, as they would come
+    sources  ids, including the target-language symbol and the end of sentence
+    options  `max_target_tokens` None is each system's own limit, beyond any good translation
+    batch    concurrent sentences; 1: one after the other
     """
 
     sources: Sequence[Ids]
@@ -27,11 +27,11 @@ class Task:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a system took and found.
+    """A system's time and results.
 
-    seconds  of the search alone, ids in, ids out
-    targets  of each source its best hypothesis, without the end of sentence
-    ended    of each, whether it was ended rather than cut at the limit
+    seconds  of the search only, from ids to ids
+    targets  the best hypothesis for each source, without the end of sentence
+    ended    whether each ended before the limit
     """
 
     seconds: float
@@ -40,23 +40,23 @@ class Answer:
 
     @property
     def n_tokens(self) -> int:
-        """Target tokens produced, ends of sentences included."""
+        """Number of target tokens, including ends of sentences."""
         return sum(map(len, self.targets)) + sum(self.ended)
 
 
 class System(Protocol):
-    """A way to search."""
+    """A system to compare."""
 
     @property
     def name(self) -> str:
-        """Implementation and precision; of those of one name the fastest is reported."""
+        """Implementation and precision; the fastest system of each name is reported."""
 
     @property
     def threads(self) -> str:
-        """How it spends its threads, such as `1 × 2`: batches at a time × threads in each."""
+        """Distribution of threads, such as `1 × 2`: concurrent batches × threads of each."""
 
     def suits(self, task: Task) -> bool:
-        """Whether it could be the fastest of its name at this."""
+        """Whether it could be the fastest of its name for the task."""
 
     def answer(self, task: Task) -> Answer:
-        """Do it, and time it."""
+        """Run the task and time it."""

@@ -1,10 +1,9 @@
-"""Where the tags around a word go in a translation, by people's word alignments.
+"""Accuracy of inline tags in translations, by manual word alignments.
 
 python -m benchmarks.tags hansards.links hansards.en hansards.fr
 
-Of every pair each word of letters that the gold links to something is put between tags in turn.
-The given translation is aligned by the model, as the server aligns its own, and the tags are put
-into it.
+In each pair, every word of letters that has gold links is enclosed in tags in turn. The model
+aligns the given translation, as the server aligns its own, and the tags are inserted into it.
 """
 
 from __future__ import annotations
@@ -32,16 +31,16 @@ from model.text.words import whitespace_words, words
 
 COLUMNS = {"Direction": "", "Words": ",d", "Right": ".3f", "Exact": ".3f", "Empty": ".3f"}
 NOTES = (
-    "`Right`: among the words between the tags is one that the gold links surely to the word "
-    "(possibly, where no link is sure). `Exact`: these are all there, and nothing that is not "
-    "possible. `Empty`: nothing is between the tags.",
+    "`Right`: the tags enclose a word with a sure gold link to the tagged word (a possible one, if "
+    "none is sure). `Exact`: they enclose all of these, and no word without a possible link. "
+    "`Empty`: they enclose nothing.",
 )
 OPENING, CLOSING = "\ue010", "\ue011"
 
 
 @dataclass(frozen=True)
 class Landing:
-    """What became of one pair of tags."""
+    """The position of one pair of tags in the translation."""
 
     right: bool
     exact: bool
@@ -49,7 +48,7 @@ class Landing:
 
 
 def landing(text: str, word: Span, answer: Answer, gold: GoldAlignment) -> Landing:
-    """Of tags around a word of the text; `gold` links words between whitespace."""
+    """Judge the tags around a word of the text; `gold` links whitespace-separated words."""
     tagged = TaggedText(
         [
             Piece("text", text[: word.start]),
@@ -78,7 +77,7 @@ def landing(text: str, word: Span, answer: Answer, gold: GoldAlignment) -> Landi
 
 
 def linked_words(text: str, gold: GoldAlignment) -> list[Span]:
-    """Words of letters that the gold links to any."""
+    """Return the words of letters that have gold links."""
     linked = {i for i, _ in gold.possible}
     return [
         span
@@ -93,7 +92,7 @@ async def landings(
     pairs: Sequence[tuple[str, str]],
     gold: Sequence[GoldAlignment],
 ) -> list[Landing]:
-    """Of all such words of all pairs."""
+    """Return the landings of all such words of all pairs."""
     found: list[Landing] = []
     for (text, translation), wanted in zip(pairs, gold, strict=True):
         read, written = words(text), words(translation)
@@ -113,7 +112,7 @@ async def landings(
 
 
 def row(direction: tuple[str, str], found: Sequence[Landing]) -> dict[str, Cell]:
-    """Of the report."""
+    """Return the row of the report."""
     return {
         "Direction": " → ".join(direction),
         "Words": len(found),
@@ -126,7 +125,7 @@ def row(direction: tuple[str, str], found: Sequence[Landing]) -> dict[str, Cell]
 async def measure(
     checkpoint: Path, precision: str, links: Path, texts: Sequence[Path]
 ) -> list[dict[str, Cell]]:
-    """A row for each direction."""
+    """Measure a row for each direction."""
     loaded = load_checkpoint(checkpoint)
     scheduler = Scheduler(build_engines(loaded, precision))  # type: ignore[arg-type]
     aligner = WordAligner(loaded.config, loaded.tokenizer, scheduler)
@@ -161,7 +160,7 @@ def main(
     precision: str,
     json_file: Path | None,
 ) -> None:
-    """Print where tags around a word land; LINKS has a line of gold links for each pair."""
+    """Print where tags around a word land; LINKS has one line of gold links per pair."""
     rows = asyncio.run(measure(checkpoint, precision, links, (source, target)))
     settings: dict[str, Cell] = {"gold": links.name, "precision": precision}
     title = f"Inline tags: {checkpoint.name}"

@@ -1,4 +1,4 @@
-"""An engine around another, for what a benchmark changes of it."""
+"""A wrapper that benchmarks subclass to modify an engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from model.engine.protocol import (
 
 
 class WrappedEngine:
-    """Does as the engine that it has; see `Engine`. Subclasses change what they are about."""
+    """Delegates to the wrapped engine; see `Engine`. Subclasses override methods."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -33,15 +33,15 @@ class WrappedEngine:
 
     @property
     def busy(self) -> bool:
-        """As the engine."""
+        """Delegate to the engine."""
         return self._engine.busy
 
     def room(self, job: Job) -> bool:
-        """As the engine."""
+        """Delegate to the engine."""
         return self._engine.room(job)
 
     def admit(self, jobs: Sequence[Job]) -> None:
-        """Take jobs in."""
+        """Admit jobs."""
         self._engine.admit(jobs)
 
     def cancel(self, job_ids: Sequence[int]) -> None:
@@ -57,7 +57,7 @@ class WrappedEngine:
         return self._engine.progress()
 
     def interrupt(self) -> None:
-        """The engine's step."""
+        """Interrupt the engine's step."""
         self._engine.interrupt()
 
     def explain(

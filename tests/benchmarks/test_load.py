@@ -111,7 +111,7 @@ def test_a_process_of_its_own_does_the_same(stub: Server) -> None:
     with running(stub) as one:
         load = replace(LOAD, port=one.port, clients=2, requests=20, seconds=10, warm_up=0)
         assert put(load).answered == 20
-        with pytest.raises(RuntimeError, match="could not be put"):
+        with pytest.raises(RuntimeError, match="the load process failed"):
             put(replace(load, texts=["refuse"]))
 
 
