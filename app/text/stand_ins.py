@@ -37,7 +37,7 @@ def numbers() -> Iterator[str]:
 
 
 FAMILIES: tuple[Callable[[], Iterator[str]], ...] = (variables, numbers)
-"""To be tried one after the other; docs/architecture.md says how often each is kept."""
+"""To be tried one after the other; docs/benchmarks.md says how often each is kept."""
 
 
 @dataclass(frozen=True, slots=True)
