@@ -38,8 +38,9 @@ from benchmarks.report import Cell, Report, publish
 from benchmarks.sentences import read_sentences
 from benchmarks.server import attend_server, request_fields, running
 
-PAUSE = 0.05
-"""Seconds without a keystroke after which the page asks."""
+PAUSE, LONGEST_PAUSE = 0.05, 1.0
+"""Seconds without a keystroke after which the page asks: half of what the last answer took, within
+these bounds."""
 
 KEY_INTERVAL = 0.2
 """Mean seconds between two keystrokes: 60 words a minute."""
@@ -54,7 +55,7 @@ const began = performance.now();
 const out = document.getElementById("translation");
 const look = () => {
   const isThere = document.getElementById("mirror").textContent === text + "\\u200b"
-    && document.querySelector("#translation .s") && !document.querySelector(".panes.working");
+    && document.querySelector("#mirror .s") && !document.querySelector(".panes.working");
   if (isThere) { seen.disconnect(); done(performance.now() - began); }
 };
 const seen = new MutationObserver(look);
@@ -117,44 +118,58 @@ async def people_typing(
     port: int, texts: Sequence[str], fields: dict[str, str | int], n_pages: int, seconds: float
 ) -> list[float]:
     """Milliseconds from a keystroke to its translation, of those that nobody typed on from."""
-    answered: list[float] = []
+    pages = [Typist(port, texts, fields, number) for number in range(n_pages)]
     end = time.monotonic() + seconds
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
-    async with httpx.AsyncClient(
-        base_url=f"http://{HOST}:{port}", timeout=60, limits=limits
-    ) as client:
+    await asyncio.gather(*(page.type_until(end) for page in pages))
+    return [milliseconds for page in pages for milliseconds in page.answered]
 
-        async def ask(text: str) -> None:
-            began = time.perf_counter()
-            await asyncio.sleep(PAUSE)
-            body = fields | {"text": text, "stream": True, "alignment": True}
-            async with client.stream("POST", "/translate", json=body) as answer:
-                async for _ in answer.aiter_bytes():
-                    pass
-            answered.append(1e3 * (time.perf_counter() - began))
 
-        async def type_on(seed: int) -> None:
-            choose = random.Random(seed)
-            pending: asyncio.Task[None] | None = None
-            await asyncio.sleep(choose.random())
+class Typist:
+    """A page on which somebody types sentences, from an address of its own: a client like others.
+
+    answered  milliseconds from a keystroke to its translation, where nobody typed on meanwhile
+    """
+
+    def __init__(
+        self, port: int, texts: Sequence[str], fields: dict[str, str | int], number: int
+    ) -> None:
+        self.answered: list[float] = []
+        self._texts = texts
+        self._fields = fields
+        self._choose = random.Random(number)
+        self._pause = PAUSE
+        # All of 127.0.0.0/8 is this machine (RFC 1122, 3.2.1.3).
+        transport = httpx.AsyncHTTPTransport(local_address=f"127.0.1.{1 + number % 250}")
+        self._client = httpx.AsyncClient(
+            base_url=f"http://{HOST}:{port}", timeout=60, transport=transport
+        )
+
+    async def type_until(self, end: float) -> None:
+        """Until that time of the monotonic clock."""
+        await asyncio.sleep(self._choose.random())
+        async with self._client:
             while time.monotonic() < end:
-                text = choose.choice(texts)
+                text = self._choose.choice(self._texts)
                 for n in range(1, len(text) + 1):
-                    if pending:
-                        pending.cancel()
-                        with suppress(asyncio.CancelledError, httpx.HTTPError):
-                            await pending
-                    pending = asyncio.create_task(ask(text[:n]))
-                    await asyncio.sleep(choose.expovariate(1 / KEY_INTERVAL))
+                    pending = asyncio.create_task(self._ask(text[:n]))
+                    await asyncio.sleep(self._choose.expovariate(1 / KEY_INTERVAL))
+                    pending.cancel()
+                    with suppress(asyncio.CancelledError, httpx.HTTPError):
+                        await pending
                     if time.monotonic() >= end:
-                        break
-            if pending:
-                pending.cancel()
-                with suppress(asyncio.CancelledError, httpx.HTTPError):
-                    await pending
+                        return
 
-        await asyncio.gather(*(type_on(seed) for seed in range(n_pages)))
-    return answered
+    async def _ask(self, text: str) -> None:
+        began = time.perf_counter()
+        await asyncio.sleep(self._pause)
+        asked = time.perf_counter()
+        body = self._fields | {"text": text, "stream": True, "alignment": True}
+        async with self._client.stream("POST", "/translate", json=body) as answer:
+            async for _ in answer.aiter_bytes():
+                pass
+        took = time.perf_counter() - asked
+        self._pause = min(LONGEST_PAUSE, max(PAUSE, took / 2))
+        self.answered.append(1e3 * (time.perf_counter() - began))
 
 
 @click.command(help=__doc__)

@@ -113,6 +113,15 @@ def test_everything_can_be_undone(page: Page) -> None:
     assert page.find("#text").get_attribute("value") == TEXT
 
 
+def test_at_first_there_is_nothing_to_undo(page: Page) -> None:
+    assert page.find("#target-language").get_attribute("value") == "fr"
+    assert not page.find("#undo").is_enabled()
+    assert page.all("#hint button")
+    page.all("#hint button")[0].click()
+    page.translated("table.")
+    assert page.find("#undo").is_enabled()
+
+
 def test_an_address_reproduces_what_is_there(page: Page) -> None:
     page.type(TEXT)
     said = page.translated(TEXT)
@@ -131,6 +140,8 @@ def test_the_glossary_is_used(page: Page) -> None:
     translation.send_keys("demeure")
     wait_for("the term", lambda: "demeure" in page.translation)
     assert page.find("#glossary-count").text == "1"
+    asked_for = [one for one in page.all("#translation .w") if one.text == "demeure"]
+    assert "doubt" not in str(asked_for[0].get_attribute("class"))
     assert "term=" in page.driver.current_url
 
 

@@ -18,6 +18,7 @@ export class Highlights {
   #store;
   #open;
   #nodes = [];
+  #wanted = new Set();
   #lit = [];
 
   /** `open(index, node)` is called for a sentence that is clicked. */
@@ -67,6 +68,8 @@ export class Highlights {
       return;
     }
     const { sentences, wish } = result;
+    // What the glossary asks for is no doubt of the model's, however improbable it finds it.
+    this.#wanted = new Set([...Object.values(wish.glossary), ...wish.do_not_translate].flatMap((term) => term.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []));
     this.#nodes = sentences.map(() => ({ source: null, target: null, sourceWords: [], targetWords: [] }));
     const source = this.#pieces(wish.text, "source", sentences, {});
     const target = this.#pieces(result.translation.text, "target", sentences, choices);
@@ -114,7 +117,7 @@ export class Highlights {
       node.dataset.w = word;
       if (side === "target") {
         const confidence = sentence.confidence[word];
-        const level = doubt(confidence);
+        const level = this.#wanted.has(node.textContent.toLowerCase()) ? 0 : doubt(confidence);
         if (level) node.classList.add(`doubt-${level}`);
         if (confidence !== null) node.title = t("confidence.word", { word: node.textContent, percent: percent(confidence) });
       }

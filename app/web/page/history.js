@@ -28,6 +28,9 @@ export class History {
     this.#latest = state;
   }
 
+  /** Take changes for what there was all along: nothing that a person did. */
+  amend(changes) { this.#latest = { ...this.#latest, ...changes }; }
+
   /** The next state begins a step of its own, whatever its group. */
   settle() { this.#group = null; }
 

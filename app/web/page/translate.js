@@ -151,6 +151,7 @@ export class TranslateView {
     const targets = targetsOf(languages, from);
     const usual = settings.language?.target?.code;
     const first = [target, recentTarget(targets), usual].find((code) => targets.includes(code)) ?? targets[0];
+    this.#history.amend({ source: from, target: first });
     this.#store.set({ source: from, target: first });
   }
 
@@ -227,7 +228,9 @@ export class TranslateView {
     if (!this.#chosenTarget && detected && source === target && detected.confidence > 0.6) {
       const others = targetsOf(this.#store.state.languages, source).filter((code) => code !== source);
       if (others.length) {
-        this.#store.set({ target: recentTarget(others) ?? others[0] });
+        const turned = { target: recentTarget(others) ?? others[0] };
+        this.#history.amend(turned);
+        this.#store.set(turned);
         return;
       }
     }

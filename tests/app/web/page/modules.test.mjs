@@ -50,6 +50,13 @@ test("undo goes back over typing in one step, and over everything else one by on
   assert.equal(history.canRedo, false);
 });
 
+test("what nobody did is no step", () => {
+  const history = new History({ text: "", target: "" });
+  history.amend({ target: "fr" });
+  history.note({ text: "", target: "fr" });
+  assert.equal(history.canUndo, false);
+});
+
 test("what is noted twice is one step, and a pause begins another", () => {
   const history = new History("");
   history.note("a", "typing");
