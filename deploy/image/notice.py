@@ -117,8 +117,12 @@ def licence(name: str, package: Distribution) -> str:
         for line in metadata.get_all("Classifier") or ()
         if line.startswith("License ::")
     ]
-    stated = metadata.get("License-Expression") or _READ.get(name) or metadata.get("License")
-    for text in [stated, *classifiers]:
+    candidates = [
+        *(metadata.get_all("License-Expression") or ()),
+        *([_READ[name]] if name in _READ else metadata.get_all("License") or ()),
+        *classifiers,
+    ]
+    for text in candidates:
         if text and re.fullmatch(r"[\w.() +-]+", text) and text != "BSD":
             return _SPDX.get(text, text)
     raise ValueError(f"{name}: its metadata names no licence; read it and add it to _READ")
