@@ -117,7 +117,7 @@ def licence(name: str, package: Distribution) -> str:
         for line in metadata.get_all("Classifier") or ()
         if line.startswith("License ::")
     ]
-    candidates = [
+    candidates: list[str] = [
         *(metadata.get_all("License-Expression") or ()),
         *([_READ[name]] if name in _READ else metadata.get_all("License") or ()),
         *classifiers,
