@@ -12,13 +12,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from app.documents.line_breaks import filled
-from app.documents.markdown_inline import EMPHASIS, Inline, InlineReader, Mark, new_markdown
+from app.documents.markdown_inline import (
+    EMPHASIS,
+    NOTE_LABEL,
+    Inline,
+    InlineReader,
+    Mark,
+    new_markdown,
+)
 from app.errors import UnreadableFileError
 from app.text.document import Answer, Document, Parts
-from app.text.markup import MarkupDocument
+from app.text.markup import MarkupDocument, MarkupOptions
 from app.text.tagged_text import Piece, TaggedText
 
 MAX_PARAGRAPH = 30_000
@@ -26,6 +34,7 @@ MAX_PARAGRAPH = 30_000
 
 _FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\n.*?\n\1[ \t]*(?:\n|\Z)", re.DOTALL)
 _LINE_END = re.compile(r"\r\n|\r|\n")
+_FIRST_TAG = re.compile(r"\s*</?([A-Za-z][A-Za-z0-9-]*)")
 _FOREIGN = re.compile(r"\$\$|:::")
 _ALERT = re.compile(r"\[![A-Za-z]+\][^\n]*\n")
 """The head of what GitHub calls an alert, a line of its own."""
@@ -62,7 +71,7 @@ def _parts(text: str) -> Iterator[str | Document]:
         raw = text[found.start : found.end]
         part: Document
         if token.type == "html_block":
-            part = MarkupDocument(raw, "html")
+            part = _HtmlBlock(raw, markdown)
         elif _FOREIGN.match(found.content):
             continue
         elif len(found.content) > MAX_PARAGRAPH:
@@ -117,10 +126,10 @@ class _Lines:
             line = self._line(first)
             at = start + line.find(token.content, line.find(before.markup) + len(before.markup))
             return _Place(token.content, at, at + len(token.content)) if at >= start else None
-        head = _ALERT.match(token.content)
-        return self._find_lines(
-            first + (head is not None), token.content[head.end() if head else 0 :]
-        )
+        if head := _ALERT.match(token.content):
+            return self._find_lines(first + 1, token.content[head.end() :])
+        note = NOTE_LABEL.match(token.content)
+        return self._find_lines(first, token.content[note.end() if note else 0 :])
 
     def _find_cell(self, number: int, content: str) -> _Place | None:
         line, start = self._line(number), self._starts[number]
@@ -144,6 +153,25 @@ class _Lines:
 
     def _line(self, number: int) -> str:
         return self._text[self._starts[number] : self._ends[number]]
+
+
+class _HtmlBlock:
+    """HTML that stands by itself: where its first tag stands says that it does."""
+
+    def __init__(self, raw: str, markdown: MarkdownIt) -> None:
+        self._raw = raw
+        self._markdown = markdown
+        first = _FIRST_TAG.match(raw)
+        splitting = frozenset([first[1].lower()] if first else [])
+        self._document = MarkupDocument(raw, "html", MarkupOptions(splitting=splitting))
+        self.texts = self._document.texts
+        self.tagged = self._document.tagged
+
+    def with_translations(self, answers: Sequence[Answer]) -> str:
+        """The translation; the HTML as it was where that would no more be one block."""
+        written = self._document.with_translations(answers)
+        made = [token.type for token in self._markdown.parse(written)]
+        return written if made == ["html_block"] else self._raw
 
 
 class _Segment:
@@ -251,4 +279,8 @@ def _segments(content: str, inline: Inline) -> Iterator[str | _Segment]:
 
 def _pieces(marks: Sequence[Mark]) -> Iterator[Piece]:
     for mark in marks:
-        yield Piece("void" if mark.kind == "break" else mark.kind, mark.raw)
+        if mark.kind == "break":
+            yield Piece("void", mark.raw)
+            yield Piece("text", " ")  # the words around are two
+        else:
+            yield Piece(mark.kind, mark.raw)

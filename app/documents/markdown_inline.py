@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from markdown_it import MarkdownIt
+from markdown_it.parser_block import RuleFuncBlockType
 from markdown_it.parser_inline import RuleFuncInlineType
+from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
@@ -29,6 +31,10 @@ MarkKind = Literal["text", "open", "close", "void", "atom", "break"]
 _HTML = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9-]*)")
 _UNPARSED = re.compile(r"(?P<void>\[\^[^\]\s]+\])|(?P<atom>\$(?!\s)[^$\n]+(?<!\s)\$(?!\d))")
 """What common extensions add: notes and formulas."""
+
+
+NOTE_LABEL = re.compile(r"\[\^[^\]\s]+\]:[ \t]*")
+"""What a footnote begins with: `[^1]: This is the note.`"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +125,34 @@ def new_markdown() -> MarkdownIt:
     """CommonMark with tables and strikethrough, which leaves paragraphs to `InlineReader`."""
     markdown = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     markdown.disable(["inline", "text_join", "fragments_join"])
+    blocks = markdown.block.ruler
+    [reference] = [rule for rule in blocks.__rules__ if rule.name == "reference"]
+    blocks.at("reference", _not_of_notes(reference.fn))
+    blocks.before("reference", "note", _begins_note, {"alt": ["paragraph", "reference"]})
     ruler = markdown.inline.ruler
     for rule in list(ruler.__rules__):
         if rule.name not in ("text", "linkify"):
             ruler.at(rule.name, _noting(rule.name, rule.fn))
     return markdown
+
+
+def _is_note(state: StateBlock, line: int) -> bool:
+    start = state.bMarks[line] + state.tShift[line]
+    return NOTE_LABEL.match(state.src, start, state.eMarks[line]) is not None
+
+
+def _begins_note(state: StateBlock, line: int, _: int, silent: bool) -> bool:
+    """A footnote ends the paragraph before it, and is otherwise read as a paragraph."""
+    return silent and _is_note(state, line)
+
+
+def _not_of_notes(rule: RuleFuncBlockType) -> RuleFuncBlockType:
+    """The rule for definitions of links, which a footnote of one word looks like."""
+
+    def reading(state: StateBlock, line: int, end: int, silent: bool) -> bool:
+        return not _is_note(state, line) and rule(state, line, end, silent)
+
+    return reading
 
 
 def _noting(name: str, rule: RuleFuncInlineType) -> RuleFuncInlineType:

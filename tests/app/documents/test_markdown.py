@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 
 import pytest
@@ -223,3 +224,48 @@ def test_whatever_the_translation_the_markdown_is_the_same(
     written = translated(open_markdown(text), scrambled)
     assert structure(written) == structure(text)
     assert formatting(written) == formatting(text)
+
+
+@pytest.mark.parametrize(
+    ("markdown", "texts"),
+    [
+        ("[^1]: This is the note.\n", ["This is the note."]),
+        ("[^1]: Note.\n", ["Note."]),
+        (
+            "Text.[^1]\n\n[^1]: One.\n[^long-name]: Two,\n    goes on.\n",
+            ["Text.", "One.", "Two, goes on."],
+        ),
+        ("The text ends.\n[^1]: The note begins.\n", ["The text ends.", "The note begins."]),
+    ],
+)
+def test_a_footnote_keeps_what_it_begins_with(markdown: str, texts: list[str]) -> None:
+    opened = open_markdown(markdown)
+    assert opened.texts == texts
+    made = opened.with_translations([Answer(f"Voici {text}") for text in texts])
+    for label in re.findall(r"^\[\^.*?\]: ", markdown, re.MULTILINE):
+        assert f"\n{label}Voici " in f"\n{made}"
+    assert open_markdown(made).texts == [f"Voici {text}" for text in texts]
+
+
+def test_a_definition_of_a_link_is_none_of_a_note() -> None:
+    assert open_markdown("[a]\n\n[a]: Target\n").texts == ["a"]
+
+
+@pytest.mark.parametrize(
+    "block", ['<a href="u">\n*bar*\n</a>\n', "<Warning>\nbar\n</Warning>\n", "<del>\nfoo\n</del>\n"]
+)
+def test_html_that_stands_by_itself_goes_on_doing_so(block: str) -> None:
+    assert shouted(open_markdown(block)) == re.sub(
+        r"(?<=\n).*(?=\n<)", lambda m: m[0].upper(), block
+    )
+
+
+def test_html_that_would_no_more_be_a_block_stays() -> None:
+    assert shouted(open_markdown('<div id="foo"\n*hi*\n')) == '<div id="foo"\n*hi*\n'
+
+
+@pytest.mark.parametrize("end", ["  \n", "\\\n"])
+def test_a_break_within_emphasis_parts_two_words(end: str) -> None:
+    opened = open_markdown(f"*foo{end}bar*\n")
+    assert opened.texts == ["foo bar"]
+    assert shouted(opened) == f"*FOO{end} BAR*\n"
