@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import httpx
@@ -77,6 +78,28 @@ def test_the_token_under_the_pointer_is_shown_in_both_texts(page: Page) -> None:
     page.find("canvas.heat").send_keys("\ue015", "\ue015", "\ue014")
     assert len(page.all(".texts .token.linked")) == 2
     assert (rows, columns) == heat(page)
+
+
+def test_the_heat_map_can_be_saved(page: Page) -> None:
+    page.driver.execute_cdp_cmd("Page.setDownloadBehavior", {"behavior": "deny"})
+    page.go(f"#/attention{STATE}")
+    rows, columns = heat(page)
+    page.run(
+        "window.saved = []; const make = URL.createObjectURL; URL.createObjectURL = (blob) => {"
+        " blob.text().then((text) => window.saved.push(text)); return make(blob); }"
+    )
+    for number, button in enumerate(page.all(".controls button.plain"), start=1):
+        button.click()
+        wait_for("a file", lambda n=number: len(page.run("return window.saved")) == n)  # type: ignore[misc]
+    drawing, picture, data = page.run("return window.saved")
+    assert drawing.count("<rect") == rows * columns + 1
+    assert picture[1:4] == "PNG"
+    saved = json.loads(data)
+    heads = weights(page, "cross", 1)
+    assert saved["weights"][0][0] == pytest.approx(
+        sum(head[0][0] for head in heads) / len(heads), abs=1e-3
+    )
+    assert (len(saved["row_tokens"]), len(saved["column_tokens"])) == (rows, columns)
 
 
 def test_the_numbers_of_the_attention_step_are_the_apis(page: Page) -> None:

@@ -58,6 +58,7 @@ export function showAttention(place, store) {
   }
 
   function showControls() {
+    byId("attention-lead").textContent = t(`attention.lead.${view.kind}`);
     const subject = subjectOf(store.state);
     const focused = document.activeElement?.id || document.activeElement?.value;
     const parts = [sentencePicker(subject, store), segmented("kind", t("attention.kind"), KINDS.map((kind) => [kind, t(`attention.${kind}`)]), view.kind, (kind) => {
