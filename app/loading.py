@@ -116,6 +116,7 @@ def _model_info(checkpoint: Checkpoint, engines: Sequence[Engine]) -> ModelInfo:
         config=checkpoint.config.transformer.model_dump(mode="json"),
         parameters=checkpoint.n_parameters,
         digest=checkpoint.digest,
+        engine=engines[0].info.engine,
         device=engines[0].info.device,
         precision=engines[0].info.precision,
         threads=sum(engine.info.threads for engine in engines),

@@ -16,7 +16,7 @@ from app.errors import (
     ReloadInProgressError,
     StartingError,
 )
-from app.observe.metrics import Gauges, Metrics
+from app.observe.metrics import Gauges, Metrics, RunningModel
 from app.scheduling.admission import Admission
 from app.scheduling.daemon_thread import in_background
 from app.scheduling.scheduler import Scheduler
@@ -58,6 +58,10 @@ class Runtime:
             batch_size=sum(load.in_flight for load in loads),
             batch_tokens=sum(load.in_flight_tokens for load in loads),
             engines=sum(load.engines for load in loads),
+            models=tuple(
+                RunningModel(one.model, one.engine, one.device, one.precision)
+                for one in (self.info, *self.info.others)
+            ),
         )
 
     async def start(self) -> None:

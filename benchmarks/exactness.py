@@ -2,7 +2,7 @@
 
 Also checks that, in float32, they equal those of the reference engine. Exits with code 1 otherwise.
 
-    python -m benchmarks.exactness --sentences tatoeba.test.tsv
+    python -m benchmarks.exactness --sentences tatoeba.test.tsv --rule marian --precision fp32
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from benchmarks.sentences import read_sentences
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.decoding.rules import HuggingFaceRule, MarianRule, Rule
 from model.engine.build import build_engines
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Engine, Finished, Job, PrecisionChoice
@@ -38,6 +39,15 @@ from model.engine.run import run_jobs
 
 TOLERANCE = 1e-4
 """Tolerated difference of a score from the reference."""
+
+RULES: dict[str, Rule | None] = {
+    "attend": None,
+    "transformers": HuggingFaceRule(),
+    "transformers-at-once": HuggingFaceRule(early_stopping=True),
+    "transformers-never": HuggingFaceRule("never", renormalise=True),
+    "transformers-forced": HuggingFaceRule(force_end=True),
+    "marian": MarianRule(unk_id=None),
+}
 
 BATCH = 64
 COLUMNS = {"Against alone": "", "Sentences": ",d", "Other tokens": ",d", "Other scores": ",d",
@@ -106,7 +116,11 @@ def arriving(engine: Engine, jobs: Sequence[Job], seed: int) -> Found:
                 break
             job = waiting[-1]
             if choose.random() < 0.3:
-                other = SearchOptions(choose.randint(1, 6), length_penalty=1.0)
+                other = SearchOptions(
+                    choose.randint(1, 6),
+                    length_penalty=1.0,
+                    rule=choose.choice([*RULES.values()]),
+                )
                 job = replace(choose.choice(jobs), id=next(strangers), options=other)
             if not engine.room(job):
                 break
@@ -131,6 +145,12 @@ def arriving(engine: Engine, jobs: Sequence[Job], seed: int) -> Found:
 @beam_option
 @threads_option
 @precision_option
+@click.option(
+    "--rule",
+    "rule_name",
+    type=click.Choice(list(RULES)),
+    help="Rule of the search [default: the checkpoint's].",
+)
 @click.option("--seed", default=1, show_default=True, help="Seed of the random arrivals.")
 @json_option
 def main(
@@ -141,12 +161,14 @@ def main(
     beam: int,
     threads: int,
     precision: PrecisionChoice,
+    rule_name: str | None,
     seed: int,
     json_file: Path | None,
 ) -> None:
     """Compare translations alone, in batches of 64 and at random arrivals, bit for bit."""
     loaded = load_checkpoint(checkpoint)
-    options = SearchOptions(beam, length_penalty=loaded.config.length_penalty)
+    rule = RULES[rule_name] if rule_name else loaded.config.search_rule
+    options = SearchOptions(beam, length_penalty=loaded.config.length_penalty, rule=rule)
     sources = natural_sources(loaded, read_sentences(sentences, n))
     jobs = [Job(index, ids, options) for index, ids in enumerate(sources)]
     engines = build_engines(loaded, precision, threads)
@@ -165,7 +187,12 @@ def main(
         exact &= reference.tokens == 0 and reference.largest <= TOLERANCE
         runs["the reference engine"] = reference
     name = f"{loaded.config.name}, {engines[0].info.precision}, beam {beam}"
-    settings: dict[str, Cell] = {"sentences": sentences.name, "threads": threads, "seed": seed}
+    settings: dict[str, Cell] = {
+        "sentences": sentences.name,
+        "rule": rule_name or "the checkpoint's",
+        "threads": threads,
+        "seed": seed,
+    }
     rows = [difference.row(run) for run, difference in runs.items()]
     publish(Report("exactness", f"Exactness: {name}", settings, COLUMNS, rows), json_file)
     sys.exit(0 if exact else 1)

@@ -48,7 +48,7 @@ ROWS = ((1, 0.0005), (32, 0.002), (32, 0.0))
 class SleepingEngine:
     """A sentence takes one step per token, a step `seconds`, regardless of others in flight."""
 
-    info = EngineInfo("none", "none", 1)
+    info = EngineInfo("none", "none", "none", 1)
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

@@ -21,12 +21,18 @@ from tests.marian_folder import (
     random_model,
 )
 
+PRE_NORM = {
+    "transformer-preprocess": "n",
+    "transformer-postprocess": "da",
+    "transformer-postprocess-top": "n",
+}
 ABSENT = -10_000.0
+NEWEST = "v1.12.42"
+"""A version whose `gelu` is exact; the others here are older."""
 OPTIONS: dict[str, Any] = {
     "type": "transformer",
     "version": "v1.10.0",
     "dim-emb": 32,
-    "dim-vocabs": [0, 0],
     "enc-depth": 2,
     "dec-depth": 1,
     "transformer-heads": 4,
@@ -90,6 +96,41 @@ def _layer(scope: str, layer: Any) -> dict[str, torch.Tensor]:
     return arrays | _norm(f"{scope}_ffn_ffn", layer.final_layer_norm)
 
 
+def _activation(name: str, version: str) -> str:
+    return "quick_gelu" if name == "gelu" and version != NEWEST else name
+
+
+def npz_of(folder: Path) -> Path:
+    [path] = folder.glob("*.npz")
+    return path
+
+
+def change_npz(folder: Path, **changes: Any) -> None:
+    """Arrays replaced, or left out where None is given; `options` are the model's."""
+    path = npz_of(folder)
+    with np.load(path) as file:
+        arrays = dict(file)
+    if options := changes.pop("options", None):
+        text = arrays["special:model.yml"].tobytes().rstrip(b"\0")
+        changes["special:model.yml"] = embedded(yaml.safe_load(text) | options)
+    arrays |= changes
+    np.savez(path, **{name: array for name, array in arrays.items() if array is not None})
+
+
+def _make_pre_norm(folder: Path) -> None:
+    """The norms get Marian's names for those before a layer, and each stack gets one on top."""
+    with np.load(npz_of(folder)) as file:
+        arrays = dict(file)
+    changes: dict[str, Any] = {}
+    for name in [name for name in arrays if "_ln_" in name]:
+        changes |= {name: None, f"{name}_pre": arrays[name]}
+    some = np.random.default_rng(0)
+    for stack in ("encoder", "decoder"):
+        changes[f"{stack}_top_ln_scale"] = some.normal(1, 0.3, (1, 32)).astype(np.float32)
+        changes[f"{stack}_top_ln_bias"] = some.normal(0, 0.3, (1, 32)).astype(np.float32)
+    change_npz(folder, **changes)
+
+
 def write_npz_folder(
     folder: Path,
     *,
@@ -99,10 +140,11 @@ def write_npz_folder(
     legacy_output: bool = False,
     bias: bool = True,
     dtype: type[np.floating[Any]] = np.float32,
+    pre_norm: bool = False,
     seed: int = 0,
     **options: Any,
 ) -> Any:
-    """A folder as OPUS-MT releases it; → the same model in `transformers`."""
+    """A folder as OPUS-MT releases it; → the same model in `transformers`, but for `pre_norm`."""
     folder.mkdir(parents=True)
     source, target = learn_pieces(SOURCE_WORDS, 60), learn_pieces(TARGET_WORDS, 55)
     (folder / "source.spm").write_bytes(source)
@@ -122,7 +164,9 @@ def write_npz_folder(
         tying = {} if tie else {"tied-embeddings-all": False, "tied-embeddings-src": True}
     for name, side in zip(vocabularies, sides, strict=True):
         write_vocabulary(folder / name, side)
-    values = OPTIONS | tying | options
+    values = OPTIONS | {"dim-vocabs": [len(side) for side in sides]} | tying | options
+    if pre_norm:
+        values |= PRE_NORM
     pad = min(map(len, sides))
     theirs = random_model(
         seed,
@@ -136,7 +180,7 @@ def write_npz_folder(
         decoder_ffn_dim=values.get("transformer-decoder-dim-ffn") or values["transformer-dim-ffn"],
         encoder_attention_heads=values["transformer-heads"],
         decoder_attention_heads=values["transformer-heads"],
-        activation_function=values["transformer-ffn-activation"].replace("gelu", "quick_gelu"),
+        activation_function=_activation(values["transformer-ffn-activation"], values["version"]),
         pad_token_id=pad,
         decoder_start_token_id=pad,
     )
@@ -173,6 +217,8 @@ def write_npz_folder(
         **{"special:model.yml": embedded(values)},
         **stored,
     )
+    if pre_norm:
+        _make_pre_norm(folder)
     decoder_options = {
         "models": ["opus.transformer.model1.npz.best-perplexity.npz"],
         "vocabs": vocabularies,
@@ -183,6 +229,9 @@ def write_npz_folder(
     }
     (folder / "decoder.yml").write_text(yaml.safe_dump(decoder_options), encoding="utf-8")
     theirs.float()
+    for module in theirs.modules():
+        if isinstance(module, torch.nn.LayerNorm):
+            module.eps = 1e-6
     with torch.no_grad():
         for stack in (encoder, decoder):
             stack.embed_positions.weight.copy_(marian_positions(64, 32))

@@ -1,7 +1,8 @@
 """What is counted and timed, for Prometheus, after the conventions of text-embeddings-inference.
 
-Every label has values of a set that is fixed when the server starts: routes, and reasons of the
-error table. Nothing of a request becomes a label or a name, be it text, address, key or path.
+Every label has values of a set that is fixed when the server starts or loads its models: routes,
+reasons of the error table, models. Nothing of a request becomes a label or a name, be it text,
+address, key or path.
 """
 
 from __future__ import annotations
@@ -42,6 +43,15 @@ _disable_created: Callable[[], None] = disable_created_metrics
 """Of a second series for each, when it began, which nobody asks for; untyped there."""
 
 
+class RunningModel(NamedTuple):
+    """A model, and what runs it."""
+
+    model: str
+    engine: str
+    device: str
+    precision: str
+
+
 class Gauges(NamedTuple):
     """What there is at one moment, over all models.
 
@@ -49,6 +59,7 @@ class Gauges(NamedTuple):
     queue         sentences that wait, and their source tokens
     batch         sentences in the engines, and their source tokens
     engines       that are up
+    models        that answer
     """
 
     admitted: int = 0
@@ -57,6 +68,7 @@ class Gauges(NamedTuple):
     batch_size: int = 0
     batch_tokens: int = 0
     engines: int = 0
+    models: tuple[RunningModel, ...] = ()
 
 
 GAUGES = {
@@ -210,5 +222,12 @@ class _GaugeCollector(Collector):
         self.read: Callable[[], Gauges] = Gauges
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        for field, value in self.read()._asdict().items():
-            yield GaugeMetricFamily(GAUGES[field], _MEANING[field], value)
+        gauges = self.read()
+        for field, name in GAUGES.items():
+            yield GaugeMetricFamily(name, _MEANING[field], getattr(gauges, field))
+        models = GaugeMetricFamily(
+            "attend_model", "1 for each model, with what runs it", labels=RunningModel._fields
+        )
+        for model in gauges.models:
+            models.add_metric(model, 1)
+        yield models

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    model_validator,
+)
 
 from model.alignment.from_attention import AlignmentMethod
-from model.decoding.hypothesis import MAX_LENGTH_PENALTY, HuggingFaceRule
+from model.decoding.hypothesis import MAX_LENGTH_PENALTY
+from model.decoding.rules import HuggingFaceRule, MarianRule, traits_of
 from model.errors import CheckpointError
 from model.transformer.config import TransformerConfig, describe_validation
 
@@ -35,6 +44,18 @@ class MarianVocabulary(BaseModel):
     target_symbols: dict[str, str] = {}
 
 
+def _project(rule: object) -> str:
+    """Whose rule of search it is, of which Marian's alone names `<unk>`."""
+    names = rule if isinstance(rule, dict) else vars(rule) if isinstance(rule, MarianRule) else {}
+    return "marian" if "unk_id" in names else "transformers"
+
+
+SearchRule = Annotated[
+    Annotated[HuggingFaceRule, Tag("transformers")] | Annotated[MarianRule, Tag("marian")],
+    Discriminator(_project),
+]
+
+
 class CheckpointConfig(BaseModel):
     """config.json: the folder's contents and language directions. Unknown keys are rejected."""
 
@@ -46,7 +67,7 @@ class CheckpointConfig(BaseModel):
     directions: list[tuple[str, str]] = Field(min_length=1, description="source, target languages")
     beam_size: int = Field(4, ge=1, le=8, description="default of the search")
     length_penalty: float = Field(0.6, ge=0, le=MAX_LENGTH_PENALTY)
-    search_rule: HuggingFaceRule | None = Field(
+    search_rule: SearchRule | None = Field(
         None, description="search by another project's rules; null: attend's own"
     )
     marian_vocabulary: MarianVocabulary | None = Field(
@@ -71,6 +92,13 @@ class CheckpointConfig(BaseModel):
                 raise ValueError(f"alignment.{name} {index} is outside the decoder")
         if method.both_directions and not self.is_two_way:
             raise ValueError("alignment.both_directions requires the reverse of every direction")
+        return self
+
+    @model_validator(mode="after")
+    def _unk_is_a_token(self) -> Self:
+        unk_id = traits_of(self.search_rule).unk_id
+        if unk_id is not None and unk_id >= self.transformer.target_vocab_size:
+            raise ValueError(f"search_rule.unk_id {unk_id} is outside the target vocabulary")
         return self
 
     @property

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from itertools import takewhile
 from typing import TypeAlias, TypeVar
-
-from torch import Tensor
 
 from model.decoding.hypothesis import Hypothesis
 
@@ -28,10 +27,8 @@ def finished(steps: Generator[object, None, T]) -> T:
             return found
 
 
-def agreed_ids(rows: Tensor, ends: set[int]) -> list[int]:
-    """[R, T], all that may become the best → the ids that all begin with, up to one of `ends`."""
-    if not len(rows):  # a model whose output is not finite
-        return []
-    alike = (rows == rows[0]).all(dim=0).long().cumprod(dim=0)
-    ids = rows[0, : int(alike.sum())].tolist()
-    return ids[: next((t for t, token in enumerate(ids) if token in ends), len(ids))]
+def agreed_ids(rows: Iterable[Sequence[int]], ends: Collection[int]) -> list[int]:
+    """The ids that all rows, which are all that may become the best, begin with, up to an end."""
+    columns = zip(*rows, strict=False)
+    alike = takewhile(lambda ids: len(set(ids)) == 1 and ids[0] not in ends, columns)
+    return [ids[0] for ids in alike]

@@ -4,15 +4,15 @@ The rule. At every step each sentence keeps the K live hypotheses with the highe
 Among the 2K best continuations, those that end the sentence and rank among the first K become
 finished; the best K that do not end it live on. This goes on to the token limit, and the answer
 is the n best of all finished hypotheses by length-normalised score; hypotheses cut at the limit
-come only after finished ones. With K = 1 the search is greedy and ends at the first
-end-of-sentence token.
+come only after finished ones. With K = 1, of one continuation and not of two, the search is greedy
+and ends at the first end-of-sentence token.
 
 Stopping early is exact: normalised scores only rise with length at a fixed log-probability, so a
 live hypothesis can at best reach its log-probability over the normalisation at the token limit.
 A sentence ends once its n-th best finished score is at least that of its best live one.
 
-With `SearchOptions.rule` the same loop searches by the rule of `transformers`: what differs is the
-normalisation, what happens at the token limit and when a sentence is done.
+With `SearchOptions.rule` the same loop searches by the rule of `transformers` or of Marian: what
+differs is in `model.decoding.rules.Traits`.
 """
 
 from __future__ import annotations
@@ -25,16 +25,39 @@ from torch import Tensor
 
 from model.decoding.agreement import Steps, agreed_ids, finished
 from model.decoding.distribution import next_log_probs
-from model.decoding.greedy import greedy_steps
-from model.decoding.hypothesis import (
-    Hypothesis,
-    SearchOptions,
-    best_first,
-    finished_hypothesis,
-)
+from model.decoding.hypothesis import Hypothesis, SearchOptions, best_first, finished_hypothesis
 from model.decoding.limits import token_limits
+from model.decoding.rules import BEHIND_FINISHED
 from model.decoding.stopping import unsettled
 from model.transformer.transformer import Transformer
+
+
+@dataclass
+class _Live:
+    """Hypotheses of each sentence, best first: scores [B, K], −∞ where there is none.
+
+    ids and log_probs [B, K, T] are their tokens and those tokens' log-probabilities.
+    """
+
+    scores: Tensor
+    ids: Tensor
+    log_probs: Tensor
+
+    def continued(self, log_probs: Tensor, most: int) -> tuple[_Live, Tensor]:
+        """Best continuations by a token, of log_probs [B, K, V], and whose each is [B, most]."""
+        scores = (self.scores[:, :, None] + log_probs).flatten(1)
+        top_scores, top = scores.topk(min(most, scores.shape[1]), dim=1)
+        parent, token = top // log_probs.shape[-1], top % log_probs.shape[-1]
+        of_token = log_probs.flatten(1).gather(1, top)[:, :, None]
+        ids = torch.cat((_gather_rows(self.ids, parent), token[:, :, None]), dim=2)
+        history = torch.cat((_gather_rows(self.log_probs, parent), of_token), dim=2)
+        return _Live(top_scores, ids, history), parent
+
+    def best(self, keep: int, among: Tensor) -> tuple[_Live, Tensor]:
+        """The best `keep` of those that `among` [B, K] names, and which they are [B, keep]."""
+        scores, chosen = self.scores.masked_fill(~among, -torch.inf).topk(keep, dim=1)
+        ids, log_probs = _gather_rows(self.ids, chosen), _gather_rows(self.log_probs, chosen)
+        return _Live(scores, ids, log_probs), chosen
 
 
 @dataclass
@@ -48,12 +71,12 @@ class _Pool:
     ids: Tensor
     log_probs: Tensor
 
-    def add(self, scores: Tensor, ids: Tensor, log_probs: Tensor) -> None:
-        """Keep the best K of what is held and of new ones: scores [B, C], ids [B, C, T]."""
+    def add(self, scores: Tensor, found: _Live) -> None:
+        """Keep the best K of what is held and of what was found, which is scored [B, C] so here."""
         keep = self.scores.shape[1]
         self.scores, order = torch.cat((self.scores, scores), dim=1).topk(keep, dim=1)
-        self.ids = _gather_rows(torch.cat((self.ids, ids), dim=1), order)
-        self.log_probs = _gather_rows(torch.cat((self.log_probs, log_probs), dim=1), order)
+        self.ids = _gather_rows(torch.cat((self.ids, found.ids), dim=1), order)
+        self.log_probs = _gather_rows(torch.cat((self.log_probs, found.log_probs), dim=1), order)
 
     def grow(self, pad_id: int) -> None:
         """One more column, so that the pool is as wide as the live hypotheses."""
@@ -71,29 +94,25 @@ def beam_search(
 @torch.inference_mode()
 def beam_steps(model: Transformer, source_ids: Tensor, options: SearchOptions) -> Steps:
     """`beam_search`, which stops after every token but the last."""
-    if options.beam_size == 1:
-        return (yield from greedy_steps(model, source_ids, options))
-    config = model.config
+    config, traits = model.config, options.traits
     n_sentences, beam = len(source_ids), options.beam_size
-    device = source_ids.device
     limits = token_limits(source_ids, config, options)
-    memory = model.encode(source_ids)
-    sentence = torch.arange(n_sentences, device=device)
-    cache = model.start(memory).select(sentence.repeat_interleave(beam))
+    sentence = torch.arange(n_sentences, device=source_ids.device)
+    cache = model.start(model.encode(source_ids)).select(sentence.repeat_interleave(beam))
     first_row = sentence[:, None] * beam
 
     # One live hypothesis to begin with; the others are unreachable until step 1 fills them.
-    live_scores = torch.full((n_sentences, beam), -torch.inf, device=device)
-    live_scores[:, 0] = 0
-    live_ids = source_ids.new_empty(n_sentences, beam, 0)
-    live_log_probs = live_scores.new_empty(n_sentences, beam, 0)
-    pool = _Pool(torch.full_like(live_scores, -torch.inf), live_ids, live_log_probs)
+    scores = torch.full((n_sentences, beam), -torch.inf, device=source_ids.device)
+    none = source_ids.new_empty(n_sentences, beam, 0)
+    pool = _Pool(scores, none, scores.new_empty(n_sentences, beam, 0))
+    live = _Live(scores.clone(), none, pool.log_probs)
+    live.scores[:, 0] = 0
     latest = source_ids.new_full((n_sentences * beam,), config.start_id)
-    at_limit_normalisation = live_scores.new_tensor(
+    at_limit_normalisation = scores.new_tensor(
         [options.normalisation(limit) for limit in limits.tolist()]
     )
-    no_words = {config.eos_id, config.pad_id}
-    running = torch.ones(n_sentences, dtype=torch.bool, device=device)
+    running = torch.ones_like(limits, dtype=torch.bool)
+    width = torch.full_like(limits, beam)
 
     for length in range(1, int(limits.max()) + 1):
         capped = running & (limits <= length)
@@ -101,37 +120,35 @@ def beam_steps(model: Transformer, source_ids: Tensor, options: SearchOptions) -
             model.step(latest, cache), config, options, capped.repeat_interleave(beam)
         )
         log_probs = log_probs.view(n_sentences, beam, -1)
-        vocab_size = log_probs.shape[-1]
-        scores = (live_scores[:, :, None] + log_probs).flatten(1)
-        top_scores, top = scores.topk(min(2 * beam, scores.shape[1]), dim=1)
-        parent, token = top // vocab_size, top % vocab_size
-        ids = torch.cat((_gather_rows(live_ids, parent), token[:, :, None]), dim=2)
-        token_log_probs = log_probs.flatten(1).gather(1, top)[:, :, None]
-        history = torch.cat((_gather_rows(live_log_probs, parent), token_log_probs), dim=2)
+        found, parent = live.continued(log_probs, 1 if beam == 1 else 2 * beam)
+        if traits.narrows:
+            beyond = torch.arange(found.scores.shape[1], device=width.device) >= width[:, None]
+            found.scores = found.scores.masked_fill(beyond, -torch.inf)
 
-        ends = token == config.eos_id
+        ends = found.ids[:, :, -1] == config.eos_id
         finishes = ends & running[:, None]
-        if options.rule:
-            finishes |= capped[:, None] & top_scores.isfinite()
+        if traits.at_limit != "behind":
+            finishes |= capped[:, None] & found.scores.isfinite()
         finishes[:, beam:] = False
         pool.grow(config.pad_id)
         normalisation = options.normalisation(length)
-        pool.add((top_scores / normalisation).masked_fill(~finishes, -torch.inf), ids, history)
+        pool.add((found.scores / normalisation).masked_fill(~finishes, -torch.inf), found)
 
-        live_scores, chosen = top_scores.masked_fill(ends, -torch.inf).topk(beam, dim=1)
-        live_ids, live_log_probs = _gather_rows(ids, chosen), _gather_rows(history, chosen)
-        latest = live_ids[:, :, -1].flatten()
-        cache.reorder((first_row + parent.gather(1, chosen)).flatten())
+        live, chosen = found.best(beam, among=~ends)
+        latest = live.ids[:, :, -1].flatten()
+        width = live.scores.isfinite().sum(dim=1)
+        if beam > 1:
+            cache.reorder((first_row + parent.gather(1, chosen)).flatten())
 
-        if options.rule is None and capped.any():
-            pool.add(_behind_finished(live_scores, capped), live_ids, live_log_probs)
-        best_now = live_scores[:, 0] / normalisation
-        at_limit = live_scores / at_limit_normalisation[:, None]
+        if traits.at_limit == "behind" and capped.any():
+            pool.add(_behind_finished(live.scores, capped), live)
+        best_now = live.scores[:, 0] / normalisation
+        at_limit = live.scores / at_limit_normalisation[:, None]
         running &= ~capped & unsettled(pool.scores, best_now, at_limit[:, 0], options)
         if not running.any():
             break
         at_limit = at_limit.masked_fill(~running[:, None], -torch.inf)
-        yield partial(_agreed, live_ids, at_limit, pool, options, no_words)
+        yield partial(_agreed, live.ids, at_limit, pool, options, {config.eos_id, config.pad_id})
     return _answers(pool, limits, config.eos_id, options)
 
 
@@ -144,17 +161,15 @@ def _agreed(
 ) -> list[list[int]]:
     """Shared by the n best that are finished, and by what lives and may come among them.
 
-    Who is beyond the n best does not come back: the pool only gets better ones. By our own rule
-    what lives scores `at_limit` [B, K] at best.
+    Who is beyond the n best does not come back: the pool only gets better ones. What lives scores
+    `at_limit` [B, K] at best.
     """
     n_best = options.n_best
-    may_come = at_limit.isfinite()
-    if options.rule is None:
-        may_come &= at_limit > pool.scores[:, n_best - 1, None]
+    may_come = at_limit > pool.scores[:, n_best - 1, None]
     is_possible = torch.cat((may_come, pool.scores[:, :n_best].isfinite()), dim=1)
     rows = torch.cat((live_ids, pool.ids[:, :n_best]), dim=1).cpu()
     return [
-        agreed_ids(of_one[possible], ends)
+        agreed_ids(of_one[possible].tolist(), ends)
         for of_one, possible in zip(rows, is_possible.cpu(), strict=True)
     ]
 
@@ -168,7 +183,7 @@ def _behind_finished(live_scores: Tensor, capped: Tensor) -> Tensor:
     """Pool scores [B, K] that rank hypotheses cut at the limit as they are, behind any finished."""
     rank = torch.arange(1, live_scores.shape[1] + 1, device=live_scores.device)
     usable = capped[:, None] & live_scores.isfinite()
-    return torch.where(usable, -1e30 * rank, -torch.inf)
+    return torch.where(usable, BEHIND_FINISHED * rank, -torch.inf)
 
 
 def _answers(

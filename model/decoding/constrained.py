@@ -21,7 +21,6 @@ first.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from model.decoding.agreement import Steps
+from model.decoding.agreement import Steps, agreed_ids
 from model.decoding.agreement import finished as finished_by
 from model.decoding.beam import beam_steps
 from model.decoding.constraints import (
@@ -45,6 +44,7 @@ from model.decoding.constraints import (
 from model.decoding.distribution import next_log_probs
 from model.decoding.hypothesis import Hypothesis, SearchOptions, best_first, finished_hypothesis
 from model.decoding.limits import token_limits
+from model.decoding.rules import BEHIND_FINISHED
 from model.decoding.stopping import unsettled
 from model.transformer.transformer import Transformer
 
@@ -121,7 +121,8 @@ def constrained_steps(
     """`constrained_search`, which stops after every token but the last."""
     config = model.config
     limit = int(token_limits(source_ids, config, options)[0])
-    n_usable = limit - 1 if options.rule and options.rule.force_end else limit
+    normalisation_at_limit = options.normalisation(limit)
+    n_usable = options.room_for_terms(limit)
     constraints = fitting(options.constraints, n_usable)
     if not constraints:
         return (yield from beam_steps(model, source_ids, options))
@@ -159,14 +160,15 @@ def constrained_steps(
         normalisation = options.normalisation(length)
         for place, new in enumerate(banks.get(2 * len(constraints), [])):
             ends = new.ids[-1] == config.eos_id
-            if place < beam and (ends or (options.rule and length == limit)):
+            at_end = length == limit and options.traits.at_limit != "behind"
+            if place < beam and (ends or at_end):
                 finished.append((new.score / normalisation, new))
         live = _share_out(
             [[one for one in bank if one.ids[-1] != config.eos_id] for bank in banks.values()],
             width,
         )
-        if length == limit and options.rule is None:
-            finished += [(-1e30 * rank, one) for rank, one in enumerate(live, start=1)]
+        if length == limit and options.traits.at_limit == "behind":
+            finished += [(BEHIND_FINISHED * rank, one) for rank, one in enumerate(live, start=1)]
         finished = sorted(finished, key=lambda pair: -pair[0])[:beam]
         if not live or length == limit:
             break
@@ -174,10 +176,12 @@ def constrained_steps(
         scores[0, : len(finished)] = torch.tensor([score for score, _ in finished])
         best = max(one.score for one in live)
         best_now = scores.new_tensor([best / normalisation])
-        best_at_limit = scores.new_tensor([best / options.normalisation(limit)])
+        best_at_limit = scores.new_tensor([best / normalisation_at_limit])
         if not unsettled(scores, best_now, best_at_limit, options):
             break
-        yield partial(_agreed, live, finished[: options.n_best], config.eos_id)
+        worst = float(scores[0, options.n_best - 1])
+        hopeful = [one for one in live if one.score / normalisation_at_limit > worst]
+        yield partial(_agreed, hopeful, finished[: options.n_best], config.eos_id)
     found = [
         finished_hypothesis(one.ids, one.log_probs, config.eos_id, options, limit)
         for _, one in finished[: options.n_best]
@@ -188,12 +192,8 @@ def constrained_steps(
 def _agreed(
     live: Sequence[_Live], finished: Sequence[tuple[float, _Live]], eos_id: int
 ) -> list[list[int]]:
-    """What all that may become the best begin with."""
-    rows = [one.ids for one in (*live, *(one for _, one in finished))]
-    columns = itertools.takewhile(
-        lambda column: len(set(column)) == 1 and column[0] != eos_id, zip(*rows, strict=False)
-    )
-    return [[column[0] for column in columns]]
+    """What all that may become the best, be they alive or finished, begin with."""
+    return [agreed_ids([one.ids for one in (*live, *(one for _, one in finished))], {eos_id})]
 
 
 def _continuations(

@@ -12,17 +12,21 @@ from model.transformer.config import TransformerConfig
 def next_log_probs(
     logits: Tensor, config: TransformerConfig, options: SearchOptions, at_limit: Tensor
 ) -> Tensor:
-    """Logits [R, V] → log-probabilities [R, V], −∞ for what must not come next: `<pad>`.
+    """Logits [R, V] → log-probabilities [R, V], −∞ for what must not be chosen.
 
     `at_limit` [R] is True where this is the last token that there may be.
     """
-    log_probs = logits.float().log_softmax(dim=-1)
-    log_probs[:, config.pad_id] = -torch.inf
-    if options.rule is None:
-        return log_probs
-    if options.rule.renormalise:
-        log_probs = log_probs.log_softmax(dim=-1)
-    if options.rule.force_end:
+    log_probs = given_log_probs(logits, config, options)
+    if options.traits.unk_id is not None:
+        log_probs[:, options.traits.unk_id] = -torch.inf
+    if options.traits.forces_end:
         log_probs = log_probs.masked_fill(at_limit[:, None], -torch.inf)
         log_probs[at_limit, config.eos_id] = 0
     return log_probs
+
+
+def given_log_probs(logits: Tensor, config: TransformerConfig, options: SearchOptions) -> Tensor:
+    """The same of tokens that are given, not chosen: −∞ for `<pad>` alone."""
+    log_probs = logits.float().log_softmax(dim=-1)
+    log_probs[:, config.pad_id] = -torch.inf
+    return log_probs.log_softmax(dim=-1) if options.traits.renormalises else log_probs

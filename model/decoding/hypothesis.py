@@ -5,39 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from model.decoding.constraints import Constraint
+from model.decoding.length_penalty import length_normalisation
+from model.decoding.rules import Rule, Traits, traits_of
 
 MAX_LENGTH_PENALTY = 10.0
 """Far beyond use (0 … 1); more would overflow float32 at the longest lengths."""
-
-
-@dataclass(frozen=True)
-class HuggingFaceRule:
-    """Search as `transformers` generates (v5, `GenerationMixin._beam_search`); see docs/interop.md.
-
-    Scores are log-probability over length^α, and hypotheses at the token limit join as they are.
-    A sentence is done once K hypotheses are finished and none that lives on can, by the measure
-    of `early_stopping`, get past the worst of them.
-
-    early_stopping     True: at once; False: by the score at the present length, a heuristic;
-                       "never": by the score at the token limit, which is exact
-    force_end          at the token limit every hypothesis ends, at no cost
-    renormalise        the probability of `<pad>`, never chosen, is shared out among the others
-    max_target_tokens  the cap where a search names none; None is source tokens + 50
-    """
-
-    early_stopping: bool | Literal["never"] = False
-    force_end: bool = False
-    renormalise: bool = False
-    max_target_tokens: int | None = None
-
-    __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012  (it travels in a checkpoint)
-
-    def __post_init__(self) -> None:
-        if self.max_target_tokens is not None and self.max_target_tokens < 1:
-            raise ValueError(f"max_target_tokens must be at least 1, not {self.max_target_tokens}")
 
 
 @dataclass(frozen=True)
@@ -48,7 +22,7 @@ class SearchOptions:
     n_best             hypotheses to return, 1 … beam_size
     length_penalty     α of Wu et al. 2016, equation 14, at most 10; 0 ranks by log-probability
     max_target_tokens  cap, counting the end-of-sentence token; None is source tokens + 50
-    rule               None is this project's, see `model.decoding.beam`
+    rule               None is attend's own, see `model.decoding.beam`
     constraints        terms that the translation has to contain, in the order of their importance
     """
 
@@ -56,7 +30,7 @@ class SearchOptions:
     n_best: int = 1
     length_penalty: float = 0.6
     max_target_tokens: int | None = None
-    rule: HuggingFaceRule | None = None
+    rule: Rule | None = None
     constraints: tuple[Constraint, ...] = ()
 
     def __post_init__(self) -> None:
@@ -71,18 +45,25 @@ class SearchOptions:
         if self.max_target_tokens is not None and self.max_target_tokens < 1:
             raise ValueError(f"max_target_tokens must be at least 1, not {self.max_target_tokens}")
 
+    @property
+    def traits(self) -> Traits:
+        """What sets the rule apart."""
+        return traits_of(self.rule)
+
     def normalisation(self, length: int) -> float:
         """What the log-probability of that many tokens is divided by."""
-        if self.rule is None:
-            return length_normalisation(length, self.length_penalty)
-        return float(length**self.length_penalty)
+        return length_normalisation(length, self.length_penalty, self.traits.length_offset)
 
     def token_limit(self, n_source: int, max_length: int) -> int:
         """The most target tokens for a source of `n_source` tokens (§6.1: input length + 50)."""
         limit = self.max_target_tokens
         if limit is None and self.rule:
-            limit = self.rule.max_target_tokens
+            limit = self.rule.token_limit(n_source)
         return min(n_source + 50 if limit is None else limit, max_length)
+
+    def room_for_terms(self, limit: int) -> int:
+        """Tokens, of that many, in which constraints may be said: a forced end takes the last."""
+        return limit - self.traits.forces_end
 
 
 @dataclass(frozen=True)
@@ -101,11 +82,6 @@ class Hypothesis:
     capped: bool
 
 
-def length_normalisation(length: int, alpha: float) -> float:
-    """lp(Y) = ((5 + |Y|) / 6)^α of Wu et al. 2016; |Y| counts the end-of-sentence token."""
-    return float(((5 + length) / 6) ** alpha)
-
-
 def finished_hypothesis(
     ids: Sequence[int],
     log_probs: Sequence[float],
@@ -115,14 +91,14 @@ def finished_hypothesis(
 ) -> Hypothesis:
     """A hypothesis from one row, of which the first end-of-sentence token, if any, is the end.
 
-    With `limit`, the row's own tokens are that many. An end that `options.rule` forces there is
-    none of the model's, so the hypothesis is `capped`; the end still counts as length. (Where the
-    limit is 1, it stays the only token, since a hypothesis without any has no probability.)
+    With `limit`, the row's own tokens are that many. An end that the rule forces there is none of
+    the model's, so the hypothesis is `capped`; the end still counts as length. (Where the limit is
+    1, it stays the only token, since a hypothesis without any has no probability.)
     """
     ids = ids[:limit]
     capped = eos_id not in ids
     length = n_scored = len(ids) if capped else ids.index(eos_id) + 1
-    if options.rule and options.rule.force_end and not capped and 1 < length == limit:
+    if options.traits.forces_end and not capped and 1 < length == limit:
         capped, n_scored = True, length - 1
     kept = tuple(log_probs[:n_scored])
     score = math.fsum(kept) / options.normalisation(length)
@@ -130,9 +106,9 @@ def finished_hypothesis(
 
 
 def best_first(hypotheses: Sequence[Hypothesis], options: SearchOptions) -> list[Hypothesis]:
-    """In the order of an answer: by score, those cut at the limit behind (attend's own rule).
+    """In the order of an answer: by score, those cut at the limit behind if the rule says so.
 
     A search ranks in float32; the scores, summed anew in float64, may settle a tie the other way.
     """
-    behind = options.rule is None
+    behind = options.traits.at_limit == "behind"
     return sorted(hypotheses, key=lambda one: (behind and one.capped, -one.score))

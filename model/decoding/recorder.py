@@ -31,7 +31,7 @@ def traced_search(
 ) -> SearchTrace:
     """[1, S] → the search of one sentence. Of hypotheses that end, those in the answer are told.
 
-    By a rule of `transformers` all that it found are, since it goes on until it has K of them.
+    By the rule of another project all that it found are, since it goes on until it has K of them.
     """
     wider = options if options.rule is None else replace(options, n_best=options.beam_size)
     limit = int(token_limits(source_ids, model.config, options)[0])

@@ -10,14 +10,17 @@ from model.decoding.hypothesis import SearchOptions
 def unsettled(
     finished: Tensor, best_now: Tensor, best_at_limit: Tensor, options: SearchOptions
 ) -> Tensor:
-    """[B], True where the search goes on.
+    """[B], True where the search goes on; see `Traits.stopping`.
 
     finished [B, K], scores best first, −∞ where there is none yet; the best live hypothesis [B]
     scored as if it ended now, and as if it reached the token limit at no further cost.
     """
-    if options.rule is None:
-        return finished[:, options.n_best - 1] < best_at_limit
+    goes_on = finished[:, options.n_best - 1] < best_at_limit
     worst = finished[:, -1]
-    if options.rule.early_stopping is True:
-        return worst.isneginf()
-    return worst < (best_at_limit if options.rule.early_stopping == "never" else best_now)
+    match options.traits.stopping:
+        case "settled":
+            return goes_on
+        case "full":
+            return goes_on & worst.isneginf()
+        case "settled at present":
+            return goes_on & (worst < best_now)

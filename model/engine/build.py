@@ -7,6 +7,7 @@ from model.decoding.term_constraints import piece_edges
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.weights import pack
 from model.engine.protocol import Engine, PrecisionChoice
+from model.errors import ConfigError
 
 DEFAULT_BATCH_TOKENS = 16_384
 """Of the eager engine: sentences × the longest of them, in source tokens."""
@@ -21,11 +22,13 @@ def build_engines(
 ) -> list[Engine]:
     """One engine for each thread on a CPU, else one for the device.
 
-    `auto` is int8 on a CPU. The eager engine, in float32, runs what the CPU engine does not: other
-    devices, and checkpoints that are searched by another project's rule.
+    `auto` is int8 on a CPU. Other devices are the eager engine's, which runs in float32. Raises
+    `ConfigError` for a precision that there is not on the device.
     """
     config = checkpoint.config
-    if device != "cpu" or config.search_rule:
+    if device != "cpu":
+        if precision == "int8":
+            raise ConfigError(f"precision 'int8': only on a CPU, not on {device}; use auto or fp32")
         return [_eager_engine(checkpoint, n_threads, max_batch_tokens, device)]
     weights = pack(
         config.transformer, checkpoint.weights, "float32" if precision == "fp32" else "int8"

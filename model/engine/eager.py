@@ -15,7 +15,7 @@ from model.decoding.agreement import Agreed, Steps, finished
 from model.decoding.beam import beam_steps
 from model.decoding.constrained import constrained_steps
 from model.decoding.constraints import PieceEdges
-from model.decoding.distribution import next_log_probs
+from model.decoding.distribution import given_log_probs
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.decoding.padding import padded_ids
 from model.decoding.recorder import traced_search
@@ -110,9 +110,9 @@ class EagerEngine:
 
     @property
     def info(self) -> EngineInfo:
-        """Device, precision and threads."""
+        """Which engine it is, device, precision and threads."""
         precision = str(self._model.output.weight.dtype).removeprefix("torch.")
-        return EngineInfo(str(self._model.device), precision, torch.get_num_threads())
+        return EngineInfo("reference", str(self._model.device), precision, torch.get_num_threads())
 
     @property
     def busy(self) -> bool:
@@ -207,8 +207,7 @@ class EagerEngine:
         target = torch.tensor(list(target_ids), device=model.device)
         fed = torch.cat((target.new_tensor([model.config.start_id]), target[:-1]))
         logits = model(source, fed[None])[0]
-        before_limit = torch.zeros_like(target, dtype=torch.bool)
-        distribution = next_log_probs(logits, model.config, options, before_limit)
+        distribution = given_log_probs(logits, model.config, options)
         log_probs: NDArray[np.float32] = distribution.gather(1, target[:, None])[:, 0].cpu().numpy()
         return log_probs
 

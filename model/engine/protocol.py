@@ -52,8 +52,12 @@ class Finished(NamedTuple):
 
 @dataclass(frozen=True)
 class EngineInfo:
-    """What a user may know about where and how the model runs."""
+    """What a user may know about where and how the model runs.
 
+    engine  "cpu", this project's kernels, or "reference", the paper's modules
+    """
+
+    engine: str
     device: str
     precision: str
     threads: int
@@ -82,7 +86,7 @@ class Engine(Protocol):
 
     @property
     def info(self) -> EngineInfo:
-        """Device, precision and threads."""
+        """Which engine it is, device, precision and threads."""
 
     def room(self, job: Job) -> bool:
         """Whether the job could join now, beside all that was admitted. Cheap.
@@ -138,7 +142,8 @@ class Engine(Protocol):
     ) -> NDArray[np.float32]:
         """Log-probabilities [T] of a given target's tokens, by one teacher-forced pass.
 
-        They are those that a search with these options would count for them; −∞ of `<pad>`.
+        They are those that a search with these options would count for them, −∞ of `<pad>`. Other
+        tokens that the search never chooses keep theirs, and no end is forced.
         """
 
     def project(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from model.decoding.hypothesis import HuggingFaceRule
+from model.decoding.rules import Rule
 from model.text.marian_tokenizer import MarianTokenizer
 from model.transformer.config import TransformerConfig
 
@@ -24,7 +24,7 @@ class ForeignModel:
     directions: list[tuple[str, str]]
     beam_size: int
     length_penalty: float
-    rule: HuggingFaceRule
+    rule: Rule
     shape: TransformerConfig
     weights: Mapping[str, Tensor]
     tokenizer: MarianTokenizer

@@ -28,6 +28,7 @@ from model.checkpoint.config import (
 from model.checkpoint.golden import read_golden, write_golden
 from model.checkpoint.reader import read_tokenizer
 from model.checkpoint.writer import check_new_folder
+from model.decoding.rules import MarianRule
 from model.errors import CheckpointError
 from model.interop import key_map
 from model.interop.marian_config import GENERATION_FILE
@@ -60,6 +61,9 @@ class Form:
     norm_order: NormOrder
     fixed: Mapping[str, Any]
 
+
+TORCH_EPSILON = 1e-5
+"""Of LayerNorm, in all their models."""
 
 MARIAN = Form("marian", "MarianMTModel", "post", {"normalize_before": False})
 # Both keys are for CTranslate2; `transformers` knows its Pegasus to be so.
@@ -122,6 +126,8 @@ def _inexpressible(shape: TransformerConfig, form: Form) -> Iterator[str]:
         yield f"norm_order '{shape.norm_order}' (export {other.model_type} can)"
     if shape.position_layout == "marian":
         yield "position_layout 'marian' (transformers has the paper's wavelengths)"
+    if shape.norm_epsilon != TORCH_EPSILON:
+        yield f"norm_epsilon {shape.norm_epsilon} (transformers has {TORCH_EPSILON})"
     if form is PEGASUS and not shape.share_embeddings:
         yield "share_embeddings false"
     if form is PEGASUS and not shape.tie_output:
@@ -221,7 +227,9 @@ def _generation(config: CheckpointConfig) -> dict[str, Any]:
         "eos_token_id": shape.eos_id,
         "decoder_start_token_id": shape.start_id,
     }
-    if rule:
+    if isinstance(rule, MarianRule):
+        generation["early_stopping"] = "never"
+    elif rule:
         generation["early_stopping"] = rule.early_stopping
         generation["renormalize_logits"] = rule.renormalise
         if rule.force_end:

@@ -14,7 +14,8 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from model.decoding.hypothesis import MAX_LENGTH_PENALTY, HuggingFaceRule
+from model.decoding.hypothesis import MAX_LENGTH_PENALTY
+from model.decoding.rules import HuggingFaceRule
 from model.errors import CheckpointError
 from model.transformer.config import Activation, describe_validation
 

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.decoding.hypothesis import HuggingFaceRule
+from model.decoding.rules import MarianRule
 from model.errors import CheckpointError, TokenizerError
 from model.interop.foreign_model import ForeignModel
 from model.interop.languages_said import Languages, directions
@@ -37,8 +37,8 @@ _MAX_LENGTH = 512
 _ABSENT = -10_000.0
 """The logit of `<pad>`: no probability in any precision, so that the others have Marian's own."""
 
-# Marian drops each finished hypothesis from the beam and goes on until none is left.
-_RULE = HuggingFaceRule(early_stopping="never")
+_EPSILON = 1e-6
+"""Of Marian's LayerNorm."""
 
 
 def read_npz_folder(folder: Path, languages: Languages) -> ForeignModel:
@@ -63,7 +63,9 @@ def read_npz_folder(folder: Path, languages: Languages) -> ForeignModel:
         directions=pairs,
         beam_size=search.beam_size,
         length_penalty=search.length_penalty,
-        rule=_RULE,
+        rule=MarianRule(
+            None if search.allow_unk else tokenizer.target_unk_id, search.max_length_factor
+        ),
         shape=shape,
         weights=weights,
         tokenizer=tokenizer,
@@ -146,6 +148,7 @@ def _shape(
         "max_length": _MAX_LENGTH,
         "activation": options.activation,
         "norm_order": options.norm_order,
+        "norm_epsilon": _EPSILON,
         "position_layout": "marian",
         "share_embeddings": options.share_embeddings,
         "tie_output": options.tie_output,

@@ -55,6 +55,7 @@ class MarianTokenizer:
         for symbol in target_symbols.values():
             if symbol not in self._ids:
                 raise TokenizerError(f"{origin}/{VOCABULARY_FILE}: has no piece {symbol}")
+        self.target_unk_id = self._target_ids[UNK]
         self.target_symbols = dict(target_symbols)
         never_text = {EOS, PAD, *symbols(self.source_pieces), *symbols(self.target_pieces)}
         # A run of unknown characters is also a piece, and may be spelt `</s>`.

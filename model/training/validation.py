@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import sacrebleu
 import torch
 
-from model.decoding.greedy import greedy_search
+from model.decoding.beam import beam_search
 from model.decoding.hypothesis import SearchOptions
 from model.decoding.padding import padded_ids
 from model.text.tokenizer import Tokenizer
@@ -53,7 +53,7 @@ def greedy_bleu(model: Transformer, tokenizer: Tokenizer, held_out: HeldOut, pai
     for start in range(0, min(pairs, len(held_out.sources)), _ROWS):
         rows = slice(start, min(start + _ROWS, pairs))
         source = _source_ids(model, tokenizer, held_out, rows)
-        found = greedy_search(model, source, SearchOptions(beam_size=1))
+        found = beam_search(model, source, SearchOptions(beam_size=1))
         outputs += [tokenizer.decode(best.ids) for best, *_ in found]
     return float(sacrebleu.corpus_bleu(outputs, [held_out.references[: len(outputs)]]).score)
 

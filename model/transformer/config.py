@@ -40,6 +40,7 @@ class TransformerConfig(BaseModel):
         "post",
         description="post: LayerNorm(x + Sublayer(x)) (§3.1); pre: x + Sublayer(LayerNorm(x))",
     )
+    norm_epsilon: float = Field(1e-5, gt=0, description="added to the variance by LayerNorm")
     position_layout: PositionLayout = Field(
         "interleaved",
         description="interleaved: sin and cos alternate (§3.5); halves: all sines before all "

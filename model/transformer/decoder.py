@@ -10,7 +10,7 @@ from model.transformer.attention import KeyValue, MultiHeadAttention
 from model.transformer.config import TransformerConfig
 from model.transformer.feed_forward import FeedForward
 from model.transformer.layer_stack import LayerStack
-from model.transformer.sublayer import Sublayer, final_norm
+from model.transformer.sublayer import final_norm, sublayer
 
 
 @dataclass
@@ -58,9 +58,9 @@ class DecoderLayer(nn.Module):
         self.feed_forward = FeedForward(
             config.d_model, config.d_ff_of_decoder, config.activation, config.dropout
         )
-        self.self_attention_sublayer = Sublayer(config.d_model, config.norm_order, config.dropout)
-        self.cross_attention_sublayer = Sublayer(config.d_model, config.norm_order, config.dropout)
-        self.feed_forward_sublayer = Sublayer(config.d_model, config.norm_order, config.dropout)
+        self.self_attention_sublayer = sublayer(config)
+        self.cross_attention_sublayer = sublayer(config)
+        self.feed_forward_sublayer = sublayer(config)
 
     def forward(
         self,
@@ -112,7 +112,7 @@ class Decoder(nn.Module):
         self.layers: LayerStack[DecoderLayer] = LayerStack(
             DecoderLayer(config) for _ in range(config.n_decoder_layers)
         )
-        self.norm = final_norm(config.d_model, config.norm_order)
+        self.norm = final_norm(config.d_model, config.norm_order, config.norm_epsilon)
 
     def forward(
         self,

@@ -8,7 +8,7 @@ from model.transformer.attention import MultiHeadAttention
 from model.transformer.config import TransformerConfig
 from model.transformer.feed_forward import FeedForward
 from model.transformer.layer_stack import LayerStack
-from model.transformer.sublayer import Sublayer, final_norm
+from model.transformer.sublayer import final_norm, sublayer
 
 
 class EncoderLayer(nn.Module):
@@ -20,8 +20,8 @@ class EncoderLayer(nn.Module):
         self.feed_forward = FeedForward(
             config.d_model, config.d_ff, config.activation, config.dropout
         )
-        self.attention_sublayer = Sublayer(config.d_model, config.norm_order, config.dropout)
-        self.feed_forward_sublayer = Sublayer(config.d_model, config.norm_order, config.dropout)
+        self.attention_sublayer = sublayer(config)
+        self.feed_forward_sublayer = sublayer(config)
 
     def forward(self, x: Tensor, mask: Tensor, record: list[Tensor] | None) -> Tensor:
         """[B, S, D], mask [B, 1, 1, S] → [B, S, D]."""
@@ -44,7 +44,7 @@ class Encoder(nn.Module):
         self.layers: LayerStack[EncoderLayer] = LayerStack(
             EncoderLayer(config) for _ in range(config.n_encoder_layers)
         )
-        self.norm = final_norm(config.d_model, config.norm_order)
+        self.norm = final_norm(config.d_model, config.norm_order, config.norm_epsilon)
 
     def forward(self, x: Tensor, mask: Tensor, record: list[Tensor] | None = None) -> Tensor:
         """[B, S, D], mask [B, 1, 1, S] → memory [B, S, D]; `record` as in `MultiHeadAttention`."""

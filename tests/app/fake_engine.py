@@ -32,7 +32,7 @@ class FakeEngine:
     n_steps: int = 1
     n_slots: int = 1000
     gate: threading.Semaphore | None = None
-    info: EngineInfo = field(default_factory=lambda: EngineInfo("fake", "float32", 1))
+    info: EngineInfo = field(default_factory=lambda: EngineInfo("fake", "cpu", "float32", 1))
     admitted: list[list[int]] = field(default_factory=list)
     cancelled: list[int] = field(default_factory=list)
     n_interrupts: int = 0

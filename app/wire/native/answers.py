@@ -163,6 +163,7 @@ class ModelInfo(BaseModel):
     config: dict[str, Any] = Field(description="hyperparameters, with the paper's names")
     parameters: int
     digest: str = Field(description="SHA-256 of the checkpoint: equal digests, equal translations")
+    engine: str = Field(description="cpu: attend's own kernels; reference: modules of PyTorch")
     device: str
     precision: str
     threads: int

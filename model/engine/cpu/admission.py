@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from model.decoding.hypothesis import SearchOptions
 from model.engine.cpu.slots import MAX_BEAM
 from model.engine.protocol import Job
 from model.transformer.config import TransformerConfig
 
 
 def check_job(job: Job, config: TransformerConfig) -> None:
-    """Raises `ValueError` for ids that are none, a wide beam, and a rule of search of others."""
+    """Raises `ValueError` for ids that are none, and for a wide beam."""
     _check_ids("source", job.source_ids, config.source_vocab_size, config.max_length)
     if job.options.beam_size > MAX_BEAM:
         raise ValueError(f"beam_size {job.options.beam_size}: at most {MAX_BEAM}")
-    check_rule(job.options)
+    if job.options.traits.unk_id is not None:
+        _check_vocabulary("target", [job.options.traits.unk_id], config.target_vocab_size)
     for constraint in job.options.constraints:
         for wording in constraint.wordings:
             _check_vocabulary("target", wording.ids, config.target_vocab_size)
@@ -27,12 +27,6 @@ def check_pair(
     """A sentence and its translation. Raises `ValueError` for ids that are none."""
     _check_ids("source", source_ids, config.source_vocab_size, config.max_length)
     _check_ids("target", target_ids, config.target_vocab_size, config.max_length)
-
-
-def check_rule(options: SearchOptions) -> None:
-    """Raises `ValueError` for a rule of search that is not attend's own."""
-    if options.rule is not None:
-        raise ValueError("this engine searches by attend's own rule only")
 
 
 def _check_ids(side: str, ids: Sequence[int], vocab_size: int, max_length: int) -> None:

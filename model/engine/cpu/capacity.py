@@ -26,7 +26,9 @@ def token_limit(job: Job, max_length: int) -> int:
 def constraints(job: Job, max_length: int) -> tuple[Constraint, ...]:
     """Those of its constraints for which there is room."""
     wanted = job.options.constraints
-    return fitting(wanted, token_limit(job, max_length)) if wanted else ()
+    if not wanted:
+        return ()
+    return fitting(wanted, job.options.room_for_terms(token_limit(job, max_length)))
 
 
 def width(job: Job, max_length: int) -> int:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from model.decoding.constraints import FIRST, GLUED
-from model.engine.cpu.finish import BEHIND_FINISHED, finish, length_normalisation
+from model.engine.cpu.finish import finish, finish_behind, is_settled
 from model.engine.cpu.jit import kernel
 from model.engine.cpu.output import Predictions
+from model.engine.cpu.rules import AS_IT_IS, BEHIND, ENDED, normalisation
 from model.engine.cpu.slots import MAX_BEAM, Pages, Slots
 from model.engine.cpu.terms import NO_WORDING, Terms
 from model.engine.cpu.types import Ints
@@ -69,27 +70,24 @@ def advance_constrained(
         if not _continue(slot, lane, first_row + lane, eos_id, slots, terms, next_):
             slots.failed[slot] = True
             return True
-    normalisation = length_normalisation(length, slots.alpha[slot])
+    rule, is_last = slots.rule[slot], length >= slots.limit[slot]
+    divisor = normalisation(length, rule)
     for rank in range(min(slots.beam[slot], terms.bank[n_banks - 1].n)):
         found = terms.continuation[n_banks - 1, rank]
-        if found.token == eos_id:
-            finish(slot, found.lane, eos_id, found.log_prob, found.score / normalisation, slots,
+        if found.token == eos_id or (is_last and rule.at_limit == AS_IT_IS):
+            finish(slot, found.lane, found.token, found.log_prob, found.score / divisor, slots,
                    pages)  # fmt: skip
     n_live = _share_out(n_banks, terms.sentence[slot].width, eos_id, terms)
     _live_on(slot, n_live, slots, terms, new_path)
-    if length >= slots.limit[slot]:
-        for lane in range(n_live):
-            finish(slot, lane, slots.latest[slot, lane], slots.latest_log_prob[slot, lane],
-                   BEHIND_FINISHED * np.float32(lane + 1), slots, pages)  # fmt: skip
-        return True
-    if n_live == 0:
+    if is_last and rule.at_limit == BEHIND:
+        finish_behind(slot, n_live, slots, pages)
+    if is_last or n_live == 0:
         slots.failed[slot] = slots.score[slot, 0] == -np.inf
         return True
     best = slots.live[slot, 0]
     for lane in range(1, n_live):
         best = max(best, slots.live[slot, lane])
-    at_limit = best / length_normalisation(slots.limit[slot], slots.alpha[slot])
-    return bool(slots.score[slot, slots.n_best[slot] - 1] >= at_limit)
+    return is_settled(slot, best, slots)
 
 
 @kernel
@@ -151,7 +149,8 @@ def _offer(
             bank += 2
         else:
             n_missing += terms.term[slot, term].n_tokens
-    if score == -np.inf or slots.length[slot] + n_missing > slots.limit[slot]:
+    n_usable = slots.limit[slot] - (slots.rule[slot].at_limit == ENDED)
+    if score == -np.inf or (n_missing and slots.length[slot] + n_missing > n_usable):
         return True
     rank = terms.lane[slot, lane].rank if position > 1 else score
     history = terms.lane[slot, lane].history * _MULTIPLIER + token + 1

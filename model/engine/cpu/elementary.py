@@ -12,17 +12,15 @@ from model.engine.cpu.types import Floats
 
 RELU, GELU, SWISH, QUICK_GELU = range(4)
 
-LAYER_NORM_EPSILON = np.float32(1e-5)
-"""As `torch.nn.LayerNorm`'s."""
-
 _ONE = np.float32(1)
 
 
 class Norm(NamedTuple):
-    """LayerNorm of each of L layers: gain and bias, each [L, D]."""
+    """LayerNorm of each of L layers: gain and bias, each [L, D], and ε."""
 
     gain: Floats
     bias: Floats
+    epsilon: np.float32
 
 
 @reordered_kernel
@@ -40,7 +38,7 @@ def normalise(x: Floats, n_rows: int, norm: Norm, layer: int, out: Floats) -> No
         for i in range(width):
             deviation = row[i] - mean
             squares += deviation * deviation
-        inverse = _ONE / np.sqrt(squares / np.float32(width) + LAYER_NORM_EPSILON)
+        inverse = _ONE / np.sqrt(squares / np.float32(width) + norm.epsilon)
         for i in range(width):
             normal[i] = (row[i] - mean) * inverse * gain[i] + bias[i]
 

@@ -13,8 +13,8 @@ from model.decoding.constraints import PieceEdges
 from model.decoding.hypothesis import Hypothesis, SearchOptions, best_first, finished_hypothesis
 from model.decoding.trace import SearchTrace
 from model.engine.cpu import decoder, explanation, projections, search
-from model.engine.cpu.admission import check_job, check_pair, check_rule
-from model.engine.cpu.agreement import agreed_ids
+from model.engine.cpu.admission import check_job, check_pair
+from model.engine.cpu.agreement import agreed_in_slot
 from model.engine.cpu.capacity import (
     MAX_ROWS,
     MAX_SENTENCES,
@@ -23,6 +23,7 @@ from model.engine.cpu.capacity import (
     token_limit,
     width,
 )
+from model.engine.cpu.rules import rule_record
 from model.engine.cpu.slots import PAGE, make_pages, make_slots, occupy, vacate
 from model.engine.cpu.terms import constrain, make_terms
 from model.engine.cpu.trace import Recorder
@@ -79,9 +80,9 @@ class CpuEngine:
 
     @property
     def info(self) -> EngineInfo:
-        """Device, precision and threads."""
+        """Which engine it is, device, precision and threads."""
         int8 = self._weights.output.weight.dtype == np.uint8
-        return EngineInfo("cpu", "int8" if int8 else "float32", 1)
+        return EngineInfo("cpu", "cpu", "int8" if int8 else "float32", 1)
 
     @property
     def busy(self) -> bool:
@@ -120,7 +121,7 @@ class CpuEngine:
         """What all hypotheses that may become the best begin with; see `Engine.progress`."""
         news = []
         for slot, n_told in self._n_told.items():
-            ids = agreed_ids(self._slots, slot, self._pages)
+            ids = agreed_in_slot(self._slots, slot, self._pages, self._config.eos_id)
             if len(ids) > n_told:
                 self._n_told[slot] = len(ids)
                 news.append(Progress(self._in_slot[slot].id, ids))
@@ -172,8 +173,9 @@ class CpuEngine:
         options, longest = job.options, self._config.max_length
         occupy(
             self._slots, slot, self._pages, len(job.source_ids), options.beam_size, options.n_best,
-            token_limit(job, longest), float(options.length_penalty), self._config.start_id,
+            token_limit(job, longest), self._config.start_id,
         )  # fmt: skip
+        self._slots.rule[slot] = rule_record(options)
         if terms := constraints(job, longest):
             self._n_constrained += 1
             constrain(self._terms, slot, terms, width(job, longest))
@@ -200,15 +202,16 @@ class CpuEngine:
 
     def _finished(self, slot: int) -> Finished:
         failed = bool(self._slots.failed[slot])
-        found = [] if failed else self._hypotheses(slot, self._in_slot[slot].options)
+        found = [] if failed else self._hypotheses(slot, self._in_slot[slot])
         job = self._leave(slot)
         if failed:
             error = NumericalError("the model's output is not finite for this input")
             return Finished(job.id, error)
         return Finished(job.id, found)
 
-    def _hypotheses(self, slot: int, options: SearchOptions) -> list[Hypothesis]:
-        slots = self._slots
+    def _hypotheses(self, slot: int, job: Job) -> list[Hypothesis]:
+        slots, options, eos_id = self._slots, job.options, self._config.eos_id
+        limit = token_limit(job, self._config.max_length)
         found = []
         for place in range(options.n_best):
             if slots.score[slot, place] == -np.inf:
@@ -216,7 +219,7 @@ class CpuEngine:
             n = slots.n_tokens[slot, place]
             ids = slots.tokens[slot, place, :n].tolist()
             log_probs = slots.log_probs[slot, place, :n].tolist()
-            found.append(finished_hypothesis(ids, log_probs, self._config.eos_id, options))
+            found.append(finished_hypothesis(ids, log_probs, eos_id, options, limit))
         return best_first(found, options)
 
     def explain(
@@ -230,9 +233,11 @@ class CpuEngine:
         self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
     ) -> NDArray[np.float32]:
         """Log-probabilities [T]; see `Engine.score`. Raises as `admit`."""
-        check_rule(options)
         check_pair(source_ids, target_ids, self._config)
-        return explanation.score(self._weights, self._work, source_ids, target_ids)
+        return explanation.score(
+            self._weights, self._work, source_ids, target_ids,
+            renormalises=options.traits.renormalises,
+        )  # fmt: skip
 
     def project(
         self,

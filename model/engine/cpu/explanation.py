@@ -37,12 +37,14 @@ def explain(
 
 
 def score(
-    weights: Weights, work: Workspace, source_ids: Sequence[int], target_ids: Sequence[int]
-) -> Floats:
-    """[T]; see `Engine.score`. Between two steps, since it uses `work`."""
+    weights: Weights, work: Workspace, source_ids: Sequence[int], target_ids: Sequence[int],
+    *, renormalises: bool,
+) -> Floats:  # fmt: skip
+    """[T]; see `Engine.score` and `Traits`. Between two steps, since it uses `work`."""
     log_probs = np.zeros(len(target_ids), np.float32)
     predictions = make_predictions(n_rows=1, most_wanted=1, most_asked=1)
     predictions.n_asked[0] = 1
+    predictions.renormalises[0] = renormalises
     no_record = work.no_record
     for t, token in enumerate(_forced(weights, work, source_ids, target_ids, no_record, no_record)):
         predictions.asked[0, 0] = (token, 0, 0.0)
@@ -64,7 +66,7 @@ def memory_for(weights: Weights, n_source: int, n_target: int) -> tuple[Slots, P
     """A slot, number 0, for one sentence and one hypothesis of so many tokens."""
     slots = make_slots(1, max(n_source, n_target))
     pages = make_pages(weights, pages_needed(n_source, 1, n_target))
-    occupy(slots, 0, pages, n_source, 1, 1, n_target, 0.0, weights.shape.start_id)
+    occupy(slots, 0, pages, n_source, 1, 1, n_target, weights.shape.start_id)
     return slots, pages
 
 

@@ -1,14 +1,13 @@
-"""The finished hypotheses of a sentence, by the rule of `model.decoding.beam`."""
+"""The finished hypotheses of a sentence, and when it is done: `model.decoding.beam`."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from model.decoding.rules import BEHIND_FINISHED
 from model.engine.cpu.jit import kernel
+from model.engine.cpu.rules import FULL, SETTLED_AT_PRESENT, normalisation
 from model.engine.cpu.slots import MAX_BEAM, Pages, Slots
-
-BEHIND_FINISHED = np.float32(-1e30)
-"""The score of a hypothesis cut at the limit, times its rank."""
 
 
 @kernel
@@ -42,6 +41,32 @@ def finish(
 
 
 @kernel
-def length_normalisation(length: int, alpha: float) -> np.float32:
-    """lp(Y) of Wu et al. 2016; see `model.decoding.hypothesis`."""
-    return np.float32(((5 + length) / 6) ** alpha)
+def finish_behind(slot: int, n_live: int, slots: Slots, pages: Pages) -> None:
+    """What lives at the token limit ranks behind all that is finished, in its own order."""
+    for lane in range(n_live):
+        finish(slot, lane, slots.latest[slot, lane], slots.latest_log_prob[slot, lane],
+               np.float32(BEHIND_FINISHED * (lane + 1)), slots, pages)  # fmt: skip
+
+
+@kernel
+def finish_ended(slot: int, eos_id: int, slots: Slots, pages: Pages) -> None:
+    """All that lives ends here, at no cost."""
+    slots.length[slot] += 1
+    divisor = normalisation(slots.length[slot], slots.rule[slot])
+    for lane in range(slots.n_live[slot]):
+        finish(slot, lane, eos_id, np.float32(0), slots.live[slot, lane] / divisor, slots, pages)
+
+
+@kernel
+def is_settled(slot: int, best: np.float32, slots: Slots) -> bool:
+    """Whether the sentence is done, `best` being the highest log-probability of what lives."""
+    rule = slots.rule[slot]
+    at_limit = best / normalisation(slots.limit[slot], rule)
+    if slots.score[slot, slots.n_best[slot] - 1] >= at_limit:
+        return True
+    worst = slots.score[slot, slots.beam[slot] - 1]
+    if rule.stopping == FULL:
+        return bool(worst > -np.inf)
+    if rule.stopping == SETTLED_AT_PRESENT:
+        return bool(worst >= best / normalisation(slots.length[slot], rule))
+    return False

@@ -15,18 +15,20 @@ from typing import Any, TypeVar, cast
 import numba
 from numba.core import event
 
+from model.decoding import length_penalty
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def _cache_folder() -> Path | None:
     """Where compiled kernels are kept, None if they cannot be.
 
-    One folder for each state of this package's sources, since numba looks only at the file that a
+    One folder for each state of the sources of kernels, since numba looks only at the file that a
     kernel is in and would go on using others that were compiled into it. Where that folder cannot
     be written to, as in a container, this process uses a copy of its own.
     """
     digest = hashlib.sha256(numba.__version__.encode())
-    for source in sorted(Path(__file__).parent.glob("*.py")):
+    for source in (*sorted(Path(__file__).parent.glob("*.py")), Path(length_penalty.__file__)):
         digest.update(source.read_bytes())
     folder = None
     try:

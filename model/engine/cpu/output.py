@@ -15,14 +15,16 @@ from model.engine.cpu.flat import (
     get,
     maximum,
     maximum_below,
+    put,
     sum_of_scaled_exponentials,
     summarise,
 )
 from model.engine.cpu.jit import kernel
 from model.engine.cpu.linear import NO_FLOOR, multiply, prepare
 from model.engine.cpu.packing import Linear
+from model.engine.cpu.rules import NO_TOKEN
 from model.engine.cpu.tile import COLUMNS
-from model.engine.cpu.types import Floats, Ints, Records
+from model.engine.cpu.types import Flags, Floats, Ints, Records
 from model.engine.cpu.workspace import LOGIT_ROWS, Workspace
 
 _ASKED = np.dtype(
@@ -39,6 +41,8 @@ class Predictions(NamedTuple):
                        token comes first
     n_asked, asked     [R] and [R, ≥ n_asked], tokens that are named, what for, and their log_prob,
                        −∞ of `<pad>`
+    unk_id             [R], a token that is treated as `<pad>` is, though it counts; or `NO_TOKEN`
+    renormalises       [R], whether `<pad>` does not count, so that the others sum to one
     """
 
     n_wanted: Ints
@@ -46,6 +50,8 @@ class Predictions(NamedTuple):
     log_probs: Floats
     n_asked: Ints
     asked: Records
+    unk_id: Ints
+    renormalises: Flags
 
 
 def make_predictions(n_rows: int, most_wanted: int, most_asked: int) -> Predictions:
@@ -56,6 +62,8 @@ def make_predictions(n_rows: int, most_wanted: int, most_asked: int) -> Predicti
         log_probs=np.zeros((n_rows, most_wanted), np.float32),
         n_asked=np.zeros(n_rows, np.int64),
         asked=np.zeros((n_rows, most_asked), _ASKED),
+        unk_id=np.full(n_rows, NO_TOKEN, np.int64),
+        renormalises=np.zeros(n_rows, np.bool_),
     )
 
 
@@ -65,6 +73,7 @@ def predict(
 ) -> None:
     """Fill in what is to be known of each row of work.x."""
     tokens, log_probs, n_wanted = predictions.tokens, predictions.log_probs, predictions.n_wanted
+    unk_id = predictions.unk_id
     n_tokens = output.bias.shape[1]
     n_panels, stride = n_tokens // COLUMNS, work.panel_max.shape[1]
     prepare(work.x, n_rows, output, work.scratch)
@@ -74,13 +83,15 @@ def predict(
             multiply(work.x, first, chunk, output, 0, panel, NO_FLOOR, False, work.scratch,
                      work.logits)  # fmt: skip
             for i in range(chunk):
+                if panel == pad_id // COLUMNS and predictions.renormalises[first + i]:
+                    put(work.logits, i * n_tokens + pad_id, np.float32(-np.inf))
                 place = (first + i) * stride + panel
                 summarise(work.logits, i * n_tokens + panel * COLUMNS, work.panel_max, place,
                           work.panel_sum, place)  # fmt: skip
         for i in range(chunk):
             row = first + i
             _select(work.logits, i * n_tokens, work.panel_max, row * stride, n_panels, pad_id,
-                    n_wanted[row], tokens, log_probs, row)  # fmt: skip
+                    unk_id[row], n_wanted[row], tokens, log_probs, row)  # fmt: skip
             highest = maximum(work.panel_max, row * stride, n_panels)
             total = sum_of_scaled_exponentials(work.panel_max, row * stride, work.panel_sum,
                                                row * stride, n_panels, highest)  # fmt: skip
@@ -90,21 +101,22 @@ def predict(
             for place in range(predictions.n_asked[row]):
                 asked = predictions.asked[row, place]
                 logit = get(work.logits, i * n_tokens + asked.token)
-                asked.log_prob = -np.inf if asked.token == pad_id else logit - normaliser
+                is_never = asked.token == pad_id or asked.token == unk_id[row]
+                asked.log_prob = -np.inf if is_never else logit - normaliser
 
 
 @kernel
 def _select(
     logits: Floats, at: int, panel_max: Floats, panel_at: int, n_panels: int, pad_id: int,
-    n_wanted: int, tokens: Ints, best: Floats, row: int,
+    unk_id: int, n_wanted: int, tokens: Ints, best: Floats, row: int,
 ) -> None:  # fmt: skip
     """best[row], tokens[row]: the largest logits and their tokens, in order.
 
     With the n-th largest of the panels' maxima as a bound there are n logits not below it. One
-    more is allowed for, since one of them may be that of `<pad>`.
+    more is allowed for, since one of them may be that of `<pad>`, and one for `<unk>`.
     """
     bound = np.float32(np.inf)
-    for _ in range(n_wanted + 1):
+    for _ in range(n_wanted + (1 if unk_id == NO_TOKEN else 2)):
         bound = maximum_below(panel_max, panel_at, n_panels, bound)
     for place in range(n_wanted):
         best[row, place] = -np.inf
@@ -113,7 +125,7 @@ def _select(
         if get(panel_max, panel_at + panel) >= bound:
             for token in range(panel * COLUMNS, (panel + 1) * COLUMNS):
                 logit = get(logits, at + token)
-                if logit >= bound and token != pad_id:
+                if logit >= bound and token not in (pad_id, unk_id):
                     _insert(best, tokens, row, n_wanted, logit, token)
 
 

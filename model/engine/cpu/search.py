@@ -1,4 +1,4 @@
-"""Search over the slots, one step at a time, by the rule of `model.decoding.beam`.
+"""Search over the slots, one step at a time, as `model.decoding.beam` does by each slot's rule.
 
 Sentences with constraints take the way of `model.engine.cpu.constrained` beside the others.
 """
@@ -11,9 +11,10 @@ import numpy as np
 
 from model.engine.cpu.constrained import advance_constrained, ask
 from model.engine.cpu.decoder import Newcomers, decode, gather, join
-from model.engine.cpu.finish import BEHIND_FINISHED, finish, length_normalisation
+from model.engine.cpu.finish import finish, finish_behind, finish_ended, is_settled
 from model.engine.cpu.jit import kernel
 from model.engine.cpu.output import Predictions, make_predictions, predict
+from model.engine.cpu.rules import AS_IT_IS, BEHIND, ENDED, SETTLED, normalisation
 from model.engine.cpu.slots import MAX_BEAM, Pages, Slots
 from model.engine.cpu.terms import MAX_ASKED, Terms
 from model.engine.cpu.types import Floats, Ints
@@ -81,17 +82,23 @@ def _step(
     decode(weights, n_rows, slots, pages, work, work.no_record, work.no_record)
     for row in range(n_rows):
         slot = work.row_slot[row]
+        rule = slots.rule[slot]
+        candidates.next.unk_id[row] = rule.unk_id
+        candidates.next.renormalises[row] = rule.renormalises
         if terms is not None and terms.sentence[slot].n_terms:
             ask(slot, work.row_lane[row], row, weights.shape.eos_id, slots, terms, candidates.next)
         else:
-            candidates.next.n_wanted[row] = 1 if slots.beam[slot] == 1 else 2 * slots.beam[slot]
+            candidates.next.n_wanted[row] = _n_continuations(slot, slots)
             candidates.next.n_asked[row] = 0
     predict(weights.output, n_rows, weights.shape.pad_id, work, candidates.next)
     row = 0
     while row < n_rows:
         slot = work.row_slot[row]
         n_live = slots.n_live[slot]
-        if terms is not None and terms.sentence[slot].n_terms:
+        if slots.rule[slot].at_limit == ENDED and slots.length[slot] + 1 == slots.limit[slot]:
+            finish_ended(slot, weights.shape.eos_id, slots, pages)
+            is_over = True
+        elif terms is not None and terms.sentence[slot].n_terms:
             is_over = advance_constrained(slot, row, weights.shape.eos_id, slots, pages, terms,
                                           candidates.next, candidates.new_path)  # fmt: skip
         else:
@@ -105,15 +112,25 @@ def _step(
 
 
 @kernel
+def _n_continuations(slot: int, slots: Slots) -> int:
+    """How many of a sentence's continuations a step takes up. A greedy search needs one."""
+    beam = slots.beam[slot]
+    if slots.rule[slot].narrows:
+        return int(beam if slots.length[slot] == 0 else slots.n_live[slot])
+    return 1 if beam == 1 else int(2 * beam)
+
+
+@kernel
 def _advance(
     slot: int, first_row: int, eos_id: int, slots: Slots, pages: Pages, candidates: Candidates
 ) -> bool:
     """Choose among the continuations of one sentence. Returns whether it is over."""
-    beam = slots.beam[slot]
+    beam, rule = slots.beam[slot], slots.rule[slot]
     n_candidates = _merge(slot, first_row, slots, candidates)
     slots.length[slot] += 1
     length = slots.length[slot]
-    normalisation = length_normalisation(length, slots.alpha[slot])
+    is_last = length >= slots.limit[slot]
+    divisor = normalisation(length, rule)
     n_live = 0
     for rank in range(n_candidates):
         row = candidates.best_row[rank]
@@ -123,9 +140,9 @@ def _advance(
         if not np.isfinite(score):
             slots.failed[slot] = True
             return True
-        if token == eos_id:
+        if token == eos_id or (is_last and rule.at_limit == AS_IT_IS):
             if rank < beam:
-                finish(slot, lane, token, log_prob, score / normalisation, slots, pages)
+                finish(slot, lane, token, log_prob, score / divisor, slots, pages)
         elif n_live < beam:
             for t in range(length):
                 candidates.new_path[n_live, t] = slots.path[slot * MAX_BEAM + lane, t]
@@ -133,35 +150,36 @@ def _advance(
             slots.latest[slot, n_live] = token
             slots.latest_log_prob[slot, n_live] = log_prob
             n_live += 1
-    if n_candidates == 0:
-        slots.failed[slot] = True
-        return True
     for lane in range(n_live):
         for t in range(length):
             slots.path[slot * MAX_BEAM + lane, t] = candidates.new_path[lane, t]
-    if length >= slots.limit[slot]:
-        for lane in range(n_live):
-            finish(slot, lane, slots.latest[slot, lane], slots.latest_log_prob[slot, lane],
-                   BEHIND_FINISHED * np.float32(lane + 1), slots, pages)  # fmt: skip
+    slots.n_live[slot] = n_live
+    if is_last and rule.at_limit == BEHIND:
+        finish_behind(slot, n_live, slots, pages)
+    if is_last or n_live == 0:
+        slots.failed[slot] = slots.score[slot, 0] == -np.inf
         return True
-    if beam == 1 and slots.score[slot, 0] > -np.inf:
+    if is_settled(slot, slots.live[slot, 0], slots):
         return True
-    slots.n_live[slot] = _n_hopeful(slot, n_live, slots)
-    return bool(slots.n_live[slot] == 0)
+    if rule.stopping == SETTLED and not rule.narrows:
+        _drop_hopeless(slot, slots)
+    return False
 
 
 @kernel
-def _n_hopeful(slot: int, n_live: int, slots: Slots) -> int:
-    """How many of the living hypotheses, best first, may still come among the n best.
+def _drop_hopeless(slot: int, slots: Slots) -> None:
+    """Leave out the living hypotheses that cannot come among the n best any more.
 
-    The others need not be decoded: what comes of them scores no better than they do, so that it
-    neither gets among the n best nor takes the place of anything that may.
+    They need not be decoded: what comes of them scores no better than they do, so that it neither
+    gets among the n best nor takes the place of anything that may. But it would fill the finished,
+    by whose number another rule stops, or narrow the beam.
     """
     worst = slots.score[slot, slots.n_best[slot] - 1]
-    at_limit = length_normalisation(slots.limit[slot], slots.alpha[slot])
+    at_limit = normalisation(slots.limit[slot], slots.rule[slot])
+    n_live = slots.n_live[slot]
     while n_live > 0 and slots.live[slot, n_live - 1] / at_limit <= worst:
         n_live -= 1
-    return n_live
+    slots.n_live[slot] = n_live
 
 
 @kernel

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from model.decoding.constraints import MAX_WIDTH
 from model.engine.cpu.jit import brief_kernel, kernel
-from model.engine.cpu.types import Floats, Ints
+from model.engine.cpu.rules import RULE
+from model.engine.cpu.types import Floats, Ints, Records
 from model.engine.cpu.weights import Weights
 
 PAGE = 16
@@ -47,7 +48,7 @@ class Slots(NamedTuple):
 
     active, failed [n]
     beam, n_best, limit, length [n]  width, answers wanted, most tokens, tokens so far
-    alpha [n]                  of the length normalisation
+    rule [n]                   of its search, see `rules.RULE`
     source, source_length [n, T], [n]  positions of the encoder's output
     live [n, K], n_live [n]    log-probabilities of the living hypotheses, best first
     path [n · K, T]            their positions
@@ -64,7 +65,7 @@ class Slots(NamedTuple):
     n_best: Ints
     limit: Ints
     length: Ints
-    alpha: NDArray[np.float64]
+    rule: Records
     source: Ints
     source_length: Ints
     live: Floats
@@ -117,7 +118,7 @@ def make_slots(n_slots: int, longest: int) -> Slots:
         n_best=ints(),
         limit=ints(),
         length=ints(),
-        alpha=np.zeros(n_slots, np.float64),
+        rule=np.zeros(n_slots, RULE),
         source=ints(longest),
         source_length=ints(),
         live=floats(MAX_BEAM),
@@ -148,16 +149,18 @@ def take_page(slots: Slots, slot: int, pages: Pages) -> int:
 @brief_kernel
 def occupy(
     slots: Slots, slot: int, pages: Pages, n_source: int, beam: int, n_best: int, limit: int,
-    alpha: float, start_id: int,
+    start_id: int,
 ) -> None:  # fmt: skip
-    """Begin a sentence: positions for its source, one hypothesis that is fed `start_id`."""
+    """Begin a sentence, but for its rule: positions for its source, one hypothesis.
+
+    What that is fed first is `start_id`.
+    """
     slots.active[slot] = True
     slots.failed[slot] = False
     slots.beam[slot] = beam
     slots.n_best[slot] = n_best
     slots.limit[slot] = limit
     slots.length[slot] = 0
-    slots.alpha[slot] = alpha
     slots.n_owned[slot] = 0
     slots.source_length[slot] = n_source
     page = 0

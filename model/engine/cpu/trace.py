@@ -6,6 +6,7 @@ Nothing of the rule of search is repeated here: which beam goes on and which end
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,6 +28,10 @@ class Recorder:
         self._weights = weights
         self._options = options
         self._predictions = make_predictions(MAX_BEAM, N_LIKELIEST, 1)
+        self._predictions.n_wanted[:] = N_LIKELIEST
+        self._predictions.renormalises[:] = options.traits.renormalises
+        if options.traits.unk_id is not None:
+            self._predictions.unk_id[:] = options.traits.unk_id
         self._ids: list[tuple[int, ...]] = [()]  # of the beams that the next step begins with
         self._beams: Sequence[tuple[int | None, int | None, float]] = [(None, None, 0.0)]
 
@@ -35,7 +40,11 @@ class Recorder:
 
         work.x still has the decoder's output for the beams that were alive.
         """
-        self.steps.append(SearchStep(self._beams_with_likeliest(work), self._ended(slot, slots)))
+        beams = self._beams_with_likeliest(work)
+        if self._options.traits.forces_end and slots.length[slot] == slots.limit[slot]:
+            end = [NextToken(self._config.eos_id, 0.0)]
+            beams = [replace(beam, likeliest=end) for beam in beams]
+        self.steps.append(SearchStep(beams, self._ended(slot, slots)))
         before = int(slots.length[slot]) - 1
         lane_of = {
             int(slots.page[slot, lane]) * PAGE + before % PAGE: lane
@@ -52,7 +61,6 @@ class Recorder:
 
     def _beams_with_likeliest(self, work: Workspace) -> list[Beam]:
         n_rows, predictions = len(self._beams), self._predictions
-        predictions.n_wanted[:] = N_LIKELIEST
         predict(self._weights.output, n_rows, self._config.pad_id, work, predictions)
         return [
             Beam(

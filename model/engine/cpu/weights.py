@@ -122,11 +122,15 @@ class _Packer:
         weights = [self._tensors[f"{path}.weight"] for path in paths]
         return self.pack(weights, [self._tensors[f"{path}.bias"] for path in paths])
 
-    def norm(self, paths: Sequence[str], width: int) -> Norm:
-        gains = [self._tensors[f"{path}.weight"] for path in paths]
-        biases = [self._tensors[f"{path}.bias"] for path in paths]
-        empty = np.zeros((0, width), np.float32)
-        return Norm(np.stack(gains), np.stack(biases)) if paths else Norm(empty, empty)
+    def norm(self, paths: Sequence[str], config: TransformerConfig) -> Norm:
+        """One for each path; there may be none."""
+        gains, biases = (
+            np.array([self._tensors[f"{path}.{kind}"] for path in paths], np.float32)
+            for kind in ("weight", "bias")
+        )
+        shape = len(paths), config.d_model
+        epsilon = np.float32(config.norm_epsilon)
+        return Norm(gains.reshape(shape), biases.reshape(shape), epsilon)
 
 
 def _encoder(packer: _Packer, config: TransformerConfig) -> EncoderWeights:
@@ -136,9 +140,7 @@ def _encoder(packer: _Packer, config: TransformerConfig) -> EncoderWeights:
         return packer.linear("encoder", n_layers, names)
 
     def norm(name: str) -> Norm:
-        return packer.norm(
-            [f"encoder.layers.{n}.{name}.norm" for n in range(n_layers)], config.d_model
-        )
+        return packer.norm([f"encoder.layers.{n}.{name}.norm" for n in range(n_layers)], config)
 
     return EncoderWeights(
         n_layers=n_layers,
@@ -149,7 +151,7 @@ def _encoder(packer: _Packer, config: TransformerConfig) -> EncoderWeights:
         w_1=linear("feed_forward.w_1"),
         w_2=linear("feed_forward.w_2"),
         feed_forward_norm=norm("feed_forward_sublayer"),
-        norm=packer.norm(["encoder.norm"] * (config.norm_order == "pre"), config.d_model),
+        norm=packer.norm(["encoder.norm"] * (config.norm_order == "pre"), config),
     )
 
 
@@ -160,9 +162,7 @@ def _decoder(packer: _Packer, config: TransformerConfig) -> DecoderWeights:
         return packer.linear("decoder", n_layers, names)
 
     def norm(name: str) -> Norm:
-        return packer.norm(
-            [f"decoder.layers.{n}.{name}.norm" for n in range(n_layers)], config.d_model
-        )
+        return packer.norm([f"decoder.layers.{n}.{name}.norm" for n in range(n_layers)], config)
 
     return DecoderWeights(
         n_layers=n_layers,
@@ -177,5 +177,5 @@ def _decoder(packer: _Packer, config: TransformerConfig) -> DecoderWeights:
         w_1=linear("feed_forward.w_1"),
         w_2=linear("feed_forward.w_2"),
         feed_forward_norm=norm("feed_forward_sublayer"),
-        norm=packer.norm(["decoder.norm"] * (config.norm_order == "pre"), config.d_model),
+        norm=packer.norm(["decoder.norm"] * (config.norm_order == "pre"), config),
     )

@@ -5,6 +5,8 @@ Defaults are Marian's for the model. Without decoder.yml, the search is as OPUS-
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +21,9 @@ from model.transformer.config import Activation, NormOrder
 DECODER_FILE = "decoder.yml"
 MAX_BEAM_SIZE = 8
 
-_ACTIVATIONS: dict[str, Activation] = {"relu": "relu", "swish": "swish", "gelu": "quick_gelu"}
+_ACTIVATIONS: dict[str, Activation] = {"relu": "relu", "swish": "swish", "gelu": "gelu"}
+_EXACT_GELU = (1, 12, 3)
+"""The version from which Marian's `gelu` is the exact one; before, it was x σ(1.702 x)."""
 # Before, behind and on top of the layers: a = add, n = normalise; dropout left out.
 _NORM_ORDERS: dict[tuple[str, str, str], NormOrder] = {
     ("", "an", ""): "post",
@@ -46,12 +50,18 @@ class ModelOptions:
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """decoder.yml; `models` and `vocabularies` are file names, empty where it says nothing."""
+    """decoder.yml; `models` and `vocabularies` are file names, empty where it says nothing.
+
+    max_length_factor  target tokens at most, times the source's
+    allow_unk          whether `<unk>` may be chosen
+    """
 
     beam_size: int = 6
     length_penalty: float = 1.0
     models: tuple[str, ...] = ()
     vocabularies: tuple[str, ...] = ()
+    max_length_factor: float = 3.0
+    allow_unk: bool = False
 
 
 def read_yaml(text: bytes, origin: str) -> dict[str, Any]:
@@ -120,6 +130,8 @@ _SEARCH: dict[str, tuple[Any, Supported]] = {
         1.0,
         lambda value: type(value) in (int, float) and 0 <= value <= MAX_LENGTH_PENALTY,
     ),
+    "max-length-factor": (3, lambda value: type(value) in (int, float) and 0 < value < math.inf),
+    "allow-unk": (False, _BOOLEAN),
     "word-penalty": (0, _is(0)),
     "shortlist": ([], _empty),
     "weights": ([], lambda value: not value or len(value) == 1),
@@ -157,12 +169,20 @@ def model_options(values: dict[str, Any], origin: str) -> ModelOptions:
         n_decoder_layers=given["dec-depth"],
         d_ff=given["transformer-dim-ffn"],
         decoder_d_ff=given["transformer-decoder-dim-ffn"] or given["transformer-dim-ffn"],
-        activation=_ACTIVATIONS[given["transformer-ffn-activation"]],
+        activation=_activation(given["transformer-ffn-activation"], values.get("version")),
         norm_order=_NORM_ORDERS[order[0], order[1], order[2]],
         share_embeddings=all_one or given["tied-embeddings-src"],
         tie_output=all_one or given["tied-embeddings"],
         vocabularies=_file_names(values.get("vocabs")),
     )
+
+
+def _activation(name: str, version: object) -> Activation:
+    """What a model was trained with by the Marian of its `version`, such as "v1.12.42 a1b2c3d"."""
+    number = re.match(r"v?(\d+)\.(\d+)\.(\d+)", str(version))
+    if name == "gelu" and not (number and tuple(map(int, number.groups())) >= _EXACT_GELU):
+        return "quick_gelu"
+    return _ACTIVATIONS[name]
 
 
 def read_search(folder: Path) -> SearchSettings:
@@ -180,6 +200,8 @@ def read_search(folder: Path) -> SearchSettings:
     return SearchSettings(
         beam_size=given["beam-size"],
         length_penalty=float(given["normalize"]),
+        max_length_factor=float(given["max-length-factor"]),
+        allow_unk=given["allow-unk"],
         models=_file_names(given["models"]),
         vocabularies=_file_names(values.get("vocabs")),
     )

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.scheduling.sentence_cache import SentenceCache
-from model.decoding.hypothesis import HuggingFaceRule, Hypothesis, SearchOptions
+from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.decoding.rules import HuggingFaceRule
 
 OPTIONS = SearchOptions()
 ids = st.lists(st.integers(0, 2**31 - 1), max_size=9).map(tuple)

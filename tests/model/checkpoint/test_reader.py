@@ -18,7 +18,7 @@ from model.checkpoint.config import CheckpointConfig, read_config
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import load_checkpoint
 from model.checkpoint.writer import record_alignment, save_checkpoint
-from model.decoding.hypothesis import HuggingFaceRule
+from model.decoding.rules import HuggingFaceRule, MarianRule
 from model.errors import CheckpointError
 from model.text.tokenizer import Tokenizer
 from model.transformer.config import PRESETS
@@ -407,19 +407,23 @@ def test_a_search_rule_travels_with_the_checkpoint(saved: Path) -> None:
     change_config(saved, search_rule={"early_stopping": "never", "max_target_tokens": 9})
     rule = HuggingFaceRule(early_stopping="never", max_target_tokens=9)
     assert read_config(saved).search_rule == rule
+    change_config(saved, search_rule={"unk_id": 3, "max_length_factor": 1.5})
+    assert read_config(saved).search_rule == MarianRule(3, 1.5)
 
 
 @pytest.mark.parametrize(
     ("rule", "told"),
     [
-        ({"early": True}, "unknown key 'search_rule.early'"),
-        ({"early_stopping": "maybe"}, "search_rule.early_stopping"),
+        ({"early": True}, "unknown key 'search_rule.transformers.early'"),
+        ({"early_stopping": "maybe"}, "search_rule.transformers.early_stopping"),
+        ({"unk_id": 1, "early": True}, "unknown key 'search_rule.marian.early'"),
+        ({"unk_id": 1, "max_length_factor": 0}, "max_length_factor must be above 0, not 0"),
+        ({"unk_id": 10**6}, "search_rule.unk_id 1000000 is outside the target vocabulary"),
+        ("marian", "search_rule"),
         ({"max_target_tokens": 0}, "max_target_tokens must be at least 1, not 0"),
     ],
 )
-def test_a_wrong_search_rule_is_told_by_name(
-    saved: Path, rule: dict[str, object], told: str
-) -> None:
+def test_a_wrong_search_rule_is_told_by_name(saved: Path, rule: object, told: str) -> None:
     change_config(saved, search_rule=rule)
     with pytest.raises(CheckpointError) as caught:
         read_config(saved)

@@ -7,7 +7,8 @@ import torch
 
 from model.decoding.agreement import agreed_ids, finished
 from model.decoding.beam import beam_search, beam_steps
-from model.decoding.hypothesis import HuggingFaceRule, SearchOptions
+from model.decoding.hypothesis import SearchOptions
+from model.decoding.rules import HuggingFaceRule, MarianRule
 from model.transformer.transformer import Transformer
 
 MakeModel = Callable[..., Transformer]
@@ -28,8 +29,7 @@ EOS, PAD = 1, 0
     ],
 )
 def test_agreed_by_hand(rows: list[list[int]], agreed: list[int]) -> None:
-    tensor = torch.tensor(rows) if rows else torch.empty(0, 3)
-    assert agreed_ids(tensor, {EOS, PAD}) == agreed
+    assert agreed_ids(rows, {EOS, PAD}) == agreed
 
 
 def test_finished_is_what_a_generator_returns() -> None:
@@ -49,6 +49,8 @@ OPTIONS = {
     "transformers": SearchOptions(2, rule=HuggingFaceRule(force_end=True)),
     "transformers, never": SearchOptions(3, rule=HuggingFaceRule("never"), max_target_tokens=9),
     "transformers, greedy": SearchOptions(1, rule=HuggingFaceRule(renormalise=True)),
+    "Marian": SearchOptions(3, rule=MarianRule(unk_id=7)),
+    "Marian, greedy": SearchOptions(1, rule=MarianRule(unk_id=7)),
 }
 
 

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from model.decoding.beam import beam_search
-from model.decoding.greedy import greedy_search
-from model.decoding.hypothesis import HuggingFaceRule, Hypothesis, SearchOptions
+from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.decoding.rules import HuggingFaceRule, MarianRule
 from model.transformer.transformer import Transformer
 
 MakeModel = Callable[..., Transformer]
@@ -165,14 +165,6 @@ def score(model: Transformer, source: list[int], ids: tuple[int, ...], alpha: fl
     return float(total / ((5 + len(ids)) / 6) ** alpha)
 
 
-def test_a_beam_of_one_is_greedy(make_talker: MakeModel, draw_sources: DrawSources) -> None:
-    for seed in range(8):
-        model = make_talker(seed=seed, eos_bias=1.5)
-        sources = draw_sources(model, 4, seed)
-        options = SearchOptions(beam_size=1)
-        assert beam_search(model, sources, options) == greedy_search(model, sources, options)
-
-
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_a_batch_gives_what_each_sentence_gives_alone(
     make_talker: MakeModel, draw_sources: DrawSources, beam_size: int
@@ -284,6 +276,60 @@ def test_by_the_rule_of_transformers_neighbours_change_nothing(
             assert [one.capped for one in alone] == [one.capped for one in found]
             for one, other in zip(alone, found, strict=True):
                 assert one.score == pytest.approx(other.score, abs=1e-4)
+
+
+def marian_search(model: Transformer, source: list[int], options: SearchOptions) -> list[Path]:
+    """Marian's loop for one sentence with lists, and no early end."""
+    rule = options.rule
+    assert isinstance(rule, MarianRule)
+    limit = options.max_target_tokens or rule.token_limit(len(source))
+    live, finished, width = [Path()], list[Path](), options.beam_size
+    for length in range(1, min(limit, model.config.max_length) + 1):
+        candidates = [
+            Path((*path.ids, token), (*path.log_probs, log_prob))
+            for path, row in zip(live, next_log_probs(model, source, live), strict=True)
+            for token, log_prob in enumerate(row)
+            if token not in (model.config.pad_id, rule.unk_id)
+        ]
+        best = sorted(candidates, key=lambda path: -path.total)[:width]
+        is_last = length == min(limit, model.config.max_length)
+        finished += [path for path in best if path.ids[-1] == model.config.eos_id or is_last]
+        live = [path for path in best if path.ids[-1] != model.config.eos_id]
+        width = len(live)
+        if not live:
+            break
+    finished.sort(key=lambda path: -path.total / len(path.ids) ** options.length_penalty)
+    return finished[: options.n_best]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        SearchOptions(1, 1, 1.0, rule=MarianRule(5)),
+        SearchOptions(4, 1, 0.6, rule=MarianRule(5)),
+        SearchOptions(4, 4, 1.0, rule=MarianRule(None, 1.5)),
+        SearchOptions(6, 6, 0.0, max_target_tokens=4, rule=MarianRule(5)),
+    ],
+    ids=str,
+)
+def test_by_marians_rule_it_equals_a_slow_search_that_never_ends_early(
+    make_talker: MakeModel, draw_sources: DrawSources, options: SearchOptions
+) -> None:
+    ends = set()
+    for seed in range(8):
+        model = make_talker(seed=seed, eos_bias=(0.0, 1.0, 2.5)[seed % 3], max_length=12)
+        sources = draw_sources(model, 3, seed)
+        for source, found in zip(sources, beam_search(model, sources, options), strict=True):
+            expected = marian_search(model, real_ids(model, source), options)
+            ended = [path.ids[-1] == model.config.eos_id for path in expected]
+            assert [one.capped for one in found] == [not end for end in ended]
+            assert [one.ids for one in found] == [
+                path.ids[: len(path.ids) - end] for path, end in zip(expected, ended, strict=True)
+            ]
+            scores = [path.total / len(path.ids) ** options.length_penalty for path in expected]
+            assert [one.score for one in found] == pytest.approx(scores, abs=1e-4)
+            ends |= set(ended)
+    assert ends == {True, False}, "both kinds of end must have been compared"
 
 
 def test_never_stopping_early_is_never_worse_than_stopping_at_once(

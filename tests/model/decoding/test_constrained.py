@@ -13,7 +13,8 @@ from torch import Tensor
 from model.decoding.beam import beam_search
 from model.decoding.constrained import constrained_search
 from model.decoding.constraints import FIRST, GLUED, Constraint, PieceEdges, Wording
-from model.decoding.hypothesis import HuggingFaceRule, Hypothesis, SearchOptions
+from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.decoding.rules import HuggingFaceRule
 from model.transformer.transformer import Transformer
 
 MakeModel = Callable[..., Transformer]

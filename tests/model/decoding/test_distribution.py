@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import torch
 
-from model.decoding.distribution import next_log_probs
-from model.decoding.hypothesis import HuggingFaceRule, SearchOptions
+from model.decoding.distribution import given_log_probs, next_log_probs
+from model.decoding.hypothesis import SearchOptions
+from model.decoding.rules import HuggingFaceRule, MarianRule
 from model.transformer.config import TransformerConfig
 
 CONFIG = TransformerConfig(source_vocab_size=4, target_vocab_size=4, pad_id=3, eos_id=0, start_id=3)
@@ -31,3 +32,10 @@ def test_the_end_is_forced_at_the_limit_alone() -> None:
     assert probabilities(options) == [0.1, 0.2, 0.3, 0.0]
     assert probabilities(options, torch.tensor([True])) == [1.0, 0.0, 0.0, 0.0]
     assert probabilities(SearchOptions(), torch.tensor([True])) == [0.1, 0.2, 0.3, 0.0]
+
+
+def test_marians_unknown_token_keeps_its_probability_and_is_not_chosen() -> None:
+    options = SearchOptions(rule=MarianRule(unk_id=1))
+    assert probabilities(options) == [0.1, 0.0, 0.3, 0.0]
+    given = given_log_probs(LOGITS.clone(), CONFIG, options).exp()[0].tolist()
+    assert [round(p, 6) for p in given] == [0.1, 0.2, 0.3, 0.0]

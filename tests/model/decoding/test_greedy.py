@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.decoding.greedy import greedy_search
+from model.decoding.beam import beam_search
 from model.decoding.hypothesis import SearchOptions
 from model.transformer.transformer import Transformer
 
@@ -39,7 +39,7 @@ def test_equals_an_uncached_argmax_loop_sentence_by_sentence(
         model = make_talker(seed=seed, eos_bias=1.5)
         sources = draw_sources(model, 4, seed)
         options = SearchOptions(beam_size=1, max_target_tokens=max_target_tokens)
-        found = greedy_search(model, sources, options)
+        found = beam_search(model, sources, options)
         for source, (hypothesis,) in zip(sources, found, strict=True):
             real = source[source != model.config.pad_id]
             ids, capped = uncached_argmax(model, real, max_target_tokens or 16)
@@ -55,7 +55,7 @@ def test_sentences_of_a_batch_have_limits_of_their_own(
     sources = draw_sources(model, 5, 4)
     n_source = (sources != model.config.pad_id).sum(dim=1).tolist()
     assert len(set(n_source)) > 1
-    found = greedy_search(model, sources, GREEDY)
+    found = beam_search(model, sources, GREEDY)
     assert [len(hypothesis.ids) for (hypothesis,) in found] == [n + 50 for n in n_source]
     assert all(hypothesis.capped for (hypothesis,) in found)
 
@@ -66,7 +66,7 @@ def test_log_probs_are_those_of_teacher_forcing(
 ) -> None:
     model = make_talker(seed=3, eos_bias=1.5)
     sources = draw_sources(model, 6, 3)
-    for source, (hypothesis,) in zip(sources, greedy_search(model, sources, GREEDY), strict=True):
+    for source, (hypothesis,) in zip(sources, beam_search(model, sources, GREEDY), strict=True):
         produced = [*hypothesis.ids] + ([] if hypothesis.capped else [model.config.eos_id])
         fed = torch.tensor([[model.config.start_id, *produced[:-1]]])
         log_probs = model(source[None], fed)[0].log_softmax(-1)
@@ -81,6 +81,6 @@ def test_padding_is_never_produced_even_where_it_is_the_most_probable(
     assert model.output.bias is not None
     with torch.no_grad():
         model.output.bias[model.config.pad_id] = 100.0
-    for (hypothesis,) in greedy_search(model, draw_sources(model, 5, 1), GREEDY):
+    for (hypothesis,) in beam_search(model, draw_sources(model, 5, 1), GREEDY):
         assert hypothesis.ids
         assert model.config.pad_id not in hypothesis.ids

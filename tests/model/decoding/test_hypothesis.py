@@ -4,13 +4,8 @@ import math
 
 import pytest
 
-from model.decoding.hypothesis import (
-    HuggingFaceRule,
-    Hypothesis,
-    SearchOptions,
-    finished_hypothesis,
-    length_normalisation,
-)
+from model.decoding.hypothesis import Hypothesis, SearchOptions, finished_hypothesis
+from model.decoding.rules import HuggingFaceRule
 
 EOS = 1
 
@@ -36,13 +31,6 @@ def test_bad_options_are_refused_by_name(changes: dict[str, float], named: str) 
 def test_defaults_are_the_papers() -> None:
     options = SearchOptions()
     assert (options.beam_size, options.length_penalty, options.n_best) == (4, 0.6, 1)
-
-
-def test_length_normalisation_by_hand() -> None:
-    assert length_normalisation(1, 0.6) == 1.0
-    assert length_normalisation(7, 1.0) == 2.0
-    assert length_normalisation(19, 0.5) == 2.0
-    assert length_normalisation(100, 0.0) == 1.0
 
 
 def test_a_finished_hypothesis_ends_before_the_end_token_and_scores_it() -> None:
@@ -78,8 +66,3 @@ def test_a_forced_end_is_none_of_the_models() -> None:
     assert earlier == Hypothesis((5,), (-1.0, -2.0), -1.5, capped=False)
     alone = finished_hypothesis([EOS], [0.0], EOS, options, limit=1)
     assert alone == Hypothesis((), (0.0,), 0.0, capped=False)
-
-
-def test_a_rule_with_no_room_is_refused() -> None:
-    with pytest.raises(ValueError, match="max_target_tokens must be at least 1, not 0"):
-        HuggingFaceRule(max_target_tokens=0)

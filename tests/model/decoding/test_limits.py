@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import torch
 
-from model.decoding.hypothesis import HuggingFaceRule, SearchOptions
+from model.decoding.hypothesis import SearchOptions
 from model.decoding.limits import token_limits
+from model.decoding.rules import HuggingFaceRule
 from model.transformer.config import TransformerConfig
 
 SOURCE = torch.tensor([[5, 6, 7, 1], [5, 1, 0, 0]])

@@ -3,26 +3,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from model.checkpoint.reader import Checkpoint, load_checkpoint
-from model.decoding.hypothesis import HuggingFaceRule
+from model.decoding.rules import HuggingFaceRule, MarianRule, Rule
 from model.engine.build import build_engines
 from model.engine.cpu.engine import CpuEngine
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Engine, EngineInfo, PrecisionChoice
+from model.errors import ConfigError
 
 
 @pytest.fixture
 def checkpoint(tiny_checkpoint: Path) -> Checkpoint:
     return load_checkpoint(tiny_checkpoint)
-
-
-def with_rule(checkpoint: Checkpoint) -> Checkpoint:
-    config = checkpoint.config.model_copy(update={"search_rule": HuggingFaceRule()})
-    return replace(checkpoint, config=config)
 
 
 def kinds(engines: Sequence[Engine]) -> set[type]:
@@ -38,22 +33,33 @@ def test_on_a_cpu_there_is_an_engine_for_each_thread(
 ) -> None:
     engines = build_engines(checkpoint, choice, n_threads)
     assert kinds(engines) == {CpuEngine}
-    assert [engine.info for engine in engines] == [EngineInfo("cpu", precision, 1)] * n_threads
+    assert [engine.info for engine in engines] == [
+        EngineInfo("cpu", "cpu", precision, 1)
+    ] * n_threads
     weights = {id(engine._weights) for engine in engines if isinstance(engine, CpuEngine)}
     assert len(weights) == 1
 
 
-@pytest.mark.parametrize("choice", get_args(PrecisionChoice))
-def test_a_rule_of_search_of_its_own_takes_the_reference(
-    checkpoint: Checkpoint, choice: PrecisionChoice
+@pytest.mark.parametrize(
+    ("choice", "precision"), [("auto", "int8"), ("int8", "int8"), ("fp32", "float32")]
+)
+@pytest.mark.parametrize("rule", [HuggingFaceRule(), MarianRule(3)])
+def test_another_projects_rule_of_search_changes_nothing_of_that(
+    checkpoint: Checkpoint, rule: Rule, choice: PrecisionChoice, precision: str
 ) -> None:
-    engines = build_engines(with_rule(checkpoint), choice, n_threads=3)
-    assert kinds(engines) == {EagerEngine}
-    assert len(engines) == 1
-    assert engines[0].info.precision == "float32"
+    config = checkpoint.config.model_copy(update={"search_rule": rule})
+    engines = build_engines(replace(checkpoint, config=config), choice, n_threads=2)
+    assert kinds(engines) == {CpuEngine}
+    assert [engine.info.precision for engine in engines] == [precision] * 2
 
 
 def test_another_device_takes_the_reference(checkpoint: Checkpoint) -> None:
     engines = build_engines(checkpoint, "auto", n_threads=3, device="meta")
     assert kinds(engines) == {EagerEngine}
     assert len(engines) == 1
+    assert (engines[0].info.engine, engines[0].info.precision) == ("reference", "float32")
+
+
+def test_a_precision_that_a_device_has_not_is_refused_by_name(checkpoint: Checkpoint) -> None:
+    with pytest.raises(ConfigError, match="precision 'int8': only on a CPU, not on meta"):
+        build_engines(checkpoint, "int8", device="meta")

@@ -11,7 +11,8 @@ import torch
 
 from model.decoding.beam import beam_search
 from model.decoding.constraints import Constraint, Wording
-from model.decoding.hypothesis import HuggingFaceRule, Hypothesis, SearchOptions
+from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.decoding.rules import HuggingFaceRule
 from model.engine import eager
 from model.engine.eager import EagerEngine
 from model.engine.protocol import AttentionKind, Engine, Finished, Job
@@ -206,6 +207,7 @@ def test_a_step_takes_no_more_jobs_than_memory_allows(
 
 
 def test_info_tells_device_precision_and_threads(engine: Engine) -> None:
+    assert engine.info.engine == "reference"
     assert engine.info.device == "cpu"
     assert engine.info.precision == "float32"
     assert engine.info.threads == torch.get_num_threads()

@@ -44,7 +44,7 @@ class Countdown:
     lingers: bool = False
     interrupted: threading.Event = field(default_factory=threading.Event)
     pause: float = 0.0
-    info: EngineInfo = field(default_factory=lambda: EngineInfo("fake", "float32", 1))
+    info: EngineInfo = field(default_factory=lambda: EngineInfo("fake", "cpu", "float32", 1))
     seen: list[int] = field(default_factory=list)
     most: int = 0
     threads: set[int] = field(default_factory=set)

@@ -20,8 +20,9 @@ from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.checkpoint.writer import save_checkpoint
 from model.decoding.beam import beam_search
-from model.decoding.hypothesis import HuggingFaceRule, SearchOptions
+from model.decoding.hypothesis import SearchOptions
 from model.decoding.padding import padded_ids
+from model.decoding.rules import HuggingFaceRule
 from model.errors import CheckpointError
 from model.interop.huggingface_export import MARIAN, PEGASUS, Form, export_huggingface
 from model.interop.languages_said import Languages

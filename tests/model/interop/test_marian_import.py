@@ -15,6 +15,7 @@ from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.decoding.beam import beam_search
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.decoding.padding import padded_ids
+from model.decoding.rules import HuggingFaceRule
 from model.errors import CheckpointError, ModelError
 from model.interop.languages_said import Languages
 from model.interop.marian_import import import_marian
@@ -129,7 +130,7 @@ def test_greedy_search_gives_the_same_tokens_and_scores(
     theirs, ours = pair
     shape = ours.config.transformer
     rule = ours.config.search_rule
-    assert rule is not None
+    assert isinstance(rule, HuggingFaceRule)
     source = padded(ours, sentences(ours, seed=4))
     wanted = theirs.generate(
         source,

@@ -10,7 +10,7 @@ import torch
 
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import load_checkpoint
-from model.decoding.greedy import greedy_search
+from model.decoding.beam import beam_search
 from model.decoding.hypothesis import SearchOptions
 from model.decoding.padding import padded_ids
 from model.errors import DataError, ModelError, TrainingError
@@ -50,7 +50,7 @@ def test_a_tiny_model_learns_to_reverse(workshop: Workshop) -> None:
         tokenizer.pad_id,
         torch.device("cpu"),
     )
-    found = greedy_search(load_model(checkpoint), sources, SearchOptions(beam_size=1))
+    found = beam_search(load_model(checkpoint), sources, SearchOptions(beam_size=1))
     outputs = [tokenizer.decode(best.ids) for best, *_ in found]
     exact = sum(output == reverse(text) for output, text in zip(outputs, unseen, strict=True))
     letters = [

@@ -13,6 +13,7 @@ import torch
 
 from model.decoding.beam import beam_search
 from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.decoding.rules import HuggingFaceRule, MarianRule, Rule
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.weights import Precision, Weights, pack
 from model.engine.protocol import AttentionKind, Finished, Job
@@ -21,6 +22,20 @@ from model.transformer.transformer import Transformer
 Outcome = list[Hypothesis] | Exception
 
 PENALTIES = (0.0, 0.6, 2.0)
+
+RULES: dict[str, Rule | None] = {
+    "attend": None,
+    "transformers": HuggingFaceRule(),
+    "transformers, at once": HuggingFaceRule(early_stopping=True),
+    "transformers, never": HuggingFaceRule(early_stopping="never"),
+    "transformers, ended": HuggingFaceRule(force_end=True, max_target_tokens=9),
+    "transformers, ended at once": HuggingFaceRule(early_stopping=True, force_end=True),
+    "transformers, never, ended": HuggingFaceRule("never", force_end=True, renormalise=True),
+    "transformers, renormalised": HuggingFaceRule(renormalise=True),
+    "Marian": MarianRule(unk_id=3),
+    "Marian, all tokens": MarianRule(unk_id=None, max_length_factor=1.5),
+}
+FOREIGN_RULES = {name: rule for name, rule in RULES.items() if rule}
 
 PRECISIONS = pytest.mark.parametrize("precision", get_args(Precision))
 KINDS = pytest.mark.parametrize("kind", get_args(AttentionKind))
@@ -45,6 +60,7 @@ FAMILY: dict[str, dict[str, Any]] = {
     "heads of 80": {"d_model": 160, "n_heads": 2, "d_ff": 64, "spread": 0.06},
     "two short of a group of four": {"d_model": 18, "n_heads": 3, "d_ff": 30},
     "unscaled": {"scale_embedding": False},
+    "another epsilon": {"norm_epsilon": 0.1},
     "ids elsewhere": {"pad_id": 11, "eos_id": 0, "start_id": 11},
     "started with a word": {"start_id": 7},
     "one layer, then three": {"n_encoder_layers": 1, "n_decoder_layers": 3},
@@ -73,8 +89,10 @@ def draw_source(model: Transformer, choose: np.random.Generator, length: int) ->
     return (*choose.choice(usable, length - 1).tolist(), config.eos_id)
 
 
-def draw_jobs(model: Transformer, n_jobs: int, seed: int) -> list[Job]:
-    """Of all lengths and of many options: beam sizes, answers wanted, penalties, limits."""
+def draw_jobs(
+    model: Transformer, n_jobs: int, seed: int, rules: Sequence[Rule | None] = (None,)
+) -> list[Job]:
+    """Of all lengths and of many options: beam sizes, answers wanted, penalties, limits, rules."""
     choose = np.random.default_rng(seed)
     longest = model.config.max_length
     limits = [1, 2, 7, longest, None, None]
@@ -86,13 +104,14 @@ def draw_jobs(model: Transformer, n_jobs: int, seed: int) -> list[Job]:
             n_best=int(choose.integers(1, beam + 1)),
             length_penalty=float(choose.choice(PENALTIES)),
             max_target_tokens=limits[choose.integers(len(limits))],
+            rule=rules[number % len(rules)],
         )
         length = int(choose.integers(1, longest + 1))
         jobs.append(Job(number, draw_source(model, choose, length), options))
     return jobs
 
 
-def every_option(model: Transformer, seed: int) -> list[Job]:
+def every_option(model: Transformer, seed: int, rule: Rule | None = None) -> list[Job]:
     """A sentence for each of a grid of options, all n best wanted; one as long as may be."""
     choose = np.random.default_rng(seed)
     longest = model.config.max_length
@@ -102,7 +121,7 @@ def every_option(model: Transformer, seed: int) -> list[Job]:
         Job(
             number,
             draw_source(model, choose, int(choose.integers(1, 12)) if number else longest),
-            SearchOptions(beam, beam, penalty, limits[number % len(limits)]),
+            SearchOptions(beam, beam, penalty, limits[number % len(limits)], rule),
         )
         for number, (beam, penalty) in enumerate(grid)
     ]

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from model.decoding.hypothesis import HuggingFaceRule, SearchOptions
+from model.decoding.hypothesis import SearchOptions
+from model.decoding.rules import MarianRule
 from model.engine.cpu.slots import MAX_BEAM
 from model.engine.protocol import Job
 from model.transformer.transformer import Transformer
@@ -20,7 +21,7 @@ GREEDY = SearchOptions(beam_size=1)
         ((5, 150, 1), GREEDY, "a source id outside the vocabulary of 150"),
         ((5, -1, 1), GREEDY, "a source id outside"),
         ((5, 1), SearchOptions(beam_size=MAX_BEAM + 1), "beam_size 33: at most 32"),
-        ((5, 1), SearchOptions(rule=HuggingFaceRule()), "rule"),
+        ((5, 1), SearchOptions(rule=MarianRule(150)), "a target id outside the vocabulary of 150"),
     ],
 )
 def test_what_the_kernels_cannot_take_is_refused(

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from model.decoding.hypothesis import SearchOptions
-from model.engine.cpu.agreement import agreed_ids
+from model.engine.cpu.agreement import agreed_in_slot
 from model.engine.cpu.slots import MAX_BEAM, make_pages, make_slots
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Engine, Job
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import (
+    FOREIGN_RULES,
+    RULES,
     Outcome,
     advance,
     cpu_engine,
@@ -58,6 +60,8 @@ def test_what_is_told_grows_and_the_answer_begins_with_it(
     jobs += [
         Job(20 + one.id, one.source_ids, options) for one, options in zip(jobs, narrow, strict=True)
     ]
+    by_others = draw_jobs(model, 20, seed, list(FOREIGN_RULES.values()))
+    jobs += [replace(one, id=40 + one.id) for one in by_others]
     outcomes, told = streamed(cpu_engine(model, "float32"), jobs)
     assert outcomes == run(cpu_engine(model, "float32"), jobs)
     for job in jobs:
@@ -71,7 +75,7 @@ def test_what_is_told_grows_and_the_answer_begins_with_it(
 @pytest.mark.parametrize("seed", [0, 2, 3])
 def test_the_reference_tells_the_same(make_speaker: MakeModel, seed: int) -> None:
     model = make_speaker(seed=seed, eos_bias=0.5)
-    for job in draw_jobs(model, 12, seed):
+    for job in draw_jobs(model, 20, seed, list(RULES.values())):
         told = [streamed(cpu_engine(model, "float32"), [job]), streamed(EagerEngine(model), [job])]
         assert told[0][1] == told[1][1]
 
@@ -137,8 +141,9 @@ def test_agreed_by_hand(
             pages.token[position] = token
         slots.latest[slot, lane] = tokens[-1]
     slots.score[slot] = -np.inf
+    slots.limit[slot] = 9
     for place, tokens in enumerate(finished):
         slots.score[slot, place] = -place
         slots.n_tokens[slot, place] = len(tokens)
         slots.tokens[slot, place, : len(tokens)] = tokens
-    assert agreed_ids(slots, slot, pages) == agreed
+    assert agreed_in_slot(slots, slot, pages, eos_id=1) == agreed

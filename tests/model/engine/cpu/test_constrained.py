@@ -27,6 +27,7 @@ from model.engine.protocol import Job
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import (
     PRECISIONS,
+    RULES,
     Outcome,
     alone,
     check_empty,
@@ -79,12 +80,13 @@ def draw_constrained(
 ) -> list[Job]:
     choose = np.random.default_rng(seed)
     limits = [3, 12, model.config.max_length, None]
+    rules = list(RULES.values())
     jobs = []
     for number in range(n_jobs):
         beam = int(choose.choice((1, 2, 4, 8)))
         options = SearchOptions(
             beam, int(choose.integers(1, beam + 1)), float(choose.choice((0, 0.6, 2))),
-            limits[choose.integers(len(limits))],
+            limits[choose.integers(len(limits))], rules[number % len(rules)],
             constraints=draw_constraints(model, edges, choose, int(choose.integers(1, most + 1))),
         )  # fmt: skip
         source = draw_source(model, choose, int(choose.integers(1, 12)))
@@ -106,7 +108,7 @@ def test_float32_answers_as_the_reference(
     )
     edges = draw_edges(model, 1)
     engine = edged_engine(model, "float32", edges)
-    jobs = draw_constrained(model, edges, 40, seed=2)
+    jobs = draw_constrained(model, edges, 60, seed=2)
     outcomes = run(engine, jobs)
     for job in jobs:
         source = torch.tensor([job.source_ids])
@@ -133,7 +135,7 @@ def test_answers_are_the_same_bits_in_any_company(model: Transformer, precision:
     edges = draw_edges(model, 3)
     engine = edged_engine(model, precision, edges)
     constrained = draw_constrained(model, edges, 25, seed=4)
-    free = draw_jobs(model, 25, seed=5)
+    free = draw_jobs(model, 25, 5, list(RULES.values()))
     expected = alone(engine, [*constrained, *free])
     assert expected[free[0].id] == alone(cpu_engine(model, precision), free[:1])[free[0].id]
     choose = np.random.default_rng(6)

@@ -19,16 +19,20 @@ from model.engine.cpu.elementary import (
 )
 from tests.model.engine.cpu.matrices import normal
 
+EPSILON = np.float32(1e-6)
+
 
 @pytest.mark.parametrize("width", [2, 15, 64, 100])
 @pytest.mark.parametrize("offset", [0.0, 100.0])
 def test_layer_norm_is_torchs(width: int, offset: float) -> None:
     x = np.zeros((4, width + 5), np.float32)
     x[:, :width] = 3 * normal(4, width) + offset
-    norm = Norm(normal(2, width, seed=1), normal(2, width, seed=2))
+    norm = Norm(normal(2, width, seed=1), normal(2, width, seed=2), EPSILON)
     for layer in range(2):
         gain, bias = torch.tensor(norm.gain[layer]), torch.tensor(norm.bias[layer])
-        exact = functional.layer_norm(torch.tensor(x[:, :width]).double(), (width,))
+        exact = functional.layer_norm(
+            torch.tensor(x[:, :width]).double(), (width,), eps=float(EPSILON)
+        )
         expected = exact.float() * gain + bias
         out = np.full_like(x, 7)
         normalise(x, 3, norm, layer, out)
@@ -42,7 +46,7 @@ def test_layer_norm_is_torchs(width: int, offset: float) -> None:
 
 
 def test_layer_norm_of_equal_numbers_is_the_bias() -> None:
-    norm = Norm(normal(1, 8), normal(1, 8, seed=1))
+    norm = Norm(normal(1, 8), normal(1, 8, seed=1), EPSILON)
     out = np.zeros((1, 8), np.float32)
     normalise(np.full((1, 8), 2.5, np.float32), 1, norm, 0, out)
     np.testing.assert_array_equal(out, norm.bias)
@@ -50,7 +54,7 @@ def test_layer_norm_of_equal_numbers_is_the_bias() -> None:
 
 def test_layer_norm_keeps_nan_within_its_row() -> None:
     x = normal(3, 40)
-    norm = Norm(normal(1, 40), normal(1, 40, seed=1))
+    norm = Norm(normal(1, 40), normal(1, 40, seed=1), EPSILON)
     clean, spoilt = np.zeros_like(x), np.zeros_like(x)
     normalise(x, 3, norm, 0, clean)
     x[1, 39] = np.nan

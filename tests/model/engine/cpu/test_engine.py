@@ -145,4 +145,4 @@ def test_cancelled_jobs_are_gone_before_the_next_token(
 def test_info_tells_device_precision_and_threads(
     make_speaker: MakeModel, precision: Precision
 ) -> None:
-    assert cpu_engine(make_speaker(), precision).info == EngineInfo("cpu", precision, 1)
+    assert cpu_engine(make_speaker(), precision).info == EngineInfo("cpu", "cpu", precision, 1)

@@ -17,7 +17,9 @@ from model.engine.protocol import Job
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import (
     FAMILY,
+    FOREIGN_RULES,
     PRECISIONS,
+    RULES,
     Outcome,
     alone,
     check_empty,
@@ -49,6 +51,32 @@ def test_float32_answers_as_the_reference(
     for job in jobs:
         check_same(outcomes[job.id], reference(model, job))
     check_empty(engine)
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_by_other_rules_float32_answers_as_the_reference(
+    make_speaker: MakeModel, name: str
+) -> None:
+    model = make_speaker(**FAMILY[name], eos_bias=1.5)
+    engine = cpu_engine(model, "float32")
+    jobs = draw_jobs(model, 2 * len(FOREIGN_RULES), len(name), list(FOREIGN_RULES.values()))
+    outcomes = run(engine, jobs)
+    for job in jobs:
+        check_same(outcomes[job.id], reference(model, job))
+    check_empty(engine)
+
+
+@pytest.mark.parametrize("rule", FOREIGN_RULES)
+@pytest.mark.parametrize("name", ["pre-norm, GELU", "a tiny vocabulary"])
+def test_by_each_rule_float32_answers_as_the_reference(
+    make_speaker: MakeModel, name: str, rule: str
+) -> None:
+    model = make_speaker(**FAMILY[name], eos_bias=2.5)
+    engine = cpu_engine(model, "float32")
+    jobs = every_option(model, len(rule), RULES[rule])
+    outcomes = run(engine, jobs)
+    for job in jobs:
+        check_same(outcomes[job.id], reference(model, job))
 
 
 def test_the_family_gives_many_answers_long_and_short(make_speaker: MakeModel) -> None:
@@ -83,7 +111,7 @@ def test_answers_are_the_same_bits_in_any_company(
     monkeypatch.setattr(engine_module, "STEP_TOKENS", (1, 3)[seed % 2])
     choose = np.random.default_rng(seed)
     engine = cpu_engine(model, precision)
-    jobs = draw_jobs(model, 60, seed=10 + seed)
+    jobs = draw_jobs(model, 60, 10 + seed, list(RULES.values()))
     expected = alone(engine, jobs)
     waiting = [jobs[index] for index in choose.permutation(len(jobs))]
     in_flight: set[int] = set()
@@ -117,7 +145,7 @@ def test_answers_are_the_same_bits_in_any_company(
 @PRECISIONS
 def test_answers_are_the_same_bits_all_at_once(model: Transformer, precision: Precision) -> None:
     engine = cpu_engine(model, precision)
-    jobs = draw_jobs(model, 150, seed=2)
+    jobs = draw_jobs(model, 150, 2, list(RULES.values()))
     assert run(engine, jobs) == alone(engine, jobs)
     assert sum(len(job.source_ids) for job in jobs[:MAX_SENTENCES]) > 2 * MAX_ROWS
 

@@ -4,16 +4,18 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import torch
 
-from model.decoding.hypothesis import HuggingFaceRule, SearchOptions
+from model.decoding.hypothesis import SearchOptions
 from model.engine.cpu.weights import Precision
 from model.engine.eager import EagerEngine
-from model.engine.protocol import AttentionKind
+from model.engine.protocol import AttentionKind, Engine
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import (
     FAMILY,
     KINDS,
     PRECISIONS,
+    RULES,
     Outcome,
     advance,
     alone,
@@ -78,10 +80,16 @@ def test_what_a_search_found_is_scored_with_the_same_bits(
             assert tuple(log_probs.tolist()) == found.log_probs
 
 
-def test_scores_by_another_rule_are_refused(model: Transformer) -> None:
-    options = SearchOptions(rule=HuggingFaceRule())
-    with pytest.raises(ValueError, match="own rule"):
-        cpu_engine(model, "int8").score((5, 1), (6, 1), options)
+@pytest.mark.parametrize("name", RULES)
+def test_scores_by_each_rule_are_the_references(model: Transformer, name: str) -> None:
+    assert model.output.bias is not None
+    with torch.no_grad():
+        model.output.bias[model.config.pad_id] = 3
+    options = SearchOptions(rule=RULES[name])
+    engines: tuple[Engine, ...] = (cpu_engine(model, "float32"), EagerEngine(model))
+    ours, theirs = (one.score((5, 6, 1), (6, 3, 8, 1), options) for one in engines)
+    assert ours == pytest.approx(theirs, abs=1e-4)
+    assert np.isfinite(ours).all()
 
 
 @PRECISIONS

@@ -3,8 +3,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from model.decoding import hypothesis
-from model.engine.cpu.finish import length_normalisation
 from model.engine.cpu.search import Candidates, _merge, make_candidates
 from model.engine.cpu.slots import Slots, make_slots
 
@@ -53,10 +51,3 @@ def test_nan_comes_first_whichever_hypothesis_it_is_of(spoilt: int) -> None:
     log_probs = [[-1.0, -2.0, -3.0, -4.0, -5.0, -6.0] for _ in range(3)]
     log_probs[spoilt] = [np.nan] * 6
     assert np.isnan(merged([-1, -1.5, -2], log_probs)[0][0])
-
-
-@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0, 10.0])
-def test_the_length_normalisation_is_the_references(alpha: float) -> None:
-    for length in (1, 2, 50, 512):
-        expected = np.float32(hypothesis.length_normalisation(length, alpha))
-        assert length_normalisation(length, alpha) == expected

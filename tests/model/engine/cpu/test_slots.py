@@ -59,7 +59,7 @@ def test_a_page_is_free_or_of_one_sentence(pages: Pages, seed: int) -> None:
                 assert owned(slots, slot)[-1] == page
         elif pages.n_free[0] >= 4:
             n_source = int(choose.integers(1, LONGEST + 1))
-            occupy(slots, slot, pages, n_source, 3, 2, 9, 0.6, 1)
+            occupy(slots, slot, pages, n_source, 3, 2, 9, 1)
             positions = slots.source[slot, :n_source]
             assert len(set(positions.tolist())) == n_source
             assert sorted({*(positions // PAGE).tolist()}) == sorted(owned(slots, slot))
@@ -72,15 +72,15 @@ def test_a_page_is_free_or_of_one_sentence(pages: Pages, seed: int) -> None:
 
 def test_what_was_in_a_slot_before_is_forgotten(pages: Pages) -> None:
     slots = make_slots(1, LONGEST)
-    occupy(slots, 0, pages, 4, 5, 5, 9, 2.0, 1)
+    occupy(slots, 0, pages, 4, 5, 5, 9, 1)
     slots.failed[0], slots.length[0], slots.n_live[0] = True, 7, 5
     slots.score[0], slots.live[0] = -0.5, -3
     vacate(slots, 0, pages)
-    occupy(slots, 0, pages, 2, 1, 1, 3, 0.6, 8)
+    occupy(slots, 0, pages, 2, 1, 1, 3, 8)
     assert slots.active[0]
     assert not slots.failed[0]
     assert (slots.length[0], slots.limit[0], slots.source_length[0]) == (0, 3, 2)
-    assert (slots.beam[0], slots.n_best[0], slots.alpha[0]) == (1, 1, 0.6)
+    assert (slots.beam[0], slots.n_best[0]) == (1, 1)
     assert (slots.n_live[0], slots.live[0, 0], slots.latest[0, 0]) == (1, 0, 8)
     assert (slots.score[0] == -np.inf).all()
 

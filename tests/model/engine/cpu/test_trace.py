@@ -9,12 +9,20 @@ import numpy as np
 import pytest
 
 from model.decoding.constraints import Constraint, Wording
-from model.decoding.hypothesis import HuggingFaceRule, SearchOptions
+from model.decoding.hypothesis import SearchOptions
+from model.decoding.rules import Rule
 from model.decoding.trace import SearchTrace
 from model.engine.eager import EagerEngine
 from model.engine.protocol import AttentionKind, Engine
 from model.transformer.transformer import Transformer
-from tests.model.engine.cpu.running import KINDS, alone, cpu_engine, draw_jobs, hypotheses
+from tests.model.engine.cpu.running import (
+    FOREIGN_RULES,
+    KINDS,
+    alone,
+    cpu_engine,
+    draw_jobs,
+    hypotheses,
+)
 
 MakeModel = Callable[..., Transformer]
 MakeEngine = Callable[[Transformer], Engine]
@@ -85,9 +93,10 @@ def test_a_trace_with_terms_too(model: Transformer, make_engine: MakeEngine) -> 
         assert any(one.hypothesis == best for step in trace.steps for one in step.ended)
 
 
-@pytest.mark.parametrize("rule", [HuggingFaceRule(), HuggingFaceRule(True, True, True, 9)], ids=str)
-def test_a_trace_by_the_other_rule(model: Transformer, rule: HuggingFaceRule) -> None:
-    engine = EagerEngine(model)
+@ENGINES
+@pytest.mark.parametrize("rule", FOREIGN_RULES.values(), ids=str)
+def test_a_trace_by_another_rule(model: Transformer, make_engine: MakeEngine, rule: Rule) -> None:
+    engine = make_engine(model)
     options = SearchOptions(rule=rule)
     for source in sources(model):
         trace = engine.trace(source, options)

@@ -85,6 +85,18 @@ def test_what_is_not_said_is_as_in_marian() -> None:
     assert (options.d_ff, options.decoder_d_ff, options.activation) == (2048, 2048, "swish")
 
 
+@pytest.mark.parametrize(
+    ("version", "activation"),
+    [
+        ("v1.12.2 3ea02fd", "quick_gelu"), ("v1.12.3 2020-01-01", "gelu"), ("1.13.0", "gelu"),
+        ("v1.9.31", "quick_gelu"), ("v2.0.0", "gelu"), (None, "quick_gelu"), (7, "quick_gelu"),
+    ],
+)  # fmt: skip
+def test_what_gelu_is_depends_on_the_version(version: object, activation: str) -> None:
+    values = OPTIONS | {"transformer-ffn-activation": "gelu", "version": version}
+    assert model_options(values, "x").activation == activation
+
+
 def test_heads_have_to_divide_the_width() -> None:
     with pytest.raises(CheckpointError, match="transformer-heads = 5 with dim-emb = 32"):
         model_options(OPTIONS | {"transformer-heads": 5}, "x")
@@ -111,6 +123,9 @@ def test_the_search_is_that_of_decoder_yml(tmp_path: Path) -> None:
         ("shortlist: [lex.bin, 50, 50]", "shortlist = "),
         ("normalize: .nan", "normalize = nan"),
         ("normalize: true", "normalize = True"),
+        ("max-length-factor: 0", "max-length-factor = 0"),
+        ("max-length-factor: .inf", "max-length-factor = inf"),
+        ("allow-unk: perhaps", "allow-unk = 'perhaps'"),
         ("- beam-size", "not a YAML mapping"),
         ("{", "not YAML"),
         ("a: !!python/name:os.abort", "not YAML"),

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from model.decoding.rules import HuggingFaceRule, MarianRule, Traits, traits_of
+
+
+def test_a_rule_with_no_room_is_refused() -> None:
+    with pytest.raises(ValueError, match="max_target_tokens must be at least 1, not 0"):
+        HuggingFaceRule(max_target_tokens=0)
+
+
+@pytest.mark.parametrize("factor", [0.0, -1.0, math.inf, math.nan])
+def test_a_limit_that_is_none_is_refused(factor: float) -> None:
+    with pytest.raises(ValueError, match=f"max_length_factor must be above 0, not {factor}"):
+        MarianRule(unk_id=1, max_length_factor=factor)
+
+
+def test_an_id_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="unk_id must be at least 0, not -1"):
+        MarianRule(unk_id=-1)
+
+
+@pytest.mark.parametrize(
+    ("stopping", "named"), [(True, "full"), (False, "settled at present"), ("never", "settled")]
+)
+def test_early_stopping_has_three_values(stopping: bool, named: str) -> None:
+    assert HuggingFaceRule(stopping).traits.stopping == named
+
+
+def test_what_sets_the_rules_apart() -> None:
+    assert traits_of(None) == Traits()
+    forced = traits_of(HuggingFaceRule(force_end=True, renormalise=True))
+    assert (forced.forces_end, forced.renormalises, forced.length_offset) == (True, True, 0)
+    marian = traits_of(MarianRule(unk_id=7))
+    assert (marian.narrows, marian.unk_id, marian.at_limit) == (True, 7, "as it is")
+
+
+def test_marians_limit_grows_with_the_source() -> None:
+    assert MarianRule(1).token_limit(4) == 12
+    assert MarianRule(1, 1.5).token_limit(3) == 5
