@@ -6,7 +6,13 @@ from typing import NamedTuple
 
 from model.engine.cpu.attention import attend, record_weights
 from model.engine.cpu.elementary import normalise
-from model.engine.cpu.encoder import embed, encode, feed_forward
+from model.engine.cpu.encoder import (
+    after_sublayer,
+    before_sublayer,
+    embed,
+    encode,
+    feed_forward,
+)
 from model.engine.cpu.flat import get, put
 from model.engine.cpu.jit import kernel
 from model.engine.cpu.linear import NO_FLOOR, prepare, project, project_prepared
@@ -104,10 +110,7 @@ def decode(
     """
     shape, decoder = weights.shape, weights.decoder
     for layer in range(decoder.n_layers):
-        source = work.x
-        if shape.pre_norm:
-            normalise(work.x, n_rows, decoder.self_norm, layer, work.normal)
-            source = work.normal
+        source = before_sublayer(decoder.self_norm, layer, n_rows, shape, work)
         prepare(source, n_rows, decoder.qkv, work.scratch)
         for part, out in enumerate((work.self_query, work.keys, work.values)):
             project_prepared(source, n_rows, decoder.qkv, 3 * layer + part, NO_FLOOR, False,
@@ -115,22 +118,17 @@ def decode(
         _attend_self(decoder.n_heads, layer, n_rows, slots, pages, work, self_record)
         project(work.context, n_rows, decoder.self_output, layer, NO_FLOOR, True, work.scratch,
                 work.x)  # fmt: skip
-        if shape.pre_norm:
-            normalise(work.x, n_rows, decoder.cross_norm, layer, work.normal)
-        else:
-            normalise(work.x, n_rows, decoder.self_norm, layer, work.x)
+        after_sublayer(decoder.self_norm, layer, n_rows, shape, work)
+        source = before_sublayer(decoder.cross_norm, layer, n_rows, shape, work)
         project(source, n_rows, decoder.cross_query, layer, NO_FLOOR, False, work.scratch,
                 work.query)  # fmt: skip
         _attend_memory(decoder.n_heads, layer, n_rows, slots, pages, work, cross_record)
         project(work.context, n_rows, decoder.cross_output, layer, NO_FLOOR, True, work.scratch,
                 work.x)  # fmt: skip
-        if shape.pre_norm:
-            normalise(work.x, n_rows, decoder.feed_forward_norm, layer, work.normal)
-        else:
-            normalise(work.x, n_rows, decoder.cross_norm, layer, work.x)
+        after_sublayer(decoder.cross_norm, layer, n_rows, shape, work)
+        source = before_sublayer(decoder.feed_forward_norm, layer, n_rows, shape, work)
         feed_forward(source, n_rows, decoder.w_1, decoder.w_2, layer, shape, work)
-        if not shape.pre_norm:
-            normalise(work.x, n_rows, decoder.feed_forward_norm, layer, work.x)
+        after_sublayer(decoder.feed_forward_norm, layer, n_rows, shape, work)
     if shape.pre_norm:
         normalise(work.x, n_rows, decoder.norm, 0, work.x)
 

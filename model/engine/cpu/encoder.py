@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from model.engine.cpu.attention import attend, record_weights
-from model.engine.cpu.elementary import RELU, activate, normalise
+from model.engine.cpu.elementary import RELU, Norm, activate, normalise
 from model.engine.cpu.jit import kernel
 from model.engine.cpu.linear import NO_FLOOR, RELU_FLOOR, prepare, project, project_prepared
 from model.engine.cpu.packing import Linear
@@ -29,10 +29,7 @@ def encode(
             embed(weights.source_embedding, ids[row], weights.positions, row - start, shape,
                   work.x, row)  # fmt: skip
     for layer in range(encoder.n_layers):
-        source = work.x
-        if shape.pre_norm:
-            normalise(work.x, n_rows, encoder.attention_norm, layer, work.normal)
-            source = work.normal
+        source = before_sublayer(encoder.attention_norm, layer, n_rows, shape, work)
         prepare(source, n_rows, encoder.qkv, work.scratch)
         for part, out in enumerate((work.query, work.keys, work.values)):
             project_prepared(source, n_rows, encoder.qkv, 3 * layer + part, NO_FLOOR, False,
@@ -42,16 +39,28 @@ def encode(
             _attend_within(start, end, encoder.n_heads, shape.d_model, work, layer, record)
         project(work.context, n_rows, encoder.attention_output, layer, NO_FLOOR, True,
                 work.scratch, work.x)  # fmt: skip
-        if not shape.pre_norm:
-            normalise(work.x, n_rows, encoder.attention_norm, layer, work.x)
-            source = work.x
-        else:
-            normalise(work.x, n_rows, encoder.feed_forward_norm, layer, work.normal)
+        after_sublayer(encoder.attention_norm, layer, n_rows, shape, work)
+        source = before_sublayer(encoder.feed_forward_norm, layer, n_rows, shape, work)
         feed_forward(source, n_rows, encoder.w_1, encoder.w_2, layer, shape, work)
-        if not shape.pre_norm:
-            normalise(work.x, n_rows, encoder.feed_forward_norm, layer, work.x)
+        after_sublayer(encoder.feed_forward_norm, layer, n_rows, shape, work)
     if shape.pre_norm:
         normalise(work.x, n_rows, encoder.norm, 0, work.x)
+
+
+@kernel
+def before_sublayer(norm: Norm, layer: int, n_rows: int, shape: Shape, work: Workspace) -> Floats:
+    """What a sub-layer reads: LayerNorm(x) in work.normal, or in post-norm work.x as it is."""
+    if shape.pre_norm:
+        normalise(work.x, n_rows, norm, layer, work.normal)
+        return work.normal
+    return work.x
+
+
+@kernel
+def after_sublayer(norm: Norm, layer: int, n_rows: int, shape: Shape, work: Workspace) -> None:
+    """work.x, to which a sub-layer has added its output, becomes LayerNorm(x) in post-norm."""
+    if not shape.pre_norm:
+        normalise(work.x, n_rows, norm, layer, work.x)
 
 
 @kernel

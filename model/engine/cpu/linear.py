@@ -16,24 +16,11 @@ from numpy.typing import NDArray
 
 from model.engine.cpu.jit import REORDERED, compiler_options, kernel
 from model.engine.cpu.packing import LARGEST, SMALLEST, UNSIGNED, Linear, padded
-from model.engine.cpu.tile import (
-    COLUMNS,
-    FLOAT32_ADDING_TILES,
-    FLOAT32_TILES,
-    GROUP,
-    INT8_ADDING_TILES,
-    INT8_TILES,
-    ROWS,
-)
+from model.engine.cpu.tile import COLUMNS, GROUP, ROWS, float32_tile, int8_tile
 from model.engine.cpu.types import Floats
 
 NO_FLOOR = np.float32(-np.inf)
 RELU_FLOOR = np.float32(0)
-
-_int8_1, _int8_2, _int8_3, _int8_4 = INT8_TILES
-_int8_add_1, _int8_add_2, _int8_add_3, _int8_add_4 = INT8_ADDING_TILES
-_float32_1, _float32_2, _float32_3, _float32_4 = FLOAT32_TILES
-_float32_add_1, _float32_add_2, _float32_add_3, _float32_add_4 = FLOAT32_ADDING_TILES
 
 
 class Scratch(NamedTuple):
@@ -149,27 +136,11 @@ def _multiply_int8(
     column = layer * bias.shape[1] + panel * COLUMNS
     row, done, left = first, panel * COLUMNS, n_rows
     while left > 0:
-        tile = (
+        arguments = (
             bytes_, row * width, row_scale, row, row_sum, row, weight, weight_at, scale, column,
-            bias, column, out, done, width, stride, floor,
+            bias, column, out, done, width, stride, floor, accumulate,
         )  # fmt: skip
-        if accumulate:
-            if left >= ROWS:
-                _int8_add_4(*tile)
-            elif left == 1:
-                _int8_add_1(*tile)
-            elif left == 2:
-                _int8_add_2(*tile)
-            else:
-                _int8_add_3(*tile)
-        elif left >= ROWS:
-            _int8_4(*tile)
-        elif left == 1:
-            _int8_1(*tile)
-        elif left == 2:
-            _int8_2(*tile)
-        else:
-            _int8_3(*tile)
+        int8_tile(left, arguments)
         row += ROWS
         done += ROWS * stride
         left -= ROWS
@@ -185,27 +156,11 @@ def _multiply_float32(
     column = layer * bias.shape[1] + panel * COLUMNS
     row, done, left = first, panel * COLUMNS, n_rows
     while left > 0:
-        tile = (
+        arguments = (
             x, row * x_stride, weight, weight_at, bias, column, out, done, width, x_stride, stride,
-            floor,
+            floor, accumulate,
         )  # fmt: skip
-        if accumulate:
-            if left >= ROWS:
-                _float32_add_4(*tile)
-            elif left == 1:
-                _float32_add_1(*tile)
-            elif left == 2:
-                _float32_add_2(*tile)
-            else:
-                _float32_add_3(*tile)
-        elif left >= ROWS:
-            _float32_4(*tile)
-        elif left == 1:
-            _float32_1(*tile)
-        elif left == 2:
-            _float32_2(*tile)
-        else:
-            _float32_3(*tile)
+        float32_tile(left, arguments)
         row += ROWS
         done += ROWS * stride
         left -= ROWS

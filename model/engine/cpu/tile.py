@@ -16,7 +16,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, register_jitable
 
 from model.engine.cpu.llvm import (
     FLOATS,
@@ -62,23 +62,28 @@ DOT_INSTRUCTION = _dot_instruction()
 """Width in bits of `vpdpbusd` here, None without it."""
 
 
-def _int8_tile(n_rows: int, accumulate: bool) -> Tile:
+def _int8_tile(n_rows: int) -> Tile:
     @intrinsic  # type: ignore[untyped-decorator]
     def tile(
         typing_context: Any, x: Any, x_at: Any, row_scale: Any, scale_at: Any, row_sum: Any,
         sum_at: Any, weight: Any, weight_at: Any, scale: Any, column: Any, bias: Any, bias_at: Any,
-        out: Any, out_at: Any, width: Any, stride: Any, floor: Any,
+        out: Any, out_at: Any, width: Any, stride: Any, floor: Any, accumulate: Any,
     ) -> Any:  # fmt: skip
         """out = max(floor, row_scale · scale · Σ x weight + bias), signed by unsigned bytes.
 
-        `width` bytes in a row of x, `stride` numbers in a row of `out`.
+        With `accumulate`, + out. `width` bytes in a row of x, `stride` numbers in a row of `out`.
+
+        `vpdpbusd` takes its first factor as unsigned, and weights have signs: so w + 128 is stored,
+        0 … 255, and Σ x (w + 128) = Σ x w + 128 Σ x. The second part is the same for all columns of
+        a row; `row_sum` holds it, and it is taken out again once all is summed. These are whole
+        numbers within 32 bits (127 · 255 · K, so K ≤ 66,000), so nothing is rounded.
         """
 
         def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
             x_data, row_scales, row_sums, weights, scales, biases, out_data = (
                 data(context, b, signature, arguments, index) for index in range(0, 14, 2)
             )
-            width_, stride_, floor_ = arguments[14:]
+            width_, stride_, floor_, accumulate_ = arguments[14:]
             rows = [b.gep(x_data, [b.mul(width_, INT64(i))]) for i in range(n_rows)]
 
             def turn(k: Any, sums: list[Any]) -> list[Any]:
@@ -97,38 +102,41 @@ def _int8_tile(n_rows: int, accumulate: bool) -> Tile:
             sums = loop(b, INT64(0), width_, GROUP, zeros, turn)
             results = []
             for i in range(n_rows):
-                # Weights are stored + 128, to be unsigned: take 128 Σ x out again.
                 excess = splat(b, b.load(b.gep(row_sums, [INT64(i)])))
                 row_scale_ = splat(b, b.load(b.gep(row_scales, [INT64(i)])))
                 for j in _blocks():
                     exact = b.sitofp(b.sub(sums[_BLOCKS * i + j], excess), FLOATS)
                     column_scale = load(b, b.gep(scales, [INT64(LANES * j)]))
                     results.append(b.fmul(exact, b.fmul(row_scale_, column_scale)))
-            _finish(b, results, biases, accumulate, floor_, out_data, stride_)
+            _finish(b, results, biases, accumulate_, floor_, out_data, stride_)
             return context.get_dummy_value()
 
         return types.void(
             x, types.int64, row_scale, types.int64, row_sum, types.int64, weight, types.int64,
             scale, types.int64, bias, types.int64, out, types.int64, types.int64, types.int64,
-            types.float32,
+            types.float32, types.boolean,
         ), generate  # fmt: skip
 
     return tile  # type: ignore[no-any-return]
 
 
-def _float32_tile(n_rows: int, accumulate: bool) -> Tile:
+def _float32_tile(n_rows: int) -> Tile:
     @intrinsic  # type: ignore[untyped-decorator]
     def tile(
         typing_context: Any, x: Any, x_at: Any, weight: Any, weight_at: Any, bias: Any,
         bias_at: Any, out: Any, out_at: Any, width: Any, x_stride: Any, stride: Any, floor: Any,
+        accumulate: Any,
     ) -> Any:  # fmt: skip
-        """out = max(floor, Σ x weight + bias) over `width` numbers of each row of x."""
+        """out = max(floor, Σ x weight + bias) over `width` numbers of each row of x.
+
+        With `accumulate`, + out.
+        """
 
         def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
             x_data, weights, biases, out_data = (
                 data(context, b, signature, arguments, index) for index in range(0, 8, 2)
             )
-            width_, x_stride_, stride_, floor_ = arguments[8:]
+            width_, x_stride_, stride_, floor_, accumulate_ = arguments[8:]
             rows = [b.gep(x_data, [b.mul(x_stride_, INT64(i))]) for i in range(n_rows)]
 
             def turn(k: Any, sums: list[Any]) -> list[Any]:
@@ -145,19 +153,19 @@ def _float32_tile(n_rows: int, accumulate: bool) -> Tile:
 
             zeros = [ir.Constant(FLOATS, None)] * (n_rows * _BLOCKS)
             sums = loop(b, INT64(0), width_, 1, zeros, turn)
-            _finish(b, sums, biases, accumulate, floor_, out_data, stride_)
+            _finish(b, sums, biases, accumulate_, floor_, out_data, stride_)
             return context.get_dummy_value()
 
         return types.void(
             x, types.int64, weight, types.int64, bias, types.int64, out, types.int64, types.int64,
-            types.int64, types.int64, types.float32,
+            types.int64, types.int64, types.float32, types.boolean,
         ), generate  # fmt: skip
 
     return tile  # type: ignore[no-any-return]
 
 
 def _finish(
-    b: Any, results: Sequence[Any], biases: Any, accumulate: bool, floor: Any, out: Any,
+    b: Any, results: Sequence[Any], biases: Any, accumulate: Any, floor: Any, out: Any,
     stride: Any,
 ) -> None:  # fmt: skip
     """Add the bias, and what is there if asked; lift to the floor, NaN staying NaN; store."""
@@ -166,8 +174,7 @@ def _finish(
         i, j = divmod(index, _BLOCKS)
         to = b.gep(out, [b.add(b.mul(stride, INT64(i)), INT64(LANES * j))])
         value = b.fadd(result, load(b, b.gep(biases, [INT64(LANES * j)])))
-        if accumulate:
-            value = b.fadd(value, load(b, to))
+        value = b.select(accumulate, b.fadd(value, load(b, to)), value)
         store(b, b.select(b.fcmp_ordered("<", value, lowest), lowest, value), to)
 
 
@@ -213,7 +220,23 @@ def _blocks() -> range:
     return range(_BLOCKS)
 
 
-INT8_TILES = tuple(_int8_tile(n, accumulate=False) for n in range(1, ROWS + 1))
-INT8_ADDING_TILES = tuple(_int8_tile(n, accumulate=True) for n in range(1, ROWS + 1))
-FLOAT32_TILES = tuple(_float32_tile(n, accumulate=False) for n in range(1, ROWS + 1))
-FLOAT32_ADDING_TILES = tuple(_float32_tile(n, accumulate=True) for n in range(1, ROWS + 1))
+def _by_rows(tiles: Sequence[Tile]) -> Tile:
+    """Calls the one for so many rows, or the largest; inlined, since a call would cost a tenth."""
+    one, two, three, four = tiles
+
+    @register_jitable(inline="always")  # type: ignore[untyped-decorator]
+    def tile(n_rows: int, arguments: tuple[Any, ...]) -> None:
+        if n_rows >= ROWS:
+            four(*arguments)
+        elif n_rows == 1:
+            one(*arguments)
+        elif n_rows == 2:
+            two(*arguments)
+        else:
+            three(*arguments)
+
+    return tile  # type: ignore[no-any-return]
+
+
+int8_tile = _by_rows([_int8_tile(n) for n in range(1, ROWS + 1)])
+float32_tile = _by_rows([_float32_tile(n) for n in range(1, ROWS + 1)])

@@ -24,7 +24,7 @@ HALVES = FEATURES.get("avxvnni") or (FEATURES.get("avx512vnni") and FEATURES.get
 
 def compiled(instruction: str | None, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     monkeypatch.setattr(tile, "DOT_INSTRUCTION", instruction)
-    intrinsic: Any = tile._int8_tile(N_ROWS, accumulate=False)
+    intrinsic: Any = tile._int8_tile(N_ROWS)
 
     @numba.njit(**compiler_options(fastmath=False))  # type: ignore[untyped-decorator]
     def product(
@@ -33,7 +33,7 @@ def compiled(instruction: str | None, monkeypatch: pytest.MonkeyPatch) -> Callab
         floor: np.float32,
     ) -> None:  # fmt: skip
         intrinsic(x, 0, row_scale, 0, row_sum, 0, weight, 0, scale, 0, bias, 0, out, 0, width,
-                  COLUMNS, floor)  # fmt: skip
+                  COLUMNS, floor, False)  # fmt: skip
 
     product_: Callable[..., None] = product
     return product_
