@@ -6,6 +6,7 @@ repetition          it runs in a circle
 copied_source       it is the source, or hardly more
 unknown_characters  characters that the vocabulary lacks got lost
 glossary_unmet      it does not have a term that the request asked for
+numbers             it says other numbers than its source; see `app.text.numbers`
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Literal
 
 Flag = Literal[
     "truncated", "length_capped", "repetition", "copied_source", "unknown_characters",
-    "glossary_unmet",
+    "glossary_unmet", "numbers",
 ]  # fmt: skip
 
 MIN_SOURCE_TOKENS = 16

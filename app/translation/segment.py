@@ -14,6 +14,7 @@ from app.text.flags import (
     lost_characters,
 )
 from app.text.glossary import Term, all_said
+from app.text.numbers import same_numbers
 from app.text.spans import Span, Substitution
 from app.text.stand_ins import StandIns
 from model.decoding.hypothesis import Hypothesis, SearchOptions
@@ -121,6 +122,8 @@ class Segment:
             yield "glossary_unmet"
         if lost_characters(self._unknown_characters(), target):
             yield "unknown_characters"
+        if not same_numbers(self.stand_ins.text, target):
+            yield "numbers"
 
     def _read(self, hypothesis: Hypothesis) -> tuple[str, Sequence[Token]]:
         """As text, and with its tokens if they are asked for and it may be the best."""
