@@ -7,8 +7,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import accumulate, islice
 
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-"""Thai, Lao, Burmese, Khmer, Japanese and Chinese have no blanks between words."""
+from app.text.scripts import UNSPACED
 
 _CLAUSE_END = ".,;:!?…)»”"
 _WORTH_OF_CLAUSE_END = 5
@@ -37,7 +36,7 @@ def apportioned(text: str, shares: Sequence[int]) -> list[str]:
     Fewer where it has fewer words; only what is written without blanks is cut within.
     """
     blanks = [match.start() for match in re.finditer(r"(?<=\S) (?=\S)", text)]
-    unspaced = len(blanks) < len(shares) - 1 and _UNSPACED.search(text)
+    unspaced = len(blanks) < len(shares) - 1 and UNSPACED.search(text)
     places = list(range(1, len(text))) if unspaced else blanks
     n_cuts = min(len(shares) - 1, len(places))
     sum_of_shares = sum(shares)

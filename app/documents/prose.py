@@ -6,17 +6,15 @@ as long as their next words allow, the breaks mean nothing, and its translation 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from app.documents.line_breaks import filled
 from app.text.document import Answer, Document, Parts
+from app.text.segmentation import LABEL
 
 MIN_WIDTH, MAX_WIDTH = 40, 100
 """Columns at which text is wrapped; shorter lines are verse, longer ones paragraphs."""
-
-_LABEL = re.compile(r"(?:[-*+•‣◦▪·–—>#]+|\(?(?:\d{1,3}|[a-z])\)|\d{1,3}\.)[ \t]+")
 
 
 def prose(text: str) -> Parts:
@@ -36,7 +34,7 @@ def _parts(text: str) -> Iterator[str | Document]:
 
 
 def _may_go_on(paragraph: Sequence[str], line: str) -> bool:
-    if not line.strip() or not paragraph[-1].strip() or _LABEL.match(line.lstrip()):
+    if not line.strip() or not paragraph[-1].strip() or LABEL.match(line.lstrip()):
         return False
     return _indent(line) in (_indent(paragraph[-1]), len(_lead(paragraph[0])))
 
@@ -69,7 +67,7 @@ def _indent(line: str) -> int:
 def _lead(line: str) -> str:
     """Indentation and label."""
     indent = line[: _indent(line)]
-    label = _LABEL.match(line, len(indent))
+    label = LABEL.match(line, len(indent))
     return indent + (label[0] if label else "")
 
 

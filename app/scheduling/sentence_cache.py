@@ -8,16 +8,23 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections import OrderedDict
 from collections.abc import Sequence
+from typing import NamedTuple
+
+from cachetools import LRUCache
 
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 
-ENTRY_BYTES = 500
+ENTRY_BYTES = 850
 """What an entry takes beside its numbers: its place in the table, its tuples, its options."""
 
 _Key = tuple[bytes, SearchOptions]
 _Packed = tuple[bytes, bytes, float, bool]
+
+
+class _Entry(NamedTuple):
+    hypotheses: list[_Packed]
+    n_bytes: int
 
 
 class SentenceCache:
@@ -27,9 +34,7 @@ class SentenceCache:
     """
 
     def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
-        self._n_bytes = 0
-        self._entries: OrderedDict[_Key, list[_Packed]] = OrderedDict()
+        self._entries: LRUCache[_Key, _Entry] = LRUCache(max_bytes, lambda entry: entry.n_bytes)
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -37,16 +42,12 @@ class SentenceCache:
     @property
     def n_bytes(self) -> int:
         """Of memory that the entries take, about."""
-        return self._n_bytes
+        return int(self._entries.currsize)
 
     def get(self, source_ids: Sequence[int], options: SearchOptions) -> list[Hypothesis] | None:
         """The hypotheses, best first, if they are still there."""
-        key = _key(source_ids, options)
-        packed = self._entries.get(key)
-        if packed is None:
-            return None
-        self._entries.move_to_end(key)
-        return [_unpack(one) for one in packed]
+        entry = self._entries.get(_key(source_ids, options))
+        return None if entry is None else [_unpack(one) for one in entry.hypotheses]
 
     def put(
         self, source_ids: Sequence[int], options: SearchOptions, hypotheses: Sequence[Hypothesis]
@@ -55,11 +56,10 @@ class SentenceCache:
         key = _key(source_ids, options)
         if key in self._entries:
             return
-        entry = [_pack(one) for one in hypotheses]
-        self._entries[key] = entry
-        self._n_bytes += _size(key, entry)
-        while self._n_bytes > self._max_bytes:
-            self._n_bytes -= _size(*self._entries.popitem(last=False))
+        packed = [_pack(one) for one in hypotheses]
+        entry = _Entry(packed, _size(key, packed))
+        if entry.n_bytes <= self._entries.maxsize:
+            self._entries[key] = entry
 
 
 def _key(source_ids: Sequence[int], options: SearchOptions) -> _Key:

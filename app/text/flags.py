@@ -16,6 +16,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
+from app.text.scripts import FEW_BLANKS
+
 Flag = Literal[
     "truncated", "length_capped", "repetition", "copied_source", "unknown_characters",
     "glossary_unmet", "numbers",
@@ -30,11 +32,6 @@ MIN_WORD_RATIO = 0.4
 
 So are 10 of 10,010 references between English and French (Tatoeba, Europarl, NTREX).
 """
-
-_UNSPACED = re.compile(
-    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\U00020000-\U0003ffff]"
-)
-"""Letters of Thai, Lao, Burmese, Khmer, Chinese, Japanese and Korean."""
 
 MAX_PERIOD = 24
 """Tokens; a longer phrase that repeats is not looked for."""
@@ -59,7 +56,7 @@ def has_too_few_words(source: str, target: str) -> bool:
     read, written = _words(source), _words(target)
     if len(written) >= MIN_WORD_RATIO * len(read):
         return False
-    return not any(_UNSPACED.search(word) for word in written)
+    return not any(FEW_BLANKS.search(word) for word in written)
 
 
 def is_repetition(source_ids: Sequence[int], target_ids: Sequence[int]) -> bool:

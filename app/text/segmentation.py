@@ -31,7 +31,7 @@ off         nowhere
 
 _LINE_BREAK = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
 _BLANK_LINE = re.compile(r"(?:\r\n|\n|\r)[^\S\n\r]*(?:\r\n|\n|\r)\s*|[\f\u2029]\s*")
-_LABEL = re.compile(
+LABEL = re.compile(
     r"(?:(?:[-*+•‣◦▪▫·–—>#]+|\(?(?:\d{1,3}|[a-z])\)|\d{1,3}\.|\[[ xX]\])[^\S\n\r]+)+"
 )
 """What stands before the first word of a line: bullets, numbers, marks of quotations, headings."""
@@ -175,7 +175,7 @@ def _trim(text: str, span: Span) -> Span:
     """Less the label of a line in front, and white space, emoji and invisibles at both ends."""
     start, end = span
     start = _skip_trimmings(text, start, end)
-    if _begins_line(text, start) and (label := _LABEL.match(text, start, end)):
+    if _begins_line(text, start) and (label := LABEL.match(text, start, end)):
         start = _skip_trimmings(text, label.end(), end)
     while start < end and _is_trimmings(text[end - 1]):
         end -= 1

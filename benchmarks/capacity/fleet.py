@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from deploy.capacity.autoscaler import Autoscaler, Policy
+from benchmarks.capacity.autoscaler import Autoscaler, Policy
 
 MAX_RETRY_AFTER = 60
 """Seconds; the server's own bound, `app.errors.MAX_RETRY_AFTER`."""

@@ -6,9 +6,9 @@ from statistics import fmean
 import pytest
 
 from app.errors import MAX_RETRY_AFTER as SERVERS_BOUND
-from deploy.capacity.autoscaler import Policy
-from deploy.capacity.erlang import mean_wait
-from deploy.capacity.fleet import MAX_RETRY_AFTER, Fleet, Interval, Replicas, Workload
+from benchmarks.capacity.autoscaler import Policy
+from benchmarks.capacity.erlang import mean_wait
+from benchmarks.capacity.fleet import MAX_RETRY_AFTER, Fleet, Interval, Replicas, Workload
 
 
 def fixed(n_replicas: int) -> Policy:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from deploy.capacity.autoscaler import Autoscaler, Policy
+from benchmarks.capacity.autoscaler import Autoscaler, Policy
 from tests.deploy.files import DEPLOY, read_yaml
 
 

@@ -1,6 +1,6 @@
 """A burst of twenty times the load, against replicas that start soon, after a while, and late.
 
-python -m deploy.capacity.bursts --plot docs/capacity.png
+python -m benchmarks.capacity.bursts --plot docs/capacity.png
 
 Prints a table and draws what docs/deploy.md shows; the same seed gives the same figures.
 """
@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import quantiles
 
-from deploy.capacity.autoscaler import Policy
-from deploy.capacity.erlang import MEASURED
-from deploy.capacity.fleet import Fleet, Interval, Replicas, Workload
+from benchmarks.capacity.autoscaler import Policy
+from benchmarks.capacity.erlang import MEASURED
+from benchmarks.capacity.fleet import Fleet, Interval, Replicas, Workload
 
 SENTENCES = 400
 TOKENS_PER_SENTENCE = 11.3

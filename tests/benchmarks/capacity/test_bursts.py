@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.capacity.bursts import (
+from benchmarks.capacity.bursts import (
     BEGIN,
     BURST,
     POLICY,
@@ -18,7 +18,7 @@ from deploy.capacity.bursts import (
     percentiles,
     table,
 )
-from deploy.capacity.fleet import Interval
+from benchmarks.capacity.fleet import Interval
 
 OUTCOME = Outcome(
     60.0,

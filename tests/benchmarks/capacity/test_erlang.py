@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from deploy.capacity.erlang import MEASURED, Cost, erlang_c, mean_wait
+from benchmarks.capacity.erlang import MEASURED, Cost, erlang_c, mean_wait
 from tests.deploy.files import ROOT
 
 
