@@ -20,6 +20,8 @@
     ├── GoldenSentenceError           a model's translations differ from those recorded with it
     ├── ReloadFailedError             the new models cannot be used; the old ones stay
     ├── ReloadInProgressError         another reload is in progress
+    ├── StorageFullError              the disk is full
+    ├── StorageUnavailableError       stored data cannot be read or changed
     └── TryAgainLaterError            temporary; `retry_after` holds the seconds to wait
         ├── QueueFullError            the queue is full
         ├── RateLimitedError          the client exceeds its limit per minute
@@ -144,6 +146,20 @@ class ReloadFailedError(AppError):
 
 class ReloadInProgressError(AppError):
     """Another reload is in progress."""
+
+
+class StorageFullError(AppError):
+    """The disk has no room for what should be stored."""
+
+    def __init__(self) -> None:
+        super().__init__("the server's disk is full")
+
+
+class StorageUnavailableError(AppError):
+    """What is stored cannot be read or changed: the file is read-only, locked, or broken."""
+
+    def __init__(self) -> None:
+        super().__init__("what is stored cannot be read or changed now")
 
 
 class TryAgainLaterError(AppError):

@@ -14,6 +14,7 @@ from fastapi import APIRouter, Depends, FastAPI
 from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import Route
 
 from app import __version__
 from app.accounts.clients import Keys
@@ -46,12 +47,13 @@ from app.routes.handling.timeout import HEADER as TIMEOUT_HEADER
 from app.runtime import Lifecycle, Runtime
 from app.server.load_shedding import Overload, OverloadShield
 from app.server.loop_lag import LoopLag
-from app.server.middleware import PROBES, RequestMiddleware
+from app.server.middleware import NO_ROUTE, PROBES, RequestMiddleware
 from app.server.security_headers import SecurityHeaders
 from app.settings import Settings
 from app.web.site import Site
 from app.wire import openapi
 from app.wire.failures import handle
+from app.wire.problems import REASONS, REJECTIONS
 from app.wire.request_id import REQUEST_ID
 
 Load = Callable[[Settings, Metrics], Runtime]
@@ -73,7 +75,7 @@ def create_app(
     it, the error is logged and the server never becomes ready. If loading succeeds, `when_ready`
     is called, and again after every reload.
     """
-    metrics = Metrics()
+    metrics = Metrics(reasons=REASONS, rejections=REJECTIONS)
     keys = Keys(key.get_secret_value() for key in settings.api_keys or ())
     ledger = UsageLedger(settings.character_limit, settings.data)
     glossaries = GlossaryStore(settings.data)
@@ -119,6 +121,7 @@ def create_app(
     app.state.lifecycle = lifecycle
     app.state.metrics = metrics
     app.state.lag = lag
+    app.state.tracer = spans.provider.get_tracer("attend") if spans else None
     app.state.overload = Overload(lifecycle, metrics, lag=lag, timeout=settings.request_timeout)
     app.state.rate_limits = RateLimits(settings.requests_per_minute, settings.characters_per_minute)
     app.state.keys = keys
@@ -179,6 +182,10 @@ def _furnish(
             expose_headers=["Retry-After", "Server-Timing", REQUEST_ID],
         )
     routers: list[APIRouter] = [module.router for module in (*modules, *guarded)]
+    paths = {
+        route.path for router in routers for route in router.routes if isinstance(route, Route)
+    }
+    app.state.metrics.expect({NO_ROUTE, *(paths - PROBES)})
     for error in (AppError, HTTPException):
         app.add_exception_handler(error, partial(handle, routers))
     for module in modules:

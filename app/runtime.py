@@ -97,6 +97,7 @@ class Lifecycle:
 
     load     builds the runtime, blocking; called at the start and for every reload
     settled  called after the start, and after a reload once the old runtime has stopped
+    address  where requests come in, for the log; None if unknown
     """
 
     def __init__(
@@ -108,6 +109,7 @@ class Lifecycle:
         self._load = load
         self._metrics = metrics
         self._settled = settled
+        self.address: str | None = None
         self._runtime: Runtime | None = None
         self._loading = False
         self._draining = False
@@ -203,7 +205,8 @@ class Lifecycle:
         shown = self.started.info.model_dump(
             exclude={"config": True, "pivoted": True, "others": {"__all__": {"config"}}}
         )
-        _log.info(event, **shown)
+        address = {"address": self.address} if self.address else {}
+        _log.info(event, **address, **shown)
 
     def _retired(self, retiring: asyncio.Task[None]) -> None:
         self._retiring.discard(retiring)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -178,6 +180,19 @@ class Settings(BaseSettings):
             return cls(**given)
         except ValidationError as error:
             raise SettingsError(describe_validation(error)) from None
+
+
+def unknown_variables(environment: Mapping[str, str] = os.environ) -> dict[str, str | None]:
+    """Variables that begin as a setting's and are none, with the one that may be meant.
+
+    They are no error: Kubernetes sets `ATTEND_SERVICE_HOST` beside a Service called attend.
+    """
+    known = [env_name(setting) for setting in Settings.model_fields]
+    return {
+        name: next(iter(get_close_matches(name.upper(), known, n=1, cutoff=0.8)), None)
+        for name in environment
+        if name.upper().startswith(ENV_PREFIX) and name.upper() not in known
+    }
 
 
 def env_name(setting: str) -> str:

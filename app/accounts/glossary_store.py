@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from app.errors import QuotaExceededError, SettingsError, UnknownGlossaryError
+import structlog
+
+from app.accounts.schema_version import check_version
+from app.errors import (
+    QuotaExceededError,
+    SettingsError,
+    StorageFullError,
+    StorageUnavailableError,
+    UnknownGlossaryError,
+)
 
 FILE_NAME = "glossaries.sqlite"
 
@@ -39,6 +48,8 @@ SELECT id, name, source, target, created, n_entries FROM glossaries WHERE id = ?
 _SELECT_ENTRIES = "SELECT entries FROM glossaries WHERE id = ? AND account = ?"
 _DELETE = "DELETE FROM glossaries WHERE id = ? AND account = ?"
 
+_log = structlog.get_logger()
+
 
 @dataclass(frozen=True, slots=True)
 class StoredGlossary:
@@ -54,6 +65,9 @@ class StoredGlossary:
 
 class GlossaryStore:
     """Every method may be called by any thread, and blocks for as long as the disk takes.
+
+    All but `open` and `close` raise `StorageFullError` and `StorageUnavailableError`, with a line
+    in the log that says what SQLite said.
 
     folder  where the file is, which several servers may share; None: in memory, till the end
     clock   the time, in UTC
@@ -78,6 +92,7 @@ class GlossaryStore:
                 self._file or ":memory:", check_same_thread=False, isolation_level=None
             )
             try:
+                check_version(database, self._file)
                 database.executescript(_SCHEMA)
             except BaseException:
                 database.close()
@@ -137,7 +152,12 @@ class GlossaryStore:
     def _run(self, statement: str, *values: str | int) -> sqlite3.Cursor:
         if self._database is None:
             raise RuntimeError("the store is not open")
-        return self._database.execute(statement, values)
+        try:
+            return self._database.execute(statement, values)
+        except sqlite3.Error as error:
+            _log.error("glossaries out of reach", reason=str(error))
+            is_full = error.sqlite_errorcode == sqlite3.SQLITE_FULL
+            raise (StorageFullError if is_full else StorageUnavailableError) from error
 
 
 def _glossary(row: tuple[str, ...]) -> StoredGlossary:

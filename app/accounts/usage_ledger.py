@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import structlog
 
+from app.accounts.schema_version import check_version
 from app.errors import QuotaExceededError, SettingsError
 
 SAVE_INTERVAL = 5.0
@@ -76,6 +77,7 @@ class UsageLedger:
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             with closing(sqlite3.connect(self._file)) as database, database:
+                check_version(database, self._file)
                 database.execute(
                     "CREATE TABLE IF NOT EXISTS usage (account TEXT, month TEXT, "
                     "characters INTEGER NOT NULL, PRIMARY KEY (account, month)) WITHOUT ROWID"

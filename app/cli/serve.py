@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import click
+import structlog
 import uvicorn
 from fastapi import FastAPI
 
@@ -21,11 +22,14 @@ from app.observe.logs import configure_logs
 from app.observe.metrics import Metrics
 from app.runtime import Runtime
 from app.server.connections import ConnectionLimits, TimedProtocol
+from app.server.descriptors import affordable_connections
 from app.server.gate import admit_all
-from app.server.process import AdminServer, Server
-from app.settings import Settings, env_name
+from app.server.process import ACCEPTED_AT_A_TIME, AdminServer, Server
+from app.settings import Settings, env_name, unknown_variables
 from model.engine.device import pick_device
 from model.errors import ConfigError
+
+_log = structlog.get_logger()
 
 
 class BadSettings(Failure):
@@ -71,6 +75,8 @@ def serve(**flags: Any) -> None:
     if settings.admin_port is not None:
         admin_listener = listen(settings.admin_host, settings.admin_port)
     configure_logs(settings.log_level, settings.log_format)
+    for variable, meant in unknown_variables().items():
+        _log.warning("no such setting", variable=variable, **({"meant": meant} if meant else {}))
     failures: list[BaseException] = []
 
     def give_up(error: BaseException) -> None:
@@ -78,11 +84,17 @@ def serve(**flags: Any) -> None:
         server.should_exit = True
 
     app = create_app(settings, load, give_up, spare_the_collector)
+    app.state.lifecycle.address = _address(listener)
     server = make_server(app, settings, admin_listener)
     sys.setswitchinterval(SWITCH_INTERVAL)
     server.run([listener])
     if failures:
         raise failures[0]
+
+
+def _address(listener: socket.socket) -> str:
+    host, port, *_ = listener.getsockname()
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 SWITCH_INTERVAL = 0.001
@@ -110,8 +122,10 @@ def make_server(
         access_log=False,
         server_header=False,
     )
+    n_listening = ACCEPTED_AT_A_TIME + (admin_listener is not None)
     limits = ConnectionLimits(
-        settings.head_timeout, settings.body_timeout, settings.max_connections,
+        settings.head_timeout, settings.body_timeout,
+        affordable_connections(settings.max_connections, n_listening),
         settings.write_timeout, settings.max_unsent_bytes,
     )  # fmt: skip
     admin = None

@@ -55,6 +55,7 @@ TranslateBlocks: TypeAlias = Callable[[Iterator[list[str]]], Iterator[Record]]
     "--output", type=click.Path(path_type=Path),
     help="Output file, or a folder for several [default: report.docx → report.fr.docx].",
 )  # fmt: skip
+@click.option("--overwrite", is_flag=True, help="Let --file replace files that are there already.")
 @source_option
 @target_option
 @beam_size_option
@@ -73,6 +74,7 @@ def translate(
     api_key: str | None,
     files: tuple[Path, ...],
     output: Path | None,
+    overwrite: bool,
     source: str | None,
     target: str | None,
     beam_size: int | None,
@@ -95,6 +97,8 @@ def translate(
     """
     if output and not files:
         raise click.UsageError("--output requires --file.")
+    if overwrite and not files:
+        raise click.UsageError("--overwrite requires --file.")
     if url is None:
         # Reading checkpoints needs torch; using a server does not.
         from app.cli.import_cache import checkpoint_folder
@@ -104,7 +108,8 @@ def translate(
         if files:
             _translate_files_here(
                 files, output, checkpoint, direction, (beam_size, length_penalty),
-                as_json=as_json, device=device, precision=precision, threads=threads,
+                as_json=as_json, overwrite=overwrite,
+                device=device, precision=precision, threads=threads,
             )  # fmt: skip
             return
         opened: AbstractContextManager[TranslateBlocks] = _local(
@@ -122,7 +127,9 @@ def translate(
             from app.cli.translating.translate_files import remote_files, translate_files
 
             with closing(translator):
-                translate_files(files, output, remote_files(translator), as_json=as_json)
+                translate_files(
+                    files, output, remote_files(translator), as_json=as_json, overwrite=overwrite
+                )
             return
         opened = _remote(translator)
     with opened as translate_blocks:
@@ -142,6 +149,7 @@ def _translate_files_here(
     search: tuple[int | None, float | None],
     *,
     as_json: bool,
+    overwrite: bool,
     **settings: Any,
 ) -> None:
     from app.cli.translating.translate_files import local_files, translate_files
@@ -151,7 +159,7 @@ def _translate_files_here(
     finds_out = (direction[0] or "").lower() == AUTO
     chosen = direction if finds_out else choose_direction(read_config(checkpoint), *direction)
     with local_files(checkpoint, chosen, search, **settings) as translate_file:
-        translate_files(files, output, translate_file, as_json=as_json)
+        translate_files(files, output, translate_file, as_json=as_json, overwrite=overwrite)
 
 
 @contextmanager

@@ -7,9 +7,9 @@ address, key or path.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from prometheus_client import (
     CollectorRegistry,
@@ -38,6 +38,11 @@ EARLY = "refused-early"
 CLIENT_GONE = "client-gone"
 DEADLINE = "deadline-exceeded"
 """Reasons for which work that was begun is dropped."""
+
+EngineFailure = Literal["exception", "not-finite", "out-of-memory", "thread-died"]
+"""The ways in which an engine fails that are told apart."""
+
+ENGINE_FAILURES: tuple[EngineFailure, ...] = get_args(EngineFailure)
 
 _disable_created: Callable[[], None] = disable_created_metrics
 """Of a second series for each, when it began, which nobody asks for; untyped there."""
@@ -90,9 +95,22 @@ _MEANING = {
 
 
 class Metrics:
-    """The metrics of one application. Any thread may tell of what happened."""
+    """The metrics of one application. Any thread may tell of what happened.
 
-    def __init__(self) -> None:
+    Every series exists from the start, at 0: one that begins with the first failure, or the first
+    burst of them, has no increase that `rate` could see.
+
+    routes      that requests may have
+    reasons     for which an answer may be no success
+    rejections  of these, those that turn a request away before any work
+    """
+
+    def __init__(
+        self,
+        routes: Iterable[str] = (),
+        reasons: Iterable[str] = (),
+        rejections: Iterable[str] = (),
+    ) -> None:
         _disable_created()
         self._registry = CollectorRegistry()
         self._gauges = _GaugeCollector()
@@ -133,9 +151,24 @@ class Metrics:
             "engine_failures", "Failures of engines, by kind", "kind"
         )
         self._reloads = self._counters("reloads", "Reloads of the models, by outcome", "outcome")
-        for outcome in ("done", "failed"):  # from 0 on, else the first would be no increase
-            self._reloads(outcome)
         self._restarts = self._counter("engine_restarts", "Engine threads that died and began anew")
+
+        self.expect(routes)
+        for counters, values in (
+            (self._failures, (*reasons, CLIENT_GONE)),
+            (self._rejections, rejections),
+            (self._cancellations, (CLIENT_GONE, DEADLINE)),
+            (self._engine_failures, ENGINE_FAILURES),
+            (self._reloads, ("done", "failed")),
+        ):
+            for value in values:
+                counters(value)
+
+    def expect(self, routes: Iterable[str]) -> None:
+        """Requests of these routes."""
+        for route in (*routes, EARLY):
+            self._requests(route)
+            self._successes(route)
 
     def watch(self, gauges: Callable[[], Gauges]) -> None:
         """Ask `gauges` whenever metrics are read."""
@@ -190,8 +223,8 @@ class Metrics:
         self._read.inc(source_tokens)
         self._generated.inc(target_tokens)
 
-    def engine_failed(self, kind: str) -> None:
-        """An engine failed, in one of the few ways that `scheduling.engine_thread` tells apart."""
+    def engine_failed(self, kind: EngineFailure) -> None:
+        """An engine failed."""
         self._engine_failures(kind).inc()
 
     def engine_restarted(self) -> None:

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from typing import Any
 
 from opentelemetry import trace
 
+from app import __version__
 from app.errors import SettingsError
+from app.observe.timings import Timings
 
 SHUTDOWN_SECONDS = 1.0
 """For what is not sent yet when the server stops."""
@@ -31,6 +34,27 @@ def trace_id(traceparent: str) -> str | None:
         return format(span.trace_id, "032x")
     match = _TRACEPARENT.fullmatch(traceparent)
     return match[1] if match else None
+
+
+def record_stages(tracer: trace.Tracer | None, timings: Timings) -> None:
+    """A span for each stage of the request whose span is the current one, once it is answered.
+
+    Stages follow one another, up to now. Of texts that were worked on side by side each stage has
+    the longest, as in Server-Timing, so that the first may begin a little early.
+    """
+    if tracer is None or not trace.get_current_span().is_recording():
+        return
+    stages = {
+        "tokenise": timings.tokenize,
+        "queue": timings.queue,
+        "inference": timings.decode,
+        "detokenise": timings.detokenize,
+    }
+    start = time.time_ns() - int(1e9 * sum(stages.values()))
+    for name, seconds in stages.items():
+        end = start + int(1e9 * seconds)
+        tracer.start_span(name, start_time=start).end(end)
+        start = end
 
 
 class SpanExport:
@@ -60,7 +84,8 @@ class SpanExport:
 
         exporter = OTLPSpanExporter(f"{endpoint.rstrip('/')}/v1/traces", timeout=SHUTDOWN_SECONDS)
         self.provider = TracerProvider(
-            resource=Resource.create({"service.name": "attend"}), shutdown_on_exit=False
+            resource=Resource.create({"service.name": "attend", "service.version": __version__}),
+            shutdown_on_exit=False,
         )
         self.provider.add_span_processor(ForgetQuery())
         self.provider.add_span_processor(BatchSpanProcessor(exporter))

@@ -14,6 +14,7 @@ from app.accounts.glossary_store import GlossaryStore
 from app.errors import InvalidRequestError
 from app.routes.handling.access import known_client
 from app.routes.handling.body import read_parameters
+from app.routes.handling.charging import spend
 from app.routes.handling.dependencies import (
     current_glossaries,
     current_settings,
@@ -79,13 +80,14 @@ async def deepl_glossary_language_pairs(_: _Client, runtime: _Runtime) -> DeepLG
     "/glossaries",
     status_code=HTTPStatus.CREATED,
     openapi_extra={"requestBody": DEEPL_GLOSSARY_REQUEST_BODY},
-    responses=deepl_errors(400, 403, 413, 415, 456, 500, 503),
+    responses=deepl_errors(400, 403, 413, 415, 429, 456, 500, 503, 507),
 )
 async def deepl_create_glossary(
     request: Request, client: _Client, settings: _Settings, runtime: _Runtime, store: _Store
 ) -> DeepLGlossary:
     """Store a glossary."""
     asked = DeepLGlossaryRequest.parse(await read_parameters(request, settings.max_body_bytes))
+    spend(request, client, len(asked.entries))
     source, *_, target = runtime.service.languages.chain(asked.source_lang, asked.target_lang)
     entries = await asyncio.to_thread(parse_entries, asked.entries, asked.entries_format)
     stored = await asyncio.to_thread(
@@ -95,7 +97,7 @@ async def deepl_create_glossary(
 
 
 @router.head("/glossaries", include_in_schema=False)
-@router.get("/glossaries", responses=deepl_errors(403, 500))
+@router.get("/glossaries", responses=deepl_errors(403, 500, 503))
 async def deepl_list_glossaries(client: _Client, store: _Store) -> DeepLGlossaries:
     """All that the client stored, oldest first."""
     return DeepLGlossaries.of(await asyncio.to_thread(store.all_of, client.account))
@@ -105,7 +107,7 @@ async def deepl_list_glossaries(client: _Client, store: _Store) -> DeepLGlossari
 @router.get(
     "/glossaries/{glossary_id}",
     openapi_extra=DEEPL_GLOSSARY_PATH,
-    responses=deepl_errors(403, 404, 500),
+    responses=deepl_errors(403, 404, 500, 503),
 )
 async def deepl_get_glossary(glossary_id: _Id, client: _Client, store: _Store) -> DeepLGlossary:
     """A glossary without its entries."""
@@ -119,7 +121,7 @@ async def deepl_get_glossary(glossary_id: _Id, client: _Client, store: _Store) -
     response_class=Response,
     responses={
         200: {"content": {TSV: {"schema": {"type": "string"}, "example": "house\tdemeure"}}},
-        **deepl_errors(403, 404, 500),
+        **deepl_errors(403, 404, 500, 503),
     },
 )
 async def deepl_glossary_entries(glossary_id: _Id, client: _Client, store: _Store) -> Response:
@@ -132,7 +134,7 @@ async def deepl_glossary_entries(glossary_id: _Id, client: _Client, store: _Stor
     "/glossaries/{glossary_id}",
     status_code=HTTPStatus.NO_CONTENT,
     openapi_extra=DEEPL_GLOSSARY_PATH,
-    responses=deepl_errors(403, 404, 500),
+    responses=deepl_errors(403, 404, 500, 503),
 )
 async def deepl_delete_glossary(glossary_id: _Id, client: _Client, store: _Store) -> Response:
     """Forget a glossary."""

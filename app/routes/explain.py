@@ -14,6 +14,7 @@ from app.routes.handling.body import read_json
 from app.routes.handling.charging import spend
 from app.routes.handling.dependencies import current_ledger, current_settings, ready_runtime
 from app.routes.handling.disconnect import while_connected
+from app.routes.handling.timeout import timeout_of
 from app.runtime import Runtime
 from app.settings import Settings
 from app.wire.examples import EXPLAIN_ANSWER_EXAMPLE
@@ -42,12 +43,13 @@ async def explain(
 ) -> Response:
     """Show how one sentence is translated: each step of the search, and attention with numbers."""
     wanted = ExplainRequest.parse(await read_json(request, settings.max_body_bytes))
+    timeout = timeout_of(request)
     spend(request, client, len(wanted.text))
     with ledger.charge(client.account, len(wanted.text)):
         answer = await while_connected(
             request,
             runtime.service.explain(
-                wanted.as_translation, lambda step: SearchView(step).explain(wanted)
+                wanted.as_translation, lambda step: SearchView(step).explain(wanted), timeout
             ),
         )
     return Response(answer.model_dump_json(), media_type="application/json")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from app.observe.timings import Timings
 from app.routes import libretranslate
 from app.routes.handling.access import client_of
 from app.routes.handling.charging import streamed, translated
 from app.routes.handling.dialect_choice import LibreTranslate, read_either
 from app.routes.handling.plain_route import PlainRoute
+from app.routes.handling.timeout import server_timing
 from app.settings import Settings
 from app.wire.native.translate_request import TranslateRequest
 from app.wire.openapi import TRANSLATE_ANSWERS, TRANSLATE_REQUEST_BODY
@@ -36,16 +36,5 @@ async def translate(request: Request) -> Response:
     return Response(
         answer.model_dump_json(exclude_none=True),
         media_type="application/json",
-        headers={"Server-Timing": _server_timing(timings)},
+        headers={"Server-Timing": server_timing(timings)},
     )
-
-
-def _server_timing(timings: Timings) -> str:
-    """Milliseconds a stage. An engine runs encoder and decoder as one; both count as decode."""
-    stages = {
-        "queue": timings.queue,
-        "tokenize": timings.tokenize,
-        "decode": timings.decode,
-        "detokenize": timings.detokenize,
-    }
-    return ", ".join(f"{name};dur={1000 * seconds:.2f}" for name, seconds in stages.items())

@@ -11,7 +11,7 @@ import structlog
 
 from app.errors import DeadlineExceededError, EngineDownError, EngineFailedError
 from app.observe.logs import log_failure
-from app.observe.metrics import Metrics
+from app.observe.metrics import EngineFailure, Metrics
 from app.scheduling.bisection import Bisection
 from app.scheduling.bulk_share import BulkShare
 from app.scheduling.queue_items import Completion, QueuedSegment
@@ -70,6 +70,7 @@ class EngineThread:
         self._bulk_share = BulkShare()
         self._suspects = Bisection()
         self._ceiling = math.inf
+        self._explain_after = -math.inf
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
@@ -126,8 +127,12 @@ class EngineThread:
         return self._n_failures < MAX_FAILURES
 
     def _explain_next(self) -> None:
+        """One, and then for as long as it took none while there are sentences to work on."""
+        began = self._clock()
+        if self._in_flight and began < self._explain_after:
+            return
         explanation = self._queue.take_explanation(self._in_flight)
-        if explanation is None or explanation.future.cancelled():
+        if explanation is None:
             return
         try:
             weights = explanation.run(self._engine)
@@ -135,6 +140,8 @@ class EngineThread:
             self._deliver([partial(explanation.settle, _engine_failed(error))])
         else:
             self._deliver([partial(explanation.settle, weights)])
+        now = self._clock()
+        self._explain_after = now + (now - began)
 
     def _advance(self, now: float) -> tuple[list[Finished], list[Progress]]:
         """One step; if the engine raises, that is the outcome of a segment alone in it.
@@ -265,7 +272,7 @@ class EngineThread:
         self._deliver([partial(one.settle, EngineDownError()) for one in left])
 
 
-def _kind_of(error: Exception) -> str:
+def _kind_of(error: Exception) -> EngineFailure:
     if isinstance(error, MemoryError):
         return "out-of-memory"
     return "not-finite" if isinstance(error, NumericalError) else "exception"

@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,11 +187,12 @@ class QueuedSegment:
 class Explanation(Generic[T]):
     """A call of an engine that looks at one sentence, such as `Engine.explain`, and waits for one.
 
-    It runs between two steps.
+    It runs between two steps. `client` takes turns with others; None is one of its own.
     """
 
     run: Callable[[Engine], T]
     future: asyncio.Future[T]
+    client: Hashable = None
 
     def settle(self, outcome: T | Exception) -> None:
         """Answer, in the event loop."""
@@ -201,3 +202,40 @@ class Explanation(Generic[T]):
             self.future.set_exception(outcome)
         else:
             self.future.set_result(outcome)
+
+
+class ExplanationQueue:
+    """Looks at single sentences that wait for an engine, in turns between clients.
+
+    Whoever has many waits between any two of them for one of every other client.
+    """
+
+    def __init__(self) -> None:
+        self._by_client: dict[Hashable, deque[Explanation[Any]]] = {}  # next turn first
+
+    def __bool__(self) -> bool:
+        return bool(self._by_client)
+
+    def add(self, explanation: Explanation[Any]) -> None:
+        """Behind its client's others; one of no client is a client of its own."""
+        client = explanation if explanation.client is None else explanation.client
+        self._by_client.setdefault(client, deque()).append(explanation)
+
+    def take(self) -> Explanation[Any] | None:
+        """The next that somebody still waits for."""
+        while self._by_client:
+            client = next(iter(self._by_client))
+            waiting = self._by_client.pop(client)
+            while waiting:
+                explanation = waiting.popleft()
+                if not explanation.future.cancelled():
+                    if waiting:
+                        self._by_client[client] = waiting
+                    return explanation
+        return None
+
+    def clear(self) -> list[Explanation[Any]]:
+        """All that wait, which wait no more."""
+        left = [one for waiting in self._by_client.values() for one in waiting]
+        self._by_client.clear()
+        return left

@@ -15,11 +15,11 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from app.errors import QueueFullError
 from app.observe.metrics import Metrics
@@ -37,12 +37,19 @@ from app.scheduling.queue_items import (
     Spent,
 )
 from app.scheduling.shared_queue import SharedQueue
+from app.scheduling.side_by_side import side_by_side
 from app.scheduling.throughput import Throughput
 from model.decoding.hypothesis import SearchOptions
 from model.decoding.trace import SearchTrace
 from model.engine.protocol import AttentionKind, Engine, Job, Projections
 
 T = TypeVar("T")
+
+
+TURN_TOKENS = 512
+"""Of sources and targets that are scored in a row: some 10 ms of an engine of the shipped model."""
+
+IdPair: TypeAlias = tuple[Sequence[int], Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +211,20 @@ class Scheduler:
         self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
     ) -> Floats:
         """`Engine.score`, as `explain`."""
-        return await self._ask(lambda engine: engine.score(source_ids, target_ids, options))
+        [log_probs] = await self.score_all([(source_ids, target_ids)], options)
+        return log_probs
+
+    async def score_all(
+        self, pairs: Sequence[IdPair], options: SearchOptions, client: Hashable = None
+    ) -> list[Floats]:
+        """`Engine.score` of source and target ids, by all engines, in turns with other clients.
+
+        Several short pairs are one turn. Raises as `translate`.
+        """
+        scored = await side_by_side(
+            self._ask(partial(_score, options, turn), client) for turn in _turns(pairs)
+        )
+        return [log_probs for turn in scored for log_probs in turn]
 
     async def project(
         self,
@@ -223,7 +243,27 @@ class Scheduler:
         """`Engine.trace`, as `explain`."""
         return await self._ask(lambda engine: engine.trace(source_ids, options))
 
-    async def _ask(self, run: Callable[[Engine], T]) -> T:
-        explanation: Explanation[T] = Explanation(run, asyncio.get_running_loop().create_future())
+    async def _ask(self, run: Callable[[Engine], T], client: Hashable = None) -> T:
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        explanation = Explanation(run, future, client)
         self._queue.ask(explanation)
         return await explanation.future
+
+
+def _turns(pairs: Sequence[IdPair]) -> Iterator[list[IdPair]]:
+    """Pairs that an engine scores in a row; a long one alone."""
+    turn: list[IdPair] = []
+    n_tokens = 0
+    for pair in pairs:
+        n_more = len(pair[0]) + len(pair[1])
+        if turn and n_tokens + n_more > TURN_TOKENS:
+            yield turn
+            turn, n_tokens = [], 0
+        turn.append(pair)
+        n_tokens += n_more
+    if turn:
+        yield turn
+
+
+def _score(options: SearchOptions, turn: Sequence[IdPair], engine: Engine) -> list[Floats]:
+    return [engine.score(source_ids, target_ids, options) for source_ids, target_ids in turn]

@@ -13,7 +13,7 @@ from typing import Any
 
 from app.errors import DrainingError, EngineDownError
 from app.scheduling.fair_queue import FairQueue
-from app.scheduling.queue_items import Explanation, QueuedSegment
+from app.scheduling.queue_items import Explanation, ExplanationQueue, QueuedSegment
 
 
 class InFlight:
@@ -75,7 +75,7 @@ class SharedQueue:
     def __init__(self) -> None:
         self._changed = threading.Condition(threading.Lock())
         self._waiting = FairQueue[QueuedSegment]()
-        self._explanations: deque[Explanation[Any]] = deque()
+        self._explanations = ExplanationQueue()
         self._engines: list[InFlight] = []
         self._interrupts: dict[int, Callable[[], None]] = {}
         self._n_asleep = 0
@@ -95,7 +95,7 @@ class SharedQueue:
         """Leave an explanation. Raises as `submit`."""
         with self._changed:
             self._check_open()
-            self._explanations.append(explanation)
+            self._explanations.add(explanation)
             self._tell_engines(1)
 
     def drop(self, segments: Sequence[QueuedSegment]) -> None:
@@ -166,12 +166,7 @@ class SharedQueue:
             del self._interrupts[id(mine)]
             if self._engines:
                 return []
-            left: list[QueuedSegment | Explanation[Any]] = [
-                *self._waiting.clear(),
-                *self._explanations,
-            ]
-            self._explanations.clear()
-            return left
+            return [*self._waiting.clear(), *self._explanations.clear()]
 
     def wait_for_work(self, mine: InFlight) -> bool:
         """True as soon as there is something to do, False if there never will be again."""
@@ -187,13 +182,13 @@ class SharedQueue:
             return True
 
     def take_explanation(self, mine: InFlight) -> Explanation[Any] | None:
-        """The oldest explanation; an engine at work leaves it to one that is not, if any."""
+        """The next explanation; an engine at work leaves it to one that is not, if any."""
         if not self._explanations:
             return None
         with self._changed:
             if not self._explanations or (mine and self._n_asleep):
                 return None
-            return self._explanations.popleft()
+            return self._explanations.take()
 
     def take(self, mine: InFlight, fits: Callable[[QueuedSegment], bool]) -> QueuedSegment | None:
         """The next segment, if it fits and is not rather for another engine."""

@@ -15,7 +15,7 @@ from app.errors import DrainingError
 from app.observe.logs import log_failure
 from app.observe.metrics import CLIENT_GONE, Metrics
 from app.observe.tracing import trace_id
-from app.wire.failures import failure_response
+from app.wire.failures import DOWNLOADS_PREFIX, failure_response
 from app.wire.problems import KINDS, REJECTIONS
 from app.wire.request_id import REQUEST_ID, request_id_of
 
@@ -24,6 +24,9 @@ GONE_STATUS = 499
 
 PROBES = frozenset({"/livez", "/readyz", "/startupz", "/metrics"})
 """Asked again and again by machines: not counted, and logged at level debug."""
+
+SECRET_PATHS = (DOWNLOADS_PREFIX,)
+"""What begins with these ends with a secret: logs have the route in its place, or none."""
 
 NO_ROUTE = "none"
 OTHER = "other"
@@ -91,17 +94,17 @@ class RequestMiddleware:
 
     def _tell(self, scope: Scope, status: int, seconds: float) -> None:
         path = scope["path"]
+        route = getattr(scope.get("route"), "path", NO_ROUTE)
         log = _log.debug if path in PROBES else _log.info
         log(
             "request",
             method=scope["method"],
-            path=path,
+            path=route if path.startswith(SECRET_PATHS) else path,
             status=status,
             ms=round(1000 * seconds, 1),
         )
         if path in PROBES:
             return
-        route = getattr(scope.get("route"), "path", NO_ROUTE)
         failure = scope["state"].get("failure")
         if status < 400 and failure is None:  # a stream may fail after it had its status
             self._metrics.answered(route, seconds)

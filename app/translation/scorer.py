@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from app.errors import TextTooLongError
+from app.observe.timings import Timings
 from app.scheduling.scheduler import Scheduler
 from app.text.languages import Direction
 from app.text.spans import Span, Substitution
@@ -15,7 +16,7 @@ from app.text.stand_ins import FAMILIES, StandIns
 from app.translation.segment import Rendering, Segment
 from app.wire.native import answers
 from model.decoding.hypothesis import SearchOptions, finished_hypothesis
-from model.text.text_codec import TextCodec
+from model.text.text_codec import TextCodec, Token
 
 
 @dataclass(frozen=True)
@@ -27,35 +28,63 @@ class Scorer:
     max_tokens: int
 
     async def score(
-        self, text: str, translation: str, direction: Direction, options: SearchOptions
-    ) -> Segment:
-        """The pair as one segment, from which nothing is cut and in which nothing is replaced.
+        self,
+        pairs: Sequence[tuple[str, str]],
+        direction: Direction,
+        options: SearchOptions,
+        *,
+        client: Hashable,
+        timings: Timings,
+    ) -> list[Segment]:
+        """Each pair as one segment, from which nothing is cut and in which nothing is replaced.
 
         Its translation is its rendering, as if a search had found it; the end of the sentence is
-        scored, too. Raises `TextTooLongError`, and as `Scheduler.score`.
+        scored, too. Raises `TextTooLongError`, and as `Scheduler.score_all`.
         """
-        source_tokens = await asyncio.to_thread(self.codec.encode_source, text, direction[1])
-        target_tokens = await asyncio.to_thread(self.codec.encode_target, translation)
+        with timings.measure("tokenize"):
+            encoded = await asyncio.to_thread(
+                lambda: [self._encode(*pair, direction) for pair in pairs]
+            )
+        ids = [([one.id for one in read], [one.id for one in written]) for read, written in encoded]
+        with timings.measure("decode"):
+            scored = await self.scheduler.score_all(ids, options, client)
+        return [
+            Segment(
+                Span(0, len(text)),
+                StandIns(text, [], FAMILIES[0]),
+                source_ids,
+                options,
+                self.codec,
+                source_tokens=source_tokens,
+                renderings=[
+                    Rendering(
+                        finished_hypothesis(
+                            target_ids, log_probs.tolist(), self.codec.eos_id, options
+                        ),
+                        Substitution(translation, [], []),
+                        target_tokens,
+                    )
+                ],
+                is_settled=True,
+            )
+            for (text, translation), (source_tokens, target_tokens), (
+                source_ids,
+                target_ids,
+            ), log_probs in zip(pairs, encoded, ids, scored, strict=True)
+        ]
+
+    def _encode(
+        self, text: str, translation: str, direction: Direction
+    ) -> tuple[Sequence[Token], Sequence[Token]]:
+        source_tokens = self.codec.encode_source(text, direction[1])
+        target_tokens = self.codec.encode_target(translation)
         for side, tokens in (("text", source_tokens), ("translation", target_tokens)):
             if len(tokens) > self.max_tokens:
                 raise TextTooLongError(
                     f"a {side} has {len(tokens):,} tokens; to be scored it may have "
                     f"{self.max_tokens:,}, the end of sentence and control symbols counted"
                 )
-        source_ids = [token.id for token in source_tokens]
-        target_ids = [token.id for token in target_tokens]
-        log_probs = await self.scheduler.score(source_ids, target_ids, options)
-        found = finished_hypothesis(target_ids, log_probs.tolist(), self.codec.eos_id, options)
-        return Segment(
-            Span(0, len(text)),
-            StandIns(text, [], FAMILIES[0]),
-            source_ids,
-            options,
-            self.codec,
-            source_tokens=source_tokens,
-            renderings=[Rendering(found, Substitution(translation, [], []), target_tokens)],
-            is_settled=True,
-        )
+        return source_tokens, target_tokens
 
 
 def score_answer(

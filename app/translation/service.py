@@ -138,9 +138,12 @@ class TranslationService:
             self._limits.check_texts(texts)
             return await self.paths.detect(texts)
 
-    async def score(self, request: ScoreRequest) -> ScoreAnswer:
-        """Score given translations. Raises as `translate`."""
-        async with self._admission.place(self._limits.timeout):
+    async def score(
+        self, request: ScoreRequest, client: Hashable = None, timeout: float | None = None
+    ) -> tuple[ScoreAnswer, Timings]:
+        """Score given translations; the wait for an engine counts as decoding. As `translate`."""
+        timings = Timings()
+        async with self._admission.place(min(timeout or math.inf, self._limits.timeout)):
             if request.source is not None and request.source.lower() == AUTO:
                 raise InvalidRequestError.at("/source", "Name the source language of the pair")
             path = self.paths.direct(request.source, request.target)
@@ -150,24 +153,33 @@ class TranslationService:
             options = model.scoring_options(request.length_penalty)
             for field in ("text", "translation"):
                 self._limits.check_texts(getattr(request, field), field)
-            pairs = [
-                await model.scorer.score(text, translation, direction, options)
-                for text, translation in zip(request.text, request.translation, strict=True)
-            ]
+            pairs = await model.scorer.score(
+                list(zip(request.text, request.translation, strict=True)),
+                direction,
+                options,
+                client=client,
+                timings=timings,
+            )
             asked.check(pairs)
-            explained = [
-                await model.explainer.explain_pair(pair, direction, asked) for pair in pairs
-            ]
-        return score_answer(path.name, direction, pairs, explained)
+            with timings.measure("decode"):
+                explained = [
+                    await model.explainer.explain_pair(pair, direction, asked) for pair in pairs
+                ]
+        answer = score_answer(path.name, direction, pairs, explained)
+        self._metrics.translated(timings, answer.usage.source_tokens)
+        return answer, timings
 
     async def explain(
-        self, request: TranslateRequest, show: Callable[[Step], Awaitable[Explained]]
+        self,
+        request: TranslateRequest,
+        show: Callable[[Step], Awaitable[Explained]],
+        timeout: float | None = None,
     ) -> Explained:
         """What `show` makes of the one model that translates the one text of a request.
 
         Raises as `translate`, and as `show`.
         """
-        async with self._admission.place(self._limits.timeout):
+        async with self._admission.place(min(timeout or math.inf, self._limits.timeout)):
             self._limits.check_texts(request.text)
             [document] = await self._open(request, put=None)
             wanted = replace(_wanted(request), with_tokens=True)

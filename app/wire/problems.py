@@ -32,6 +32,8 @@ from app.errors import (
     ReloadFailedError,
     ReloadInProgressError,
     StartingError,
+    StorageFullError,
+    StorageUnavailableError,
     TextTooLongError,
     TryAgainLaterError,
     UnknownGlossaryError,
@@ -79,6 +81,8 @@ KINDS: dict[type[Exception], Kind] = {
     EngineDownError: Kind(503, "engine-down", "The engine is down"),
     ReloadFailedError: Kind(500, "reload-failed", "The reload failed"),
     ReloadInProgressError: Kind(409, "reload-in-progress", "A reload is in progress"),
+    StorageFullError: Kind(507, "storage-full", "The disk is full"),
+    StorageUnavailableError: Kind(503, "storage-unavailable", "Stored data is unavailable"),
     EngineFailedError: Kind(500, "engine-failed", "The engine failed"),
     Exception: Kind(500, "internal-error", "Internal server error"),
 }
@@ -87,6 +91,7 @@ HTTP_KINDS: dict[int, Kind] = {
     404: Kind(404, "not-found", "Not found"),
     405: Kind(405, "method-not-allowed", "Method not allowed"),
     400: Kind(400, "bad-request", "Malformed HTTP request"),
+    414: Kind(414, "url-too-long", "The URL is too long"),
     408: Kind(408, "too-slow", "The request arrived too slowly"),
     413: Kind(413, "body-too-large", "The body is too large"),
     415: Kind(415, "unsupported-media-type", "Unsupported media type"),
@@ -95,6 +100,9 @@ HTTP_KINDS: dict[int, Kind] = {
 }
 """Statuses raised by the HTTP layer itself."""
 
+
+REASONS = frozenset(kind.slug for kind in (*KINDS.values(), *HTTP_KINDS.values()))
+"""Every slug that has a row."""
 
 REJECTIONS = frozenset(
     kind.slug for error, kind in KINDS.items() if issubclass(error, TryAgainLaterError)

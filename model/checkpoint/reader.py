@@ -100,6 +100,12 @@ def check_weights(
     path: Path, shape: TransformerConfig, weights: Mapping[str, NDArray[np.float32]]
 ) -> None:
     """Raise `CheckpointError` unless `weights`, read from `path`, match the configuration."""
+    n_layers = shape.n_encoder_layers + shape.n_decoder_layers
+    if n_layers > len(weights):  # before millions of names are made up
+        raise CheckpointError(
+            f"{path}: has {len(weights):,} tensors, too few for the {n_layers:,} layers of "
+            f"{CONFIG_FILE}"
+        )
     wanted = parameter_shapes(shape)
     for name, dimensions in wanted.items():
         if name not in weights:

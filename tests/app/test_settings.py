@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.errors import SettingsError
-from app.settings import Settings, env_name
+from app.settings import Settings, env_name, unknown_variables
 from app.shipped import SHIPPED_CHECKPOINT
 
 
@@ -82,3 +82,17 @@ def test_a_bad_value_is_one_line_that_names_the_setting(
 
 def test_every_setting_is_described() -> None:
     assert all(field.description for field in Settings.model_fields.values())
+
+
+def test_a_mistyped_variable_is_named_with_what_is_meant() -> None:
+    environment = {
+        "ATTEND_PORT": "1", "attend_host": "a", "PATH": "/", "ATTEND_MAX_CONECTIONS": "1",
+        "ATTEND_SERVICE_HOST": "a", "ATTEND_": "", "ATTEND_API_KEY": "secret",
+    }  # fmt: skip
+    found = unknown_variables(environment)
+    assert found.keys() == {
+        "ATTEND_MAX_CONECTIONS", "ATTEND_SERVICE_HOST", "ATTEND_", "ATTEND_API_KEY",
+    }  # fmt: skip
+    assert found["ATTEND_MAX_CONECTIONS"] == "ATTEND_MAX_CONNECTIONS"
+    assert found["ATTEND_API_KEY"] == "ATTEND_API_KEYS"
+    assert "secret" not in str(found)

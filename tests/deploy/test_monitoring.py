@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -148,3 +151,24 @@ def test_the_panels_have_their_own_ids_and_places() -> None:
         assert not cells & taken, panel["title"]
         assert max(x for x, _ in cells) < 24
         taken |= cells
+
+
+ALERT_CASES = Path(__file__).with_name("alerts_test.yml")
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="needs promtool, of Prometheus")
+def test_alerts_fire_when_they_should_and_not_before(tmp_path: Path) -> None:
+    shutil.copy(DEPLOY / "prometheus" / "alerts.yml", tmp_path)
+    shutil.copy(ALERT_CASES, tmp_path)
+    done = subprocess.run(
+        ["promtool", "test", "rules", ALERT_CASES.name],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_alert_has_a_case_in_which_it_fires() -> None:
+    cases = [case for test in read_yaml(ALERT_CASES)["tests"] for case in test["alert_rule_test"]]
+    assert {case["alertname"] for case in cases if case["exp_alerts"]} == {
+        rule["alert"] for rule in ALERTS
+    }

@@ -41,9 +41,17 @@ class Outcome:
 
 
 def translate_files(
-    files: Sequence[Path], output: Path | None, translate: TranslateFile, *, as_json: bool
+    files: Sequence[Path],
+    output: Path | None,
+    translate: TranslateFile,
+    *,
+    as_json: bool,
+    overwrite: bool = False,
 ) -> None:
     """Translate every file and write it, telling of each. Raises `FileError`.
+
+    Nothing that is there already is written over unless that is wanted.
+
 
     output  a file for a single one, a folder for several; by default `report.docx` becomes
             `report.fr.docx` beside it
@@ -52,11 +60,15 @@ def translate_files(
         file_format(file.name)
     if output and len(files) > 1:
         output.mkdir(parents=True, exist_ok=True)
+    elif output and not output.is_dir() and not overwrite:
+        _check_free(output)  # before the work
     with counted_progress() as progress:
         for file in files:
             began = time.perf_counter()
             done = _translate(file, translate, progress)
             place = _place(file, output, done.name)
+            if not overwrite:
+                _check_free(place)
             place.write_bytes(done.data)
             seconds = round(time.perf_counter() - began, 2)
             summary = {"file": str(file), "output": str(place), **done.summary, "seconds": seconds}
@@ -78,6 +90,11 @@ def _translate(file: Path, translate: TranslateFile, progress: Progress) -> Outc
         raise FileError(f"{file}: {error}") from None
     finally:
         progress.remove_task(task)
+
+
+def _check_free(place: Path) -> None:
+    if place.exists() and not place.is_char_device():
+        raise FileError(f"{place}: exists already; --overwrite replaces it")
 
 
 def _place(file: Path, output: Path | None, name: str) -> Path:

@@ -89,7 +89,14 @@ class Body:
 
 
 async def read_body(request: Request, max_bytes: int) -> bytes:
-    """The body. Raises `HTTPException` 413."""
+    """The body. Raises `HTTPException` 413, and 415 where it is compressed."""
+    coding = request.headers.get("content-encoding", "").strip().lower()
+    if coding not in ("", "identity"):
+        raise HTTPException(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+            "the body should not be compressed: no Content-Encoding but identity is read here",
+            headers={"Accept-Encoding": "identity"},
+        )
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and int(announced[:20]) > max_bytes:
         raise _too_large(max_bytes)

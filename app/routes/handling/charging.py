@@ -8,6 +8,7 @@ from app.accounts.clients import Client
 from app.accounts.rate_limits import RateLimits
 from app.accounts.usage_ledger import UsageLedger
 from app.observe.timings import Timings
+from app.observe.tracing import record_stages
 from app.routes.handling.dependencies import held_runtime
 from app.routes.handling.disconnect import while_connected
 from app.routes.handling.event_stream import event_stream
@@ -29,9 +30,11 @@ async def translated(
     timeout = timeout_of(request)
     spend(request, client, sum(map(len, wanted.text)))
     with ledger.charge(client.account, sum(map(len, wanted.text))):
-        return await while_connected(
+        answer, timings = await while_connected(
             request, service.translate(wanted, client.turn, timeout=timeout)
         )
+    record_stages(request.app.state.tracer, timings)
+    return answer, timings
 
 
 async def streamed(request: Request, client: Client, wanted: TranslateRequest) -> Response:
@@ -54,12 +57,13 @@ async def streamed(request: Request, client: Client, wanted: TranslateRequest) -
 
         with ledger.charge(client.account, sum(map(len, wanted.text))):
             try:
-                answer, _ = await service.translate(wanted, client.turn, note, timeout)
+                answer, timings = await service.translate(wanted, client.turn, note, timeout)
             except BaseException as error:
                 if not any_told:
                     raise
                 failure = error
             else:
+                record_stages(request.app.state.tracer, timings)
                 return answer
         raise failure
 

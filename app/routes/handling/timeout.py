@@ -1,10 +1,11 @@
-"""How long a request may take, as its client says."""
+"""How long a request may take, as its client says, and how long it took."""
 
 from __future__ import annotations
 
 from fastapi import Request
 
 from app.errors import InvalidRequestError
+from app.observe.timings import Timings
 
 HEADER = "X-Request-Timeout"
 
@@ -21,3 +22,17 @@ def timeout_of(request: Request) -> float | None:
     if not 0 < seconds < float("inf"):
         raise InvalidRequestError.at("", f"The header {HEADER} should be a number of seconds")
     return seconds
+
+
+def server_timing(timings: Timings) -> str:
+    """The header Server-Timing: milliseconds a stage.
+
+    An engine runs encoder and decoder as one; both count as decode.
+    """
+    stages = {
+        "queue": timings.queue,
+        "tokenize": timings.tokenize,
+        "decode": timings.decode,
+        "detokenize": timings.detokenize,
+    }
+    return ", ".join(f"{name};dur={1000 * seconds:.2f}" for name, seconds in stages.items())

@@ -1,15 +1,25 @@
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from app.accounts import glossary_store
+from app.accounts import glossary_store, usage_ledger
 from app.accounts.glossary_store import FILE_NAME, GlossaryStore
-from app.errors import QuotaExceededError, SettingsError, UnknownGlossaryError
+from app.accounts.schema_version import SCHEMA_VERSION
+from app.accounts.usage_ledger import UsageLedger
+from app.errors import (
+    QuotaExceededError,
+    SettingsError,
+    StorageFullError,
+    StorageUnavailableError,
+    UnknownGlossaryError,
+)
 
 ENTRIES = {"cat": "chat", "credit card": "carte bleue", "«": "’"}
 
@@ -109,3 +119,69 @@ def test_a_folder_or_file_that_cannot_be_used_is_a_fault_of_the_setting(tmp_path
 def test_before_it_is_open_there_is_nothing_to_ask() -> None:
     with pytest.raises(RuntimeError, match="not open"):
         GlossaryStore().all_of("")
+
+
+def test_a_full_disk_is_told_apart_and_what_was_stored_stays(tmp_path: Path) -> None:
+    store = GlossaryStore(tmp_path)
+    store.open()
+    kept = store.add("", "kept", ("en", "fr"), ENTRIES)
+    assert store._database
+    [n_pages] = store._database.execute("PRAGMA page_count").fetchone()
+    store._database.execute(f"PRAGMA max_page_count = {n_pages}")  # as SQLite is told by the disk
+    with pytest.raises(StorageFullError):
+        store.add("", "more", ("en", "fr"), {"a" * 100_000: "b"})
+    assert store.entries(kept.id, "") == ENTRIES
+    store.close()
+
+
+@pytest.mark.parametrize("trouble", ["read-only", "locked", "broken"])
+def test_a_file_that_cannot_be_changed_is_told_so(tmp_path: Path, trouble: str) -> None:
+    store = GlossaryStore(tmp_path)
+    store.open()
+    kept = store.add("", "kept", ("en", "fr"), ENTRIES)
+    other = sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)
+    assert store._database
+    if trouble == "read-only":
+        store._database.execute("PRAGMA query_only = 1")
+    elif trouble == "locked":
+        store._database.execute("PRAGMA busy_timeout = 1")
+        other.execute("BEGIN EXCLUSIVE")
+    else:
+        (tmp_path / FILE_NAME).write_bytes(b"x" * 20_000)
+        store._database.execute("PRAGMA cache_size = 0")
+    with pytest.raises(StorageUnavailableError):
+        store.add("", "more", ("en", "fr"), ENTRIES)
+    if trouble == "read-only":
+        assert store.entries(kept.id, "") == ENTRIES
+        with pytest.raises(StorageUnavailableError):
+            store.remove(kept.id, "")
+    other.close()
+    store.close()
+
+
+def test_a_folder_of_a_newer_attend_is_refused_and_left_alone(tmp_path: Path) -> None:
+    store = GlossaryStore(tmp_path)
+    store.open()
+    store.close()
+    UsageLedger(folder=tmp_path).open()
+    for name in (FILE_NAME, usage_ledger.FILE_NAME):
+        with closing(sqlite3.connect(tmp_path / name)) as database:
+            assert database.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,)
+            database.execute("PRAGMA user_version = 99")
+    before = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    for newer in (GlossaryStore(tmp_path), UsageLedger(folder=tmp_path)):
+        with pytest.raises(SettingsError, match=r"schema version 99 .* this one reads 1"):
+            newer.open()
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_a_folder_of_the_first_version_is_read(tmp_path: Path) -> None:
+    store = GlossaryStore(tmp_path)
+    store.open()
+    kept = store.add("", "kept", ("en", "fr"), ENTRIES)
+    store.close()
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as database:
+        database.execute("PRAGMA user_version = 0")
+    store.open()
+    assert store.entries(kept.id, "") == ENTRIES
+    store.close()

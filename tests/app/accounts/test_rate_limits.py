@@ -82,6 +82,17 @@ def test_without_a_limit_nothing_is_kept() -> None:
         ("/detect", {"text": "cat"}),
         ("/detect", {"q": "cat"}),
         ("/v2/translate", {"text": ["cat"], "target_lang": "FR"}),
+        ("/score", {"text": "cat", "translation": "chat", "target": "fr"}),
+        (
+            "/v2/glossaries",
+            {
+                "name": "a",
+                "source_lang": "en",
+                "target_lang": "fr",
+                "entries": "a\tb",
+                "entries_format": "tsv",
+            },
+        ),
     ],
 )
 @asynchronous
@@ -92,8 +103,9 @@ async def test_requests_beyond_are_told_when_to_come_back(
         answers = [await client.post(path, json=body) for _ in range(3)]
         metrics = (await client.get("/metrics")).text
         assert (await client.get("/readyz")).status_code == httpx.codes.OK
-    assert [answer.status_code for answer in answers] == [200, 200, 429]
-    assert answers[2].headers["Retry-After"] == "30"
+    assert [answer.is_success for answer in answers] == [True, True, False]
+    assert answers[2].status_code == 429
+    assert 20 <= int(answers[2].headers["Retry-After"]) <= 30  # a busy machine takes its time
     assert 'attend_request_rejected_total{reason="rate-limited"} 1.0' in metrics
 
 

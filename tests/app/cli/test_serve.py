@@ -251,3 +251,33 @@ def test_a_reload_by_signal_and_by_the_admin_port(tiny_checkpoint: Path, tmp_pat
         assert 'attend_reloads_total{outcome="done"} 2.0' in admin.get("/metrics").text
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=10) == 0
+
+
+def test_the_log_says_at_start_where_and_what_is_odd(tiny_checkpoint: Path) -> None:
+    port = free_port()
+    process = subprocess.Popen(
+        ["bash", "-c", 'ulimit -n 64; exec "$@"', "-", ATTEND, "serve", "--checkpoint",
+         tiny_checkpoint, "--threads", "1", "--port", str(port)],
+        env=ENVIRONMENT | {"ATTEND_LOGLEVEL": "debug"}, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert process.stderr
+        lines: list[dict[str, object]] = []
+        while not lines or lines[-1]["event"] != "ready":
+            lines.append(json.loads(process.stderr.readline()))
+        told = {line["event"]: line for line in lines}
+        assert told["ready"]["address"] == f"http://127.0.0.1:{port}"
+        assert told["no such setting"]["variable"] == "ATTEND_LOGLEVEL"
+        assert told["no such setting"]["meant"] == "ATTEND_LOG_LEVEL"
+        n_allowed = told["fewer connections"]["max_connections"]
+        assert isinstance(n_allowed, int)
+        assert 1 <= n_allowed < 64
+        idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(100)]
+        time.sleep(0.5)  # all are accepted, in no order: who came late may be let go early
+        with httpx.Client(timeout=10) as client:  # a place is made for who has something to ask
+            assert client.get(f"http://127.0.0.1:{port}/livez").status_code == 200
+        for one in idle:
+            one.close()
+    finally:
+        process.kill()
+        process.communicate()

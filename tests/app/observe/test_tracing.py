@@ -12,11 +12,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from itertools import pairwise
 
 import pytest
 import structlog
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from app import __version__
 from app.observe.logs import configure_logs
 from app.observe.tracing import SHUTDOWN_SECONDS, SpanExport, trace_id
 from tests.app.asynchronous import asynchronous
@@ -129,9 +131,21 @@ async def test_spans_reach_the_collector_without_a_word_of_the_text(
         for scope in resource.scope_spans
         for span in scope.spans
     ]
-    [span] = spans  # probes have none
-    assert span.name == "POST /translate"
-    assert span.trace_id.hex() == TRACE
+    by_name = {span.name: span for span in spans}
+    stages = ["tokenise", "queue", "inference", "detokenise"]
+    assert sorted(by_name) == sorted(["POST /translate", *stages])  # probes have none
+    span = by_name["POST /translate"]
+    assert {one.trace_id.hex() for one in spans} == {TRACE}
+    within = [by_name[stage] for stage in stages]
+    assert {one.parent_span_id for one in within} == {span.span_id}
+    assert all(
+        one.end_time_unix_nano == following.start_time_unix_nano
+        for one, following in pairwise(within)
+    )
+    assert within[-1].end_time_unix_nano <= span.end_time_unix_nano
+    resource = received[0].resource_spans[0].resource
+    told = {attribute.key: attribute.value.string_value for attribute in resource.attributes}
+    assert (told["service.name"], told["service.version"]) == ("attend", __version__)
     assert SECRET not in str(received)
     requests = [json.loads(line) for line in logged.getvalue().splitlines() if "/translate" in line]
     assert TRACE in {line.get("trace_id") for line in requests}

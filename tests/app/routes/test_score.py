@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
+import re
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import httpx
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
@@ -150,3 +155,67 @@ async def test_a_pair_that_the_engine_dies_of_is_an_error_of_the_engine(serve: S
 
     async with serve(Broken()) as client:
         problem(await client.post("/score", json=PAIR), 500, "engine-failed")
+
+
+def slow_score(seconds: float) -> Callable[[Sequence[int], Sequence[int], object], NDArray[Any]]:
+    def score(source: Sequence[int], target: Sequence[int], options: object) -> NDArray[Any]:
+        time.sleep(seconds)
+        return np.zeros(len(target), np.float32)
+
+    return score
+
+
+@asynchronous
+async def test_the_characters_of_both_sides_are_counted_if_they_are_scored(serve: Serve) -> None:
+    texts = {"text": ["cat", "dog"], "translation": ["chat", "chien"], "target": "fr"}
+    async with serve(FakeEngine(), character_limit=30) as client:
+        assert (await client.post("/score", json=texts)).status_code == 200
+        assert (await client.post("/score", json=texts | {"target": "xx"})).status_code == 404
+        usage = (await client.get("/v2/usage")).json()
+        assert usage["character_count"] == 15
+        assert (await client.post("/score", json=texts)).status_code == 200
+        assert (await client.post("/score", json=texts)).status_code == 403
+
+
+@asynchronous
+async def test_a_request_says_how_long_it_may_take_and_hears_how_long_it_took(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = FakeEngine()
+    async with serve(FakeEngine()) as client:
+        answer = await client.post("/score", json=PAIR)
+        assert re.match(r"queue;dur=[\d.]+, tokenize;dur=", answer.headers["Server-Timing"])
+    monkeypatch.setattr(engine, "score", slow_score(0.5))
+    async with serve(engine) as client:
+        late = await client.post("/score", json=PAIR, headers={"X-Request-Timeout": "0.1"})
+        assert late.status_code == 504
+
+
+@asynchronous
+async def test_pairs_of_one_client_do_not_hold_up_those_of_another_or_a_translation(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+    many = {
+        "text": ["cat dog " * 4] * 200,
+        "translation": ["chat chien " * 4] * 200,
+        "target": "fr",
+    }
+    engine = FakeEngine()
+    monkeypatch.setattr(engine, "score", slow_score(0.01))
+    async with serve(engine, api_keys="one,two") as client:
+
+        async def ask(path: str, body: object, key: str) -> None:
+            headers = {"Authorization": f"Bearer {key}"}
+            answer = await client.post(path, json=body, headers=headers)
+            assert answer.status_code == 200, answer.text
+            order.append(path + key)
+
+        waiting = asyncio.create_task(ask("/score", many, "one"))
+        await asyncio.sleep(0.05)
+        await asyncio.gather(
+            ask("/score", PAIR, "two"), ask("/translate", {"text": "cat", "target": "fr"}, "two")
+        )
+        await waiting
+    assert order[-1] == "/scoreone"
+    assert sorted(order[:2]) == ["/scoretwo", "/translatetwo"]

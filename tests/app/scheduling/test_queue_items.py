@@ -1,8 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Hashable, Sequence
+from typing import Any
 
-from app.scheduling.queue_items import Completion
+from app.scheduling.queue_items import Completion, Explanation, ExplanationQueue
 from model.decoding.hypothesis import Hypothesis
 from tests.app.asynchronous import asynchronous
 from tests.app.scheduling.harness import Source, new_request
@@ -57,3 +59,31 @@ async def test_a_request_without_a_client_is_its_own() -> None:
     of_one.client = of_the_same.client = "key"
     assert alone.queued[0].client is alone
     assert of_one.queued[0].client == of_the_same.queued[0].client
+
+
+def look(client: Hashable) -> Explanation[Any]:
+    return Explanation(lambda _: None, asyncio.get_running_loop().create_future(), client)
+
+
+@asynchronous
+async def test_clients_take_turns_and_each_keeps_its_order() -> None:
+    queue = ExplanationQueue()
+    many, few, own = [look("a") for _ in range(4)], [look("b") for _ in range(2)], look(None)
+    for one in (*many, *few, own):
+        queue.add(one)
+    taken = [queue.take() for _ in range(7)]
+    assert taken == [many[0], few[0], own, many[1], few[1], many[2], many[3]]
+    assert not queue
+    assert queue.take() is None
+
+
+@asynchronous
+async def test_what_nobody_waits_for_is_passed_over_and_what_is_left_can_be_had() -> None:
+    queue = ExplanationQueue()
+    gone, here, last = look("a"), look("a"), look(None)
+    for one in (gone, here, last):
+        queue.add(one)
+    gone.future.cancel()
+    assert queue.take() is here
+    assert queue.clear() == [last]
+    assert not queue

@@ -388,4 +388,4 @@ def test_an_engine_that_wakes_after_the_loops_end_leaves_in_silence() -> None:
     [thread] = scheduler._threads
     thread.join(10)  # what it raises is an error of the test's, see `filterwarnings`
     assert scheduler.load.engines == 0
-    assert b"thread-died" not in metrics.exposition()[0]
+    assert b'kind="thread-died"} 0.0' in metrics.exposition()[0]

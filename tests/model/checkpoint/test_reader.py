@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import pickle
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -492,3 +493,20 @@ def test_fields_of_later_versions_may_be_missing(saved: Path) -> None:
     before = load_checkpoint(saved).config
     path.write_text(json.dumps(config), encoding="utf-8")
     assert load_checkpoint(saved).config == before
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"n_encoder_layers": 10**6, "n_decoder_layers": 10**6}, {"n_encoder_layers": 10**18},
+     {"n_decoder_layers": 10**6, "d_model": 2**20}],
+)  # fmt: skip
+def test_a_configuration_of_millions_of_layers_is_refused_before_anything_is_built(
+    saved: Path, changes: dict[str, int]
+) -> None:
+    config = json.loads((saved / "config.json").read_text("utf-8"))
+    config["transformer"] |= changes
+    (saved / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    began = time.process_time()
+    with pytest.raises(CheckpointError, match=r"tensors, too few for the [\d,]+ layers"):
+        load_checkpoint(saved)
+    assert time.process_time() - began < 1

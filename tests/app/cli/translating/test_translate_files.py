@@ -42,6 +42,24 @@ def test_a_file_goes_beside_its_source_or_where_it_is_told_to(
     assert first.endswith("\n")
 
 
+@pytest.mark.parametrize("named", [False, True])
+def test_what_is_there_already_is_left_alone_unless_told_otherwise(
+    attend: Attend, tiny_checkpoint: Path, files: list[Path], tmp_path: Path, kernels: None,
+    named: bool,
+) -> None:  # fmt: skip
+    place = tmp_path / ("mine.txt" if named else "a.fr.txt")
+    place.write_text("precious", encoding="utf-8")
+    command = ["translate", "--checkpoint", tiny_checkpoint, "--file", files[0]]
+    command += ["--output", place] if named else []
+    refused = attend(*command)
+    assert refused.exit_code == 1
+    assert refused.stderr == f"attend: {place}: exists already; --overwrite replaces it\n"
+    assert place.read_text("utf-8") == "precious"
+    assert attend(*command, "--overwrite").exit_code == 0
+    assert place.read_text("utf-8") != "precious"
+    assert attend("translate", "--overwrite").exit_code == 2
+
+
 def test_several_go_into_a_folder_with_an_object_for_each(
     attend: Attend, tiny_checkpoint: Path, files: list[Path], tmp_path: Path, kernels: None
 ) -> None:
