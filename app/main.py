@@ -50,7 +50,7 @@ from app.server.loop_lag import LoopLag
 from app.server.middleware import NO_ROUTE, PROBES, RequestMiddleware
 from app.server.security_headers import SecurityHeaders
 from app.settings import Settings
-from app.web.site import Site
+from app.web.site import shipped_site
 from app.wire import openapi
 from app.wire.failures import handle
 from app.wire.problems import REASONS, REJECTIONS
@@ -136,7 +136,7 @@ def create_app(
     if settings.admin_port is None:
         modules.append(metrics_route)
     if settings.page:
-        app.state.site = Site.read()
+        app.state.site = shipped_site()
         modules.append(page_route)
     _furnish(app, modules, guarded=[explain, score, info], shielded=True)
     return app

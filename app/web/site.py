@@ -6,6 +6,7 @@ import gzip
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "page"
@@ -90,3 +91,9 @@ class Site:
             else:
                 assets[name] = WebFile.of(content, path.suffix)
         return cls(documents, assets, digest.hexdigest()[:16])
+
+
+@cache
+def shipped_site() -> Site:
+    """The page that comes with the code, read once in a process."""
+    return Site.read()
