@@ -55,7 +55,6 @@ def _document(request: Request, document: WebFile) -> Response:
     headers = {
         "Cache-Control": ASK_EACH_TIME,
         "Content-Security-Policy": CONTENT_SECURITY_POLICY,
-        "Cross-Origin-Opener-Policy": "same-origin",
         "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     }
     return _answer(request, document, headers)

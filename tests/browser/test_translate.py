@@ -131,6 +131,19 @@ def test_an_address_reproduces_what_is_there(page: Page) -> None:
     assert page.translated(TEXT) == said
 
 
+def test_another_view_and_back_translates_nothing_again(page: Page) -> None:
+    script = "return performance.getEntriesByType('resource').filter((one) => one.name.endsWith('/translate')).length"  # noqa: E501
+    page.type(TEXT)
+    page.translated(TEXT)
+    before = page.run(script)
+    page.view("api")
+    page.view("translate")
+    page.find("#share").click()  # a moment for what would be asked
+    wait_for("the message", lambda: "copied" in page.find("#toast").text)
+    assert page.run(script) == before
+    assert page.translation
+
+
 def test_the_glossary_is_used(page: Page) -> None:
     page.type("The house is green.")
     assert "demeure" not in page.translated("green.")

@@ -99,7 +99,10 @@ addEventListener("keydown", (event) => {
   event.preventDefault();
   replay(key === "y" || event.shiftKey ? history.redo() : history.undo());
 });
-addEventListener("hashchange", () => store.set(fromFragment(location.hash)));
+addEventListener("hashchange", () => {
+  const same = (name, value) => JSON.stringify(value) === JSON.stringify(store.state[name]);
+  store.set(Object.fromEntries(Object.entries(fromFragment(location.hash)).filter(([name, value]) => !same(name, value))));
+});
 setInterval(() => { if (!document.hasFocus()) history.settle(); }, 1000);
 
 function showLocale() {
