@@ -51,7 +51,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "separate and untied": {"separate": True, "tie": False, "seed": 6},
     "untied, shared": {"tie": False, "seed": 3},
     "untied, as older versions write it": {"tie": False, "legacy_output": True, "seed": 8},
-    "no bias": {"bias": False, "seed": 9},
+    "no bias": {"bias": False, "output-omit-bias": True, "seed": 9},
     "two heads": {"transformer-heads": 2, "seed": 10},
     "eight heads, gelu": {
         "transformer-heads": 8,
@@ -96,8 +96,12 @@ class Agreement:
 
     @property
     def whole(self) -> bool:
-        """Whether all lists are the same, with scores within rounding."""
-        return self.lists == self.sentences and self.largest <= TOLERANCE
+        """Whether all are the same, with scores within rounding, but for one list.
+
+        Two tokens at the edge of the beam may be equally probable within rounding.
+        """
+        is_same = self.best == self.sentences and self.lists >= self.sentences - 1
+        return is_same and self.largest <= TOLERANCE
 
 
 def compare(

@@ -24,7 +24,7 @@ def main() -> None:
         translator = Translator(
             f"--models {asked['model']} --vocabs {' '.join(asked['vocabularies'])} "
             f"--beam-size {beam} --normalize {asked['normalize']} --n-best --cpu-threads 1 "
-            "--mini-batch 1 --maxi-batch 1 --quiet"
+            "--mini-batch 1 --maxi-batch 1"
         )
         lists: list[list[tuple[str, float]]] = [[] for _ in asked["sentences"]]
         for sentence, entries in zip(asked["sentences"], lists, strict=True):
