@@ -1,4 +1,4 @@
-"""The client of a request: the holder of a key or, where no key is needed, an address."""
+"""The client of a request: the holder of a key or, if keys are not required, an address."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from app.errors import MissingKeyError, WrongKeyError
 
 EVERYONE = ""
-"""The account of all who need no key."""
+"""The account of all clients without a key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Never has the key itself.
+    """A client, without the key itself.
 
-    account  what its characters are counted under: the key's digest, or `EVERYONE`
-    turn     who takes turns with other clients: the account, or an address
+    account  owner of the character counts: the key's digest, or `EVERYONE`
+    turn     identity for fair queueing: the account, or an address
     """
 
     account: str
@@ -26,20 +26,20 @@ class Client:
 
 
 class Keys:
-    """The keys of which a client needs one, if there are any. Keeps their digests alone."""
+    """The valid API keys, if any. Stores only their digests."""
 
     def __init__(self, keys: Iterable[str]) -> None:
         self._digests = [_digest(key) for key in keys]
 
     @property
     def needed(self) -> bool:
-        """Whether there are any."""
+        """Whether a key is required."""
         return bool(self._digests)
 
     def client(self, key: str | None, address: str) -> Client:
-        """Who presents this key, if any, from an address.
+        """Return the client for a presented key, if any, and an address.
 
-        Takes as long for any key. Raises `MissingKeyError`, `WrongKeyError`.
+        Takes constant time for all keys. Raises `MissingKeyError`, `WrongKeyError`.
         """
         if not self.needed:
             return Client(EVERYONE, turn=address)

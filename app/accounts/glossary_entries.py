@@ -1,7 +1,7 @@
-"""The entries of a stored glossary as text, in the two formats of DeepL's interface.
+"""The entries of a stored glossary as text, in the two formats of DeepL's API.
 
-tsv  a line each, source and target with a tab between
-csv  RFC 4180: a record each, source and target, and maybe their languages, which are not read
+tsv  one per line, source and target separated by a tab
+csv  RFC 4180: records of source and target, optionally followed by languages, which are ignored
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from app.errors import InvalidRequestError
 EntriesFormat = Literal["tsv", "csv"]
 
 MAX_TERM_BYTES = 1024
-"""Of a term in UTF-8, as with DeepL."""
+"""Maximum length of a term in UTF-8, as in DeepL."""
 
 
 def parse_entries(text: str, form: EntriesFormat) -> dict[str, str]:
-    """Source term → target term. Raises `InvalidRequestError` with the first faulty entry."""
+    """Parse source term → target term. Raises `InvalidRequestError` for the first invalid entry."""
     entries: dict[str, str] = {}
     for number, fields in _records(text, form):
         if not 2 <= len(fields) <= (4 if form == "csv" else 2):
@@ -30,7 +30,7 @@ def parse_entries(text: str, form: EntriesFormat) -> dict[str, str]:
             if reason := _fault_of(term):
                 raise _fault(number, reason)
         if source in entries:
-            raise _fault(number, "has a source term that another has, too")
+            raise _fault(number, "repeats a source term")
         entries[source] = target
     if not entries:
         raise InvalidRequestError.at("/entries", "There should be at least one entry")
@@ -38,12 +38,12 @@ def parse_entries(text: str, form: EntriesFormat) -> dict[str, str]:
 
 
 def entries_as_tsv(entries: Mapping[str, str]) -> str:
-    """A line for each, without one behind the last."""
+    """Format one line per entry, without a final line break."""
     return "\n".join(f"{source}\t{target}" for source, target in entries.items())
 
 
 def _records(text: str, form: EntriesFormat) -> Iterator[tuple[int, Sequence[str]]]:
-    """The fields of every record that is not blank, counted from 1."""
+    """Yield the fields of non-blank records, numbered from 1."""
     text = text.removeprefix("\ufeff")
     if form == "tsv":
         records: Iterator[Sequence[str]] = (line.split("\t") for line in _lines(text))
@@ -55,7 +55,7 @@ def _records(text: str, form: EntriesFormat) -> Iterator[tuple[int, Sequence[str
 
 
 def _lines(text: str) -> list[str]:
-    """By line feeds alone: what else breaks lines is a fault of a term."""
+    """Split at line feeds only: other line breaks are invalid in a term."""
     return [line.removesuffix("\r") for line in text.split("\n")]
 
 
@@ -63,7 +63,7 @@ def _csv_records(text: str) -> Iterator[Sequence[str]]:
     try:
         yield from csv.reader(_lines(text), strict=True)
     except csv.Error as error:
-        raise InvalidRequestError.at("/entries", f"This is no CSV: {error}") from None
+        raise InvalidRequestError.at("/entries", f"Invalid CSV: {error}") from None
 
 
 def _fault_of(term: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Glossaries that clients store, each account's its own: in memory, or in an SQLite file."""
+"""Stored glossaries, separate for each account: in memory or in an SQLite file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from app.errors import (
 FILE_NAME = "glossaries.sqlite"
 
 MAX_GLOSSARIES = 1000
-"""Of one account."""
+"""Per account."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS glossaries (
@@ -64,7 +64,7 @@ class StoredGlossary:
 
 
 class GlossaryStore:
-    """Every method may be called by any thread, and blocks for as long as the disk takes.
+    """A store of glossaries. Methods are thread-safe and block on the disk.
 
     All but `open` and `close` raise `StorageFullError` and `StorageUnavailableError`, with a line
     in the log that says what SQLite said.
@@ -84,7 +84,7 @@ class GlossaryStore:
         self._database: sqlite3.Connection | None = None
 
     def open(self) -> None:
-        """Make ready. Raises `SettingsError` if the file cannot be had."""
+        """Open the store. Raises `SettingsError` if the file cannot be opened."""
         try:
             if self._file:
                 self._file.parent.mkdir(parents=True, exist_ok=True)
@@ -102,7 +102,7 @@ class GlossaryStore:
         self._database = database
 
     def close(self) -> None:
-        """Forget what is in memory alone."""
+        """Close the store, losing glossaries in memory."""
         with self._lock:
             if self._database:
                 self._database.close()
@@ -111,7 +111,7 @@ class GlossaryStore:
     def add(
         self, account: str, name: str, languages: tuple[str, str], entries: Mapping[str, str]
     ) -> StoredGlossary:
-        """Store a glossary of a pair of languages. Raises `QuotaExceededError`."""
+        """Store a glossary for a language pair. Raises `QuotaExceededError`."""
         added = StoredGlossary(str(uuid.uuid4()), name, *languages, self._clock(), len(entries))
         row = (added.id, account, name, *languages, added.created.isoformat(), len(entries),
                json.dumps(dict(entries)))  # fmt: skip
@@ -122,22 +122,22 @@ class GlossaryStore:
         return added
 
     def all_of(self, account: str) -> list[StoredGlossary]:
-        """All of an account, oldest first."""
+        """Return the glossaries of an account, oldest first."""
         with self._lock:
             rows = self._run(_SELECT_ALL, account).fetchall()
         return [_glossary(row) for row in rows]
 
     def get(self, glossary_id: str, account: str) -> StoredGlossary:
-        """One of an account. Raises `UnknownGlossaryError`."""
+        """Return a glossary of an account. Raises `UnknownGlossaryError`."""
         return _glossary(self._one(_SELECT, glossary_id, account))
 
     def entries(self, glossary_id: str, account: str) -> dict[str, str]:
-        """Its entries, in the order they were given. Raises `UnknownGlossaryError`."""
+        """Return its entries, in their original order. Raises `UnknownGlossaryError`."""
         entries: dict[str, str] = json.loads(self._one(_SELECT_ENTRIES, glossary_id, account)[0])
         return entries
 
     def remove(self, glossary_id: str, account: str) -> None:
-        """Forget one. Raises `UnknownGlossaryError`."""
+        """Delete a glossary. Raises `UnknownGlossaryError`."""
         self._one(_SELECT, glossary_id, account)
         with self._lock:
             self._run(_DELETE, glossary_id, account)

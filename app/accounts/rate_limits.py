@@ -1,4 +1,4 @@
-"""How much a client may ask for in a minute: token buckets, one for each client."""
+"""Rate limits per minute: a token bucket for each client."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from app.errors import RateLimitedError
 MINUTE = 60.0
 
 MAX_CLIENTS = 10_000
-"""Buckets at a time; the one that was not used for longest is forgotten, and so is full again."""
+"""Maximum number of buckets; the least recently used is dropped, which refills it."""
 
 
 class RateLimit:
-    """Lets every client have so many a minute, a minute's worth at once if it was quiet before.
+    """Allows each client so many per minute, with bursts of up to a minute's worth.
 
-    per_minute  None for any number
-    what        of which there are so many, for the message
+    per_minute  None: unlimited
+    what        the limited unit, for the message
     clock       seconds, monotonic
     """
 
@@ -32,9 +32,9 @@ class RateLimit:
         self._buckets: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()  # left, at
 
     def take(self, client: Hashable, n: int) -> None:
-        """Take n out of a client's bucket. Raises `RateLimitedError`, and takes none then.
+        """Take n from a client's bucket. Raises `RateLimitedError`, taking none.
 
-        More than a bucket holds is given to who has a full one, which is then in debt.
+        More than a bucket's capacity is granted only from a full bucket, which then goes into debt.
         """
         if self._per_minute is None:
             return
@@ -48,19 +48,19 @@ class RateLimit:
             self._buckets.popitem(last=False)
         if not allowed:
             raise RateLimitedError(
-                f"{self._per_minute:,} {self._what} a minute are allowed",
+                f"the limit is {self._per_minute:,} {self._what} per minute",
                 math.ceil(missing / per_second),
             )
 
 
 class RateLimits:
-    """Those of requests and of their characters."""
+    """The limits on requests and on their characters."""
 
     def __init__(self, requests: int | None, characters: int | None) -> None:
         self._requests = RateLimit(requests, "requests")
         self._characters = RateLimit(characters, "characters")
 
     def take(self, client: Hashable, n_characters: int) -> None:
-        """A request with that many characters. Raises `RateLimitedError`."""
+        """Count a request with `n_characters`. Raises `RateLimitedError`."""
         self._requests.take(client, 1)
         self._characters.take(client, n_characters)

@@ -1,4 +1,4 @@
-"""Translated files until they are fetched: in memory, bounded, for a while."""
+"""Translated files waiting for download: in memory, with limits on size and time."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from app.errors import TextTooLongError
 
 NAME_BYTES = 24
-"""Random bytes of a name, which is all that keeps a file from those whom it does not concern."""
+"""Random bytes of a name, which is the only protection of a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A translated file; `file_name` is what it is called when it is saved."""
+    """A translated file; `file_name` is its name on download."""
 
     data: bytes
     file_name: str
@@ -24,9 +24,9 @@ class StoredFile:
 
 
 class FileStore:
-    """Keeps files for `lifetime` seconds; of more than `max_bytes` together the oldest goes first.
+    """Keeps files for `lifetime` seconds; beyond `max_bytes` in total, the oldest are dropped.
 
-    Nothing is written to disk, and each process of several has a store of its own.
+    Nothing is written to disk; each process has a separate store.
     """
 
     def __init__(
@@ -39,10 +39,10 @@ class FileStore:
         self._n_bytes = 0
 
     def put(self, file: StoredFile, suffix: str) -> str:
-        """Keep a file; its name here, which cannot be guessed. Raises `TextTooLongError`."""
+        """Store a file and return its unguessable name. Raises `TextTooLongError`."""
         if len(file.data) > self._max_bytes:
             raise TextTooLongError(
-                f"the translated file has more than the {self._max_bytes:,} bytes that are kept"
+                f"the translated file exceeds the limit of {self._max_bytes:,} bytes"
             )
         self._forget()
         while self._n_bytes + len(file.data) > self._max_bytes:
@@ -53,7 +53,7 @@ class FileStore:
         return name
 
     def get(self, name: str) -> StoredFile | None:
-        """The file of a name, as long as it is kept."""
+        """Return the file of a name, unless it has expired."""
         self._forget()
         _, file = self._files.get(name, (0.0, None))
         return file

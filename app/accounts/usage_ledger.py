@@ -1,4 +1,4 @@
-"""How many characters every client had translated, by calendar month (UTC), and how many it may."""
+"""Translated characters per account and calendar month (UTC), and their quota."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.accounts.schema_version import check_version
 from app.errors import QuotaExceededError, SettingsError
 
 SAVE_INTERVAL = 5.0
-"""Seconds; what a crash may lose."""
+"""Seconds between saves, the most that a crash loses."""
 
 FILE_NAME = "usage.sqlite"
 
@@ -31,9 +31,9 @@ class _Row(NamedTuple):
 
 
 class UsageLedger:
-    """Counts in memory; with a folder, in an SQLite file too, which several servers may share.
+    """Counts in memory and, with a folder, in an SQLite file that several servers may share.
 
-    limit  characters an account may have translated in a month; None for any number
+    limit  characters per account and month; None: unlimited
     clock  seconds since the epoch
     """
 
@@ -51,12 +51,12 @@ class UsageLedger:
         self._lock = threading.Lock()
 
     def used(self, account: str) -> int:
-        """Characters of an account in this month."""
+        """Return the characters of an account in this month."""
         return self._counts[self._row(account)]
 
     @contextmanager
     def charge(self, account: str, n_characters: int) -> Iterator[None]:
-        """Count characters, unless what is done meanwhile fails. Raises `QuotaExceededError`."""
+        """Count characters, unless the body raises. Raises `QuotaExceededError`."""
         row = self._row(account)
         if self.limit is not None and self._counts[row] + n_characters > self.limit:
             raise QuotaExceededError(
@@ -71,7 +71,7 @@ class UsageLedger:
             raise
 
     def open(self) -> None:
-        """Read what was counted this month. Raises `SettingsError` if the file cannot be had."""
+        """Read this month's counts. Raises `SettingsError` if the file cannot be opened."""
         if self._file is None:
             return
         try:
@@ -91,9 +91,9 @@ class UsageLedger:
             raise SettingsError(f"'data': {self._file} cannot be used: {error}") from None
 
     def save(self) -> None:
-        """Add to the file what was counted since the last time. Blocks.
+        """Add the counts since the last save to the file. Blocks.
 
-        A failure is logged, and the next time makes up for it.
+        A failure is logged, and the next save includes the counts.
         """
         if self._file is None:
             return
@@ -111,7 +111,7 @@ class UsageLedger:
                 self._counts[row] = total + self._unsaved[row]
 
     async def save_regularly(self) -> None:
-        """Save now and then, for ever."""
+        """Save periodically until cancelled."""
         while True:
             await asyncio.sleep(SAVE_INTERVAL)
             await asyncio.to_thread(self.save)
@@ -129,7 +129,7 @@ class UsageLedger:
 
 
 def _add_to(file: Path, counts: Counter[_Row]) -> dict[_Row, int]:
-    """The rows' totals afterwards, what other servers counted included."""
+    """Add to the rows and return their totals, including counts of other servers."""
     if not counts:
         return {}
     with closing(sqlite3.connect(file)) as database, database:

@@ -1,4 +1,4 @@
-"""What operators see: metrics, logs, traces, timings. Never a word of any text.
+"""Observability for operators: metrics, logs, traces, timings. None contains any text.
 
-Below everything else in `app` but the errors; every folder may call it.
+Below everything in `app` except the errors; every folder may import it.
 """

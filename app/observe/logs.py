@@ -1,4 +1,4 @@
-"""Lines on stderr, ours and those of libraries, one form for both: JSON, or for people."""
+"""Log lines on stderr, of attend and of libraries in one format: JSON or for people."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ LogFormat = Literal["json", "console"]
 def configure_logs(
     level: str, log_format: LogFormat = "json", *, stream: TextIO = sys.stderr
 ) -> None:
-    """Log everything of at least this severity, a line each; the ids of a request in each of its.
+    """Log one line per event of at least this severity, with the ids of its request.
 
-    json     one object a line
+    json     one object per line
     console  for people, in colour on a terminal
     """
     render: Any = structlog.processors.JSONRenderer(ensure_ascii=True)
@@ -31,7 +31,7 @@ def configure_logs(
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    # Ours do not go by way of the standard library, which takes as long as all the rest of a line.
+    # attend's own lines bypass the standard library, which would double their cost.
     structlog.configure(
         processors=[*common, structlog.processors.format_exc_info, render],
         wrapper_class=structlog.make_filtering_bound_logger(level),
@@ -55,7 +55,7 @@ def configure_logs(
 
 
 def log_failure(error: BaseException) -> None:
-    """An error that is the server's own, with its causes' types and places."""
+    """Log an internal error, with the types and locations of its causes."""
     causes = []
     cause: BaseException | None = error
     while cause is not None:

@@ -1,4 +1,4 @@
-"""What is counted and timed, for Prometheus, after the conventions of text-embeddings-inference.
+"""Prometheus metrics, following the conventions of text-embeddings-inference.
 
 Every label has values of a set that is fixed when the server starts or loads its models: routes,
 reasons of the error table, models. Nothing of a request becomes a label or a name, be it text,
@@ -30,14 +30,14 @@ DURATIONS = tuple(15e-6 * 1.5**i for i in range(35))
 """Upper bounds in seconds, 15 µs … 14.6 s."""
 
 SIZES = tuple(float(2**i) for i in range(15))
-"""Upper bounds of sentences, rows and tokens."""
+"""Upper bounds for sentences, rows and tokens."""
 
 EARLY = "refused-early"
-"""What is told as the route of a request that was refused before it had one."""
+"""The route label of requests rejected before routing."""
 
 CLIENT_GONE = "client-gone"
 DEADLINE = "deadline-exceeded"
-"""Reasons for which work that was begun is dropped."""
+"""Reasons for cancelling work in progress."""
 
 EngineFailure = Literal["exception", "not-finite", "out-of-memory", "thread-died"]
 """The ways in which an engine fails that are told apart."""
@@ -45,7 +45,7 @@ EngineFailure = Literal["exception", "not-finite", "out-of-memory", "thread-died
 ENGINE_FAILURES: tuple[EngineFailure, ...] = get_args(EngineFailure)
 
 _disable_created: Callable[[], None] = disable_created_metrics
-"""Of a second series for each, when it began, which nobody asks for; untyped there."""
+"""Suffix of the `_created` series of each metric, which are omitted."""
 
 
 class RunningModel(NamedTuple):
@@ -58,10 +58,10 @@ class RunningModel(NamedTuple):
 
 
 class Gauges(NamedTuple):
-    """What there is at one moment, over all models.
+    """The current load over all models.
 
-    admitted      requests that have a place
-    queue         sentences that wait, and their source tokens
+    admitted      admitted requests
+    queue         waiting sentences, and their source tokens
     batch         sentences in the engines, and their source tokens
     engines       that are up
     models        that answer
@@ -86,11 +86,11 @@ GAUGES = {
 }
 _MEANING = {
     "admitted": "Requests admitted and not yet answered",
-    "queue_size": "Sentences that wait for an engine",
-    "queue_tokens": "Source tokens of the sentences that wait",
+    "queue_size": "Sentences waiting for an engine",
+    "queue_tokens": "Source tokens of the waiting sentences",
     "batch_size": "Sentences in the engines",
     "batch_tokens": "Source tokens of the sentences in the engines",
-    "engines": "Engines that are up",
+    "engines": "Running engines",
 }
 
 
@@ -119,34 +119,34 @@ class Metrics:
             collector(registry=self._registry)
         # Of requests
         self._requests = self._counters("request_count", "Requests, by route", "route")
-        self._successes = self._counters("request_success", "Answers below 400, by route", "route")
-        self._failures = self._counters("request_failure", "Other answers, by reason", "reason")
+        self._successes = self._counters("request_success", "Responses below 400", "route")
+        self._failures = self._counters("request_failure", "Other responses, by reason", "reason")
         self._rejections = self._counters(
-            "request_rejected", "Requests turned away before any work, by reason", "reason"
+            "request_rejected", "Requests rejected before any work, by reason", "reason"
         )
         self._cancellations = self._counters(
-            "request_cancelled", "Requests whose work was dropped, by reason", "reason"
+            "request_cancelled", "Requests whose work was cancelled, by reason", "reason"
         )
-        self._duration = self._histogram("request_duration_seconds", "From request to answer")
+        self._duration = self._histogram("request_duration_seconds", "From request to response")
         self._stages = {
             stage: self._histogram(f"request_{stage}_duration_seconds", meaning)
             for stage, meaning in (
                 ("tokenization", "Splitting and tokenising, per translation request"),
                 ("queue", "Waiting for an engine, per translation request"),
                 ("inference", "Encoding and decoding, per translation request"),
-                ("detokenization", "Putting the answer together, per translation request"),
+                ("detokenization", "Assembling the response, per translation request"),
             )
         }
         self._input = self._histogram(
             "request_input_tokens", "Source tokens, per translation request", SIZES
         )
         # Of engines
-        self._step = self._histogram("step_duration_seconds", "An engine's step")
+        self._step = self._histogram("step_duration_seconds", "Duration of an engine's step")
         self._sentences = self._histogram("batch_size", "Sentences in a step", SIZES)
         self._rows = self._histogram("batch_rows", "Hypotheses in a step", SIZES)
         self._tokens = self._histogram("batch_tokens", "Source tokens in a step", SIZES)
-        self._read = self._counter("tokens_read", "Source tokens of sentences translated")
-        self._generated = self._counter("tokens_generated", "Target tokens of the best answers")
+        self._read = self._counter("tokens_read", "Source tokens of translated sentences")
+        self._generated = self._counter("tokens_generated", "Target tokens of the best hypotheses")
         self._engine_failures = self._counters(
             "engine_failures", "Failures of engines, by kind", "kind"
         )
@@ -171,24 +171,24 @@ class Metrics:
             self._successes(route)
 
     def watch(self, gauges: Callable[[], Gauges]) -> None:
-        """Ask `gauges` whenever metrics are read."""
+        """Call `gauges` whenever metrics are read."""
         self._gauges.read = gauges
 
     def exposition(self, accept: str = "") -> tuple[bytes, str]:
-        """All of them, in the format that `accept` prefers, and its media type."""
+        """Return all metrics in the format that `accept` prefers, and its media type."""
         encode, media_type = choose_encoder(accept)
         return encode(self._registry), media_type
 
     # Of requests
 
     def answered(self, route: str, seconds: float) -> None:
-        """A request of that route went well."""
+        """Record a successful request."""
         self._requests(route).inc()
         self._successes(route).inc()
         self._duration.observe(seconds)
 
     def failed(self, route: str, reason: str, seconds: float, *, rejected: bool = False) -> None:
-        """It did not; `reason` is the slug of a problem, or `CLIENT_GONE`."""
+        """Record a failed request; `reason` is the slug of a problem, or `CLIENT_GONE`."""
         self._requests(route).inc()
         self._failures(reason).inc()
         self._duration.observe(seconds)
@@ -198,11 +198,11 @@ class Metrics:
             self._cancellations(reason).inc()
 
     def refused_early(self, reason: str, seconds: float) -> None:
-        """It was turned away before it had a route."""
+        """Record a request that was rejected before routing."""
         self.failed(EARLY, reason, seconds, rejected=True)
 
     def translated(self, timings: Timings, source_tokens: int) -> None:
-        """A translation request was done."""
+        """Record a translation request."""
         self._stages["tokenization"].observe(timings.tokenize)
         self._stages["queue"].observe(timings.queue)
         self._stages["inference"].observe(timings.decode)
@@ -212,14 +212,14 @@ class Metrics:
     # Of engines
 
     def stepped(self, seconds: float, n_sentences: int, n_rows: int, n_tokens: int) -> None:
-        """An engine made a step with that many in it."""
+        """Record an engine's step."""
         self._step.observe(seconds)
         self._sentences.observe(n_sentences)
         self._rows.observe(n_rows)
         self._tokens.observe(n_tokens)
 
     def finished(self, source_tokens: int, target_tokens: int) -> None:
-        """An engine finished a sentence."""
+        """Record a sentence finished by an engine."""
         self._read.inc(source_tokens)
         self._generated.inc(target_tokens)
 
@@ -228,18 +228,18 @@ class Metrics:
         self._engine_failures(kind).inc()
 
     def engine_restarted(self) -> None:
-        """A thread died and began anew."""
+        """Record the restart of an engine thread."""
         self._restarts.inc()
 
     def reloaded(self, outcome: str) -> None:
-        """A reload is `done` or has `failed`."""
+        """Record a reload with outcome `done` or `failed`."""
         self._reloads(outcome).inc()
 
     def _counter(self, name: str, meaning: str) -> Counter:
         return Counter(f"attend_{name}", meaning, registry=self._registry)
 
     def _counters(self, name: str, meaning: str, label: str) -> Callable[[str], Counter]:
-        """One for every value of the label, which are few; to look them up anew takes longer."""
+        """Return a cached lookup of counters by label value, which is faster than the library's."""
         return cache(Counter(f"attend_{name}", meaning, (label,), registry=self._registry).labels)
 
     def _histogram(
@@ -249,7 +249,7 @@ class Metrics:
 
 
 class _GaugeCollector(Collector):
-    """Gauges that are read when asked for, not kept up to date."""
+    """Gauges that are computed when read."""
 
     def __init__(self) -> None:
         self.read: Callable[[], Gauges] = Gauges

@@ -1,4 +1,4 @@
-"""Where the time of a request went."""
+"""The time of a request by stage."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Timings:
-    """Seconds per stage; of texts that were worked on side by side, the longest."""
+    """Seconds per stage; the maximum over concurrent texts."""
 
     tokenize: float = 0.0
     queue: float = 0.0
@@ -17,19 +17,19 @@ class Timings:
     detokenize: float = 0.0
 
     def add_longest(self, others: Sequence[Timings]) -> None:
-        """Add those of works done side by side: of each stage the longest."""
+        """Add the maximum of each stage over concurrent tasks."""
         self.tokenize += max(other.tokenize for other in others)
         self.queue += max(other.queue for other in others)
         self.decode += max(other.decode for other in others)
         self.detokenize += max(other.detokenize for other in others)
 
     def measure(self, stage: str) -> _Measured:
-        """Add the time that the block takes to a stage."""
+        """Return a context manager that adds its duration to a stage."""
         return _Measured(self, stage)
 
 
 class _Measured:
-    """A block under the clock. (A generator as context manager costs three times as much.)"""
+    """Measures a block. (A generator-based context manager would cost three times as much.)"""
 
     __slots__ = ("_began", "_stage", "_timings")
 

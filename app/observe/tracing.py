@@ -1,8 +1,8 @@
-"""Where a request stands in a trace: its identifier for the log, and the export of spans.
+"""Tracing: the trace ID for the log, and the export of spans.
 
-FastAPI makes the spans, one a request; here they are sent on by OTLP over HTTP, which needs the
-extra `otel`. A span has method, route, status and times, and nothing of the text: the query, in
-which one of the dialects may have it, is left out.
+FastAPI creates one span per request; this module exports them by OTLP over HTTP, which requires
+the extra `otel`. A span has method, route, status and times, but no text: the query, which in one
+dialect may contain it, is omitted.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from app.errors import SettingsError
 from app.observe.timings import Timings
 
 SHUTDOWN_SECONDS = 1.0
-"""For what is not sent yet when the server stops."""
+"""Time to send the remaining spans when the server stops."""
 
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?")
 
 
 def trace_id(traceparent: str) -> str | None:
-    """32 hexadecimal digits: of the request's span, else what the caller's header says, if it does.
+    """Return 32 hexadecimal digits from the request's span, else from the caller's header, if any.
 
     https://www.w3.org/TR/trace-context/#traceparent-header
     """
@@ -58,7 +58,7 @@ def record_stages(tracer: trace.Tracer | None, timings: Timings) -> None:
 
 
 class SpanExport:
-    """Sends spans to a collector from a thread of its own. Raises `SettingsError`."""
+    """Sends spans to a collector from a separate thread. Raises `SettingsError`."""
 
     def __init__(self, endpoint: str) -> None:
         try:
@@ -68,12 +68,12 @@ class SpanExport:
             from opentelemetry.sdk.trace.export import BatchSpanProcessor
         except ImportError:
             raise SettingsError(
-                "'otlp_endpoint': needs OpenTelemetry's exporter: "
+                "'otlp_endpoint': requires OpenTelemetry's exporter: "
                 "pip install opentelemetry-exporter-otlp-proto-http"
             ) from None
 
         class ForgetQuery(SpanProcessor):
-            """Before anyone else sees it."""
+            """Removes the query before other processors see it."""
 
             def on_start(self, span: Span, parent_context: Any = None) -> None:  # noqa: ARG002
                 if "url.query" in (span.attributes or ()):
@@ -91,7 +91,7 @@ class SpanExport:
         self.provider.add_span_processor(BatchSpanProcessor(exporter))
 
     def stop(self) -> None:
-        """Send what there is, for no longer than `SHUTDOWN_SECONDS`. Blocks."""
+        """Send the remaining spans, for at most `SHUTDOWN_SECONDS`. Blocks."""
         stopping = threading.Thread(target=self.provider.shutdown, daemon=True)
         stopping.start()
         stopping.join(SHUTDOWN_SECONDS)

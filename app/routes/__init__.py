@@ -1,5 +1,5 @@
-"""HTTP: thin adapters to the service, a module a resource.
+"""HTTP: thin adapters to the service, one module per resource.
 
-A route reads its request by `handling`, converts it by `app.wire`, and calls `app.translation`.
-Called by `app.main` only, which puts the routes into the application.
+A route reads its request with `handling`, converts it with `app.wire`, and calls `app.translation`.
+Only `app.main` imports this package, to add the routes to the application.
 """

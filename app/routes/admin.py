@@ -1,4 +1,4 @@
-"""Administration, on a port of its own."""
+"""Administration, on a separate port."""
 
 from __future__ import annotations
 

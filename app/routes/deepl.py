@@ -41,7 +41,7 @@ _Runtime = Annotated[Runtime, Depends(ready_runtime)]
     responses=deepl_errors(400, 403, 404, 413, 415, 429, 456, 500, 503),
 )
 async def deepl_translate(request: Request, client: _Client, settings: _Settings) -> Response:
-    """Translate texts, each from the language that it is found to be in unless that is said."""
+    """Translate texts, each from its detected language unless one is given."""
     asked = DeepLRequest.parse(await read_parameters(request, settings.max_body_bytes))
     wanted = asked.native()
     if asked.glossary_id is not None:
@@ -70,7 +70,7 @@ async def _languages(request: Request, settings: Settings, runtime: Runtime) -> 
 async def deepl_languages(
     request: Request, _: _Client, settings: _Settings, runtime: _Runtime
 ) -> list[DeepLLanguage]:
-    """Source or target languages; `type` may be in the query or, even of a GET, in a form."""
+    """Source or target languages; `type` may be in the query or, even with GET, in a form."""
     return await _languages(request, settings, runtime)
 
 
@@ -92,6 +92,6 @@ async def deepl_post_languages(
 async def deepl_usage(
     client: _Client, ledger: Annotated[UsageLedger, Depends(current_ledger)]
 ) -> DeepLUsage:
-    """Characters that were translated for the key this month, and how many may be."""
+    """Characters translated for the key this month, and the limit."""
     limit = UNLIMITED if ledger.limit is None else ledger.limit
     return DeepLUsage(character_count=ledger.used(client.account), character_limit=limit)

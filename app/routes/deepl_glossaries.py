@@ -40,7 +40,7 @@ _Store = Annotated[GlossaryStore, Depends(current_glossaries)]
 
 
 async def _id_in_path(request: Request) -> str:
-    """No parameter of FastAPI, which would describe an error of its own that is never answered."""
+    """Read from the request, since FastAPI would document an error response that never occurs."""
     glossary_id: str = request.path_params["glossary_id"]
     return glossary_id
 
@@ -49,27 +49,27 @@ _Id = Annotated[str, Depends(_id_in_path)]
 
 
 async def stored_entries(request: Request, client: Client, asked: DeepLRequest) -> dict[str, str]:
-    """Of the glossary that a translation asks for by its id.
+    """Return the entries of the glossary that a translation selects by id.
 
-    Raises `UnknownGlossaryError`, and `InvalidRequestError` where it is of other languages.
+    Raises `UnknownGlossaryError`, and `InvalidRequestError` if its languages differ.
     """
     store: GlossaryStore = request.app.state.glossaries
     if asked.glossary_id is None or asked.source_lang is None:
-        raise InvalidRequestError.at("/source", "Field required: a glossary is of one language")
+        raise InvalidRequestError.at("/source", "Field required with a glossary")
     stored = await asyncio.to_thread(store.get, asked.glossary_id, client.account)
     lifecycle: Lifecycle = request.app.state.lifecycle
-    languages = lifecycle.open.service.languages  # the translation will hold the models
+    languages = lifecycle.open.service.languages  # the translation holds the models later
     source, *_, target = languages.chain(asked.source_lang, asked.target_lang)
     if (source, target) != (stored.source, stored.target):
         said = f"{stored.source} to {stored.target}"
-        raise InvalidRequestError.at("/glossary_id", f"This glossary is of {said}")
+        raise InvalidRequestError.at("/glossary_id", f"This glossary is for {said}")
     return await asyncio.to_thread(store.entries, stored.id, client.account)
 
 
 @router.head("/glossary-language-pairs", include_in_schema=False)
 @router.get("/glossary-language-pairs", responses=deepl_errors(403, 503))
 async def deepl_glossary_language_pairs(_: _Client, runtime: _Runtime) -> DeepLGlossaryPairs:
-    """The pairs that glossaries may be stored for: all that are translated."""
+    """The pairs that glossaries may have: all that the server translates."""
     languages = runtime.service.languages
     return DeepLGlossaryPairs.of(
         [(source.code, target) for source in languages.sources for target in source.targets]
@@ -99,7 +99,7 @@ async def deepl_create_glossary(
 @router.head("/glossaries", include_in_schema=False)
 @router.get("/glossaries", responses=deepl_errors(403, 500, 503))
 async def deepl_list_glossaries(client: _Client, store: _Store) -> DeepLGlossaries:
-    """All that the client stored, oldest first."""
+    """The client's glossaries, oldest first."""
     return DeepLGlossaries.of(await asyncio.to_thread(store.all_of, client.account))
 
 
@@ -125,7 +125,7 @@ async def deepl_get_glossary(glossary_id: _Id, client: _Client, store: _Store) -
     },
 )
 async def deepl_glossary_entries(glossary_id: _Id, client: _Client, store: _Store) -> Response:
-    """A glossary's entries, a line each: source and target with a tab between."""
+    """A glossary's entries, one per line: source and target separated by a tab."""
     entries = await asyncio.to_thread(store.entries, glossary_id, client.account)
     return Response(entries_as_tsv(entries), media_type=TSV)
 
@@ -137,6 +137,6 @@ async def deepl_glossary_entries(glossary_id: _Id, client: _Client, store: _Stor
     responses=deepl_errors(403, 404, 500, 503),
 )
 async def deepl_delete_glossary(glossary_id: _Id, client: _Client, store: _Store) -> Response:
-    """Forget a glossary."""
+    """Delete a glossary."""
     await asyncio.to_thread(store.remove, glossary_id, client.account)
     return Response(status_code=HTTPStatus.NO_CONTENT)

@@ -30,9 +30,9 @@ async def detect(
 ) -> (
     list[list[DetectedLanguage]] | list[LibreTranslateDetected] | list[list[LibreTranslateDetected]]
 ):
-    """Of every text the languages that it may be in, best first; of one text, a list of one.
+    """Detect the languages of each text, best first; for a single text, a list of one.
 
-    With `q` for `text` as LibreTranslate does: of one text its languages themselves.
+    With `q` instead of `text`, as LibreTranslate does: the languages of a single text.
     """
     said = await read_either(request, settings.max_body_bytes)
     if isinstance(said, LibreTranslate):

@@ -1,4 +1,4 @@
-"""POST /translate_file and GET /download_file, as LibreTranslate has them."""
+"""POST /translate_file and GET /download_file, as in LibreTranslate."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FORM = FORMS[1]
 MAX_FIELDS = 20
 MAX_FIELD_BYTES = 10_000
 OVERHEAD_BYTES = 100_000
-"""Of a form around its file."""
+"""Bytes of a form besides its file."""
 
 router = APIRouter(tags=["LibreTranslate"])
 
@@ -49,7 +49,7 @@ _FORM_SCHEMA: dict[str, Any] = {
         "file": {
             "type": "string",
             "format": "binary",
-            "description": "one of " + ", ".join(SUFFIXES) + "; its name says which",
+            "description": "one of " + ", ".join(SUFFIXES) + "; determined by its name",
         },
         "source": {"type": "string", "description": "BCP-47 code, or auto"},
         "target": {"type": "string", "description": "BCP-47 code"},
@@ -66,10 +66,10 @@ _FILE_ANSWER: dict[str, Any] = {
 
 
 class TranslateFileAnswer(BaseModel):
-    """The answer of POST /translate_file."""
+    """The response of POST /translate_file."""
 
     translated_file_url: str = Field(
-        alias="translatedFileUrl", description="where the file is to be fetched, for a while"
+        alias="translatedFileUrl", description="temporary address of the translated file"
     )
 
 
@@ -89,7 +89,7 @@ async def translate_file(
     ledger: Annotated[UsageLedger, Depends(current_ledger)],
     downloads: Annotated[FileStore, Depends(current_downloads)],
 ) -> Response:
-    """Translate a file. With `Accept: application/octet-stream` the answer is the file itself."""
+    """Translate a file. With `Accept: application/octet-stream`, the response is the file."""
     async with runtime.files.place() as deadline:
         form = await _read_form(request, settings)
         try:
@@ -106,7 +106,7 @@ async def translate_file(
             )
     file = StoredFile(done.data, translated_name(wanted.name, done.target), done.media_type)
     if _names_first(request, _BINARY, done.media_type):
-        # JSON is where the file is, never the file.
+        # A JSON response is the address of the file, never the file.
         return _as_download(file, _BINARY if done.media_type == _JSON else done.media_type)
     name = downloads.put(file, PurePath(wanted.name).suffix.lower())
     url = str(request.url_for("download_file", name=name))
@@ -115,7 +115,7 @@ async def translate_file(
 
 
 async def _name_in_path(request: Request) -> str:
-    """No parameter of FastAPI, which would describe an error of its own that is never answered."""
+    """Read from the request, since FastAPI would document an error response that never occurs."""
     name: str = request.path_params["name"]
     return name
 
@@ -130,25 +130,25 @@ async def download_file(
     name: Annotated[str, Depends(_name_in_path)],
     downloads: Annotated[FileStore, Depends(current_downloads)],
 ) -> Response:
-    """A translated file, until it expires; its name is the key to it."""
+    """A translated file, until it expires. Knowing its name grants access."""
     file = downloads.get(name)
     if file is None:
-        raise HTTPException(HTTPStatus.NOT_FOUND, "there is no such file, or no longer")
+        raise HTTPException(HTTPStatus.NOT_FOUND, "no such file, or it has expired")
     return _as_download(file, file.media_type)
 
 
 async def _read_form(request: Request, settings: Settings) -> FormData:
-    """Raises `HTTPException` 413 and 415, `MalformedFormError`, `DeadlineExceededError`, and as
-    `client_of`.
+    """Read the form. Raises `HTTPException` 413 and 415, `MalformedFormError`,
+    `DeadlineExceededError`, and as `client_of`.
     """
     if media_type(request.headers) != FORM:
-        client_of(request, request.query_params.get("api_key"))  # only who has one learns more
+        client_of(request, request.query_params.get("api_key"))  # only holders of a key learn more
         raise HTTPException(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the body should be {FORM}",
             headers={"Accept-Post": FORM},
         )  # fmt: skip
     try:
-        async with asyncio.timeout(settings.request_timeout):  # it has a place meanwhile
+        async with asyncio.timeout(settings.request_timeout):  # it occupies a place meanwhile
             body = await read_body(request, settings.max_file_bytes + OVERHEAD_BYTES)
     except TimeoutError:
         raise DeadlineExceededError(
@@ -169,14 +169,14 @@ async def _read_form(request: Request, settings: Settings) -> FormData:
 
 
 async def _read_upload(form: FormData, max_bytes: int) -> FileRequest:
-    """Raises `InvalidRequestError`, `HTTPException` 413."""
+    """Read the file and its fields. Raises `InvalidRequestError`, `HTTPException` 413."""
     file = form.get("file")
     if not isinstance(file, UploadFile) or not file.filename:
         raise InvalidRequestError.at("/file", "Field required, a file with its name")
     data = await file.read()
     if len(data) > max_bytes:
         raise HTTPException(
-            HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a file may have {max_bytes:,} bytes at most"
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a file may have at most {max_bytes:,} bytes"
         )
     source, target = form.get("source"), form.get("target")
     return FileRequest(
@@ -188,14 +188,14 @@ async def _read_upload(form: FormData, max_bytes: int) -> FileRequest:
 
 
 def _names_first(request: Request, *media_types: str) -> bool:
-    """Whether one of these, JSON aside, is what the client would rather have."""
+    """Whether the client prefers one of these types to JSON."""
     first, _, _ = request.headers.get("accept", "").partition(",")
     name = first.partition(";")[0].strip().lower()
     return name in media_types and name != _JSON
 
 
 def _as_download(file: StoredFile, media_type: str) -> Response:
-    """To be saved, never shown: a page from anywhere would run as one of this server's."""
+    """Return a file to be saved, never displayed: a page would run with this server's origin."""
     return Response(
         file.data,
         media_type=media_type,

@@ -1,4 +1,4 @@
-"""Probes: is the process alive, has it started, does it take requests."""
+"""Liveness, startup and readiness probes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Lifecycle = Annotated[Lifecycle, Depends(current_lifecycle)]
 @router.head("/livez", include_in_schema=False)
 @router.get("/livez")
 async def livez(lifecycle: _Lifecycle) -> Health:
-    """200 as long as event loop and engines work, of which none hangs; else a restart helps."""
+    """200 while the event loop and all engines work; otherwise a restart helps."""
     if not lifecycle.alive:
         raise EngineDownError
     return Health()
@@ -35,6 +35,6 @@ async def startupz(lifecycle: _Lifecycle) -> Health:
 @router.head("/readyz", include_in_schema=False)
 @router.get("/readyz")
 async def readyz(lifecycle: _Lifecycle) -> Health:
-    """200 while requests should be sent here: started, not stopping, engines up."""
+    """200 while requests should be sent here: started, not stopping, engines running."""
     _ = lifecycle.ready
     return Health()

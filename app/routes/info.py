@@ -1,4 +1,4 @@
-"""What is being served."""
+"""GET /info: the served models."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ _Runtime = Annotated[Runtime, Depends(ready_runtime)]
 @router.head("/info", include_in_schema=False)
 @router.get("/info", responses=problem_answers(401, 503))
 async def info(runtime: _Runtime) -> Info:
-    """Of each model: configuration, parameters, digest, device, precision; version of attend."""
+    """Each model's configuration, parameters, digest, device and precision; attend's version."""
     return runtime.info

@@ -1,4 +1,4 @@
-"""What is translated: the same for the native dialect and LibreTranslate's, and open to all."""
+"""GET /languages: shared by the native dialect and LibreTranslate's, without a key."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ router = APIRouter(tags=["model"])
 @router.head("/languages", include_in_schema=False)
 @router.get("/languages", responses=problem_answers(503))
 async def languages(runtime: Annotated[Runtime, Depends(ready_runtime)]) -> list[LanguageAnswer]:
-    """Source languages with their targets, those by way of a pivot last."""
+    """Source languages with their targets, those through a pivot last."""
     return [
         LanguageAnswer(code=language.code, name=language.name, targets=list(language.targets))
         for language in runtime.service.languages.sources

@@ -1,4 +1,4 @@
-"""LibreTranslate's dialect. GET /languages, which both dialects share, is in `languages`."""
+"""LibreTranslate's dialect. `languages` has GET /languages, which both dialects share."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ router = APIRouter(tags=["LibreTranslate"])
 
 
 async def translate(request: Request, values: Form) -> Response:
-    """POST /translate, for a request of this dialect whose body was read."""
+    """POST /translate for a parsed request of this dialect."""
     client = client_of(request, values.get("api_key"))
     asked = LibreTranslateRequest.parse(values)
     answer, _ = await translated(request, client, asked.native())
@@ -49,7 +49,7 @@ async def translate(request: Request, values: Form) -> Response:
 async def detect(
     request: Request, values: Form
 ) -> list[LibreTranslateDetected] | list[list[LibreTranslateDetected]]:
-    """POST /detect, for a request of this dialect; some language for a text of none."""
+    """POST /detect for a request of this dialect; always returns a language."""
     client = client_of(request, values.get("api_key"))
     asked = LibreTranslateDetectRequest.parse(values)
     texts = [asked.q] if isinstance(asked.q, str) else asked.q
@@ -79,7 +79,7 @@ async def frontend_settings(
     settings: Annotated[Settings, Depends(current_settings)],
     runtime: Annotated[Runtime, Depends(ready_runtime)],
 ) -> FrontendSettings:
-    """What a front end offers, and what it begins with."""
+    """The options and initial values of a front end."""
     source, *_ = runtime.service.languages.sources
     target, *_ = source.targets
     return FrontendSettings(

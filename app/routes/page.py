@@ -1,4 +1,4 @@
-"""The page for people: GET /, the reference of the API, and the files that both load."""
+"""The web page: GET /, the API reference, and their assets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.web.site import CONTENT_SECURITY_POLICY, Site, WebFile
 router = APIRouter(include_in_schema=False)
 
 FOR_EVER = "public, max-age=31536000, immutable"
-"""Of what has its digest in its address."""
+"""For assets with their digest in the URL."""
 
 ASK_EACH_TIME = "no-cache"
 
@@ -28,7 +28,7 @@ _Site = Annotated[Site, Depends(_site)]
 @router.head("/")
 @router.get("/")
 async def page(request: Request, site: _Site) -> Response:
-    """Translate, look at attention and into the model."""
+    """The page: translation, attention, and the model's internals."""
     return _document(request, site.documents["index"])
 
 
@@ -37,14 +37,14 @@ async def page(request: Request, site: _Site) -> Response:
 @router.get("/docs")
 @router.get("/redoc")
 async def reference(request: Request, site: _Site) -> Response:
-    """/openapi.json for people, where FastAPI's users look for it."""
+    """The API reference, generated from /openapi.json."""
     return _document(request, site.documents["reference"])
 
 
 @router.head("/web/{digest}/{name}")
 @router.get("/web/{digest}/{name}")
 async def asset(request: Request, site: _Site, digest: str, name: str) -> Response:
-    """A script, a style sheet or a picture of this very version."""
+    """A script, a style sheet or an image of this version."""
     found = site.assets.get(name) if digest == site.digest else None
     if found is None:
         raise HTTPException(404)

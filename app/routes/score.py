@@ -1,4 +1,4 @@
-"""POST /score: how probable a given translation is."""
+"""POST /score: the probability of a given translation."""
 
 from __future__ import annotations
 

@@ -23,7 +23,8 @@ router = APIRouter(tags=["translation"], route_class=PlainRoute)
     responses=TRANSLATE_ANSWERS,
 )
 async def translate(request: Request) -> Response:
-    """Translate one text or many, or as a stream; with `q` for `text` as LibreTranslate does."""
+    """Translate one text or many, optionally as a stream; with `q` instead of `text`, as
+    LibreTranslate does."""
     settings: Settings = request.app.state.settings
     said = await read_either(request, settings.max_body_bytes)
     if isinstance(said, LibreTranslate):

@@ -1,12 +1,12 @@
-"""HTTP connections with a time and a size for everything that a client sends or should read.
+"""HTTP connections with limits of time and size in both directions.
 
-uvicorn's public settings bound how long an idle connection is kept and how many requests are
-answered at a time, and refuse with a text of their own. Headers and bodies on their way, answers
-that nobody reads and idle connections beyond a number have no bound there, and no middleware sees
-a request before its headers are there. A proxy may bound some of this (`deploy/haproxy`), but a
-server without one has to stand as well. So uvicorn's protocol is extended, by what asyncio and
-httptools define wherever that suffices. What is uvicorn's own is listed in
-`tests/app/server/test_uvicorn.py`, and pyproject.toml has the range of versions.
+uvicorn's public settings limit the time of idle connections and the number of concurrent requests,
+and reject with a fixed text. They do not limit incomplete headers and bodies, unread responses, or
+the number of idle connections, and middleware only sees a request after its headers are received. A
+proxy can set some of these limits (`deploy/haproxy`), but the server must also be safe without one.
+Therefore uvicorn's protocol is extended, where possible through methods of asyncio and httptools.
+`tests/app/server/test_uvicorn.py` lists the overridden parts of uvicorn, and pyproject.toml the
+supported versions.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ from app.server.unread import MIN_RATE, UnreadAnswers
 from app.wire.problems import problem_response
 
 MAX_TARGET_BYTES = 60_000
-"""Of a request's target: path and query. httptools reads no more than 65,535."""
+"""Maximum length of a request target: path and query. httptools reads at most 65,535."""
 
 MAX_HEAD_BYTES = 65_536
-"""Of a request line and headers."""
+"""Maximum length of request line and headers."""
 
 _STATUS_LINES = {
     status: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus
 }
 
 LINGER = 1.0
-"""Seconds in which the rest of what was refused is read and dropped. To close at once would have
-the kernel reset the connection, and the client lose the answer that says why."""
+"""Seconds in which the rest of a rejected request is read and discarded. If the connection were
+closed at once, the kernel would reset it and the client would lose the response."""
 
 Phase = Literal["head", "body", "none"]
-"""What of a request is to come. Between two requests, none."""
+"""The part of a request that is expected next. Between requests, none."""
 
 
 @dataclass(frozen=True)
 class ConnectionLimits:
-    """Seconds for the headers and for the body of a request, and for a client to read its answer;
-    connections at a time; bytes of answers that are not read yet, of all connections.
+    """Seconds to receive the headers and the body of a request, and for the client to read its
+    response; number of connections; bytes of unread responses over all connections.
     """
 
     head_timeout: float
@@ -62,11 +62,11 @@ class ConnectionLimits:
 
 
 class Connections(ServerState):
-    """What the connections of a server share.
+    """The shared state of a server's connections.
 
     gate        of the application
-    incomplete  those that have no complete request, the one that has waited longest first
-    unread      those whose clients do not read as fast as they are answered
+    incomplete  connections without a complete request, the longest waiting first
+    unread      connections whose clients read too slowly
     """
 
     def __init__(self, limits: ConnectionLimits, refusal: Refusal = admit_all) -> None:
@@ -78,10 +78,10 @@ class Connections(ServerState):
 
 
 class TimedProtocol(HttpToolsProtocol):
-    """One connection. The time for headers counts from its opening, or from their first byte.
+    """One connection. The timeout for headers starts when it opens, or with their first byte.
 
-    Where there are too many connections, the one that has waited longest for its request to be
-    complete makes room for the newcomer, so that neither slow nor idle clients shut out probes.
+    With too many connections, the one that has waited longest for a complete request is closed in
+    favour of the new one, so that neither slow nor idle clients block probes.
     """
 
     server_state: Connections
@@ -96,42 +96,42 @@ class TimedProtocol(HttpToolsProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self._phase: Phase = "head"
         self._n_requests = 0
-        self._n_unanswered = 0  # of those whose headers are complete
+        self._n_unanswered = 0  # requests with complete headers
         self._target_bytes = 0
         self._head_bytes = 0
         self._body_bytes = 0
-        self._n_received = 0  # bytes in the latest piece
-        self._fault: tuple[int, str] | None = None  # found within the parser, which has to stop
+        self._n_received = 0  # bytes in the latest chunk
+        self._fault: tuple[int, str] | None = None  # found within the parser, which must stop
         self._lingers = False
         self._watched: tuple[Phase, int] = "none", 0
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Too many: the one that has waited longest goes."""
+        """If there are too many connections, close the one that has waited longest."""
         super().connection_made(transport)
         state = self.server_state
         if len(state.connections) > state.limits.max_connections:
             if not state.incomplete:
-                self._refuse(503, "there are too many connections")
+                self._refuse(503, "too many connections")
                 return
             next(iter(state.incomplete)).give_way()
         state.incomplete[self] = None
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is over."""
+        """The connection is closed."""
         super().connection_lost(exc)
         self.server_state.incomplete.pop(self, None)
         self.server_state.unread.resumed(self.transport)
         self._stop_timer()
 
     def give_way(self) -> None:
-        """Close without an answer."""
+        """Close without a response."""
         self.server_state.incomplete.pop(self, None)
         self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Some of a request, or several."""
+        """Receive a part of a request, or several requests."""
         if self._lingers:
             return
         self._n_received = len(data)
@@ -155,15 +155,15 @@ class TimedProtocol(HttpToolsProtocol):
         self._target_bytes = 0
 
     def on_url(self, url: bytes) -> None:
-        """Some of the target."""
+        """Receive a part of the target."""
         self._target_bytes += len(url)
         if self._target_bytes > MAX_TARGET_BYTES:
-            self._fault = 414, f"a URL may have {MAX_TARGET_BYTES:,} bytes at most"
+            self._fault = 414, f"a URL may have at most {MAX_TARGET_BYTES:,} bytes"
             raise ValueError
         super().on_url(url)
 
     def on_headers_complete(self) -> None:
-        """All but the body is there. Whatever this raises is answered as no HTTP."""
+        """The headers are complete. An exception here is reported as malformed HTTP."""
         if self._head_bytes + self._n_received > MAX_HEAD_BYTES:
             size = self._target_bytes + sum(len(name) + len(value) for name, value in self.headers)
             if size > MAX_HEAD_BYTES:
@@ -180,21 +180,21 @@ class TimedProtocol(HttpToolsProtocol):
         self._head_bytes = self._body_bytes = 0
 
     def on_message_complete(self) -> None:
-        """All is there."""
+        """The request is complete."""
         self._phase = "none"
         self._body_bytes = 0
         self.server_state.incomplete.pop(self, None)
-        if not self._n_unanswered:  # answered without a look at the body
+        if not self._n_unanswered:  # answered without reading the body
             self._is_idle()
         super().on_message_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGIApp) -> None:  # type: ignore[override]
-        """Have the application answer, or refuse, which is so cheap that a flood is bearable.
+        """Call the application, or reject at low cost, for overloads.
 
-        A refusal takes 34 µs of a core here, its socket included, and 51 µs as middleware.
+        A rejection takes 34 µs of a core here, including its socket, and 51 µs as middleware.
         """
         begin = partial(super()._start_asgi_task, cycle, cast("Any", app))
-        if cycle is not self.cycle:  # one in a pipeline, but the last: they call one another
+        if cycle is not self.cycle:  # pipelined and not the last: each calls the next
             begin()
             return
         refusal = self.server_state.gate.enter(cast("Scope", cycle.scope), begin)
@@ -205,38 +205,38 @@ class TimedProtocol(HttpToolsProtocol):
         self.on_response_complete()
 
     def on_response_complete(self) -> None:
-        """Answered; the next request may come, or has."""
+        """The response is complete; the next request may arrive or be waiting."""
         self._n_unanswered -= 1
         super().on_response_complete()
         if self._phase == "none" and not self._n_unanswered:
             self._is_idle()
 
     def _is_idle(self) -> None:
-        """Neither a request nor an answer is on its way; one that closes may not get that far."""
+        """The connection has become idle; one that is closing may not reach this."""
         self.server_state.incomplete[self] = None
 
     def pause_writing(self) -> None:
-        """What is unsent is more than a transport should keep."""
+        """The transport's buffer is full."""
         super().pause_writing()
         self.server_state.unread.paused(self.transport)
 
     def resume_writing(self) -> None:
-        """Nearly all is sent."""
+        """The transport's buffer has drained."""
         super().resume_writing()
         self.server_state.unread.resumed(self.transport)
 
     def send_400_response(self, msg: str) -> None:
-        """What is no HTTP gets a problem document, as everything that goes wrong."""
+        """Malformed HTTP gets a problem document, like any other error."""
         self._refuse(*(self._fault or (400, msg)), linger=True)
 
     def _watch(self) -> None:
-        """Have the timer run for what is to come, if anything is."""
+        """Run the timer for the expected part of a request, if any."""
         awaited = self._phase, self._n_requests
         if awaited == self._watched:
             return
         self._watched = awaited
         self._stop_timer()
-        # After a body that came behind its answer, uvicorn closes the connection at no time.
+        # After a body that arrived after its response, uvicorn never closes the connection.
         if self._phase != "none" or not self._n_unanswered:
             self._start_timer()
 
@@ -256,13 +256,13 @@ class TimedProtocol(HttpToolsProtocol):
 
     @property
     def _has_earlier(self) -> bool:
-        """Whether requests before the one that is coming are still to be answered."""
+        """Whether requests before the incoming one are not answered yet."""
         return self._n_unanswered > (self._phase == "body")
 
     def _too_late(self) -> None:
         if self.transport.is_closing():
             return
-        if self._has_earlier or not self.transport.is_reading():  # it is we who do not read
+        if self._has_earlier or not self.transport.is_reading():  # the server paused it
             self._start_timer()
         elif self._body_bytes >= MIN_RATE * self.server_state.limits.body_timeout:
             self._body_bytes = 0
@@ -271,11 +271,11 @@ class TimedProtocol(HttpToolsProtocol):
             self.transport.close()  # idle, or opened and never used
         else:
             self._refuse(
-                408, f"the {'headers' if self._phase == 'head' else 'body'} came too slowly"
+                408, f"the {'headers' if self._phase == 'head' else 'body'} arrived too slowly"
             )
 
     def _refuse(self, status: int, detail: str, *, linger: bool = False) -> None:
-        """Answer, unless another answer is on its way or due before, and close."""
+        """Respond, unless another response is in progress or due before, and close."""
         self._stop_timer()
         if self._has_earlier or (self._phase == "body" and self.cycle.response_started):
             self.transport.close()
@@ -284,9 +284,9 @@ class TimedProtocol(HttpToolsProtocol):
             self._write(problem_response(error, uuid.uuid4().hex), close=True, linger=linger)
 
     def _write(self, answer: Response, *, close: bool, linger: bool) -> None:
-        """A whole answer, of no application; who reads none of those before it gets no more.
+        """Write a complete response without the application, unless earlier ones are unread.
 
-        linger  where it closes, read what is still to come first
+        linger  before closing, read the rest of the request
         """
         if self.transport in self.server_state.unread:
             self.transport.abort()
@@ -304,7 +304,7 @@ class TimedProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def _linger(self) -> None:
-        """Close when the client does, or in a moment; a newcomer may have the place meanwhile."""
+        """Close when the client does, or soon; a new connection may replace this one earlier."""
         self._lingers = True
         self.transport.write_eof()
         self.server_state.incomplete[self] = None

@@ -1,4 +1,4 @@
-"""The gate: each request is refused at once, or starts, a few per iteration of the loop."""
+"""Admission of requests: each is rejected at once or starts, a few per iteration of the loop."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 AT_A_TIME = 8
-"""Requests that are begun before the loop looks at its sockets again. To begin with one, up to
-where it waits for an engine, takes up to a millisecond, and hundreds may come at once: probes and
-refusals do not wait for all of them."""
+"""Requests started per iteration of the loop. Starting one, until it waits for an engine, takes up
+to a millisecond, and hundreds may arrive at once: probes and rejections must not wait for all of
+them."""
 
 Refusal: TypeAlias = Callable[[Scope, int], Response | None]
-"""The answer to a request that has to be refused, if it has, where so many others are about to take
-a place."""
+"""Returns the response to a request that must be rejected, else None, given the number of other
+requests about to be admitted."""
 
 
 def admit_all(_: Scope, _n_coming: int) -> None:
@@ -25,18 +25,18 @@ def admit_all(_: Scope, _n_coming: int) -> None:
 
 
 class Gate:
-    """Asks about every POST as soon as its headers are there, and before anything is done for it.
+    """Checks every POST once its headers are received, before any other work.
 
-    Whatever else comes is begun at once.
+    Other methods start at once.
     """
 
     def __init__(self, refusal: Refusal = admit_all) -> None:
         self._refusal = refusal
         self._waiting: deque[Callable[[], None]] = deque()
-        self._n_begun = 0  # since the loop looked at its sockets: they have no place yet, but will
+        self._n_begun = 0  # in this iteration: not yet admitted, but about to be
 
     def enter(self, scope: Scope, begin: Callable[[], None]) -> Response | None:
-        """The refusal, or None, and then `begin` is called, now or soon, in the order of entry."""
+        """Return the rejection, or None; then `begin` is called, now or soon, in order of entry."""
         if scope["method"] != "POST":
             begin()
             return None
@@ -55,7 +55,7 @@ class Gate:
         self._n_begun += n
 
     def _let_some_in(self) -> None:
-        """Those begun before now run in the same turn of the loop as this, which has no sockets."""
+        """Start more. Those started earlier run in the same iteration, without polling sockets."""
         self._n_begun = 0
         n = min(AT_A_TIME, len(self._waiting))
         if n:

@@ -1,7 +1,7 @@
-"""The cheapest way to refuse: before a request is parsed, or its body is read.
+"""Rejects requests early, before they are parsed or their bodies are read.
 
-Under a flood most requests are refused, and what a refusal costs decides how much of the processor
-is left for those that are admitted.
+In an overload most requests are rejected, and the cost of rejections determines how much processor
+time is left for admitted requests.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from app.wire.problems import KINDS, detail_of, problem_response
 from app.wire.request_id import REQUEST_ID, request_id_of
 
 MANY = 32
-"""Requests admitted at which a loop that is behind is behind because of them. With fewer, somebody
-else has the processor, or a container's quota is used up, and refusing would help nobody."""
+"""Admitted requests from which a late loop is attributed to them. With fewer, another process uses
+the processor, or a container's quota is used up, and rejecting would not help."""
 
 REFUSED = KINDS[QueueFullError].slug
 
 
 class Overload:
-    """Which posts there is no place for. Metrics tell of those refused, no log does.
+    """Decides which POSTs to reject. Rejections appear in metrics but not in the log.
 
-    lag      of the event loop, which may be what does not keep up
-    timeout  seconds that a request has, if it asks for no less
+    lag      of the event loop, which may be the bottleneck
+    timeout  default timeout of a request, in seconds
     """
 
     def __init__(
@@ -43,9 +43,9 @@ class Overload:
         self._timeout = timeout
 
     def refusal(self, scope: Scope, n_coming: int = 0) -> Response | None:
-        """The answer to a request that has to be refused; its ID is then in the scope's state.
+        """Return the response to a request to reject, whose ID is then in the scope's state.
 
-        `n_coming` others are about to take a place.
+        `n_coming` others are about to be admitted.
         """
         if scope["method"] != "POST":
             return None
@@ -54,7 +54,7 @@ class Overload:
             admission = self._lifecycle.open.admission
             admission.check(self._timeout, n_coming)
             if self._lag.sustained and admission.taken >= MANY:
-                raise QueueFullError("more comes in than can be read")
+                raise QueueFullError("requests arrive faster than they can be read")
         except QueueFullError as error:
             request_id = request_id_of(Headers(scope=scope))
             scope.setdefault("state", {})["request_id"] = request_id
@@ -63,12 +63,12 @@ class Overload:
             self._metrics.refused_early(REFUSED, time.perf_counter() - began)
             return answer
         except AppError:
-            pass  # starting or stopping, which is told with a line in the log
+            pass  # starting or stopping, which is logged later
         return None
 
 
 class OverloadShield:
-    """Refuses as middleware what no server refused that asked before it called the application."""
+    """Middleware that rejects requests if the server did not check them before."""
 
     def __init__(self, app: ASGIApp, overload: Overload) -> None:
         self._app = app
@@ -81,7 +81,7 @@ class OverloadShield:
 
 
 def _response(error: Exception, scope: Scope) -> Response:
-    """Where only the body would tell the dialect, a document that clients of both can read."""
+    """Return a response; if the dialect depends on the body, clients of both can read it."""
     if scope["path"] in SHARED_PATHS and "q" not in QueryParams(scope["query_string"]):
         return problem_response(error, scope["state"]["request_id"], error=detail_of(error))
     return failure_response(error, scope)

@@ -1,21 +1,21 @@
-"""Whether the event loop keeps up with what comes in."""
+"""Detects that the event loop cannot keep up."""
 
 from __future__ import annotations
 
 import asyncio
 
 INTERVAL = 0.02
-"""Seconds between two looks at the clock."""
+"""Seconds between checks of the clock."""
 
 MAX_LAG = 0.05
-"""Seconds by which a look may be late; probes wait about as long."""
+"""Seconds by which a check may be late; probes wait about as long."""
 
 SUSTAINED = 2
-"""Late looks in a row. One alone is a collection of garbage, or a process that was not run."""
+"""Consecutive late checks. One alone may be garbage collection or a process that was not run."""
 
 
 class LoopLag:
-    """Looks at the clock of the running event loop, from `start` to `stop`."""
+    """Checks the clock of the running event loop, from `start` to `stop`."""
 
     def __init__(self) -> None:
         self._n_late = 0
@@ -23,16 +23,16 @@ class LoopLag:
 
     @property
     def sustained(self) -> bool:
-        """Whether the loop is behind, and not for a moment only."""
+        """Whether the loop has been late for several checks."""
         return self._n_late >= SUSTAINED
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start checking."""
         loop = asyncio.get_running_loop()
         self._look(loop, loop.time())
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop checking."""
         if self._next:
             self._next.cancel()
 

@@ -1,4 +1,4 @@
-"""What surrounds every request: its id, its line in the log, its metrics, the net under it."""
+"""Middleware for every request: its ID, log line, metrics, and unhandled exceptions."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from app.wire.problems import KINDS, REJECTIONS
 from app.wire.request_id import REQUEST_ID, request_id_of
 
 GONE_STATUS = 499
-"""Not sent, only logged: nginx's status for a client that left before its answer."""
+"""Logged only, never sent: nginx's status for a client that disconnected before the response."""
 
 PROBES = frozenset({"/livez", "/readyz", "/startupz", "/metrics"})
-"""Asked again and again by machines: not counted, and logged at level debug."""
+"""Paths polled by machines: not counted, and logged at level debug."""
 
 SECRET_PATHS = (DOWNLOADS_PREFIX,)
 """What begins with these ends with a secret: logs have the route in its place, or none."""
 
 NO_ROUTE = "none"
 OTHER = "other"
-"""What metrics call a request that no route answered, and a failure that said no reason."""
+"""Label in metrics for requests without a route, and for failures without a reason."""
 
 _log = structlog.get_logger()
 
 
 class RequestMiddleware:
-    """Takes or makes the request ID and echoes it; answers 500 to what nobody caught; logs, counts.
+    """Sets and returns the request ID; responds with 500 to unhandled exceptions; logs and counts.
 
-    A line has method, path, status, milliseconds and ids, never a word of the text, nor an
-    exception's message, which might quote it.
+    A line has method, path, status, milliseconds and ids, but neither text nor exception messages,
+    which might quote it.
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
@@ -47,7 +47,7 @@ class RequestMiddleware:
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request, or the lifespan, which passes through."""
+        """Handle one request; pass the lifespan through."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -73,7 +73,7 @@ class RequestMiddleware:
                 await self._app(scope, receive, send_with_id)
             except ClientDisconnect:
                 status = status or GONE_STATUS
-            except asyncio.CancelledError:  # by the server, whose time to stop is over
+            except asyncio.CancelledError:  # by the server, whose shutdown timeout has expired
                 if status:
                     raise
                 state["failure"] = KINDS[DrainingError].slug
@@ -106,7 +106,7 @@ class RequestMiddleware:
         if path in PROBES:
             return
         failure = scope["state"].get("failure")
-        if status < 400 and failure is None:  # a stream may fail after it had its status
+        if status < 400 and failure is None:  # a stream may fail after its status was sent
             self._metrics.answered(route, seconds)
             return
         reason = CLIENT_GONE if status == GONE_STATUS else failure or OTHER

@@ -1,4 +1,4 @@
-"""uvicorn's server, stopping and reloading as a server in production should."""
+"""uvicorn's server with graceful shutdown and reload."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from app.server.connections import ConnectionLimits, Connections
 from app.server.gate import Refusal, admit_all
 
 ACCEPTED_AT_A_TIME = 16
-"""Connections that are accepted before the loop sees to those it has. From one socket libuv accepts
-one, so that in a flood of new connections a probe's would wait until all before it are served."""
+"""Connections accepted before the loop serves existing ones. libuv accepts one per socket, so that
+in a flood of new connections a probe would wait until all earlier ones are served."""
 
 _log = structlog.get_logger()
 
 
 class LimitedServer(uvicorn.Server):
-    """Times and counts connections, and refuses requests; see `app.server.connections`."""
+    """Limits connections and rejects requests; see `app.server.connections`."""
 
     def __init__(
         self, config: uvicorn.Config, limits: ConnectionLimits, refusal: Refusal = admit_all
@@ -38,7 +38,7 @@ class LimitedServer(uvicorn.Server):
 
 
 class AdminServer(LimitedServer):
-    """One beside another in its event loop, which leaves signals to that."""
+    """A server that shares the event loop of another, which handles signals."""
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -49,11 +49,11 @@ class AdminServer(LimitedServer):
 class Server(LimitedServer):
     """Drains on SIGTERM and SIGINT, exits at once on a second one; reloads the models on SIGHUP.
 
-    After the first signal the server is not ready, but takes requests for `drain_delay` seconds,
-    in which whoever sends them here may notice. Then it takes none, and finishes what it has within
+    After the first signal, the server is not ready but accepts requests for `drain_delay` seconds,
+    so that load balancers can notice. Then it accepts none, and finishes its work within
     `config.timeout_graceful_shutdown` seconds.
 
-    admin  a server and its socket, which run as long as this one does
+    admin  a server and its socket, which run as long as this one
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Server(LimitedServer):
         super().run(sockets and copied(sockets, ACCEPTED_AT_A_TIME))
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        """A signal to stop. It is dealt with here, so it is not raised once more at the end."""
+        """Handle a signal to stop, which uvicorn then does not raise again at the end."""
         if self._close_at is not None:
             os._exit(128 + sig)
         self._lifecycle.drain()
@@ -99,7 +99,7 @@ class Server(LimitedServer):
             self._admin_runs = asyncio.create_task(server.serve([listener]))
 
     async def on_tick(self, counter: int) -> bool:
-        """Ten times a second: what the signals asked for."""
+        """Act on signals; called ten times per second."""
         if self._reload_asked:
             self._reload_asked = False
             self._reloading = asyncio.create_task(self._reload())
@@ -122,7 +122,7 @@ class Server(LimitedServer):
             _log.warning("no reload", reason=str(error))
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Finish what there is, then stop."""
+        """Finish the present work, then stop."""
         await super().shutdown(sockets)
         if self._admin and self._admin_runs:
             server, _ = self._admin
@@ -131,5 +131,5 @@ class Server(LimitedServer):
 
 
 def copied(sockets: Sequence[socket.socket], n: int) -> list[socket.socket]:
-    """Each as n file descriptors, the given one among them."""
+    """Return n file descriptors for each socket, including the given one."""
     return [*sockets, *(one.dup() for one in sockets for _ in range(n - 1))]

@@ -1,4 +1,4 @@
-"""Headers that forbid browsers to make more of an answer than it is."""
+"""Security headers for browsers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ALWAYS = {
     "Cache-Control": "no-store",
 }
 DATA_POLICY = "default-src 'none'; frame-ancestors 'none'"
-"""Of what is no page, and so has nothing to load. A page says itself what it needs."""
+"""The policy for data, which loads nothing. Pages set their own policies."""
 
 
 def _raw(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
@@ -22,11 +22,11 @@ def _raw(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
 
 _OF_PAGES = _raw(ALWAYS)
 OF_DATA = _raw(ALWAYS | {"Content-Security-Policy": DATA_POLICY})
-"""As they are sent: with what is no page."""
+"""The headers for data, as sent."""
 
 
 class SecurityHeaders:
-    """Adds them where an answer has not its own."""
+    """Adds security headers that a response does not set itself."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -36,7 +36,7 @@ class SecurityHeaders:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                own = dict(message["headers"])  # names in small letters, as ASGI has them
+                own = dict(message["headers"])  # names in lower case, as in ASGI
                 is_page = own.get(b"content-type", b"").startswith(b"text/html")
                 wanted = _OF_PAGES if is_page else OF_DATA
                 added = [header for header in wanted if header[0] not in own]

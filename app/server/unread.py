@@ -1,6 +1,6 @@
-"""Answers that clients do not read: for how long, and how much of them, a server keeps.
+"""Limits how long, and how much of, unread responses are kept.
 
-asyncio keeps whatever is written until the client reads it, and uvicorn writes an answer at once.
+asyncio buffers all output until the client reads it, and uvicorn writes a response at once.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ import asyncio
 import structlog
 
 MIN_RATE = 20_000
-"""Bytes a second at which an answer, or a body, gets as much time again: a slow line."""
+"""Bytes per second at which a response or a body gets its timeout extended: a slow line."""
 
 _log = structlog.get_logger()
 
 
 class UnreadAnswers:
-    """Connections whose clients do not read as fast as they are answered, the slowest first.
+    """Connections whose clients read slower than responses are written, the slowest first.
 
-    timeout    seconds in which a client has to read some of its answer, see `MIN_RATE`
-    max_bytes  kept for all of them; beyond it the slowest are closed. A single answer may be as
-               long as it is
+    timeout    seconds in which a client must read a part of its response, see `MIN_RATE`
+    max_bytes  kept for all connections; beyond it, the slowest are closed. The length of a single
+               response is not limited
     """
 
     def __init__(self, timeout: float, max_bytes: int) -> None:
@@ -32,7 +32,7 @@ class UnreadAnswers:
         return transport in self._timers
 
     def paused(self, transport: asyncio.Transport) -> None:
-        """More is unsent than a transport should keep, see `asyncio.BaseProtocol.pause_writing`."""
+        """The transport's buffer is full, see `asyncio.BaseProtocol.pause_writing`."""
         self._watch(transport)
         unsent = {one: one.get_write_buffer_size() for one in self._timers}
         excess = sum(unsent.values()) - self._max_bytes
@@ -43,7 +43,7 @@ class UnreadAnswers:
             self._close(one)
 
     def resumed(self, transport: asyncio.Transport) -> None:
-        """Nearly all is sent, or the connection is lost."""
+        """The transport's buffer has drained, or the connection is lost."""
         if timer := self._timers.pop(transport, None):
             timer.cancel()
 
@@ -53,7 +53,7 @@ class UnreadAnswers:
         )
 
     def _check(self, transport: asyncio.Transport, unsent_before: int) -> None:
-        """Nothing is written while writing is paused, so that the difference is what was read."""
+        """Close if stalled. Writing is paused, so the difference is what the client read."""
         n_read = unsent_before - transport.get_write_buffer_size()
         if n_read >= MIN_RATE * self._timeout:
             self._watch(transport)

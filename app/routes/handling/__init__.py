@@ -1,6 +1,6 @@
-"""What routes share on the way from a request to its answer.
+"""The steps from request to response that routes share.
 
-In order: `access` (which client), `body` and `dialect_choice` (what it asks), `timeout`, `charging`
-(at whose expense), `disconnect` (until it leaves), `event_stream` (a part at a time);
-`dependencies` is what a route gets from the application. Called by `app.routes` and `app.main`.
+In order: `access` (which client), `body` and `dialect_choice` (which request), `timeout`,
+`charging` (to its account), `disconnect` (until it leaves), `event_stream` (in parts);
+`dependencies` are provided by the application. Called by `app.routes` and `app.main`.
 """

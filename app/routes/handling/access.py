@@ -1,4 +1,4 @@
-"""Which client asks, by the key that a request presents."""
+"""Identifies the client by the key in a request."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SCHEMES = ("bearer", "deepl-auth-key")
 
 
 def client_of(request: Request, api_key: object = None) -> Client:
-    """The client, by the header Authorization or else a key found elsewhere.
+    """Return the client, by the header Authorization or else the given key.
 
     Raises `MissingKeyError`, `WrongKeyError`.
     """
@@ -23,5 +23,5 @@ def client_of(request: Request, api_key: object = None) -> Client:
 
 
 async def known_client(request: Request) -> Client:
-    """The client by the header alone, as a dependency of FastAPI. Raises as `client_of`."""
+    """Return the client by the header only, as a FastAPI dependency. Raises as `client_of`."""
     return client_of(request)

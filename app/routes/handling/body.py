@@ -1,4 +1,4 @@
-"""A request's body: bounded, and JSON or a form."""
+"""Request bodies: limited in size, as JSON or a form."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from app.wire.failures import FORMS, media_type
 MAX_FORM_FIELDS = 20_000
 
 Form = dict[str, object]
-"""A string for every name, or a list where a name occurs several times."""
+"""A string for each name, or a list if a name occurs several times."""
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A body that was read."""
+    """A complete body."""
 
     content: bytes
     headers: Headers
 
     @property
     def is_json(self) -> bool:
-        """application/json, …+json, a body without a type, and what `curl -d '{…}'` sends.
+        """Whether it is application/json, …+json, without a type, or sent by `curl -d '{…}'`.
 
-        The last calls itself a form but begins like an object.
+        The last declares a form but begins like an object.
         """
         kind = media_type(self.headers)
         return (
@@ -44,11 +44,11 @@ class Body:
 
     @property
     def is_form(self) -> bool:
-        """Either of the two kinds of HTML's forms."""
+        """Whether it is one of the two types of HTML forms."""
         return media_type(self.headers) in FORMS and not self.is_json
 
     def json(self) -> object:
-        """Its value. Raises `HTTPException` 415, `MalformedJsonError`."""
+        """Parse JSON. Raises `HTTPException` 415, `MalformedJsonError`."""
         if not self.is_json:
             raise _unsupported("application/json")
         try:
@@ -59,7 +59,7 @@ class Body:
             raise MalformedJsonError("the body is nested too deeply") from None
 
     async def form(self) -> Form:
-        """Its fields. Raises `HTTPException` 415, `MalformedFormError`."""
+        """Parse form fields. Raises `HTTPException` 415, `MalformedFormError`."""
         if not self.is_form:
             raise _unsupported("application/json", *FORMS)
         if media_type(self.headers) == FORMS[0]:
@@ -109,12 +109,12 @@ async def read_body(request: Request, max_bytes: int) -> bytes:
 
 
 async def read_json(request: Request, max_bytes: int) -> object:
-    """The body as JSON. Raises `HTTPException` 413 and 415, `MalformedJsonError`."""
+    """Read the body as JSON. Raises `HTTPException` 413 and 415, `MalformedJsonError`."""
     return Body(await read_body(request, max_bytes), request.headers).json()
 
 
 async def read_parameters(request: Request, max_bytes: int) -> Form:
-    """What the body says, as an object or a form, and the query string where the body does not.
+    """Read parameters from the body, an object or a form, and from the query string.
 
     Raises as `read_json`, `MalformedFormError`, `InvalidRequestError`.
     """
@@ -128,7 +128,7 @@ async def read_parameters(request: Request, max_bytes: int) -> Form:
 
 
 def gather(fields: Iterable[tuple[str, str]]) -> Form:
-    """The fields of a form or query string, by name."""
+    """Group the fields of a form or query string by name."""
     gathered: dict[str, list[str]] = {}
     for name, value in fields:
         gathered.setdefault(name, []).append(value)
@@ -136,12 +136,12 @@ def gather(fields: Iterable[tuple[str, str]]) -> Form:
 
 
 def _reason(error: ValueError) -> str:
-    """What is wrong and where, without a word of the body."""
+    """Describe an error and its location without quoting the body."""
     if isinstance(error, json.JSONDecodeError):
         return f"the body is not JSON: error at line {error.lineno}, column {error.colno}"
     if isinstance(error, UnicodeDecodeError):
         return f"the body is not UTF-8: error at byte {error.start}"
-    return "the body is not JSON: a number is not one, or has too many digits"
+    return "the body is not JSON: a number is invalid or has too many digits"
 
 
 def _refuse_constant(_: str) -> NoReturn:
@@ -158,5 +158,5 @@ def _unsupported(*supported: str) -> HTTPException:
 
 def _too_large(max_bytes: int) -> HTTPException:
     return HTTPException(
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body may have {max_bytes:,} bytes at most"
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body may have at most {max_bytes:,} bytes"
     )

@@ -1,4 +1,4 @@
-"""A translation charged to its client's account, in any dialect."""
+"""Translates and charges the client's account, in any dialect."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from app.wire.native.translate_request import TranslateRequest
 async def translated(
     request: Request, client: Client, wanted: TranslateRequest
 ) -> tuple[TranslateAnswer, Timings]:
-    """The answer, its characters counted if there is one. The body must be read.
+    """Return the response, and count its characters on success. The body must already be read.
 
     Raises as `held_runtime`, `timeout_of`, `spend`, `UsageLedger.charge`, `while_connected` and the
     service.
@@ -38,9 +38,9 @@ async def translated(
 
 
 async def streamed(request: Request, client: Client, wanted: TranslateRequest) -> Response:
-    """The answer as a stream of events; its characters count once anything of it was told.
+    """Return the response as a stream of events; its characters count from the first event on.
 
-    Raises as `translated`, as far as there was nothing to tell.
+    Raises as `translated`, before the first event.
     """
     ledger: UsageLedger = request.app.state.ledger
     service = held_runtime(request).service
@@ -71,6 +71,6 @@ async def streamed(request: Request, client: Client, wanted: TranslateRequest) -
 
 
 def spend(request: Request, client: Client, n_characters: int) -> None:
-    """Of what the client may ask for in a minute. Raises `RateLimitedError`."""
+    """Charge the client's rate limits. Raises `RateLimitedError`."""
     limits: RateLimits = request.app.state.rate_limits
     limits.take(client.turn, n_characters)

@@ -1,6 +1,6 @@
-"""What the routes get from the application: dependencies of FastAPI, no globals.
+"""FastAPI dependencies that the application provides to routes, instead of globals.
 
-Coroutines, since FastAPI sends plain functions through a pool of threads.
+Coroutines, since FastAPI runs plain functions in a thread pool.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from app.settings import Settings
 
 
 async def current_settings(request: Request) -> Settings:
-    """The settings that `create_app` was given."""
+    """Return the settings passed to `create_app`."""
     settings: Settings = request.app.state.settings
     return settings
 
 
 async def current_lifecycle(request: Request) -> Lifecycle:
-    """Where the server is between start and stop."""
+    """Return the server's lifecycle."""
     lifecycle: Lifecycle = request.app.state.lifecycle
     return lifecycle
 
 
 async def current_downloads(request: Request) -> FileStore:
-    """Translated files that wait to be fetched, whatever models are loaded meanwhile."""
+    """Return the store of translated files, which outlives reloads."""
     downloads: FileStore = request.app.state.downloads
     return downloads
 
 
 def held_runtime(request: Request) -> Runtime:
-    """The models, which stay until this request is answered, whatever is loaded meanwhile.
+    """Return the models and hold them until this request is answered, even after a reload.
 
-    To be called once a request. Raises `StartingError`, `DrainingError`, `EngineDownError`.
+    Call once per request. Raises `StartingError`, `DrainingError`, `EngineDownError`.
     """
     lifecycle: Lifecycle = request.app.state.lifecycle
     runtime = lifecycle.open
@@ -50,18 +50,18 @@ async def ready_runtime(request: Request) -> Runtime:
 
 
 async def current_keys(request: Request) -> Keys:
-    """The keys of which clients need one, if any."""
+    """Return the API keys."""
     keys: Keys = request.app.state.keys
     return keys
 
 
 async def current_glossaries(request: Request) -> GlossaryStore:
-    """What clients stored."""
+    """Return the store of glossaries."""
     store: GlossaryStore = request.app.state.glossaries
     return store
 
 
 async def current_ledger(request: Request) -> UsageLedger:
-    """Who had how much translated."""
+    """Return the usage ledger."""
     ledger: UsageLedger = request.app.state.ledger
     return ledger

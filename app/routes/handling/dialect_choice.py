@@ -1,4 +1,4 @@
-"""Paths that two dialects share: `text` marks the native one, `q` LibreTranslate's."""
+"""Selects the dialect on shared paths: `text` for the native one, `q` for LibreTranslate's."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from app.wire.failures import set_dialect
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """What a native request's body says."""
+    """The body of a native request."""
 
     value: object
 
 
 @dataclass(frozen=True, slots=True)
 class LibreTranslate:
-    """What a request of LibreTranslate's says, in its body or its query string."""
+    """The fields of a LibreTranslate request, from its body or query string."""
 
     parameters: Form
 
 
 async def read_either(request: Request, max_bytes: int) -> Native | LibreTranslate:
-    """What the request says, once it is settled in which dialect errors are answered.
+    """Read the request and set the dialect of its errors.
 
-    A form is LibreTranslate's, and so is an object that has `q`, or a query string that has,
-    unless the object has `text`. Raises as `read_body`, `Body.json` and `Body.form`.
+    A form selects LibreTranslate's, and so does `q` in the object or query string, unless the
+    object has `text`. Raises as `read_body`, `Body.json` and `Body.form`.
     """
     body = Body(await read_body(request, max_bytes), request.headers)
     query = gather(request.query_params.multi_items())

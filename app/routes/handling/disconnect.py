@@ -1,4 +1,4 @@
-"""Work that ends when the client leaves."""
+"""Cancels work when the client disconnects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """The result of `work`, which is cancelled if the client goes away; its body must be read.
+    """Await `work`, cancelling it if the client disconnects; the body must already be read.
 
     Raises `ClientDisconnect`.
     """
@@ -21,7 +21,7 @@ async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
 
     def end(_: asyncio.Task[None]) -> None:
         nonlocal has_left
-        if working and not is_over:  # a callback that is due cannot be taken back
+        if working and not is_over:  # a scheduled callback cannot be withdrawn
             has_left = True
             working.cancel()
 

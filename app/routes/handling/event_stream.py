@@ -1,4 +1,4 @@
-"""Answering as `text/event-stream`: what is certain as it comes, then the answer, or the error."""
+"""Responses as `text/event-stream`: stable parts early, then the whole response or an error."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from app.wire.native.answers import News, PutEvent, TokenEvent, TranslateAnswer
 from app.wire.problems import kind_of, problem_response
 
 KEEP_ALIVE = 15.0
-"""Seconds without an event after which a comment is sent, lest a proxy gives up."""
+"""Seconds without an event after which a comment is sent, so that proxies do not time out."""
 
 Work: TypeAlias = Callable[[PutEvent], Coroutine[Any, Any, TranslateAnswer]]
-"""Is given where to put its news, and returns the answer."""
+"""Receives a function for events, and returns the response."""
 
 
 async def event_stream(request: Request, work: Work) -> Response:
-    """A response that streams the news of the work and then its answer; it begins with the first.
+    """Return a response that streams the events of the work and then its result.
 
-    What fails before that is raised, so that it has a status of its own; later it is an event. The
-    work is cancelled if the client goes away.
+    An error before the first event is raised, so that it sets the status; later it is an event. The
+    work is cancelled if the client disconnects.
     """
     events: asyncio.Queue[News | None] = asyncio.Queue()
     working = asyncio.create_task(work(events.put_nowait))
@@ -52,7 +52,7 @@ class _Stream(EventSourceResponse):
     ) -> None:
         super().__init__(self._lines(first))
         self.headers["Cache-Control"] = "no-cache"
-        self.headers["X-Accel-Buffering"] = "no"  # nginx would keep the events until the end
+        self.headers["X-Accel-Buffering"] = "no"  # nginx would buffer the events until the end
         self._events = events
         self._working = working
         self._request = request
@@ -60,7 +60,7 @@ class _Stream(EventSourceResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await super().__call__(scope, receive, send)
-        finally:  # whether it was streamed to its end, or given up, or never begun
+        finally:  # whether completed, aborted or never started
             self._working.cancel()
 
     async def _lines(self, first: News | str | None) -> AsyncIterator[bytes]:
@@ -90,7 +90,7 @@ class _Stream(EventSourceResponse):
 
 
 async def _next_event(events: asyncio.Queue[News | None]) -> News | str | None:
-    """The next; None after the last; a string if it is long in coming."""
+    """Return the next event; None after the last; a string after a timeout."""
     try:
         async with asyncio.timeout(KEEP_ALIVE):
             return await events.get()

@@ -1,4 +1,4 @@
-"""Routes that are asked so often that what they do not need is left out."""
+"""Routes without FastAPI's overhead, for frequent requests."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from fastapi.routing import APIRoute
 
 
 class PlainRoute(APIRoute):
-    """One whose endpoint takes the request and returns the response, and has no dependencies.
+    """A route whose endpoint takes the request, returns the response, and has no dependencies.
 
-    FastAPI has nothing to parse, inject or convert then, but looks for it at every request, which
-    takes it longer than to read and to validate a sentence.
+    FastAPI then has nothing to parse, inject or convert, but would check for each request, which
+    takes longer than reading and validating a sentence.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The endpoint itself."""
+        """Return the endpoint itself."""
         endpoint: Callable[[Request], Coroutine[Any, Any, Response]] = self.endpoint
         return endpoint

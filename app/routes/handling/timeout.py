@@ -11,7 +11,7 @@ HEADER = "X-Request-Timeout"
 
 
 def timeout_of(request: Request) -> float | None:
-    """Seconds; None where the client leaves it to the server. Raises `InvalidRequestError`."""
+    """Return seconds, or None for the server's default. Raises `InvalidRequestError`."""
     given = request.headers.get(HEADER)
     if given is None:
         return None

@@ -115,7 +115,7 @@ async def test_characters_are_counted_over_all_texts(serve: Serve) -> None:
         body = {"text": ["cat", "cat"], "target": "fr"}
         answers = [await client.post("/translate", json=body) for _ in range(2)]
     assert [answer.status_code for answer in answers] == [200, 429]
-    assert answers[1].json()["detail"] == "10 characters a minute are allowed"
+    assert answers[1].json()["detail"] == "the limit is 10 characters per minute"
     assert answers[1].headers["Retry-After"] == "12"
 
 

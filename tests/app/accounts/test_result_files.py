@@ -32,6 +32,6 @@ def test_the_oldest_makes_room() -> None:
     last = store.put(file(10), "")
     assert store.get(last) == file(10)
     assert store.get(third) is None
-    with pytest.raises(TextTooLongError, match="the 10 bytes that are kept"):
+    with pytest.raises(TextTooLongError, match="the limit of 10 bytes"):
         store.put(file(11), "")
     assert store.get(last) == file(10)
