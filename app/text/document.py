@@ -1,4 +1,4 @@
-"""What holds texts to be translated, and is put together again with their translations."""
+"""Documents: containers of texts that are reassembled with their translations."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from app.text.inline_tags import WordLink
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A text's translation; `links` between its words, where there are any to be had."""
+    """A text's translation; `links` between words, if available."""
 
     text: str
     links: Sequence[WordLink] | None = None
 
 
 class Document(Protocol):
-    """What a text holds to be translated, and how its translation is put together."""
+    """Extracts texts to translate, and inserts their translations."""
 
     @property
     def texts(self) -> list[str]:
-        """Each is translated on its own."""
+        """Return the texts, which are translated separately."""
 
     @property
     def tagged(self) -> list[bool]:
-        """Of every text, whether it takes links between words to put its translation together."""
+        """Return for each text whether inserting its translation needs word links."""
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
-        """The whole, with a translation for each of the texts."""
+        """Return the document with a translation of each text."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlainText:
-    """A document that is one text and nothing else."""
+    """A document that consists of one text."""
 
     text: str
 
@@ -47,7 +47,7 @@ class PlainText:
 
     @property
     def tagged(self) -> list[bool]:
-        """It is not."""
+        """Return False for the text."""
         return [False]
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
@@ -61,9 +61,9 @@ MAX_DOCUMENTS = 100_000
 
 
 class Parts:
-    """Documents in a row, and between them strings that stay as they are.
+    """A sequence of documents and unchanged strings.
 
-    Raises `UnreadableFileError` for more than `MAX_DOCUMENTS`, the rest being left unread.
+    Raises `UnreadableFileError` for more than `MAX_DOCUMENTS`, without reading the rest.
     """
 
     def __init__(self, parts: Iterable[str | Document]) -> None:
@@ -79,16 +79,16 @@ class Parts:
 
     @property
     def texts(self) -> list[str]:
-        """Of all parts, in order."""
+        """Concatenate those of all parts, in order."""
         return [text for part in self._documents for text in part.texts]
 
     @property
     def tagged(self) -> list[bool]:
-        """Of all parts, in order."""
+        """Concatenate those of all parts, in order."""
         return [tagged for part in self._documents for tagged in part.tagged]
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
-        """All parts joined."""
+        """Join all parts."""
         waiting = iter(answers)
         return "".join(
             part

@@ -1,7 +1,7 @@
-"""Tags that markup has as text: `&lt;b&gt;bold&lt;/b&gt;`, of feeds and of what was escaped twice.
+"""Escaped tags in markup: `&lt;b&gt;bold&lt;/b&gt;`, as in feeds and doubly escaped text.
 
-The words between two such tags are a sentence's own. Lifted out as elements, the tags go with these
-words, and the model reads the words without them.
+The words between two such tags belong to the sentence. The tags are lifted out as elements, so that
+they move with these words and the model reads the words without them.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class _Tag:
 
 
 def escaped_elements(raw: str, blocks: Container[str]) -> Iterator[Piece]:
-    """Text between two tags, as it is written, in pieces: texts, and the tags of pairs.
+    """Split the raw text between two tags into texts and paired escaped tags.
 
-    A pair has letters between its tags; others, and those whose names are among `blocks`, are text.
+    A pair has letters between its tags; other tags, and those named in `blocks`, are text.
     """
     found = [_tag(match) for match in _TAG.finditer(raw)]
     inline = [tag for tag in found if tag.kind != "void" and tag.name not in blocks]
@@ -50,7 +50,7 @@ def _tag(match: re.Match[str]) -> _Tag:
 
 
 def _around_letters(raw: str, tags: Sequence[_Tag]) -> list[_Tag]:
-    """Of tags that are all of pairs, those of pairs with letters between."""
+    """Return the tags of pairs with letters between them; all given tags are paired."""
     found: list[_Tag] = []
     opened: list[_Tag] = []
     for tag in tags:

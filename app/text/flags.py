@@ -1,4 +1,4 @@
-"""What is, or may be, wrong with a translation, told from its text and tokens alone.
+"""Detects possible defects of a translation from its text and tokens.
 
 length_capped       it was cut at the token limit
 truncated           it is far shorter than its source: part of the source is missing
@@ -25,33 +25,33 @@ Flag = Literal[
 
 MIN_SOURCE_TOKENS = 16
 MIN_LENGTH_RATIO = 0.4
-"""Target over source tokens: a translation below it leaves something out."""
+"""Target over source tokens; a translation below it is incomplete."""
 
 MIN_WORD_RATIO = 0.4
-"""Target over source words: a translation below it leaves something out, however short it is.
+"""Target over source words; a translation below it is incomplete, even if short.
 
 So are 10 of 10,010 references between English and French (Tatoeba, Europarl, NTREX).
 """
 
 MAX_PERIOD = 24
-"""Tokens; a longer phrase that repeats is not looked for."""
+"""Maximum tokens of a repeated phrase."""
 
 MIN_REPEATS = 3
-"""Further turns, beyond those of the source, that make a circle."""
+"""Repetitions beyond those of the source that count as a defect."""
 
 MIN_SHARE_COPIED = 0.8
-"""Of the source's words, that make a translation a copy."""
+"""Fraction of source words that makes a translation a copy."""
 
 
 def is_truncated(n_source: int, n_target: int) -> bool:
-    """Whether the target has too few tokens for a source of so many, control symbols left out."""
+    """Whether the target has too few tokens for its source; counts exclude control symbols."""
     return n_source >= MIN_SOURCE_TOKENS and n_target < MIN_LENGTH_RATIO * n_source
 
 
 def has_too_few_words(source: str, target: str) -> bool:
-    """Whether the target has too few words for those of its source; numbers are none.
+    """Whether the target has too few words for its source; numbers are not counted.
 
-    Where it is written without spaces between words, it has too few only if it has none.
+    Without spaces between words, it has too few only if it has none.
     """
     read, written = _words(source), _words(target)
     if len(written) >= MIN_WORD_RATIO * len(read):
@@ -60,8 +60,8 @@ def has_too_few_words(source: str, target: str) -> bool:
 
 
 def is_repetition(source_ids: Sequence[int], target_ids: Sequence[int]) -> bool:
-    """Whether the target goes round some phrase more often than the source goes round any."""
-    # In all but a few translations no token comes often enough for a circle.
+    """Whether the target repeats some phrase more often than the source repeats any."""
+    # Few translations have any token often enough for a repetition.
     if len(target_ids) - len(set(target_ids)) < MIN_REPEATS:
         return False
     turns = most_turns(target_ids)
@@ -69,13 +69,13 @@ def is_repetition(source_ids: Sequence[int], target_ids: Sequence[int]) -> bool:
 
 
 def most_turns(ids: Sequence[int]) -> int:
-    """How many times the most repeated phrase stands in direct succession; 1 if none repeats.
+    """Return the maximum number of direct repetitions of a phrase; 1 if none repeats.
 
-    A phrase has `MAX_PERIOD` tokens at most.
+    A phrase has at most `MAX_PERIOD` tokens.
     """
     most = 1
     for period in range(1, min(MAX_PERIOD, len(ids) // 2) + 1):
-        matches = 0  # tokens in a row that equal the one a period before
+        matches = 0  # consecutive tokens equal to the one a period before
         for before, token in zip(ids, ids[period:], strict=False):
             matches = matches + 1 if token == before else 0
             most = max(most, 1 + matches // period)
@@ -83,10 +83,10 @@ def most_turns(ids: Sequence[int]) -> int:
 
 
 def is_copied(source: str, target: str) -> bool:
-    """Whether the target has hardly any word that the source does not have, case aside.
+    """Whether nearly all words of the target are in the source, ignoring case.
 
-    Of a source below five words every word must be there. Something to copy, such as a name alone,
-    is rightly copied; this cannot tell.
+    For a source of fewer than five words, all must be. Text that should be copied,
+    such as a name, is not distinguished.
     """
     read, written = (re.findall(r"[^\W\d_]+", text.casefold()) for text in (source, target))
     if set(read).isdisjoint(written):
@@ -96,7 +96,7 @@ def is_copied(source: str, target: str) -> bool:
 
 
 def lost_characters(unknown: str, target: str) -> bool:
-    """Whether a character that the vocabulary lacks is not in the target."""
+    """Whether a character outside the vocabulary is missing from the target."""
     return bool(Counter(unknown) - Counter(target))
 
 

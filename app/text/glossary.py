@@ -1,4 +1,4 @@
-"""Terms that a request wants translated in its own way, or not at all: where a text has them."""
+"""Finds glossary terms in a text: terms with a given translation, or left untranslated."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from model.text.words import joins
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A term where a text has it, and what the translation has to contain for it.
+    """An occurrence of a term, and the target that the translation must contain.
 
-    may_be_capital  its first letter may become a capital at the beginning of a translation
-    n_words         of the term, punctuation marks being words
+    may_be_capital  its first letter may become a capital at the start of a translation
+    n_words         words of the term, including punctuation marks
     """
 
     span: Span
@@ -25,7 +25,7 @@ class Term:
     n_words: int
 
     def count_in(self, translation: str) -> int:
-        """How often a translation has the target, as a word or words of its own."""
+        """Count the target in a translation, as separate words."""
         capital = self.target[:1].upper() + self.target[1:]
         at_start = self.may_be_capital and capital != self.target
         n_capital = sum(at == 0 for at in _places(capital, translation)) if at_start else 0
@@ -40,7 +40,7 @@ class _Word(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """An entry's words, folded where it is found in any case; None: it stays as it is."""
+    """An entry's words, case-folded if it matches any case; target None: not translated."""
 
     words: tuple[str, ...]
     spaced: tuple[bool, ...]
@@ -49,13 +49,13 @@ class _Entry:
 
     @property
     def rank(self) -> tuple[int, int, bool, bool]:
-        """The longer first, then what is found in one case alone, then what is not translated."""
+        """Sort key: longer first, then case-sensitive, then untranslated ones."""
         return (
             -len(self.words), -sum(map(len, self.words)), self.any_case, self.target is not None,
         )  # fmt: skip
 
     def is_at(self, words: Sequence[_Word], first: int) -> bool:
-        """Whether the text has it from its word `first` on."""
+        """Whether the text has it at word `first`."""
         here = words[first : first + len(self.words)]
         return (
             tuple(_folded(word.text) if self.any_case else word.text for word in here) == self.words
@@ -64,11 +64,10 @@ class _Entry:
 
 
 class Glossary:
-    """Source terms with their target terms, and terms that stay as they are.
+    """Source terms with their target terms, and terms to leave untranslated.
 
-    A term is found where the text has its words, with white space where it has some; longer terms
-    are found first, and none within another. A term in small letters is found in any case, one with
-    a capital only as it is written.
+    A term matches its words, with whitespace where it has some; longer terms match first, and none
+    within another. A lower-case term matches any case, one with a capital only as written.
     """
 
     def __init__(self, entries: Mapping[str, str], untranslated: Iterable[str] = ()) -> None:
@@ -93,11 +92,11 @@ class Glossary:
         return bool(self._by_first_word)
 
     def of_what_is_said(self) -> Glossary:
-        """For a text that says its target terms: they stay as they are."""
+        """Return a glossary that leaves the target terms untranslated, for a text that has them."""
         return Glossary({}, self._targets)
 
     def find(self, text: str, elsewhere: Sequence[Span] = ()) -> list[Term]:
-        """The terms of a text in order, none of which touches the spans `elsewhere`."""
+        """Return the terms of a text in order, none of which touches the spans `elsewhere`."""
         if not self:
             return []
         words = list(_words(text))
@@ -132,7 +131,7 @@ NO_GLOSSARY = Glossary({})
 
 
 def all_said(terms: Sequence[Term], translation: str) -> bool:
-    """Whether a translation has the target of every term, as often as the terms ask for it."""
+    """Whether a translation has the target of each term as often as required."""
     wanted: dict[str, int] = {}
     for term in terms:
         wanted[term.target] = wanted.get(term.target, 0) + 1
@@ -144,7 +143,7 @@ def _folded(word: str) -> str:
 
 
 def _words(text: str) -> Iterator[_Word]:
-    """Runs of letters and digits, and each other character but white space by itself."""
+    """Split into runs of letters and digits, and other non-whitespace characters."""
     cuts = [at for at in range(1, len(text)) if not (joins(text[at - 1]) and joins(text[at]))]
     is_spaced = False
     for start, end in pairwise([0, *cuts, len(text)]):
@@ -157,7 +156,7 @@ def _words(text: str) -> Iterator[_Word]:
 
 
 def _places(term: str, text: str) -> Iterator[int]:
-    """Where the text has the term, and not as a part of longer words."""
+    """Yield the positions of the term, except as part of longer words."""
     at = text.find(term)
     while at >= 0:
         end = at + len(term)

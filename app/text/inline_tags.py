@@ -1,7 +1,7 @@
-"""Where inline tags go in a translation: around the words that those they held are linked to.
+"""Places inline tags in a translation around the words linked to those they enclosed.
 
-Every element goes somewhere, once, and lies within its parent and beside its siblings, so that
-whatever the links say the result is well-formed.
+Every element is placed once, within its parent and disjoint from its siblings, so the result is
+well-formed for any links.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from model.text.words import words
 
 
 class WordLink(NamedTuple):
-    """A word of the text and one of its translation that belong together, by their places.
+    """A link between a word of the text and one of its translation, by their spans.
 
-    is_guess  the word of the text belongs to none, and to this one if to any
+    is_guess  the word of the text has no link, and this is the most likely one
     """
 
     source: Span
@@ -41,10 +41,10 @@ def joined_links(to_pivot: Sequence[WordLink], from_pivot: Sequence[WordLink]) -
 
 @dataclass(eq=False, slots=True)
 class Element:
-    """An inline element, by its place in the text without tags.
+    """An inline element, by its span in the text without tags.
 
-    opening, closing  as they are written; what has no content has an empty span, and a comment or
-                      a void tag no closing
+    opening, closing  raw tags; an element without content has an empty span, and a comment or a
+                      void tag has no closing tag
     """
 
     opening: str
@@ -54,7 +54,7 @@ class Element:
 
 
 def proportional_links(text: str, translation: str) -> list[WordLink]:
-    """Every word of the translation to that of the text which is as far along: a last resort."""
+    """Link each word of the translation to that at the same relative position: a last resort."""
     read, written = _words(text), _words(translation)
     return [
         WordLink(read[at * len(read) // len(written)], word)
@@ -70,9 +70,9 @@ def put_tags(
     links: Sequence[WordLink] | None,
     escape: Callable[[str], str],
 ) -> str:
-    """The translation, escaped, with the tags of `root` and all within it.
+    """Return the escaped translation with the tags of `root` and its descendants.
 
-    Without links, words are linked by how far along they are.
+    Without links, words are linked by relative position.
     """
     if links is None:
         links = proportional_links(text, translation)
@@ -83,7 +83,7 @@ def put_tags(
 
 
 class _Placing:
-    """Ranges of the translation's words for elements, and then their `places` in it."""
+    """Assigns ranges of the translation's words to elements, and then their `places` in it."""
 
     def __init__(self, text: str, translation: str, links: Sequence[WordLink]) -> None:
         self._text = text
@@ -98,7 +98,7 @@ class _Placing:
         self._guesses = [(link.source, link.target) for link in links if link.is_guess]
 
     def place(self, parent: Element, first: int, last: int) -> None:
-        """Place what is in `parent`, which has the words first … last."""
+        """Place the children of `parent`, which has the words first … last."""
         holding = [child for child in parent.children if child.span.of(self._text).strip()]
         ranges = self._ranges(parent, holding, first, last)
         for child, (start, end) in ranges.items():
@@ -112,7 +112,7 @@ class _Placing:
         )
         for child in parent.children:
             if child not in self.places:
-                # Behind what is linked to the nearest word before, but in no sibling's midst.
+                # After the words linked to the nearest word before, but not inside a sibling.
                 n_before = bisect_right(behind, child.span.start, key=lambda pair: pair[0])
                 point = behind[n_before - 1][1] if n_before else first
                 around = bisect_left(taken, point, key=lambda pair: pair[0]) - 1
@@ -125,7 +125,7 @@ class _Placing:
                     self.places[element] = Span(at, at)
 
     def written(self, element: Element, escape: Callable[[str], str]) -> Iterator[str]:
-        """The element with its tags and all that is in its place."""
+        """Yield the element with its tags and content."""
         place = self.places[element]
         at = place.start
         yield element.opening
@@ -137,9 +137,9 @@ class _Placing:
         yield element.closing
 
     def _place_of(self, child: Element, first: int, last: int, within: Span) -> Span:
-        """The words first … last; of a word that is the same in both, what the element has of it.
+        """Return the span of words first … last; of a copied word, only the element's part.
 
-        So the raised 2 of "m2" is all that is raised.
+        So only the 2 of "m2" is superscript.
         """
         start, end = self.words[first].start, self.words[last].end
         for source in self._copied(first):
@@ -152,7 +152,7 @@ class _Placing:
         return Span(start, min(max(start, end), within.end))
 
     def _copied(self, index: int) -> Iterator[Span]:
-        """Linked words of the text that are the same, capitals aside."""
+        """Yield the linked words of the text that are equal, ignoring case."""
         word = self.words[index].of(self._translation)
         for source in self._sources[index]:
             read = source.of(self._text)
@@ -162,8 +162,8 @@ class _Placing:
     def _ranges(
         self, parent: Element, holding: Sequence[Element], first: int, last: int
     ) -> dict[Element, tuple[int, int]]:
-        """From the first to the last word of each; of several such rows, since another element's
-        words are in between, the longest. Whatever holds all of its parent's text keeps all."""
+        """Return each element's range from its first to its last word; if words of another element
+        interrupt it, the longest part. An element with all of its parent's text keeps all words."""
         if first < last and len(holding) == 1:
             [child] = holding
             if child.span.of(self._text).strip() == parent.span.of(self._text).strip():
@@ -187,7 +187,7 @@ class _Placing:
         return best
 
     def _guessed(self, element: Element, first: int, last: int) -> Iterator[int]:
-        """Of the words first … last those that are guessed to belong to one of an element's."""
+        """Yield those of the words first … last that are guessed to be linked to the element."""
         for source, target in self._guesses:
             if _overlap(source, element.span):
                 at = bisect_left(self.words, target)
@@ -195,7 +195,7 @@ class _Placing:
                     yield at
 
     def _owner(self, index: int, elements: Sequence[Element]) -> Element | None:
-        """Of elements, in order and apart, that which holds most of what is linked to a word."""
+        """Return the element, of ordered, disjoint ones, with most of the links of a word."""
         shares: dict[Element, int] = {}
         for source in self._sources[index]:
             at = bisect_right(elements, source.start, key=lambda element: element.span.end)
@@ -221,6 +221,6 @@ def _overlap(one: Span, other: Span) -> int:
 
 
 def _words(text: str) -> list[Span]:
-    """The words, an atom being one."""
+    """Split into words, with each atom as one."""
     masked = ATOM.sub(lambda atom: "x" * len(atom[0]), text)
     return [Span(*word) for word in words(masked)]

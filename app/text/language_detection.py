@@ -1,12 +1,12 @@
-"""Which language a text is in: lingua, asked twice.
+"""Detects the language of a text with lingua, in two passes.
 
-Once among the languages served, by n-grams of one to five characters, which tell them apart by a
-word or two. Once among whatever clients may send, by trigrams alone, so that a text in a language
-that is not served is recognised instead of taken for the nearest one. (By all n-grams of all its
-languages lingua would take a gigabyte; see docs/detection.md.)
+The first distinguishes the served languages, by n-grams of one to five characters, which needs only
+a word or two. The second covers many languages by trigrams only, so that a text in a language that
+is not served is recognised instead of being assigned to the closest one. (With all n-grams of all
+languages, lingua would take a gigabyte; see docs/detection.md.)
 
-lingua holds the interpreter's lock while it works, so a thread keeps only the event loop's turns
-between two texts; a text is therefore told by its beginning.
+lingua holds the interpreter lock, so even in a thread it blocks the event loop during a text;
+therefore only the beginning of a text is examined.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from lingua import LanguageDetectorBuilder as Builder
 from app.text.languages import NAMES
 
 SAMPLE = 500
-"""Code points of a text that are looked at, from its first letter on: half a millisecond."""
+"""Code points examined, from the first letter on: half a millisecond."""
 
 CERTAIN = 0.99
-"""Probability from which a language that is not served is believed; see docs/detection.md."""
+"""Minimum probability to accept a language that is not served; see docs/detection.md."""
 
 LEAST = 0.01
-"""Probability from which a language is worth telling."""
+"""Minimum probability to report a language."""
 
 DECIMALS = 4
-"""Of a probability."""
+"""Decimals of a probability."""
 
 _BY_CODE = {language.iso_code_639_1.name.lower(): language for language in Language.all()}
 _BY_CODE["no"] = Language.BOKMAL
 
-# By their trigrams, English and French sentences are now and then taken for Tswana or Shona.
+# By trigrams, English and French sentences are occasionally detected as Tswana or Shona.
 _WIDESPREAD = (Language.all() - Language.all_with_latin_script()) | {
     _BY_CODE[code] for code in NAMES if code in _BY_CODE
 }
@@ -43,9 +43,9 @@ _WIDESPREAD = (Language.all() - Language.all_with_latin_script()) | {
 
 @dataclass(frozen=True, slots=True)
 class Detected:
-    """A language that a text may be in, and its probability, 0 … 1, as lingua sees it.
+    """A possible language of a text, and its probability by lingua, 0 … 1.
 
-    Of a language served it is the probability among those.
+    For a served language, the probability is relative to the served ones.
     """
 
     language: str
@@ -53,7 +53,7 @@ class Detected:
 
 
 class LanguageDetector:
-    """Tells languages. lingua reads its n-grams when they are first needed.
+    """Detects languages. lingua loads its n-grams on first use.
 
     languages  BCP-47 codes served, as source or target; one that lingua does not know is never
                told, and of several with the same primary language the first is
@@ -66,15 +66,15 @@ class LanguageDetector:
                 self._served.setdefault(language, code)
         everything = _WIDESPREAD | self._served.keys()
         self._among_all = Builder.from_languages(*everything).with_low_accuracy_mode().build()
-        # lingua wants a choice.
+        # lingua requires at least two.
         self._among_served = (
             Builder.from_languages(*self._served).build() if len(self._served) > 1 else None
         )
 
     def detect(self, text: str) -> list[Detected]:
-        """What the text may be in, best first; none if it has no letters that lingua knows.
+        """Return the possible languages, best first; none without letters that lingua knows.
 
-        Either all are served, or the first is not, and then it is certain that none is.
+        Either all are served, or the first is not and the text is certainly in none of them.
         """
         sample = _sample(text)
         if not sample or not self._served:
@@ -89,7 +89,7 @@ class LanguageDetector:
         return self._told(_possible(self._among_served, sample))
 
     def _told(self, possible: Sequence[ConfidenceValue]) -> list[Detected]:
-        """Rounded, since lingua adds in any order: the last bits differ from call to call."""
+        """Round probabilities, since lingua's order of summation varies between calls."""
         told = [
             Detected(self._code(one.language), round(one.value, DECIMALS))
             for one in possible

@@ -1,4 +1,4 @@
-"""Which languages are translated, directly or by way of a third, and what clients may call them."""
+"""The served languages, directly or through a pivot, and the codes that clients may use."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Direction = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """A source language, its English name (its code where none is known), and its targets."""
+    """A source language, its English name (its code if unknown), and its targets."""
 
     code: str
     name: str
@@ -36,11 +36,11 @@ class Language:
 
 
 class Languages:
-    """The directions of one model or several, and the pairs that two of them make in a row."""
+    """The directions of one or several models, and the pairs that two of them form in sequence."""
 
     def __init__(self, directions: Sequence[Direction]) -> None:
         self._directions = tuple(directions)
-        # By what a request may say of the two sides, in lower case.
+        # By the codes of a request, in lower case.
         self._fitting: dict[tuple[str | None, str | None], list[Direction]] = {}
         for direction in directions:
             source, target = map(str.lower, direction)
@@ -62,7 +62,7 @@ class Languages:
 
     @property
     def targets(self) -> list[str]:
-        """Every target language's code, those by way of a pivot last."""
+        """Every target language's code, those through a pivot last."""
         pairs = (*self._directions, *((source, target) for source, _, target in self.pivoted))
         return list(dict.fromkeys(target for _, target in pairs))
 
@@ -74,27 +74,27 @@ class Languages:
 
     @property
     def pivoted(self) -> list[tuple[str, str, str]]:
-        """Source, pivot and target of every pair that is no direction, but two of them in a row.
+        """Source, pivot and target of each pair that is served by two directions in sequence only.
 
-        Where there is a choice of pivots, that of the earlier directions is taken.
+        With several pivots, that of the earlier directions is used.
         """
         return list(self._pivoted.values())
 
     def resolve(self, source: str | None, target: str | None) -> Direction:
-        """The direction that a request means, in the models' codes.
+        """Return the direction of a request, in the models' codes.
 
-        Codes are BCP-47, in any case; where only a more general one is known, that is taken
-        (`fr-CA` is `fr`: RFC 4647 lookup). A side left out is inferred if there is one choice.
-        Raises `InvalidRequestError` if there are several, `UnknownLanguagesError` if there is none.
+        Codes are BCP-47, in any case; if only a more general one is known, it is used (`fr-CA` is
+        `fr`: RFC 4647 lookup). An omitted side is inferred if there is one choice. Raises
+        `InvalidRequestError` if there are several, `UnknownLanguagesError` if there is none.
         """
         if direction := self._direct(source, target):
             return direction
         raise self._unknown()
 
     def chain(self, source: str | None, target: str | None) -> tuple[str, ...]:
-        """The languages from source to target: of a direction if there is one, else by a pivot.
+        """Return the languages from source to target: directly if possible, else through a pivot.
 
-        As `resolve`; both sides have to be said for a pivot.
+        Raises as `resolve`; a pivot requires both sides.
         """
         if direction := self._direct(source, target):
             return direction
@@ -105,7 +105,7 @@ class Languages:
         raise self._unknown()
 
     def first_source(self, target: str | None) -> str:
-        """The source, of those that are translated to a target, that comes first.
+        """Return the first source that is translated to a target.
 
         Raises `UnknownLanguagesError` if there is none.
         """
@@ -130,13 +130,13 @@ class Languages:
 
     @property
     def known(self) -> str:
-        """The directions, as an error tells them."""
+        """Describe the directions in an error message."""
         pairs = ", ".join(f"{source} to {target}" for source, target in self._directions)
         return f"this server translates {pairs}"
 
 
 def language_name(code: str) -> str:
-    """In English; the code where the name is not known."""
+    """Return the English name, or the code if unknown."""
     return NAMES.get(code, code)
 
 
@@ -153,12 +153,12 @@ def _pivoted(directions: Sequence[Direction]) -> Iterator[tuple[str, str, str]]:
 
 
 def fits(said: str | None, code: str) -> bool:
-    """Whether what a request says means a language, if that is known; nothing said fits none."""
+    """Whether a requested code matches a language code; None matches nothing."""
     return code.lower() in _ever_more_general(said)
 
 
 def _ever_more_general(code: str | None) -> list[str] | list[None]:
-    """`zh-Hant-TW` → `zh-hant-tw`, `zh-hant`, `zh`; a side left out stays so."""
+    """`zh-Hant-TW` → `zh-hant-tw`, `zh-hant`, `zh`; None stays None."""
     if code is None:
         return [None]
     subtags = code.lower().split("-")

@@ -1,8 +1,7 @@
-"""HTML and XML as texts to translate, and as a document again, with every tag once.
+"""Extracts texts from HTML and XML, and inserts translations with each tag exactly once.
 
-What is between two blocks' tags is one text, with its inline tags lifted out. Everything else stays
-where it is, to the last character. In a translation `<`, `>` and `&` are escaped anew, so that
-escaped text never becomes a tag.
+The content between block tags is one text, with inline tags lifted out. Everything else is
+unchanged. In translations, `<`, `>` and `&` are escaped, so that escaped text never becomes a tag.
 """
 
 from __future__ import annotations
@@ -26,22 +25,22 @@ _BLOCKS = frozenset(
 )
 _XML_ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _ENTITY = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[\w.:-]+);")
-# No XML can hold the characters that are left out, and a model may produce any.
+# XML cannot contain the omitted characters, and a model may produce any.
 _ILLEGAL = [*range(9), 11, 12, *range(14, 32), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF]
 XML_ESCAPES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;"} | dict.fromkeys(map(chr, _ILLEGAL), "")
 )
-"""For text between tags."""
+"""Escapes for text between tags."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkupOptions:
-    """Names of elements, beside what the markup itself says.
+    """Element names, in addition to the markup's own rules.
 
     ignored        not translated
-    splitting      a text ends at their tags
-    non_splitting  their tags are moved with the words, though a text would end there
-    outline        of XML: whether it says itself where a text ends, beside `splitting`
+    splitting      their tags divide the text
+    non_splitting  their tags move with the words, instead of dividing the text
+    outline        for XML: whether its structure divides the text, in addition to `splitting`
     """
 
     ignored: frozenset[str] = frozenset()
@@ -51,9 +50,9 @@ class MarkupOptions:
 
 
 class _Block:
-    """A text with the inline elements in it; an entity that only a document type knows is an atom.
+    """A text with inline elements; entities defined by a document type are atoms.
 
-    In a translation, a character that the block has as an entity is written as that.
+    In a translation, a character that the block writes as an entity is written as one.
     """
 
     def __init__(self, row: Sequence[Token], markup: Format) -> None:
@@ -68,11 +67,11 @@ class _Block:
 
     @property
     def tagged(self) -> list[bool]:
-        """Whether there are inline elements in it."""
+        """Whether it has inline elements."""
         return [self._content.is_tagged]
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
-        """The translation, with the tags; the block as it was where nothing was translated."""
+        """Return the translation with tags; the unchanged block if nothing was translated."""
         [answer] = answers
         if answer.text == self._content.text:
             return self.raw
@@ -117,7 +116,7 @@ class _Block:
         yield Piece("text", raw[at:])
 
     def _remember(self, character: str, entity: str) -> None:
-        if len(character) == 1 and not character.isdigit():  # digits are in the marks of atoms
+        if len(character) == 1 and not character.isdigit():  # digits are used in marks of atoms
             self._entities[ord(character)] = entity
 
 
@@ -132,7 +131,7 @@ class MarkupDocument(Parts):
         super().__init__(self._cut(row))
 
     def _cut(self, row: Sequence[Token]) -> Iterator[str | _Block]:
-        """The blocks, and what is between them."""
+        """Yield blocks and the parts between them."""
         run: list[Token] = []
         preformatted = 0
         for at, token in enumerate(row):
@@ -167,7 +166,7 @@ class MarkupDocument(Parts):
         return self._options.outline and at not in self._inline
 
     def _blocks(self, run: Sequence[Token]) -> Iterator[str | _Block]:
-        """A block, or several: a tag without its partner in the run stays where it is."""
+        """Yield a block, or several: a tag without its partner in the run stays in place."""
         if alone := unmatched(run):
             start = 0
             for at in [*sorted(alone), len(run)]:
@@ -180,7 +179,7 @@ class MarkupDocument(Parts):
 
 
 def _atomic(row: Sequence[Token], options: MarkupOptions) -> list[Token]:
-    """With every element that is not to be translated as one opaque token."""
+    """Replace each element that is not translated by one opaque token."""
     found: list[Token] = []
     at = 0
     while at < len(row):
@@ -201,7 +200,7 @@ def _atomic(row: Sequence[Token], options: MarkupOptions) -> list[Token]:
 
 
 def _xml_inline(row: Sequence[Token]) -> frozenset[int]:
-    """Where the tags are of elements that stand among text, so that they are part of it."""
+    """Return the indices of tags of elements that are mixed with text."""
     children: list[list[int]] = [[]]
     mixed: list[bool] = [False]
     inline: set[int] = set()

@@ -1,8 +1,8 @@
-"""HTML and XML as a row of tokens that, joined, are the document again, to the last character.
+"""Tokenises HTML and XML; the joined tokens reproduce the document exactly.
 
-Trees are not built: neither lxml nor html5lib nor selectolax can say where in the text a node
-stood, and what they write out again is equal in meaning but not in its attributes' quotes, its
-entities and its blanks. Python's own `html.parser` and expat say where each token starts.
+No trees are built: lxml, html5lib and selectolax do not report the position of nodes in the text,
+and their serialisation changes quotes, entities and spaces. Python's `html.parser` and expat report
+where each token starts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from xml.parsers import expat
 Format = Literal["html", "xml"]
 
 Kind = Literal["text", "open", "close", "void", "comment", "opaque"]
-"""opaque: not to be read: scripts, declarations, instructions, CDATA, what is not translated."""
+"""opaque: not read: scripts, declarations, instructions, CDATA, untranslated elements."""
 
 VOID = frozenset(
     "area base br col embed hr img input link meta param source track wbr".split()  # noqa: SIM905
@@ -27,18 +27,18 @@ VOID = frozenset(
 UNREAD = frozenset("script style textarea template svg math iframe noembed xmp".split())  # noqa: SIM905
 
 MAX_DEPTH = 100
-"""Inline elements within each other; those further in stay where they are."""
+"""Maximum nesting of inline elements; deeper ones stay in place."""
 
 Attributes: TypeAlias = dict[str, str | None]
 
 
 class MarkupError(ValueError):
-    """What should be XML is not well-formed; says where."""
+    """XML is not well-formed; the message has the position."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A stretch of the document as it is written; `name` of a tag, lower case in HTML."""
+    """A raw part of the document; `name` of a tag, in lower case for HTML."""
 
     kind: Kind
     raw: str
@@ -47,7 +47,7 @@ class Token:
 
 
 def tokens(document: str, markup: Format) -> list[Token]:
-    """The document's tokens. What is not to be read is one token. Raises `MarkupError`."""
+    """Return the document's tokens; each opaque part is one. Raises `MarkupError`."""
     return list(_joined_texts(_html_tokens(document)) if markup == "html" else xml_tokens(document))
 
 
@@ -67,7 +67,7 @@ class _Lexer(HTMLParser):
         self._add("void" if tag in VOID else "open", tag, _is_translated(dict(attrs)))
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)  # the slash means nothing in HTML
+        self.handle_starttag(tag, attrs)  # the slash has no meaning in HTML
 
     def handle_endtag(self, tag: str) -> None:
         self._add("close", tag)
@@ -100,13 +100,13 @@ def _is_translated(attributes: Attributes) -> bool:
 
 
 def _html_tokens(document: str) -> Iterator[Token]:
-    # Behind the last > no tag is complete; html.parser would look for its end again and again.
+    # After the last > no tag is complete; html.parser would search for its end repeatedly.
     end_of_tags = document.rfind(">") + 1
     starts = _Lexer(document[:end_of_tags]).starts
     starts += [(end_of_tags, "text", "", True), (len(document), "text", "", True)]
     for (start, kind, name, translate), (end, *_) in pairwise(starts):
         raw = document[start:end]
-        # A bogus comment stays where it is, since browsers may see its end elsewhere.
+        # A bogus comment stays in place, since browsers may find its end elsewhere.
         bogus = kind == "comment" and not (raw.startswith("<!--") and raw.endswith("-->"))
         if raw:
             yield Token("opaque" if bogus else kind, raw, name, translate and name not in UNREAD)
@@ -144,7 +144,7 @@ def _xml_tokens(document: str) -> Iterator[Token]:
                 raise _not_well_formed(error, 0) from None
             raise _not_well_formed(of_fragment, len(root)) from None
         is_fragment = True
-    read = is_fragment  # what stands before the root is a document type, or blank
+    read = is_fragment  # before the root there is only a document type or whitespace
     in_cdata = False
     for raw in raws:
         tag = _XML_TAG.match(raw)
@@ -170,10 +170,10 @@ def _not_well_formed(error: expat.ExpatError, shift: int) -> MarkupError:
 
 
 def _xml_raws(document: str, *, is_inner: bool = False) -> Iterator[str]:
-    """Expat hands every token to the default handler, entities unexpanded, and says its place.
+    """Collect the tokens and positions that expat passes to its default handler, unexpanded.
 
-    It has read all of the document before the first is handed on; with `is_inner` the root's own
-    tags are left out.
+    The whole document is read before the first token is passed on; with `is_inner`, the root's own
+    tags are omitted.
     """
     encoded = document.encode("utf-8")
     parser = expat.ParserCreate("utf-8")
@@ -202,7 +202,7 @@ def _joined_texts(found: Iterator[Token]) -> Iterator[Token]:
 
 
 def end_of_element(row: Sequence[Token], start: int) -> int:
-    """Behind the element whose start tag is at `start`; the end of the row if it is not closed."""
+    """Return the index after the element that starts at `start`; the end of the row if unclosed."""
     if row[start].kind != "open":
         return start + 1
     depth = 0
@@ -215,19 +215,19 @@ def end_of_element(row: Sequence[Token], start: int) -> int:
 
 
 class Tag(Protocol):
-    """What of a token pairing depends on."""
+    """The properties of a token that pairing depends on."""
 
     @property
     def kind(self) -> str:
-        """Of interest are `open` and `close`."""
+        """The kind; only `open` and `close` matter."""
 
     @property
     def name(self) -> str:
-        """The same of both tags of an element."""
+        """The name, equal for both tags of an element."""
 
 
 def unmatched(row: Sequence[Tag]) -> set[int]:
-    """Where tags are that have no partner in the row, or lie in more than `MAX_DEPTH` others."""
+    """Return the indices of tags without a partner, or nested deeper than `MAX_DEPTH`."""
     opened: list[int] = []
     alone: set[int] = set()
     for at, token in enumerate(row):

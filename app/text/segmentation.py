@@ -1,11 +1,11 @@
-"""Where a text has something to translate: its sentences, and everything between them left alone.
+"""Splits a text into segments to translate, leaving everything between them unchanged.
 
-Nothing is rebuilt: a segment is a span of the text, and a translation replaces the spans, so that
-paragraphs, bullets, indentation and blanks come back as they were.
+A segment is a span of the text, and translations replace the spans, so that paragraphs, bullets,
+indentation and spaces are preserved.
 
-Sentences end where `sentencex` (Wikimedia, MIT) says so, which knows the abbreviations and full
-stops of some 300 languages. Its time grows with the square of a line that opens quotations and does
-not close them, and it holds the interpreter's lock, so it reads a long line in windows.
+Sentence boundaries are found by `sentencex` (Wikimedia, MIT), which knows the abbreviations and
+full stops of some 300 languages. Its time is quadratic in the length of a line with unclosed
+quotations, and it holds the interpreter lock, so long lines are processed in windows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _BLANK_LINE = re.compile(r"(?:\r\n|\n|\r)[^\S\n\r]*(?:\r\n|\n|\r)\s*|[\f\u2029]\
 LABEL = re.compile(
     r"(?:(?:[-*+•‣◦▪▫·–—>#]+|\(?(?:\d{1,3}|[a-z])\)|\d{1,3}\.|\[[ xX]\])[^\S\n\r]+)+"
 )
-"""What stands before the first word of a line: bullets, numbers, marks of quotations, headings."""
+"""Prefixes of a line: bullets, numbers, quotation marks, headings."""
 
 _EMOJI_MODIFIERS = "\ufe0e\ufe0f\u20e3🏻🏼🏽🏾🏿"
 
@@ -43,16 +43,16 @@ _CLAUSE_ENDS = (
     re.compile(r"[,،)\]»”](?=\s)|\s(?=[–—(\[«“])|[，、）」]"),
     re.compile(r"\s(?=\S)"),
 )
-"""Where an over-long sentence may be cut (behind the match), the best first."""
+"""Where a sentence that is too long may be split (after the match), the best first."""
 
 WINDOW = 2000
-"""Code points of a line that sentencex reads at once: 1.5 ms at worst.
+"""Code points of a line per call of sentencex: at most 1.5 ms.
 
 A sentence or quotation of up to half a window ends where it would in the whole line.
 """
 
 _LONGEST_ABBREVIATION = 40
-"""Code points before the end of a sentence in which an abbreviation is looked for."""
+"""Code points before the end of a sentence that are searched for an abbreviation."""
 
 
 def segments(
@@ -62,10 +62,10 @@ def segments(
     protected: Sequence[Span] = (),
     unbroken: Sequence[Span] = (),
 ) -> list[Span]:
-    """The spans with something to translate, in order; what has no letter is not among them.
+    """Return the spans to translate, in order; spans without letters are omitted.
 
-    `protected` spans hold nothing to translate, and no segment ends within one or within one of
-    the `unbroken`. Both are in order, and apart.
+    `protected` spans are not translated, and no segment ends within them or within `unbroken`
+    spans. Both are ordered and disjoint.
     """
     masked = _mask(text, sorted([*protected, *unbroken]))
     silenced = replace(text, protected, ["0" * (end - start) for start, end in protected])
@@ -83,11 +83,11 @@ def split_to_fit(
     limit: int,
     protected: Sequence[Span] = (),
 ) -> list[Span]:
-    """The span in pieces of `limit` tokens at most, each as long as halving makes them.
+    """Split a span by repeated halving into pieces of at most `limit` tokens.
 
-    A piece is halved at the end of a clause if there is one in the middle half of it, else at a
-    space, else anywhere. One that cannot be halved, a single character or a protected span, stays
-    as it is. The pieces cover every character but the white space between them.
+    A piece is split at the end of a clause in its middle half, else at a space, else anywhere. A
+    single character or a protected span is not split. The pieces cover all characters except the
+    whitespace between them.
     """
     if n_tokens(span) <= limit:
         return [span]
@@ -105,12 +105,12 @@ def split_to_fit(
 
 
 def _mask(text: str, protected: Sequence[Span]) -> str:
-    """The text with a made-up word of the same length for each protected span."""
+    """Replace each protected span by a pseudo-word of the same length."""
     return replace(text, protected, ["X" + "x" * (end - start - 1) for start, end in protected])
 
 
 def _blocks(text: str, split: Split) -> Iterator[Span]:
-    """What line breaks, or blank lines, separate."""
+    """Yield the parts between line breaks or blank lines."""
     if split == "off":
         yield Span(0, len(text))
         return
@@ -123,7 +123,7 @@ def _blocks(text: str, split: Split) -> Iterator[Span]:
 
 
 def _sentences(text: str, block: Span, language: str) -> Iterator[Span]:
-    """Those of a block, with the white space behind each."""
+    """Yield the sentences of a block, with trailing whitespace."""
     start = block.start
     for end in _ends(text, block, language):
         if not _goes_on(text[max(start, end - _LONGEST_ABBREVIATION) : end], text[end]):
@@ -133,9 +133,9 @@ def _sentences(text: str, block: Span, language: str) -> Iterator[Span]:
 
 
 def _ends(text: str, block: Span, language: str) -> Iterator[int]:
-    """Where sentencex sees sentences of a block end, the last one's end left out.
+    """Yield the ends of sentences in a block, except the last, found by sentencex.
 
-    What ends in the first half of a window is certain, and the next one begins there.
+    Ends in the first half of a window are certain, and the next window starts there.
     """
     at = block.start
     while at < block.end:
@@ -150,15 +150,15 @@ def _ends(text: str, block: Span, language: str) -> Iterator[int]:
             at = end
         if is_last:
             return
-        if at == window.start:  # nothing ended here
+        if at == window.start:  # no sentence ended here
             blank = text.rfind(" ", at + 1, certain)
             at = certain if blank < 0 else blank
 
 
 def _goes_on(sentence: str, following: str) -> bool:
-    """Whether a full stop that was taken for an end is one of an abbreviation.
+    """Whether a full stop that was treated as an end belongs to an abbreviation.
 
-    Two sentences taken for one do less harm than one cut in two.
+    Joining two sentences does less harm than splitting one.
     """
     sentence = sentence.rstrip()
     if not sentence.endswith("."):
@@ -172,7 +172,7 @@ def _goes_on(sentence: str, following: str) -> bool:
 
 
 def _trim(text: str, span: Span) -> Span:
-    """Less the label of a line in front, and white space, emoji and invisibles at both ends."""
+    """Strip a line's prefix, and whitespace, emoji and invisible characters at both ends."""
     start, end = span
     start = _skip_trimmings(text, start, end)
     if _begins_line(text, start) and (label := LABEL.match(text, start, end)):

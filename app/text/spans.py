@@ -1,4 +1,4 @@
-"""Stretches of a text, and texts in which some of them are replaced."""
+"""Spans of a text, and their replacement."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ class Span(NamedTuple):
     end: int
 
     def of(self, text: str) -> str:
-        """What it covers."""
+        """Return the covered text."""
         return text[self.start : self.end]
 
     def shifted(self, by: int) -> Span:
-        """The same stretch of a text that has `by` code points more in front."""
+        """Return the span shifted by `by` code points."""
         return Span(self.start + by, self.end + by)
 
 
 def within(spans: Sequence[Span], whole: Span) -> list[Span]:
-    """Those of the spans, which are in order and apart, that begin in `whole`."""
+    """Return those of the ordered, disjoint spans that begin in `whole`."""
     first = bisect_left(spans, whole.start, key=lambda span: span.start)
     last = bisect_left(spans, whole.end, key=lambda span: span.start)
     return list(spans[first:last])
 
 
 class Substitution:
-    """The text `before` with spans, in order and apart, replaced: `after`.
+    """The text `before` with ordered, disjoint spans replaced: `after`.
 
     `places` are the spans of the replacements in `after`.
     """
@@ -51,22 +51,22 @@ class Substitution:
 
     @property
     def rest(self) -> str:
-        """`before` with a blank for each span."""
+        """Return `before` with a space for each span."""
         if not self.spans:
             return self.before
         return replace(self.before, self.spans, [" "] * len(self.spans))
 
     def place_of(self, span: Span) -> Span:
-        """Where a span of `before` is in `after`; one that touches a replacement has it whole."""
+        """Map a span of `before` to `after`; it includes any replacement that it touches."""
         return _mapped(span, self.spans, self.places)
 
     def origin_of(self, span: Span) -> Span:
-        """Where a span of `after` was in `before`; one that touches a replacement had it whole."""
+        """Map a span of `after` to `before`; it includes any replaced span that it touches."""
         return _mapped(span, self.places, self.spans)
 
 
 def replace(text: str, spans: Sequence[Span], replacements: Sequence[str]) -> str:
-    """The text with spans, in order and apart, replaced."""
+    """Replace ordered, disjoint spans of a text."""
     return Substitution(text, spans, replacements).after if spans else text
 
 

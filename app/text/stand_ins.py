@@ -1,11 +1,11 @@
-"""What the model reads in place of placeholders: forms that it copies, checked afterwards.
+"""Stand-ins: forms that replace placeholders in the model's input and are copied reliably.
 
-A Transformer spells `{{count}}` or a URL piece by piece and loses a piece now and then. Short
-forms that it met in training it copies far more often; what still goes wrong is seen, since every
-stand-in has to be in the translation exactly once.
+A Transformer copies `{{count}}` or a URL piece by piece and sometimes loses a piece. It copies
+short forms from training far more reliably; remaining errors are detected, since each stand-in must
+occur in the translation exactly once.
 
-Between a tag and a word that it touches the model reads a blank, and the translation loses it
-again: to a tokenizer `{name}bold` is a word of its own, which the model spells anyhow.
+A space is inserted between a tag and an adjacent word, and removed from the translation: to a
+tokenizer, `{name}bold` would be an unknown word, which the model spells unpredictably.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ _IDENTIFIERS = (
 
 
 def variables() -> Iterator[str]:
-    """`{name}`, `{user}`, …: in the place of a variable a name or a number may stand."""
+    """`{name}`, `{user}`, …: replace a variable, which may be a name or a number."""
     yield from (f"{{{identifier}}}" for identifier in _IDENTIFIERS)
     yield from (f"{{x{n}}}" for n in count(1))
 
 
 def numbers() -> Iterator[str]:
-    """4817, 5926, …: copied more often still, but the words around agree with a number."""
+    """4817, 5926, …: copied even more reliably, but surrounding words agree with a number."""
     return map(str, count(4817, 1109))
 
 
 FAMILIES: tuple[Callable[[], Iterator[str]], ...] = (variables, numbers)
-"""To be tried one after the other; docs/benchmarks.md says how often each is kept."""
+"""Tried in this order; docs/benchmarks.md has the success rate of each."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Lifted:
-    """A placeholder, by what was left and right of it, and what stands in for it.
+    """A placeholder with its context and its stand-in.
 
-    attached  whether it touched a letter or digit
-    apart     whether it was a tag there, so that what it touched is a word by itself
+    attached  whether it was adjacent to a letter or digit
+    apart     whether it was a tag there, so that the adjacent text is a separate word
     """
 
     original: str
@@ -63,7 +63,7 @@ class _Lifted:
         return f"{' ' * before}{self.stand_in}{' ' * behind}"
 
     def place_in(self, translation: str) -> Span | None:
-        """Where the stand-in is, with the blanks that were put beside it; None if it got lost."""
+        """Return the span of the stand-in with its inserted spaces, or None if it was lost."""
         start = translation.find(self.stand_in)
         end = start + len(self.stand_in)
         touches = _joins(translation, start - 1), _joins(translation, end)
@@ -77,9 +77,9 @@ class _Lifted:
 
 
 class StandIns:
-    """A sentence with each of its placeholders replaced by a stand-in: `text`.
+    """A sentence with placeholders replaced by stand-ins: `text`.
 
-    `substitution` leads from the sentence to `text`. A number that the sentence has is not taken.
+    `substitution` maps the sentence to `text`. Numbers in the sentence are not used as stand-ins.
     """
 
     def __init__(
@@ -107,14 +107,14 @@ class StandIns:
 
     @property
     def text(self) -> str:
-        """What the model is to read."""
+        """The model's input."""
         return self.substitution.after
 
     def put_back(self, translation: str) -> Substitution | None:
-        """The translation with the placeholders again, or None if it does not have each once.
+        """Restore the placeholders in a translation, or return None if it lacks or repeats one.
 
-        A placeholder that stood apart may not have come to touch a letter or digit, and there may
-        be none, nor a brace of one, that the sentence does not have.
+        A separate placeholder may not become adjacent to a letter or digit, and there may not be
+        additional placeholders or parts of them.
         """
         if not self._lifted:
             return Substitution(translation, [], [])

@@ -1,4 +1,4 @@
-"""A text with its inline elements lifted out, and its translation with them put back."""
+"""Lifts inline elements out of a text and puts them back into its translation."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _ATOM_MARKS = re.compile("([\ue000\ue001])")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of what is to be translated: text as it is read, or a tag or atom as it is written.
+    """A part of a text: unescaped text, or a raw tag or atom.
 
-    Every `open` has its `close`. A `void` has no content and no words; an `atom` is one word.
+    Each `open` has a `close`. A `void` has no content and no words; an `atom` is one word.
     """
 
     kind: Literal["text", "open", "close", "void", "atom"]
@@ -27,7 +27,7 @@ class Piece:
 
 
 class TaggedText:
-    """Pieces, read as one `text`; in place of each atom it has a mark."""
+    """Pieces, read as one `text` with a mark for each atom."""
 
     def __init__(self, pieces: Iterable[Piece]) -> None:
         self._atoms: list[str] = []
@@ -52,11 +52,11 @@ class TaggedText:
 
     @property
     def is_tagged(self) -> bool:
-        """Whether there are elements in it."""
+        """Whether it contains elements."""
         return bool(self._root.children)
 
     def with_translation(self, answer: Answer, escape: Callable[[str], str]) -> str:
-        """The translation as it is to be written, with every tag and atom."""
+        """Return the translation as markup, with all tags and atoms."""
 
         def written(text: str) -> str:
             return ATOM.sub(lambda atom: self._atoms[int(atom[0][1:-1])], escape(text))
@@ -64,7 +64,7 @@ class TaggedText:
         return put_tags(self._root, self.text, answer.text, answer.links, written)
 
     def _text(self, piece: Piece) -> str:
-        """A mark of atoms that is itself in the text becomes an atom."""
+        """Return the text, turning characters used as marks into atoms."""
         if piece.kind == "atom":
             return self._atom(piece.raw)
         return _ATOM_MARKS.sub(lambda mark: self._atom(mark[0]), piece.raw)
@@ -75,7 +75,7 @@ class TaggedText:
 
 
 def _apart(pieces: Sequence[Piece]) -> Iterator[Piece]:
-    """A void that stood between two blanks takes one along, so that it will stand apart again."""
+    """Give a void between two spaces one of them, so that it stays separate."""
     blank = ""
     for at, piece in enumerate(pieces):
         following = pieces[at + 1 : at + 3]

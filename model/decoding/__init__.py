@@ -1,5 +1,5 @@
-"""Search for the target sequence: the reference that every engine is held to.
+"""Search for the target sequence: the reference for all engines.
 
-To read first: `hypothesis` (what is asked and returned), `greedy`, `beam`, then `constrained`.
-Tensors in, token ids out; called by engines and by the validation of training.
+Reading order: `hypothesis` (options and results), `greedy`, `beam`, then `constrained`. Tensors in,
+token ids out; called by engines and by the validation of training.
 """

@@ -1,4 +1,4 @@
-"""What is certain of translations before a search is done, and searches that stop to tell it."""
+"""Stable prefixes of translations during a search, and searches that yield them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import TypeAlias, TypeVar
 from model.decoding.hypothesis import Hypothesis
 
 Agreed: TypeAlias = Callable[[], list[list[int]]]
-"""Works out what the best hypothesis of each sentence is sure to begin with; it only grows."""
+"""Computes the certain prefix of each sentence's best hypothesis; it only grows."""
 
 Steps: TypeAlias = Generator[Agreed, None, list[list[Hypothesis]]]
-"""A search that stops after every token but the last, and returns what it found."""
+"""A search that yields after every token but the last, and returns its result."""
 
 T = TypeVar("T")
 
 
 def finished(steps: Generator[object, None, T]) -> T:
-    """What a search returns that nobody stops."""
+    """Run a search to its end and return its result."""
     while True:
         try:
             next(steps)

@@ -1,8 +1,8 @@
-"""Beam search, the reference: every engine returns what this returns.
+"""Beam search; the reference for engines, which return the same results.
 
 The rule. At every step each sentence keeps the K live hypotheses with the highest log-probability.
 Among the 2K best continuations, those that end the sentence and rank among the first K become
-finished; the best K that do not end it live on. This goes on to the token limit, and the answer
+finished; the best K that do not end it survive. This continues to the token limit, and the result
 is the n best of all finished hypotheses by length-normalised score; hypotheses cut at the limit
 come only after finished ones. With K = 1, of one continuation and not of two, the search is greedy
 and ends at the first end-of-sentence token.
@@ -64,7 +64,7 @@ class _Live:
 class _Pool:
     """The best finished hypotheses of each sentence, best first.
 
-    scores [B, K] (−∞ where empty), ids and log_probs [B, K, T], grown by a column a step.
+    scores [B, K] (−∞ if empty), ids and log_probs [B, K, T], which grow by a column per step.
     """
 
     scores: Tensor
@@ -79,7 +79,7 @@ class _Pool:
         self.log_probs = _gather_rows(torch.cat((self.log_probs, found.log_probs), dim=1), order)
 
     def grow(self, pad_id: int) -> None:
-        """One more column, so that the pool is as wide as the live hypotheses."""
+        """Add a column, so that the pool is as wide as the live hypotheses."""
         self.ids = torch.nn.functional.pad(self.ids, (0, 1), value=pad_id)
         self.log_probs = torch.nn.functional.pad(self.log_probs, (0, 1))
 
@@ -159,7 +159,7 @@ def _agreed(
     options: SearchOptions,
     ends: set[int],
 ) -> list[list[int]]:
-    """Shared by the n best that are finished, and by what lives and may come among them.
+    """Return the common prefix of the n best finished ones and of live ones that may join them.
 
     Who is beyond the n best does not come back: the pool only gets better ones. What lives scores
     `at_limit` [B, K] at best.
@@ -175,12 +175,12 @@ def _agreed(
 
 
 def _gather_rows(x: Tensor, index: Tensor) -> Tensor:
-    """x [B, N, T] and index [B, M] → the M named rows of each sentence [B, M, T]."""
+    """x [B, N, T] and index [B, M] → the M selected rows of each sentence [B, M, T]."""
     return x.gather(1, index[:, :, None].expand(-1, -1, x.shape[2]))
 
 
 def _behind_finished(live_scores: Tensor, capped: Tensor) -> Tensor:
-    """Pool scores [B, K] that rank hypotheses cut at the limit as they are, behind any finished."""
+    """Pool scores [B, K] that rank hypotheses cut at the limit after all finished ones."""
     rank = torch.arange(1, live_scores.shape[1] + 1, device=live_scores.device)
     usable = capped[:, None] & live_scores.isfinite()
     return torch.where(usable, BEHIND_FINISHED * rank, -torch.inf)

@@ -1,22 +1,21 @@
-"""Search for translations that contain given terms, the reference: engines return what this does.
+"""Search for translations that contain given terms; the reference for engines.
 
 The method is that of Post & Vilar 2018, "Fast Lexically Constrained Decoding with Dynamic Beam
 Allocation for Neural Machine Translation" (NAACL), with two changes. A *bank* holds the hypotheses
-that said the same number of terms, not of tokens, or are in the middle of one more; and a term once
-begun is gone through with, while a hypothesis that says its first token without beginning it lives
-on beside. So no hypothesis has to be unwound. In the middle of a term a hypothesis ranks as it did
-with the term's first token, since those that begin later have not paid for the rest yet.
+with the same number of completed terms, not tokens, or within one more; and a started term must be
+completed, while a hypothesis with the same first token that does not start the term is kept as
+well. So no hypothesis has to be unwound. Within a term, a hypothesis ranks by its score at the
+term's first token, since those that start later have not paid for the rest yet.
 
-The rule. A hypothesis's continuations are its 2W most probable tokens and, for each term it has not
-begun, the first token of each wording that fits there; within a term, the next token of it alone.
-Behind a term no letter or digit may follow. It may end when all terms are said, and it may not go
-where the rest of the terms would not fit before the token limit. The W hypotheses that live on
-are shared out evenly among the banks there are, the best of each; places that a bank cannot
-fill go to the best of all others. What ends among the first K of the last bank is finished. The end
-of the search and the answer are beam search's, also with K = 1.
+The rule. A hypothesis's continuations are its 2W most probable tokens and, for each term that it
+has not started, the first token of each wording that fits; within a term, only its next token.
+After a term, no letter or digit may follow. A hypothesis may end when it contains all terms, and
+must leave room for the remaining terms before the token limit. The W places are divided evenly
+among the existing banks, for the best of each; places that a bank cannot fill go to the best of all
+others. Those that end among the first K of the last bank are finished. The end of the search and
+the result are as in beam search, also with K = 1.
 
-Of hypotheses with the same tokens in the same state one is kept. Of equals the smaller bank goes
-first.
+Of hypotheses with the same tokens in the same state, one is kept. Ties go to the smaller bank.
 """
 
 from __future__ import annotations
@@ -51,11 +50,11 @@ from model.transformer.transformer import Transformer
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a hypothesis is with the terms.
+    """A hypothesis's progress with the terms.
 
-    begun    of each constraint, whether it was begun
-    within   the wording that it is in the middle of, and `position`, the tokens of that said
-    closed   a term just ended, behind which no letter or digit may follow
+    begun    for each constraint, whether it was started
+    within   the wording in progress, and `position`, its tokens so far
+    closed   a term has just ended that no letter or digit may follow
     """
 
     begun: tuple[bool, ...]
@@ -70,16 +69,16 @@ class Progress:
 
     @property
     def done(self) -> bool:
-        """Whether all terms are said."""
+        """Whether all terms are complete."""
         return all(self.begun) and self.within is None
 
     def begin(self, index: int, wording: Wording) -> Progress:
-        """Its first token is said."""
+        """Return the progress after the first token of a wording."""
         begun = (*self.begun[:index], True, *self.begun[index + 1 :])
         return _said(begun, wording, 1)
 
     def n_missing(self, constraints: Sequence[Constraint]) -> int:
-        """Tokens that the terms still take."""
+        """Tokens that the terms still require."""
         rest = len(self.within.ids) - self.position if self.within else 0
         return rest + sum(
             constraint.n_tokens
@@ -90,9 +89,9 @@ class Progress:
 
 @dataclass(frozen=True)
 class _Live:
-    """A hypothesis: its log-probability, its tokens and theirs, its row in the cache.
+    """A hypothesis: its log-probability, its tokens and their log-probabilities, its cache row.
 
-    rank  what it is compared by: the log-probability, in the middle of a term that at its beginning
+    rank  its rank: the log-probability, within a term that at its start
     """
 
     score: float
@@ -108,7 +107,7 @@ def constrained_search(
 ) -> list[Hypothesis]:
     """[1, S] → the n best hypotheses that contain `options.constraints`, best first.
 
-    Constraints that the token limit has no room for are left out.
+    Constraints that do not fit into the token limit are dropped.
     """
     [found] = finished_by(constrained_steps(model, source_ids, options, edges))
     return found
@@ -118,7 +117,7 @@ def constrained_search(
 def constrained_steps(
     model: Transformer, source_ids: Tensor, options: SearchOptions, edges: PieceEdges
 ) -> Steps:
-    """`constrained_search`, which stops after every token but the last."""
+    """`constrained_search` as a generator that yields after every token but the last."""
     config = model.config
     limit = int(token_limits(source_ids, config, options)[0])
     normalisation_at_limit = options.normalisation(limit)
@@ -203,7 +202,7 @@ def _continuations(
     edges: PieceEdges,
     eos_id: int,
 ) -> Iterator[tuple[int, Progress]]:
-    """The tokens that may follow, `tokens` being the most probable, and where they lead."""
+    """Return the allowed next tokens, given the most probable `tokens`, with their progress."""
     progress = one.progress
     if progress.within:
         within, position = progress.within, progress.position
@@ -225,7 +224,7 @@ def _continuations(
 
 
 def _said(begun: tuple[bool, ...], wording: Wording, n: int) -> Progress:
-    """Where n tokens of a wording lead."""
+    """Return the progress after n tokens of a wording."""
     if n < len(wording.ids):
         return Progress(begun, wording, n)
     return Progress(begun, closed=wording.closed)
@@ -242,7 +241,7 @@ def _fits(wording: Wording, one: _Live, edges: PieceEdges) -> bool:
 
 
 def _share_out(banks: Sequence[Sequence[_Live]], width: int) -> list[_Live]:
-    """The hypotheses, of banks each best first, that live on; best first."""
+    """Select the surviving hypotheses, best first, from banks sorted best first."""
 
     def order(one: _Live) -> tuple[float, int]:
         return -one.rank, one.progress.bank

@@ -1,7 +1,7 @@
-"""Terms that a translation has to contain: what a constrained search is asked; no tensors.
+"""Terms that a translation must contain, as constraints of a search; no tensors.
 
-A term is begun as a whole: a hypothesis that takes its first token is bound to go on with the
-rest, and may end only when all terms are said. `model.decoding.constrained` is the search.
+A hypothesis that starts a term must complete it, and may end only when it contains all terms.
+`model.decoding.constrained` is the search.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_WIDTH = 32
-"""Hypotheses that a constrained search keeps at most."""
+"""Maximum hypotheses of a constrained search."""
 
 MAX_CONSTRAINTS = (MAX_WIDTH - 1) // 2
-"""Of one sentence: so there is a hypothesis for each bank, see `n_banks`."""
+"""Per sentence, so that each bank has a hypothesis, see `n_banks`."""
 
 USUAL_WIDTH = 16
-"""Hypotheses beyond which there are no more than one for each bank."""
+"""Above this width, each bank has only one hypothesis."""
 
 MAX_WORDINGS = 4
-"""Of one constraint."""
+"""Per constraint."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
     """One way to write a term in tokens.
 
-    where  anywhere: it begins with a space, or needs none; glued: where no letter or digit is
-           before, since it begins without; first: at the very beginning of the translation
-    closed a letter or digit may not follow
+    where  anywhere: it begins with a space, or needs none; glued: not after a letter or digit,
+           since it begins without a space; first: only at the start of the translation
+    closed no letter or digit may follow
     """
 
     ids: tuple[int, ...]
@@ -49,9 +49,9 @@ ANYWHERE, GLUED, FIRST = range(3)
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A term that is to be said once, in one of its wordings; one of them goes anywhere.
+    """A term that must occur once, in one of its wordings; at least one is allowed anywhere.
 
-    Two that are equal ask for it twice. Raises `ValueError`.
+    Two equal constraints require two occurrences. Raises `ValueError`.
     """
 
     wordings: tuple[Wording, ...]
@@ -60,19 +60,19 @@ class Constraint:
         if not 1 <= len(self.wordings) <= MAX_WORDINGS:
             raise ValueError(f"{len(self.wordings)} wordings: 1 … {MAX_WORDINGS}")
         if all(wording.where != ANYWHERE for wording in self.wordings):
-            raise ValueError("no wording goes anywhere")
+            raise ValueError("no wording is allowed anywhere")
 
     @property
     def n_tokens(self) -> int:
-        """That it takes at most where nothing favours another wording."""
+        """Tokens of the longest wording that is allowed anywhere."""
         return min(len(one.ids) for one in self.wordings if one.where == ANYWHERE)
 
 
 @dataclass(frozen=True)
 class PieceEdges:
-    """Which tokens of a vocabulary [V] have a letter or digit at an end, for the ends of words.
+    """Which tokens of a vocabulary [V] begin or end with a letter or digit, to find word ends.
 
-    before  the token begins with one: put behind a word, it would make that longer
+    before  the token begins with one: after a word, it would extend it
     behind  the token ends with one
     """
 
@@ -81,15 +81,15 @@ class PieceEdges:
 
     @classmethod
     def none(cls, vocab_size: int) -> PieceEdges:
-        """Of a vocabulary without words."""
+        """Return edges for a vocabulary without words."""
         nowhere = np.zeros(vocab_size, np.bool_)
         return cls(nowhere, nowhere)
 
 
 def fitting(constraints: Sequence[Constraint], limit: int) -> tuple[Constraint, ...]:
-    """The first of the constraints, as many as `limit` tokens hold.
+    """Return the first constraints that fit into `limit` tokens.
 
-    Equal ones come next to each other. No more than `MAX_CONSTRAINTS`.
+    Equal ones are adjacent. At most `MAX_CONSTRAINTS`.
     """
     chosen: list[Constraint] = []
     left = limit
@@ -101,11 +101,11 @@ def fitting(constraints: Sequence[Constraint], limit: int) -> tuple[Constraint, 
 
 
 def n_banks(n_constraints: int) -> int:
-    """One for each number of terms said, and between two one for those in the middle of a term."""
+    """One for each number of completed terms, and one between two for those within a term."""
     return 2 * n_constraints + 1
 
 
 def search_width(beam_size: int, n_constraints: int) -> int:
-    """Hypotheses to keep: about a beam for each number of terms said, up to `USUAL_WIDTH`."""
+    """Hypotheses to keep: about a beam per number of completed terms, up to `USUAL_WIDTH`."""
     wanted = beam_size * (1 + n_constraints) + n_constraints
     return max(beam_size, n_banks(n_constraints), min(USUAL_WIDTH, wanted))

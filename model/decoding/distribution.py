@@ -1,4 +1,4 @@
-"""The distribution over the next token, as a search may choose from it."""
+"""The distribution over the allowed next tokens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def next_log_probs(
 ) -> Tensor:
     """Logits [R, V] → log-probabilities [R, V], −∞ for what must not be chosen.
 
-    `at_limit` [R] is True where this is the last token that there may be.
+    `at_limit` [R] is True for rows whose next token is the last.
     """
     log_probs = given_log_probs(logits, config, options)
     if options.traits.unk_id is not None:

@@ -1,4 +1,4 @@
-"""What a search is asked for and what it returns; no tensors, so that anyone may import it."""
+"""Options and results of a search; no tensors, so that any module may import it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from model.decoding.length_penalty import length_normalisation
 from model.decoding.rules import Rule, Traits, traits_of
 
 MAX_LENGTH_PENALTY = 10.0
-"""Far beyond use (0 … 1); more would overflow float32 at the longest lengths."""
+"""Far beyond useful values (0 … 1); more would overflow float32 at the longest lengths."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class SearchOptions:
             raise ValueError(f"beam_size must be at least 1, not {self.beam_size}")
         if not 1 <= self.n_best <= self.beam_size:
             raise ValueError(f"n_best must be 1 … beam_size, not {self.n_best}")
-        if not 0 <= self.length_penalty <= MAX_LENGTH_PENALTY:  # NaN fails too
+        if not 0 <= self.length_penalty <= MAX_LENGTH_PENALTY:  # also rejects NaN
             raise ValueError(
                 f"length_penalty must be 0 … {MAX_LENGTH_PENALTY:g}, not {self.length_penalty}"
             )
@@ -55,7 +55,7 @@ class SearchOptions:
         return length_normalisation(length, self.length_penalty, self.traits.length_offset)
 
     def token_limit(self, n_source: int, max_length: int) -> int:
-        """The most target tokens for a source of `n_source` tokens (§6.1: input length + 50)."""
+        """Maximum target tokens for `n_source` source tokens (§6.1: input length + 50)."""
         limit = self.max_target_tokens
         if limit is None and self.rule:
             limit = self.rule.token_limit(n_source)
@@ -72,7 +72,7 @@ class Hypothesis:
 
     ids        target tokens without the end-of-sentence token
     log_probs  natural log-probability of each token and, unless `capped`, of the end token
-    score      sum of log_probs over the length normalisation: what the search ranked by
+    score      sum of log_probs over the length normalisation, by which the search ranks
     capped     the token limit was reached before the end-of-sentence token
     """
 
@@ -89,7 +89,7 @@ def finished_hypothesis(
     options: SearchOptions,
     limit: int | None = None,
 ) -> Hypothesis:
-    """A hypothesis from one row, of which the first end-of-sentence token, if any, is the end.
+    """Return a hypothesis from one row, up to its first end-of-sentence token, if any.
 
     With `limit`, the row's own tokens are that many. An end that the rule forces there is none of
     the model's, so the hypothesis is `capped`; the end still counts as length. (Where the limit is
@@ -108,7 +108,7 @@ def finished_hypothesis(
 def best_first(hypotheses: Sequence[Hypothesis], options: SearchOptions) -> list[Hypothesis]:
     """In the order of an answer: by score, those cut at the limit behind if the rule says so.
 
-    A search ranks in float32; the scores, summed anew in float64, may settle a tie the other way.
+    A search ranks in float32; the scores, recomputed in float64, may resolve ties differently.
     """
     behind = options.traits.at_limit == "behind"
     return sorted(hypotheses, key=lambda one: (behind and one.capped, -one.score))

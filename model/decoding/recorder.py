@@ -1,7 +1,7 @@
-"""Writes down what the reference search does with a model, by standing between the two.
+"""Records the reference search by wrapping its model.
 
-A search asks for the next tokens of its rows, and says which rows live on: that is all that has to
-be heard. So no search knows of it, and each is shown as it is.
+A search requests the next tokens of its rows and selects surviving rows, which is all that must be
+recorded. So searches need no changes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from model.transformer.transformer import Memory, Transformer
 def traced_search(
     model: Transformer, source_ids: Tensor, options: SearchOptions, edges: PieceEdges
 ) -> SearchTrace:
-    """[1, S] → the search of one sentence. Of hypotheses that end, those in the answer are told.
+    """[1, S] → the search of one sentence. Of ended hypotheses, those in the result are recorded.
 
     By the rule of another project all that it found are, since it goes on until it has K of them.
     """
@@ -45,7 +45,7 @@ def traced_search(
 
 
 class _Cache:
-    """The decoder's memory, and from which rows of the last step its rows go on."""
+    """The decoder's cache, and the rows of the last step that its rows continue."""
 
     def __init__(self, inner: DecoderCache, parents: Sequence[int]) -> None:
         self.inner = inner
@@ -60,7 +60,7 @@ class _Cache:
 
 
 class _Recorder:
-    """A `Transformer` as far as searches go."""
+    """The part of `Transformer` that searches use."""
 
     def __init__(self, model: Transformer, options: SearchOptions, limit: int) -> None:
         self.config = model.config
@@ -73,15 +73,15 @@ class _Recorder:
         self._log_probs = torch.zeros(0)
 
     def encode(self, source_ids: Tensor) -> Memory:
-        """As the model does."""
+        """Delegate to the model."""
         return self._model.encode(source_ids)
 
     def start(self, memory: Memory) -> _Cache:
-        """As the model does."""
+        """Delegate to the model."""
         return _Cache(self._model.start(memory), [0] * len(memory.states))
 
     def step(self, ids: Tensor, cache: _Cache) -> Tensor:
-        """As the model does; writes down the rows."""
+        """Delegate to the model and record the rows."""
         logits = self._model.step(ids, cache.inner)
         at_limit = torch.full_like(ids, len(self._beams) + 1 >= self._limit, dtype=torch.bool)
         log_probs = next_log_probs(logits, self.config, self._options, at_limit).cpu()
@@ -93,7 +93,7 @@ class _Recorder:
             tokens, values = likeliest.indices[row].tolist(), likeliest.values[row].tolist()
             shown = [NextToken(*one) for one in zip(tokens, values, strict=True)]
             if not self._beams:
-                if row == 0:  # the others are not alive yet
+                if row == 0:  # the others are not live yet
                     beam_of[row] = 0
                     beams.append(Beam(None, None, 0.0, shown))
                     beams_ids.append(())
@@ -114,7 +114,7 @@ class _Recorder:
         return logits
 
     def steps(self, found: Sequence[Hypothesis]) -> list[SearchStep]:
-        """What was written down, with the ends of those that were found."""
+        """Return the recorded steps, with the ends of the found hypotheses."""
         ended: list[list[Ended]] = [[] for _ in self._beams]
         for hypothesis in found:
             for ids in (hypothesis.ids, hypothesis.ids[:-1]):  # cut at the limit: no end token

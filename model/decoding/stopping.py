@@ -1,4 +1,4 @@
-"""When a search of a sentence may end."""
+"""The stopping rule of a search."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def unsettled(
 ) -> Tensor:
     """[B], True where the search goes on; see `Traits.stopping`.
 
-    finished [B, K], scores best first, −∞ where there is none yet; the best live hypothesis [B]
-    scored as if it ended now, and as if it reached the token limit at no further cost.
+    finished [B, K] are scores, best first, −∞ for none; the best live hypothesis [B] is scored as
+    if it ended now, and as if it reached the token limit at no further cost.
     """
     goes_on = finished[:, options.n_best - 1] < best_at_limit
     worst = finished[:, -1]

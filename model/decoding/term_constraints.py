@@ -1,4 +1,4 @@
-"""From terms to what a search is asked: the tokens of a term, by the vocabulary of a model."""
+"""Converts terms to constraints of a search, by tokenising them with a model's vocabulary."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from model.text.words import joins
 
 _BYTE = re.compile("<0x[0-9A-F]{2}>")
 _OPENERS = ("'", "(", "-")
-"""What may stand before a word without a space; in one of them it shows how it begins there."""
+"""Characters that may precede a word without a space, to find how it is tokenised after them."""
 
 
 def piece_edges(codec: TextCodec) -> PieceEdges:
-    """Of the pieces that the decoder produces. A byte may be of a letter, so it counts as one."""
+    """Return the edges of target pieces. A byte counts as a letter, since it may be part of one."""
     pieces = [codec.piece(token) for token in range(codec.target_vocab_size)]
     return PieceEdges(
         before=np.array([bool(_BYTE.fullmatch(piece)) or joins(piece[:1]) for piece in pieces]),
@@ -34,9 +34,9 @@ def piece_edges(codec: TextCodec) -> PieceEdges:
 def constraint_of(
     codec: TextCodec, edges: PieceEdges, term: str, *, may_be_capital: bool
 ) -> Constraint | None:
-    """A translation has to contain the term, as a word or words of its own.
+    """Return the constraint that a translation contains the term as separate words.
 
-    may_be_capital  its first letter may be a capital where the translation begins with it
+    may_be_capital  its first letter may be a capital at the start of the translation
 
     None if the vocabulary cannot spell it.
     """

@@ -1,4 +1,4 @@
-"""A search as it went, step by step, for people who want to see it. Imports no torch."""
+"""A record of a search, step by step, for display. Imports no torch."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import NamedTuple
 from model.decoding.hypothesis import Hypothesis
 
 N_LIKELIEST = 5
-"""Next tokens that are shown of each beam, whatever the search made of them."""
+"""Next tokens shown for each beam, regardless of the search's choice."""
 
 
 class NextToken(NamedTuple):
-    """A token that may come next, and its natural log-probability there."""
+    """A possible next token, and its natural log-probability."""
 
     token: int
     log_prob: float
@@ -21,12 +21,12 @@ class NextToken(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Beam:
-    """A hypothesis that is alive when a step begins.
+    """A live hypothesis at the start of a step.
 
-    parent     its place among the beams of the step before; None at the first step
-    token      the last it has, None at the first step
+    parent     its index among the beams of the previous step; None at the first step
+    token      its last token; None at the first step
     log_prob   of all its tokens
-    likeliest  what may come next, most probable first
+    likeliest  possible next tokens, most probable first
     """
 
     parent: int | None
@@ -37,9 +37,9 @@ class Beam:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A beam, by its place, that became a finished hypothesis in this step.
+    """A beam, by its index, that became a finished hypothesis in this step.
 
-    Only those are told that were among the best so far.
+    Only those among the best so far are recorded.
     """
 
     beam: int
@@ -48,7 +48,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class SearchStep:
-    """The beams alive, best first, and which of them ended; the others' heirs are in the next."""
+    """The live beams, best first, and those that ended; the next step continues the others."""
 
     beams: Sequence[Beam]
     ended: Sequence[Ended]

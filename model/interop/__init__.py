@@ -1,5 +1,5 @@
-"""Other projects' checkpoints in and out; nothing else in `model` depends on it.
+"""Import and export of other projects' checkpoints; nothing else in `model` depends on it.
 
-In: `marian_import`, by way of `huggingface_reader` or `npz_reader`. Out: `huggingface_export`.
-Each declares its names in a key map and reports every option that it cannot express at once.
+Import: `marian_import`, through `huggingface_reader` or `npz_reader`. Export: `huggingface_export`.
+Each declares its names in a key map and reports all unsupported options at once.
 """

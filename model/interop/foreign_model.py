@@ -1,4 +1,4 @@
-"""What an importer reads: a checkpoint but for its name."""
+"""The result of reading another project's model: a checkpoint without a name."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from model.transformer.config import TransformerConfig
 
 @dataclass(frozen=True)
 class ForeignModel:
-    """A Marian model in our terms, checked.
+    """A validated Marian model in attend's terms.
 
-    origin   what it was read from, for its card
+    origin   the format it was read from, for its card
     weights  a `Transformer`'s parameters by name, shared ones once
     """
 

@@ -1,4 +1,4 @@
-"""Models by their name on the Hugging Face hub, fetched once into its own cache."""
+"""Downloads models from the Hugging Face hub into its cache."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _FILES = (
 
 
 def is_hub_name(source: str) -> bool:
-    """Whether it looks like `Helsinki-NLP/opus-mt-en-fr`, and no such path is here."""
+    """Whether it looks like `Helsinki-NLP/opus-mt-en-fr`, and no such local path exists."""
     return _NAME.fullmatch(source) is not None and not Path(source).exists()
 
 
 def fetch(name: str) -> Path:
-    """The folder with the files that an import needs. Raises `CheckpointError`."""
+    """Return the folder with the files that an import needs. Raises `CheckpointError`."""
     folder = _download(name, [*_FILES, SAFE_FILE])
     if not (folder / SAFE_FILE).exists():
         folder = _download(name, [*_FILES, PICKLE_FILE])
@@ -53,14 +53,14 @@ def _download(name: str, patterns: Sequence[str]) -> Path:
     try:
         return Path(snapshot_download(name, allow_patterns=list(patterns)))
     except GatedRepoError:
-        reason = "its publisher grants access on its page; after that, `hf auth login`"
+        reason = "access must be requested on its page; then log in with `hf auth login`"
     except RepositoryNotFoundError:
-        reason = "no such folder here, and no such model on the hub, or a private one"
+        reason = "no such local folder, and no such model on the hub, or a private one"
     except LocalEntryNotFoundError:
-        reason = "no such folder here, and the hub cannot be reached"
+        reason = "no such local folder, and the hub cannot be reached"
     except HfHubHTTPError as error:
-        reason = f"the hub answered {error.response.status_code}"
-    except Exception as error:  # it passes on what three further libraries raise
+        reason = f"the hub responded with {error.response.status_code}"
+    except Exception as error:  # it passes on exceptions of three other libraries
         first, *_ = [*str(error).splitlines(), ""]
         reason = f"cannot be fetched from the hub: {type(error).__name__}: {first}"
     raise CheckpointError(f"{name}: {reason}")

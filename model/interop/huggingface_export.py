@@ -1,7 +1,7 @@
-"""Our checkpoints as folders that `transformers` and CTranslate2's converter load.
+"""Exports checkpoints as folders that `transformers` and CTranslate2's converter load.
 
-Two of their architectures are ours but for the order of dimensions (`position_layout.py`): Marian
-where LayerNorm comes after the residual, Pegasus where it comes before. See docs/interop.md.
+Two of their architectures equal attend's except for the order of dimensions (`position_layout.py`):
+Marian for post-norm, Pegasus for pre-norm. See docs/interop.md.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ TORCH_EPSILON = 1e-5
 """Of LayerNorm, in all their models."""
 
 MARIAN = Form("marian", "MarianMTModel", "post", {"normalize_before": False})
-# Both keys are for CTranslate2; `transformers` knows its Pegasus to be so.
+# Both keys are for CTranslate2; they are implied by Pegasus in `transformers`.
 PEGASUS = Form(
     "pegasus",
     "PegasusForConditionalGeneration",
@@ -76,9 +76,9 @@ PEGASUS = Form(
 
 
 def export_huggingface(folder: Path, destination: Path, form: Form) -> list[str]:
-    """Write `destination`, whole or not at all; → why CTranslate2 would convert it wrongly, if so.
+    """Write `destination` atomically; return reasons why CTranslate2 would convert it wrongly.
 
-    Raises `CheckpointError` if the checkpoint is damaged, or for all at once that the form lacks.
+    Raises `CheckpointError` if the checkpoint is damaged, or listing all that the format lacks.
     """
     config = read_config(folder)
     shape = config.transformer
@@ -135,7 +135,7 @@ def _inexpressible(shape: TransformerConfig, form: Form) -> Iterator[str]:
 
 
 def _ctranslate2_faults(shape: TransformerConfig, weights: Mapping[str, Tensor]) -> Iterator[str]:
-    """What its converter (4.8) takes for granted and does not check."""
+    """Yield violations of what its converter (4.8) assumes without checking."""
     name = "source_embedding" if shape.share_embeddings else "target_embedding"
     if shape.n_heads != shape.n_heads_of_decoder:
         yield f"the sides have {shape.n_heads} and {shape.n_heads_of_decoder} heads"
@@ -154,7 +154,7 @@ def _ctranslate2_faults(shape: TransformerConfig, weights: Mapping[str, Tensor])
 def _renamed(
     weights: Mapping[str, Tensor], shape: TransformerConfig, form: Form
 ) -> dict[str, Tensor]:
-    """Our tensors by their names. The bias is always there: theirs is, and may be zero."""
+    """Return tensors by their names. The bias is always included, as theirs is, possibly zero."""
     outside = {
         "source_embedding.weight": key_map.SHARED if shape.share_embeddings else key_map.SOURCE,
         "target_embedding.weight": key_map.TARGET,
@@ -168,13 +168,13 @@ def _renamed(
         if ours != "output.bias"
     }
     if shape.share_embeddings and not shape.tie_output:
-        # Untied, `transformers` ties neither of the embeddings.
+        # Without tying, `transformers` ties neither of the embeddings.
         for name in (key_map.SOURCE, key_map.TARGET):
             theirs[name] = theirs[key_map.SHARED].clone()
     embedding = weights["source_embedding.weight"]
     bias = weights.get("output.bias", embedding.new_zeros(shape.target_vocab_size))
     if form is PEGASUS:
-        # It computes them as Marian does, but reports them as missing where they are not stored.
+        # It computes them like Marian, but reports them as missing if they are not stored.
         for name in key_map.POSITIONS:
             theirs[name] = torch.from_numpy(
                 sinusoidal_positions(shape.max_length, shape.d_model, "halves")
@@ -216,7 +216,7 @@ def _config(shape: TransformerConfig, form: Form) -> dict[str, Any]:
 
 
 def _generation(config: CheckpointConfig) -> dict[str, Any]:
-    """The search as near as `transformers` has it: exactly where it came from there."""
+    """Return the closest search in `transformers`; exact if the model was imported from there."""
     shape, rule = config.transformer, config.search_rule
     generation: dict[str, Any] = {
         "num_beams": config.beam_size,

@@ -1,4 +1,4 @@
-"""A Marian folder in Hugging Face form, in our terms."""
+"""Reads a Marian folder in Hugging Face format."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from model.transformer.config import TransformerConfig
 
 
 def read_huggingface(folder: Path, languages: Languages) -> ForeignModel:
-    """Everything, checked. Raises `CheckpointError`."""
+    """Read and validate a folder. Raises `CheckpointError`."""
     settings = read_settings(folder)
     tokenizer, pairs = _read_vocabulary(folder, settings, languages)
     path = weights_file(folder)
@@ -38,7 +38,7 @@ def read_huggingface(folder: Path, languages: Languages) -> ForeignModel:
     weights = renamed(path, tensors, shape, found)
     check_tensors(path, shape, weights)
     return ForeignModel(
-        origin="Hugging Face form",
+        origin="Hugging Face format",
         directions=pairs,
         beam_size=settings.beam_size,
         length_penalty=settings.length_penalty,
@@ -80,7 +80,7 @@ def _shape(folder: Path, settings: Settings, found: Embeddings) -> TransformerCo
 def _read_vocabulary(
     folder: Path, settings: Settings, languages: Languages
 ) -> tuple[MarianTokenizer, list[tuple[str, str]]]:
-    """The tokeniser with the symbols of the wanted targets, and the directions."""
+    """Read the tokeniser with the symbols of the selected targets, and the directions."""
     path = folder / TOKENIZER_FILE
     said = read_object(path) if path.exists() else {}
     try:

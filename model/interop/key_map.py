@@ -1,6 +1,6 @@
-"""The names of the same tensors, here and in `transformers`' Marian.
+"""Maps tensor names between attend and `transformers`' Marian.
 
-Matrices are laid out alike ([out, in]), so a name is all that there is to change.
+Matrices have the same layout ([out, in]), so only names change.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from model.transformer.config import TransformerConfig
 
-# Ours → theirs, within a layer.
+# Our → their names within a layer.
 _LINEAR = {"w_q": "q_proj", "w_k": "k_proj", "w_v": "v_proj", "w_o": "out_proj"}
 _ENCODER_LAYER = {
     **{f"self_attention.{ours}": f"self_attn.{theirs}" for ours, theirs in _LINEAR.items()},
@@ -28,7 +28,7 @@ _DECODER_LAYER = {
     "feed_forward_sublayer.norm": "final_layer_norm",
 }
 
-# Theirs, outside the layers. `SHARED` stands for the three behind it where those are missing.
+# Their names outside the layers. `SHARED` replaces the three after it if they are missing.
 SHARED = "model.shared.weight"
 SOURCE = "model.encoder.embed_tokens.weight"
 TARGET = "model.decoder.embed_tokens.weight"
@@ -53,7 +53,7 @@ def layer_names(config: TransformerConfig) -> Iterator[tuple[str, str]]:
 
 
 def final_norm_names(config: TransformerConfig) -> Iterator[tuple[str, str]]:
-    """(our name, their name) of the norms behind pre-norm stacks, which Pegasus has."""
+    """(our name, their name) of the norms after pre-norm stacks, as in Pegasus."""
     if config.norm_order == "pre":
         for stack in ("encoder", "decoder"):
             for kind in ("weight", "bias"):

@@ -1,10 +1,10 @@
-"""Marian's names of languages as the codes that the API takes (BCP-47)."""
+"""Converts Marian's language names to the API's codes (BCP-47)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-# ISO 639-3 → 639-1, which BCP-47 wants where there is one. OPUS-MT uses both.
+# ISO 639-3 → 639-1, which BCP-47 requires if one exists. OPUS-MT uses both.
 _SHORT = {
     "afr": "af", "amh": "am", "ara": "ar", "aze": "az", "bel": "be", "ben": "bn", "bul": "bg",
     "cat": "ca", "ces": "cs", "cmn": "zh", "cym": "cy", "dan": "da", "deu": "de", "ell": "el",
@@ -20,7 +20,7 @@ _SHORT = {
 
 
 def language_code(name: str) -> str:
-    """`fra` and `fr` → `fr`, `por_BR` → `pt-BR`; what is not known stays, `_` made `-`."""
+    """`fra` and `fr` → `fr`, `por_BR` → `pt-BR`; unknown names stay, with `-` for `_`."""
     language, *subtags = name.split("_")
     return "-".join((_SHORT.get(language, language), *subtags))
 
@@ -28,8 +28,8 @@ def language_code(name: str) -> str:
 def codes_of_symbols(symbols: Iterable[str]) -> dict[str, str]:
     """Code → symbol, such as `fr` → `>>fra<<`.
 
-    Where two symbols have one code, it goes to the one that is spelt so, and the other keeps its
-    own spelling.
+    If two symbols have the same code, the one spelt like it gets it, and the other keeps its
+    spelling.
     """
     names = {symbol.removeprefix(">>").removesuffix("<<"): symbol for symbol in symbols}
     codes: dict[str, str] = {}

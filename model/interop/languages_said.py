@@ -1,4 +1,4 @@
-"""Which directions an imported model gets: by its symbols, its folder, and who imports it."""
+"""Determines the directions of an imported model from its symbols, its folder and the options."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from model.text.marian_tokenizer import symbols
 
 @dataclass(frozen=True)
 class Languages:
-    """API codes; empty is what is not said."""
+    """API codes; empty if not given."""
 
     sources: Sequence[str] = ()
     targets: Sequence[str] = ()
@@ -24,16 +24,16 @@ NOT_SAID = Languages()
 def directions(
     origin: str, source_pieces: Sequence[str], languages: Languages
 ) -> tuple[list[tuple[str, str]], dict[str, str]]:
-    """(source, target) pairs, and the symbol of each target where the vocabulary has symbols.
+    """Return (source, target) pairs, and the symbol of each target if the vocabulary has symbols.
 
-    Without a target said, those are all of them. Raises `CheckpointError`.
+    Without given targets, all symbols are used. Raises `CheckpointError`.
     """
     known = codes_of_symbols(symbols(source_pieces))
     targets = languages.targets or list(known)
     for option, codes in (("--source", languages.sources), ("--target", targets)):
         if not codes:
             raise CheckpointError(
-                f"{origin}: does not say its languages; `attend import marian {option}` does"
+                f"{origin}: does not declare its languages; use `attend import marian {option}`"
             )
     if unknown := [code for code in targets if known and code not in known]:
         raise CheckpointError(

@@ -1,7 +1,7 @@
-"""What a Marian folder in Hugging Face form says about itself, and whether attend can run it.
+"""Reads and checks the configuration of a Marian folder in Hugging Face format.
 
-Two files: `config.json` is the architecture, `generation_config.json` the search; where the latter
-is missing, `transformers` takes the search from the former. Defaults are those of `transformers`.
+`config.json` has the architecture, `generation_config.json` the search; if the latter is missing,
+`transformers` takes the search from the former. Defaults are those of `transformers`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MAX_BEAM_SIZE = 8
 
 
 class _Foreign(BaseModel):
-    """Another project's file: keys that are not known here stay in `model_extra`."""
+    """Another project's file; unknown keys are kept in `model_extra`."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -81,12 +81,12 @@ class GenerationConfig(_Foreign):
 
 
 _DEFAULT_MAX_LENGTH = 20
-"""Of `transformers`, the start token counted, where no file gives one."""
+"""Default of `transformers`, including the start token, if no file gives one."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Both files, found to be within what attend can run."""
+    """The validated content of both files."""
 
     config: MarianConfig
     activation: Activation
@@ -98,12 +98,12 @@ class Settings:
 
 
 def read_settings(folder: Path) -> Settings:
-    """Read and check both files. Raises `CheckpointError` with every unsupported option at once."""
+    """Read and check both files. Raises `CheckpointError` listing all unsupported options."""
     path = folder / CONFIG_FILE
     values = read_object(path)
     if values.get("model_type") != "marian":
         raise CheckpointError(
-            f"{path}: model_type {values.get('model_type')!r}, attend imports 'marian' alone"
+            f"{path}: model_type {values.get('model_type')!r}, attend imports only 'marian'"
         )
     config = _validate(MarianConfig, values, path)
     if (folder / GENERATION_FILE).exists():
@@ -137,7 +137,7 @@ def read_settings(folder: Path) -> Settings:
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """The JSON object in a file. Raises `CheckpointError`."""
+    """Read a JSON object from a file. Raises `CheckpointError`."""
     try:
         values = json.loads(path.read_bytes())
     except OSError as error:
@@ -174,9 +174,9 @@ def _between(low: float, high: float) -> Supported:
     return lambda value: value is None or low <= value <= high
 
 
-# Option → whether attend does the same for a value. Options that change no answer (dropout and
-# layerdrop in training, caching, what is returned) are not listed, nor are those that only
-# sampling reads, which `do_sample` excludes.
+# Option → whether attend supports a value. Not listed are options that do not change the result
+# (dropout and layerdrop in training, caching, output selection), and those used only in sampling,
+# which `do_sample` excludes.
 _ARCHITECTURE: dict[str, Supported] = {
     "activation_function": _is(*ACTIVATIONS),
     "is_encoder_decoder": _is(True),
@@ -238,7 +238,7 @@ def _unsupported(file: str, foreign: _Foreign, table: dict[str, Supported]) -> I
 
 
 def _contradictions(config: MarianConfig, generation: GenerationConfig) -> Iterator[str]:
-    """What each option allows by itself, but not beside the others."""
+    """Yield combinations of options that are not supported, though each option is."""
     for side in ("encoder", "decoder"):
         heads = getattr(config, f"{side}_attention_heads")
         if heads < 1 or config.d_model % heads:

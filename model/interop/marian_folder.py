@@ -1,4 +1,4 @@
-"""Which folders hold a Marian model, told at a glance and without torch."""
+"""Recognises folders with a Marian model, quickly and without torch."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from model.errors import CheckpointError
 from model.interop.marian_config import read_object
 
 KEPT_FOLDER = "attend"
-"""What their form has no place for, so that an import gives back what was exported."""
+"""Stores what the format cannot express, so that an import restores the exported checkpoint."""
 
 
 def is_marian(folder: Path) -> bool:
-    """Whether the folder is one for `import_marian`, as far as a glance tells."""
+    """Whether the folder looks like one for `import_marian`."""
     if (folder / KEPT_FOLDER / CONFIG_FILE).exists():
         return True
     if not (folder / CONFIG_FILE).exists():
@@ -25,5 +25,5 @@ def is_marian(folder: Path) -> bool:
 
 
 def holds_npz(folder: Path) -> bool:
-    """Whether it looks like Marian's own format."""
+    """Whether the folder looks like Marian's own format."""
     return any(folder.glob("*.npz"))

@@ -1,4 +1,4 @@
-"""A Marian or OPUS-MT folder to a checkpoint of ours (docs/interop.md)."""
+"""Converts a Marian or OPUS-MT folder to a checkpoint (docs/interop.md)."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from model.interop.tensor_check import check_tensors
 
 _CARD = """# {name}
 
-A Marian model, imported by attend from {origin}. Its licence, its training data and whom to credit
-are what its publisher says of it.
+A Marian model, imported by attend from {origin}. For its licence, training
+data and credits, see its publisher.
 """
 
 
 def import_marian(
     folder: Path, destination: Path, name: str | None = None, languages: Languages = NOT_SAID
 ) -> CheckpointConfig:
-    """Write a checkpoint to `destination`, whole or not at all. `name` defaults to the folder's.
+    """Write a checkpoint to `destination`, atomically. `name` defaults to the folder's.
 
-    Raises `CheckpointError` if anything in the folder is missing, damaged or beyond attend.
+    Raises `CheckpointError` if anything in the folder is missing, damaged or unsupported.
     """
     if not folder.is_dir():
         reason = "not a folder" if folder.exists() else "no such folder"
@@ -47,7 +47,7 @@ def import_marian(
     check_new_folder(destination)
     if (folder / KEPT_FOLDER / CONFIG_FILE).exists():
         if languages.sources or languages.targets:
-            raise CheckpointError(f"{folder}: attend's own export, which knows its languages")
+            raise CheckpointError(f"{folder}: exported by attend, so its languages are fixed")
         return _restore(folder, destination, name)
     in_npz = holds_npz(folder) and not (folder / CONFIG_FILE).exists()
     read = (read_npz_folder if in_npz else read_huggingface)(folder, languages)
@@ -74,7 +74,7 @@ def import_marian(
 
 
 def _restore(folder: Path, destination: Path, name: str | None) -> CheckpointConfig:
-    """What attend exported, as it was, unless it is to have another name."""
+    """Restore a checkpoint that attend exported, optionally under another name."""
     kept = folder / KEPT_FOLDER
     config = read_config(kept)
     if name:

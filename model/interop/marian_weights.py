@@ -1,4 +1,4 @@
-"""The tensors of a Marian folder in Hugging Face form. Nothing in it is ever executed."""
+"""Reads the tensors of a Marian folder in Hugging Face format, without executing code."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ PICKLE_FILE = "pytorch_model.bin"
 
 _SHOWN = 3
 _HALF_PRECISION = 1e-3
-"""How far float16 may round a number of −1 … 1, and more."""
+"""More than the rounding error of float16 for −1 … 1."""
 
 
 @dataclass(frozen=True)
 class Embeddings:
-    """Which of the three matrices are one, as the tensors themselves tell.
+    """The embedding and output matrices; the tensors determine which are shared.
 
     source, target and output are [V, D], bias [V] or None.
     """
@@ -48,7 +48,7 @@ class Embeddings:
 
 
 def weights_file(folder: Path) -> Path:
-    """The file that holds the tensors. Raises `CheckpointError` if there is none."""
+    """Return the file with the tensors. Raises `CheckpointError` if there is none."""
     for name in (SAFE_FILE, PICKLE_FILE):
         if (folder / name).exists():
             return folder / name
@@ -56,13 +56,13 @@ def weights_file(folder: Path) -> Path:
 
 
 def read_safetensors(path: Path) -> dict[str, Tensor]:
-    """Every tensor by name. Raises `CheckpointError`."""
+    """Read tensors by name. Raises `CheckpointError`."""
     with open_safetensors(path, "pt") as file:
         return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Every tensor by name. Raises `CheckpointError`."""
+    """Read tensors by name. Raises `CheckpointError`."""
     if path.name == SAFE_FILE:
         return read_safetensors(path)
     try:
@@ -71,7 +71,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         )
     except OSError as error:
         raise CheckpointError(f"{path}: {error.strerror}") from None
-    except Exception as error:  # whatever a hostile or truncated file makes the reader trip over
+    except Exception as error:  # malicious or truncated files can cause any exception
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise CheckpointError(f"{path}: not a file of plain tensors ({reason})") from None
     if not isinstance(tensors, dict) or not all(
@@ -82,10 +82,10 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
 
 
 def embeddings(path: Path, tensors: Mapping[str, Tensor], *, tie: bool, share: bool) -> Embeddings:
-    """The matrices that `transformers` would use, given what config.json says is one.
+    """Return the matrices that `transformers` would use, given what config.json declares as shared.
 
-    Raises `CheckpointError` where one is missing, or where two that are said to be one differ, of
-    which it would take either.
+    Raises `CheckpointError` if one is missing, or if two that are declared as shared differ, since
+    it could use either.
     """
 
     def first(*names: str) -> Tensor:
@@ -100,16 +100,18 @@ def embeddings(path: Path, tensors: Mapping[str, Tensor], *, tie: bool, share: b
     bias = tensors.get(key_map.OUTPUT_BIAS)
     found = Embeddings(source, target, output, _used(bias))
     if tie and not found.tied:
-        raise CheckpointError(f"{path}: the output is said to be the target embedding, but is not")
+        raise CheckpointError(
+            f"{path}: the output is declared as tied to the embedding, but differs"
+        )
     if tie and share and not found.shared:
-        raise CheckpointError(f"{path}: the embeddings are said to be shared, but are not")
+        raise CheckpointError(f"{path}: the embeddings are declared as shared, but differ")
     return found
 
 
 def renamed(
     path: Path, tensors: Mapping[str, Tensor], config: TransformerConfig, found: Embeddings
 ) -> dict[str, Tensor]:
-    """Every tensor by our name, shared ones once. Raises `CheckpointError` for odd ones out."""
+    """Rename tensors, shared ones once. Raises `CheckpointError` for unexpected ones."""
     names = dict(key_map.layer_names(config)) | dict(key_map.final_norm_names(config))
     check_names(path, tensors, list(names.values()), key_map.OUTSIDE_LAYERS)
     _check_positions(path, tensors, config)
@@ -127,7 +129,7 @@ def renamed(
 def check_names(
     path: Path, found: Collection[str], required: Sequence[str], optional: Collection[str]
 ) -> None:
-    """Raise `CheckpointError` where tensors are missing, or there are some that nobody knows."""
+    """Raise `CheckpointError` for missing or unknown tensors."""
     missing = [name for name in required if name not in found]
     unknown = sorted({*found} - {*required, *optional})
     for reason, odd in (("missing", missing), ("unknown", unknown)):
@@ -138,7 +140,7 @@ def check_names(
 
 
 def _check_positions(path: Path, tensors: Mapping[str, Tensor], config: TransformerConfig) -> None:
-    """Positions that a file brings must be the sinusoids, which are computed here."""
+    """Check that stored positions equal the sinusoids, which are computed here."""
     for name in key_map.POSITIONS:
         if name not in tensors:
             continue
@@ -152,7 +154,7 @@ def _check_positions(path: Path, tensors: Mapping[str, Tensor], config: Transfor
 
 
 def _used(bias: Tensor | None) -> Tensor | None:
-    """The bias [1, V] as [V]; None where it is zero throughout, and so changes nothing."""
+    """Return the bias [1, V] as [V], or None if all its values are zero."""
     return bias.flatten() if bias is not None and bias.any() else None
 
 

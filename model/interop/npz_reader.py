@@ -1,4 +1,4 @@
-"""A folder in Marian's own format, in our terms: *.npz, vocab.yml, *.spm, decoder.yml."""
+"""Reads a folder in Marian's own format: *.npz, vocab.yml, *.spm, decoder.yml."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ from model.transformer.config import TransformerConfig
 
 _OPTIONS = "special:model.yml"
 _MAX_LENGTH = 512
-"""Tokens. Marian computes positions without an end; a table has one."""
+"""Tokens. Marian's positions are unlimited; attend's table is not."""
 
 _ABSENT = -10_000.0
-"""The logit of `<pad>`: no probability in any precision, so that the others have Marian's own."""
+"""The logit of `<pad>`: zero probability in any precision, which leaves the others unchanged."""
 
 _EPSILON = 1e-6
 """Of Marian's LayerNorm."""
 
 
 def read_npz_folder(folder: Path, languages: Languages) -> ForeignModel:
-    """Everything, checked. Raises `CheckpointError`."""
+    """Read and validate a folder. Raises `CheckpointError`."""
     search = read_search(folder)
     path = _model_file(folder, search.models)
     arrays = read_npz(path)
@@ -73,7 +73,7 @@ def read_npz_folder(folder: Path, languages: Languages) -> ForeignModel:
 
 
 def read_npz(path: Path) -> dict[str, NDArray[Any]]:
-    """Every array by name; one of Python objects is refused, unread. Raises `CheckpointError`."""
+    """Read arrays by name, rejecting Python objects unread. Raises `CheckpointError`."""
     try:
         if not zipfile.is_zipfile(path):
             raise CheckpointError(f"{path}: damaged or not an npz file")
@@ -83,7 +83,7 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
         raise CheckpointError(f"{path}: {error.strerror or error}") from None
     except CheckpointError:
         raise
-    except Exception as error:  # whatever a hostile or truncated file makes the reader trip over
+    except Exception as error:  # malicious or truncated files can cause any exception
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise CheckpointError(f"{path}: damaged or not an npz file ({reason})") from None
 
@@ -94,7 +94,7 @@ def _model_file(folder: Path, named: tuple[str, ...]) -> Path:
     if len(chosen) != 1:
         shown = ", ".join(path.name for path in found)
         raise CheckpointError(
-            f"{folder}: which model is it? Found: {shown}; {DECODER_FILE} names none of them "
+            f"{folder}: the model is ambiguous. Found: {shown}; {DECODER_FILE} names none of them "
             "under 'models'"
         )
     return chosen[0]
@@ -118,7 +118,7 @@ def _as_many_as_embedded(
     options: ModelOptions,
     pieces: tuple[list[str], list[str]],
 ) -> list[list[str]]:
-    """The pieces that have embeddings: of a longer file, as Marian does, the first ones."""
+    """Return the pieces with embeddings: the first ones of a longer file, as in Marian."""
     if options.share_embeddings and pieces[0] != pieces[1]:
         raise CheckpointError(f"{path}: shared embeddings, but two different vocabularies")
     kept = []
@@ -155,7 +155,7 @@ def _shape(
         "output_bias": True,
         "pad_id": pad_id,
         "eos_id": tokenizer.eos_id,
-        "start_id": pad_id,  # Marian's decoder begins with an embedding of zeros, and so does this
+        "start_id": pad_id,  # Marian's decoder starts with an embedding of zeros, and so does this
     }
     return TransformerConfig.parse(values, str(path))
 
@@ -163,7 +163,7 @@ def _shape(
 def _weights(
     path: Path, arrays: MutableMapping[str, NDArray[Any]], shape: TransformerConfig
 ) -> dict[str, Tensor]:
-    """Our tensors, `<pad>` given its row; each array is let go as it is turned into one."""
+    """Return tensors with a row for `<pad>`, freeing each array once it is converted."""
     matrices = dict(key_map.matrix_names(shape))
     vectors = dict(key_map.vector_names(shape))
     source, target = _embedding_names(shape.share_embeddings)

@@ -1,9 +1,9 @@
-"""From sinusoids in alternating dimensions to all sines first, and back, without changing a model.
+"""Converts between interleaved sinusoids and all sines first, without changing the function.
 
-A Transformer does not know its dimensions apart but by its weights, so D = d_model of them may be
-put in any order as long as every weight that reads or writes them follows. Those are the rows and
-columns named below; the inner dimensions of heads and of the feed-forward network stay. What is
-computed is the same sum in another order, and what is stored the same numbers in another place.
+A Transformer distinguishes its D = d_model dimensions only by its weights, so they may be permuted
+if all weights that read or write them are permuted too. These are the rows and columns named below;
+the inner dimensions of heads and of the feed-forward network stay. The computed sums are the same
+in another order, and the stored numbers are the same in other places.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-# By the end of a parameter's name, the axis that runs over d_model.
+# The axis over d_model, by the end of a parameter's name.
 _AXIS = {
     "embedding.weight": 1,
     "output.weight": 1,
@@ -32,7 +32,7 @@ _UNTOUCHED = ("w_q.bias", "w_k.bias", "w_v.bias", "w_1.bias", "output.bias")
 
 
 def to_halves(weights: Mapping[str, Tensor], d_model: int) -> dict[str, Tensor]:
-    """Weights of a model with `interleaved` positions → those of the same one with `halves`."""
+    """Convert the weights of a model with `interleaved` positions to `halves`."""
     return _permuted(weights, _sines_first(d_model))
 
 

@@ -1,4 +1,4 @@
-"""Foreign tensors against the shapes that a model of ours would have."""
+"""Checks imported tensors against the shapes of a configuration."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from model.transformer.config import TransformerConfig
 
 
 def check_tensors(path: Path, shape: TransformerConfig, tensors: Mapping[str, Tensor]) -> None:
-    """Raise `CheckpointError` unless `tensors`, read from `path`, are a model's of that shape."""
+    """Raise `CheckpointError` unless `tensors`, read from `path`, match the configuration."""
     check_weights(path, shape, _Arrays(path, tensors))
 
 

@@ -1,4 +1,4 @@
-"""Marian's own files: the names in *.npz, the options, and the vocabularies beside it.
+"""Marian's own files: tensor names in *.npz, options, and vocabularies.
 
-`model.interop.npz_reader` puts them together.
+`model.interop.npz_reader` combines them.
 """

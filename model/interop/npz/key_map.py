@@ -1,7 +1,7 @@
-"""The names of the same tensors, here and in Marian's own files.
+"""Maps tensor names between attend and Marian's own files.
 
-Marian multiplies from the other side, so its matrices are [in, out] and ours their transposes; its
-vectors are [1, n].
+Marian multiplies from the other side, so its matrices are [in, out], the transposes of attend's;
+its vectors are [1, n].
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from model.transformer.config import TransformerConfig
 
 EMBEDDING = "Wemb"
-"""Of both sides where one name stands for both, else behind `encoder_` or `decoder_`."""
+"""The name if both sides share it, else the suffix of `encoder_` or `decoder_`."""
 OUTPUT = "decoder_ff_logit_out_Wt"
 OUTPUT_TRANSPOSED = "decoder_ff_logit_out_W"
-"""As older versions have it: [D, V]."""
+"""The name in older versions: [D, V]."""
 OUTPUT_BIAS = "decoder_ff_logit_out_b"
 
 _ATTENTION = {"w_q": "q", "w_k": "k", "w_v": "v", "w_o": "o"}
-# Ours → theirs, within a layer, where `W` and `b` stand for weight and bias.
+# Our → their names within a layer; `W` and `b` are weight and bias.
 _FEED_FORWARD = {"feed_forward.w_1": ("ffn", "1"), "feed_forward.w_2": ("ffn", "2")}
 _ENCODER_LINEAR = {
     **{f"self_attention.{ours}": ("self", theirs) for ours, theirs in _ATTENTION.items()},

@@ -1,6 +1,6 @@
-"""Marian's own options: of the model, in its npz file, and of the search, in decoder.yml.
+"""Marian's options: of the model, in its npz file, and of the search, in decoder.yml.
 
-Defaults are Marian's for the model. Without decoder.yml, the search is as OPUS-MT's mostly says.
+Model defaults are Marian's. Without decoder.yml, the search is that of most OPUS-MT models.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NORM_ORDERS: dict[tuple[str, str, str], NormOrder] = {
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """What of the options makes the model, found to be within what attend can run."""
+    """The validated options that define the model."""
 
     d_model: int
     n_heads: int
@@ -65,7 +65,7 @@ class SearchSettings:
 
 
 def read_yaml(text: bytes, origin: str) -> dict[str, Any]:
-    """A mapping of plain values. Raises `CheckpointError`; nothing in it is executed."""
+    """Parse a mapping of plain values without executing code. Raises `CheckpointError`."""
     try:
         values = yaml.safe_load(text)
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
@@ -93,8 +93,8 @@ def _empty(value: Any) -> bool:
 
 _BOOLEAN = _is(True, False)
 
-# Option → Marian's default and whether attend does the same for a value. Options of training, of
-# speed and of recurrent models are not listed.
+# Option → Marian's default and whether attend supports a value. Options of training, of speed and
+# of recurrent models are not listed.
 _MODEL: dict[str, tuple[Any, Supported]] = {
     "type": (None, _is("transformer")),
     "dim-emb": (512, lambda value: _count(value) and value % 2 == 0),
@@ -143,7 +143,7 @@ _SEARCH: dict[str, tuple[Any, Supported]] = {
 
 
 def model_options(values: dict[str, Any], origin: str) -> ModelOptions:
-    """Check the options of a model. Raises `CheckpointError` with every unsupported one at once."""
+    """Check the options of a model. Raises `CheckpointError` listing all unsupported ones."""
     given = {name: values.get(name, default) for name, (default, _) in _MODEL.items()}
     faults = list(_unsupported(given, _MODEL))
     order = tuple(
@@ -186,7 +186,7 @@ def _activation(name: str, version: object) -> Activation:
 
 
 def read_search(folder: Path) -> SearchSettings:
-    """decoder.yml, if there is one. Raises as `model_options`."""
+    """Read decoder.yml, if it exists. Raises as `model_options`."""
     path = folder / DECODER_FILE
     if not path.exists():
         return SearchSettings()
@@ -196,7 +196,7 @@ def read_search(folder: Path) -> SearchSettings:
         raise CheckpointError(f"{path}: {error.strerror}") from None
     given = {name: values.get(name, default) for name, (default, _) in _SEARCH.items()}
     if faults := list(_unsupported(given, _SEARCH)):
-        raise CheckpointError(f"{path}: attend cannot search so: {'; '.join(faults)}")
+        raise CheckpointError(f"{path}: attend does not support this search: {'; '.join(faults)}")
     return SearchSettings(
         beam_size=given["beam-size"],
         length_penalty=float(given["normalize"]),
@@ -214,7 +214,7 @@ def _unsupported(given: dict[str, Any], table: dict[str, tuple[Any, Supported]])
 
 
 def _file_names(paths: Any) -> tuple[str, ...]:
-    """Without their folders, which are those of the machine where it was trained."""
+    """Strip the folders, which are those of the machine where the model was trained."""
     if not isinstance(paths, list):
         return ()
     return tuple(str(path).replace("\\", "/").rpartition("/")[2] for path in paths)

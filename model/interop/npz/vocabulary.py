@@ -1,7 +1,7 @@
-"""The vocabulary files beside Marian's npz, as those of its Hugging Face form.
+"""Converts the vocabulary files of Marian's npz format to those of its Hugging Face format.
 
-A piece's id is in vocab.yml, or is its number in a SentencePiece model that Marian reads itself.
-Marian has no `<pad>`; it gets the first id that neither side uses, before whatever follows there.
+A piece's id is in vocab.yml, or is its index in a SentencePiece model that Marian reads directly.
+Marian has no `<pad>`; it gets the first id that neither side uses.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from model.text.marian_tokenizer import (
 )
 from model.text.sentence_pieces import SentencePieces
 
-# Every scalar stays a string, so that a piece such as `yes` or `1.0` is one; nothing is executed.
+# Scalars stay strings, as pieces such as `yes` or `1.0` must; no code is executed.
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
 def read_vocabularies(folder: Path, named: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Pieces of source and target in the order of their ids. Raises `CheckpointError`."""
+    """Read the pieces of source and target in the order of ids. Raises `CheckpointError`."""
     source, target = _vocabulary_files(folder, named)
     source_pieces = _read_pieces(source)
     return source_pieces, source_pieces if target == source else _read_pieces(target)
@@ -38,7 +38,7 @@ def read_vocabularies(folder: Path, named: Sequence[str]) -> tuple[list[str], li
 def vocabulary_files(
     folder: Path, source_pieces: Sequence[str], target_pieces: Sequence[str]
 ) -> tuple[dict[str, bytes], int]:
-    """The files of a `MarianTokenizer`, and the id of `<pad>`. Raises `CheckpointError`."""
+    """Return the files of a `MarianTokenizer`, and the id of `<pad>`. Raises `CheckpointError`."""
     source_spm, target_spm = _sentencepiece_files(folder)
     files = {
         SOURCE_PIECES_FILE: read_file(source_spm),
@@ -58,7 +58,7 @@ def _json(pieces: Sequence[str], pad_id: int) -> bytes:
 
 
 def _vocabulary_files(folder: Path, named: Sequence[str]) -> tuple[Path, Path]:
-    """As the options name them, if they are here; else by what they are called."""
+    """Find the files that the options name, if they exist, else by their usual names."""
     if len(named) == 2 and all((folder / name).exists() for name in named):
         return folder / named[0], folder / named[1]
     found = sorted(
@@ -73,7 +73,7 @@ def _vocabulary_files(folder: Path, named: Sequence[str]) -> tuple[Path, Path]:
         return sides[0][0], sides[1][0]
     shown = ", ".join(path.name for path in found) or "none"
     raise CheckpointError(
-        f"{folder}: which vocabulary is it? Found: {shown}; expected one vocab.yml, or those "
+        f"{folder}: the vocabulary is ambiguous. Found: {shown}; expected one vocab.yml, or those "
         f"that {DECODER_FILE} names under 'vocabs'"
     )
 
@@ -86,7 +86,7 @@ def _sentencepiece_files(folder: Path) -> tuple[Path, Path]:
     if len(found) != 1:
         shown = ", ".join(path.name for path in found) or "none"
         raise CheckpointError(
-            f"{folder}: which SentencePiece model is it? Found: {shown}; "
+            f"{folder}: the SentencePiece model is ambiguous. Found: {shown}; "
             f"expected {SOURCE_PIECES_FILE} and {TARGET_PIECES_FILE}, or one *.spm for both"
         )
     return found[0], found[0]
@@ -109,5 +109,5 @@ def _read_pieces(path: Path) -> list[str]:
     if len(numbered) != len(ids) or sorted(numbered) != list(range(len(ids))):
         raise CheckpointError(f"{path}: ids must be 0 … {len(ids) - 1}, each once")
     if PAD in ids:
-        raise CheckpointError(f"{path}: has a {PAD} of its own, which Marian does not know")
+        raise CheckpointError(f"{path}: contains {PAD}, which Marian does not support")
     return [numbered[index] for index in range(len(ids))]

@@ -94,8 +94,8 @@ def answered(kind: type[HfHubHTTPError], status: int) -> HfHubHTTPError:
     ("error", "told"),
     [
         (answered(RepositoryNotFoundError, 404), "no such model on the hub, or a private one"),
-        (answered(GatedRepoError, 403), "grants access on its page; after that, `hf auth login`"),
-        (answered(HfHubHTTPError, 503), "the hub answered 503"),
+        (answered(GatedRepoError, 403), "access must be requested on its page; then log in"),
+        (answered(HfHubHTTPError, 503), "the hub responded with 503"),
         (LocalEntryNotFoundError("no\nway"), "the hub cannot be reached"),
         (httpx2.ProxyError("bad\nproxy"), "cannot be fetched from the hub: ProxyError: bad"),
         (HFValidationError("a..b"), "HFValidationError: a..b"),

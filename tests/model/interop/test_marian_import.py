@@ -220,7 +220,7 @@ def test_the_languages_may_be_given(make_folder: MakeFolder, tmp_path: Path) -> 
     folder = make_folder()
     (folder / "tokenizer_config.json").unlink()
     with pytest.raises(
-        CheckpointError, match="does not say its languages; `attend import marian --source` does"
+        CheckpointError, match="does not declare its languages; use `attend import marian --source`"
     ):
         import_marian(folder, tmp_path / "ours")
     given = Languages(("es", "it"), ("en",))

@@ -88,14 +88,14 @@ def test_the_shared_matrix_stands_for_all_three(tmp_path: Path) -> None:
 
 def test_what_is_said_to_be_one_but_is_not(tmp_path: Path) -> None:
     tensors = {"model.shared.weight": torch.rand(5, 4), "lm_head.weight": torch.rand(5, 4)}
-    with pytest.raises(CheckpointError, match="the output is said to be the target embedding"):
+    with pytest.raises(CheckpointError, match="the output is declared as tied to the embedding"):
         embeddings(tmp_path, tensors, tie=True, share=True)
     assert not embeddings(tmp_path, tensors, tie=False, share=True).tied
     tensors = {
         "model.encoder.embed_tokens.weight": torch.rand(5, 4),
         "model.decoder.embed_tokens.weight": torch.rand(5, 4),
     }
-    with pytest.raises(CheckpointError, match="the embeddings are said to be shared"):
+    with pytest.raises(CheckpointError, match="the embeddings are declared as shared"):
         embeddings(tmp_path, tensors, tie=True, share=True)
     assert not embeddings(tmp_path, tensors, tie=True, share=False).shared
 

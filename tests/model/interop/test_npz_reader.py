@@ -304,11 +304,11 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
     ),
     "two models": (
         two_models,
-        "which model is it? Found: a.npz, b.npz, opus.transformer",
+        "the model is ambiguous. Found: a.npz, b.npz, opus.transformer",
     ),
     "no source.spm": (
         lambda f: (f / "source.spm").rename(f / "x.spm"),
-        "which SentencePiece model",
+        "the SentencePiece model is ambiguous",
     ),
     "no end of sentence": (
         lambda f: (f / "opus.vocab.yml").write_text(
