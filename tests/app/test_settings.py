@@ -57,7 +57,7 @@ def test_a_key_that_no_header_could_hold_is_refused_unquoted(
     monkeypatch.setenv("ATTEND_API_KEYS", keys)
     with pytest.raises(SettingsError) as failure:
         Settings.parse()
-    assert str(failure.value).startswith("'api_keys': a key is of")
+    assert str(failure.value).startswith("'api_keys': a key has")
     assert "hush" not in str(failure.value)
 
 
