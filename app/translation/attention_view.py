@@ -1,4 +1,4 @@
-"""The attention weights that a client sees: selected, averaged, encoded."""
+"""The attention weights of a response: selected, averaged, encoded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DECIMALS = 4
 
 
 class AttentionView:
-    """What one request asks to see of a model's attention.
+    """A request's selection from a model's attention.
 
     Raises `InvalidRequestError` for layers or heads that the model does not have.
     """
@@ -35,14 +35,14 @@ class AttentionView:
         self._encoding = request.encoding
 
     def n_weights(self, n_target: int, n_source: int) -> int:
-        """How many weights the answer holds for a pair of that many tokens."""
+        """Number of weights in the response for a pair of so many tokens."""
         rows = n_source if self.kind == "encoder" else n_target
         columns = n_target if self.kind == "decoder" else n_source
         n_heads = 1 if self._heads == "mean" else len(self._heads)
         return len(self._layers) * n_heads * rows * columns
 
     def show(self, weights: NDArray[np.float32]) -> AttentionWeights:
-        """Weights of every layer and head [L, H, T, S] → the answer's part."""
+        """Weights of every layer and head [L, H, T, S] → the part of the response."""
         chosen = weights[self._layers]
         chosen = (
             chosen.mean(axis=1, keepdims=True) if self._heads == "mean" else chosen[:, self._heads]
@@ -64,7 +64,7 @@ class AttentionView:
 
 
 def _indices(selection: str | Sequence[int], n: int, field: str) -> list[int]:
-    """`last`, `all` or indices, as indices below n."""
+    """Convert `last`, `all` or indices to indices below n."""
     if selection == "last":
         return [n - 1]
     if selection == "all":

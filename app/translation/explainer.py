@@ -1,4 +1,4 @@
-"""What the model saw as it produced an answer, and which words that links."""
+"""Explains translations: attention and word alignment."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from model.text.words import words
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a request wants explained.
+    """The explanations that a request selects.
 
-    view         of the attention; None: no weights
-    alignment    whether to link the words
-    max_weights  that an answer may hold
+    view         selection of attention; None: no weights
+    alignment    whether to link words
+    max_weights  limit per response
     """
 
     view: AttentionView | None
@@ -38,23 +38,23 @@ class Asked:
     max_weights: int
 
     def check(self, segments: Iterable[Segment]) -> None:
-        """Raise `AttentionTooLargeError` if the answer would be too large."""
+        """Raise `AttentionTooLargeError` if the response would be too large."""
         if self.view is None:
             return
         sizes = [(len(one.best.log_probs), len(one.source_ids)) for one in segments]
         n_weights = sum(self.view.n_weights(n_target, n_source) for n_target, n_source in sizes)
         if n_weights > self.max_weights:
             raise AttentionTooLargeError(
-                f"the answer would hold {n_weights:,} attention weights, {self.max_weights:,} are "
-                "allowed; ask for fewer layers or heads, or send fewer texts"
+                f"the response would have {n_weights:,} attention weights, the limit is "
+                f"{self.max_weights:,}; select fewer layers or heads, or send fewer texts"
             )
 
 
 class Explainer:
-    """Explains the best renderings of segments with the engines that gave them.
+    """Explains the best renderings of segments with the engines that produced them.
 
-    The segments have their tokens (`Segment.source_tokens`). Where the model read a stand-in, the
-    placeholder's place is told.
+    The segments must have tokens (`Segment.source_tokens`). Spans of stand-ins are reported as
+    those of their placeholders.
     """
 
     def __init__(self, config: CheckpointConfig, codec: TextCodec, scheduler: Scheduler) -> None:
@@ -64,21 +64,21 @@ class Explainer:
     async def explain(
         self, text: SegmentedText, direction: Direction, asked: Asked
     ) -> list[answers.Segment]:
-        """What is asked for, of every segment. Raises as `Scheduler.explain`."""
+        """Explain every segment. Raises as `Scheduler.explain`."""
         places = zip(text.segments, text.answer().places, strict=True)
         return [await self._segment(one, place, direction, asked) for one, place in places]
 
     async def explain_pair(
         self, pair: Segment, direction: Direction, asked: Asked
     ) -> answers.Segment:
-        """The same of a pair that was scored."""
+        """Explain a scored pair."""
         whole = Span(0, len(pair.renderings[0].text))
         return await self._segment(pair, whole, direction, asked)
 
     async def _segment(
         self, segment: Segment, place: Span, direction: Direction, asked: Asked
     ) -> answers.Segment:
-        """What is asked for of a segment whose rendering is at a `place` of the answer."""
+        """Explain a segment whose rendering is at `place` of the translation."""
         read, produced = segment.source_tokens or (), segment.renderings[0].tokens
         sources = [segment.origin(span) for span in _spans(read)]
         targets = [segment.place(span).shifted(place.start) for span in _spans(produced)]
@@ -110,9 +110,9 @@ class Explainer:
         return answer
 
     async def word_links(self, text: SegmentedText, direction: Direction) -> list[WordLink]:
-        """The words of the whole text and of the best answer that belong together.
+        """Link the words of the whole text and of its best translation.
 
-        What was not translated belongs to itself. Raises as `Scheduler.explain`.
+        Untranslated words are linked to themselves. Raises as `Scheduler.explain`.
         """
         answer = text.answer()
         links: list[WordLink] = []
@@ -130,7 +130,7 @@ class Explainer:
 
 
 def _bitext(segment: Segment, direction: Direction) -> Bitext:
-    """What was read and what was produced, with stand-ins."""
+    """Return source and translation, with stand-ins."""
     best = segment.renderings[0]
     lifted, put_back = segment.stand_ins.substitution, best.substitution
     return Bitext(
@@ -149,7 +149,7 @@ def _spans(tokens: Sequence[Token]) -> list[Span]:
 
 
 def _places(pair: Bitext, segment: Segment, place: Span) -> tuple[list[Span], list[Span]]:
-    """Where the words of a segment are in the text, and those of its translation in the answer."""
+    """Return the spans of a segment's words in the text, and of its translation's words."""
     return (
         [segment.origin(Span(*word)) for word in pair.source_words],
         [segment.place(Span(*word)).shifted(place.start) for word in pair.target_words],
@@ -157,6 +157,6 @@ def _places(pair: Bitext, segment: Segment, place: Span) -> tuple[list[Span], li
 
 
 def _words(text: str, stand_ins: Sequence[Span]) -> list[Span]:
-    """The words of a text, a stand-in being one, without the blanks put beside it."""
+    """Split into words; a stand-in is one, without its inserted spaces."""
     masked = replace(text, stand_ins, [re.sub(r"\S", "x", span.of(text)) for span in stand_ins])
     return [Span(*word) for word in words(masked)]

@@ -1,7 +1,7 @@
-"""A file through the pipeline: open it, translate its texts in chunks, put it together.
+"""Translates files: opens them, translates their texts in chunks, and reassembles them.
 
-A long file is translated in chunks, a few at a time, each of which waits in the queue as a list of
-texts does: in the bulk lane, so that others are served meanwhile.
+A few chunks are translated at a time, each queued as a list of texts in the bulk lane, so that
+other requests are served meanwhile.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from app.translation.served_model import Wanted
 CHUNK_TEXTS = 64
 CHUNK_CHARACTERS = 8000
 CHUNKS_AT_A_TIME = 2
-"""While the last sentences of a chunk are searched, the next keeps the engines busy."""
+"""Concurrent chunks: while one finishes, the next keeps the engines busy."""
 
 SAMPLE_CHARACTERS = 2000
-"""Of a file whose language is to be found out."""
+"""Characters examined to detect the language of a file."""
 
 Progress: TypeAlias = Callable[[int, int], None]
-"""Is told how many characters are translated, and of how many."""
+"""Receives the number of translated characters and their total."""
 
 
 @dataclass(frozen=True)
 class FileLimits:
-    """What files may take; `timeout` in seconds."""
+    """Limits of files; `timeout` in seconds."""
 
     max_files: int
     max_characters: int
@@ -49,7 +49,7 @@ class FileLimits:
 
 @dataclass(frozen=True)
 class FileRequest:
-    """A file to translate; its name says what it is. What is left out the model chooses."""
+    """A file to translate, whose name determines its format. The model sets omitted options."""
 
     name: str
     data: bytes
@@ -61,7 +61,7 @@ class FileRequest:
 
 @dataclass(frozen=True)
 class OpenedFile:
-    """A file that was read, and what there is to translate: of every text whether it has tags."""
+    """A parsed file with its texts to translate, and whether each has tags."""
 
     request: FileRequest
     document: FileDocument
@@ -73,7 +73,7 @@ class OpenedFile:
 
 @dataclass(frozen=True)
 class TranslatedFile:
-    """A file's translation, and the language it is in; `flags` of so many texts."""
+    """A file's translation and its language; `flags` counts texts by flag."""
 
     data: bytes
     target: str
@@ -83,7 +83,7 @@ class TranslatedFile:
 
 @dataclass
 class _Work:
-    """The texts of a file, each once, and what became of them."""
+    """The distinct texts of a file and their translations."""
 
     steps: list[Step]
     turn: Turn
@@ -95,7 +95,7 @@ class _Work:
 
 
 class FileService:
-    """Translates files with the models that know their languages."""
+    """Translates files with the models of their languages."""
 
     def __init__(
         self, paths: LanguagePaths, limits: FileLimits, forecast: Callable[[], float]
@@ -106,12 +106,12 @@ class FileService:
 
     @asynccontextmanager
     async def place(self) -> AsyncIterator[float]:
-        """A file's place, to be taken before it is read. Yields and raises as `Admission.place`."""
+        """Reserve a file's place before reading it. Yields and raises as `Admission.place`."""
         async with self._admission.place(self._limits.timeout) as deadline:
             yield deadline
 
     async def open(self, request: FileRequest) -> OpenedFile:
-        """The file, read. Raises `UnreadableFileError`, `TextTooLongError`."""
+        """Parse a file. Raises `UnreadableFileError`, `TextTooLongError`."""
         found = file_format(request.name)
         document = await asyncio.to_thread(found.open, request.data)
         texts = document.texts
@@ -120,7 +120,7 @@ class FileService:
         )
         if opened.characters > self._limits.max_characters:
             raise TextTooLongError(
-                f"a file may have {self._limits.max_characters:,} characters to translate at most"
+                f"a file may have at most {self._limits.max_characters:,} characters to translate"
             )
         return opened
 
@@ -131,7 +131,7 @@ class FileService:
         progress: Progress = lambda *_: None,
         client: Hashable = None,
     ) -> TranslatedFile:
-        """The file's translation; `client` takes turns with others. Raises as
+        """Translate a file; `client` is for fair queueing. Raises as
         `TranslationService.translate`.
         """
         asked = opened.request
@@ -190,7 +190,7 @@ def _chunks(texts: Sequence[tuple[str, bool]]) -> Iterator[list[tuple[str, bool]
 
 
 def _sample(texts: Sequence[str]) -> str:
-    """Enough of the file to tell its language, markup left out."""
+    """Return enough text without markup to detect the language."""
     sample = ""
     for text in texts:
         sample += ATOM.sub(" ", text) + "\n"
@@ -200,6 +200,6 @@ def _sample(texts: Sequence[str]) -> str:
 
 
 def translated_name(name: str, target: str) -> str:
-    """What a translation is called: `report.docx` is `report.fr.docx`."""
+    """Return the name of a translation: `report.docx` → `report.fr.docx`."""
     path = PurePath(name)
     return f"{path.stem}.{target}{path.suffix}"

@@ -1,4 +1,4 @@
-"""The terms of a sentence as constraints of a search, by the vocabulary of a model."""
+"""Converts glossary terms to constraints of a search, with a model's vocabulary."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from model.decoding.term_constraints import constraint_of, piece_edges
 from model.text.text_codec import TextCodec
 
 N_REMEMBERED = 4096
-"""Terms whose tokens are kept: a glossary's come again with every sentence."""
+"""Size of the cache of spelt terms, since a glossary's recur with every sentence."""
 
 
 class TermSpeller:
@@ -27,6 +27,6 @@ class TermSpeller:
         self._spell = spell
 
     def constraints(self, terms: Sequence[Term]) -> tuple[Constraint, ...]:
-        """One for each term, but for those that the vocabulary cannot spell."""
+        """Return a constraint per term, except those that the vocabulary cannot spell."""
         found = (self._spell(term.target, term.may_be_capital) for term in terms)
         return tuple(constraint for constraint in found if constraint)

@@ -1,4 +1,4 @@
-"""Which models a text goes through, where its own language may have to be found out first."""
+"""Selects the models of a text, detecting its language if necessary."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from app.translation.segmented_text import Reading
 from app.translation.served_model import ServedModel, Wanted
 
 AUTO = "auto"
-"""The source of a request whose texts' languages are to be found out."""
+"""The source of a request that requires language detection."""
 
 MAX_INLINE_TEXTS = 4
-"""Finding out so many texts' languages takes two milliseconds."""
+"""Detecting the languages of so many texts takes two milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +29,16 @@ class Step:
 
     @property
     def direction(self) -> Direction:
-        """The languages that it translates from and to."""
+        """Its source and target language."""
         return self.reading.direction
 
 
 @dataclass(frozen=True, slots=True)
 class LanguagePath:
-    """Source, perhaps a pivot, and target; one language alone if a text is in its target already.
+    """Source, an optional pivot, and target; a single language if a text is already in its target.
 
     models  from each language to the next
-    name    of the models; without any, of one that translates to the target
+    name    of the models; without any, of a model that translates to the target
     """
 
     languages: tuple[str, ...]
@@ -47,18 +47,18 @@ class LanguagePath:
 
     @property
     def is_direct(self) -> bool:
-        """Whether one model translates."""
+        """Whether a single model translates."""
         return len(self.models) == 1
 
     @property
     def directions(self) -> list[Direction]:
-        """Of the models."""
+        """The models' directions."""
         return list(pairwise(self.languages))
 
     def steps(self, wanted: Wanted) -> list[Step]:
-        """What is asked of each model: all of the last, while those before give their best.
+        """Return the options of each model: the last gets all, earlier ones their best hypothesis.
 
-        The first says the glossary's terms, and the second leaves them as they are. Raises as
+        The first applies the glossary's terms, and the second leaves them untranslated. Raises as
         `ServedModel.reading`.
         """
         steps: list[Step] = []
@@ -72,12 +72,12 @@ class LanguagePath:
         return steps
 
     def sole_step(self, wanted: Wanted) -> Step:
-        """The one that there is. Raises `InvalidRequestError` where there are none or two."""
+        """Return the only step. Raises `InvalidRequestError` if there are none or two."""
         if not self.models:
-            raise InvalidRequestError.at("/text", "The text is in the target language already")
+            raise InvalidRequestError.at("/text", "The text is already in the target language")
         if not self.is_direct:
             pairs = " and ".join(f"{source} to {target}" for source, target in self.directions)
-            detail = f"Two models translate this, one after the other; ask for {pairs}, one by one"
+            detail = f"Two models in sequence translate this; request {pairs} separately"
             raise InvalidRequestError.at("/target", detail)
         [step] = self.steps(wanted)
         return step
@@ -85,14 +85,14 @@ class LanguagePath:
 
 @dataclass(frozen=True, slots=True)
 class FoundPath:
-    """A text's path; `detected`: its source as it was found, None if there was nothing to go by."""
+    """A text's path; `detected` is its detected source, None without evidence."""
 
     path: LanguagePath
     detected: Detected | None = None
 
 
 class LanguagePaths:
-    """Finds those of a request's texts."""
+    """Finds the language paths of a request's texts."""
 
     def __init__(self, models: Mapping[Direction, ServedModel]) -> None:
         self._models = models
@@ -100,13 +100,13 @@ class LanguagePaths:
         self._detector = LanguageDetector(self.languages.codes)
 
     def direct(self, source: str | None, target: str | None) -> LanguagePath:
-        """Of one model. Raises as `Languages.resolve`."""
+        """Return the path of one model. Raises as `Languages.resolve`."""
         return self._path(self.languages.resolve(source, target))
 
     def named(self, source: str | None, target: str | None) -> LanguagePath | None:
-        """The path that a request names; None if its source is to be found out.
+        """Return the path that a request names; None if its source must be detected.
 
-        Raises as `Languages.chain`, also where no source leads to the target.
+        Raises as `Languages.chain`, also if no source leads to the target.
         """
         if source is None or source.lower() != AUTO:
             return self._path(self.languages.chain(source, target))
@@ -114,7 +114,7 @@ class LanguagePaths:
         return None
 
     async def found(self, texts: Sequence[str], target: str | None) -> list[FoundPath]:
-        """One for each text, by the language that it is in. Raises as `Languages.chain`."""
+        """Return the path of each text by its detected language. Raises as `Languages.chain`."""
         return [
             self._from(candidates[0], target, index)
             if candidates
@@ -123,13 +123,13 @@ class LanguagePaths:
         ]
 
     async def detect(self, texts: Sequence[str]) -> list[list[Detected]]:
-        """Of every text the languages that it may be in, as `LanguageDetector.detect`."""
+        """Return the possible languages of each text, as `LanguageDetector.detect`."""
         if len(texts) <= MAX_INLINE_TEXTS:
             return [self._detector.detect(text) for text in texts]
         return await asyncio.to_thread(lambda: [self._detector.detect(text) for text in texts])
 
     def _first(self, target: str | None) -> LanguagePath:
-        """Where nothing is found, the first source is taken."""
+        """Return the path from the first source, if detection fails."""
         return self._path(self.languages.chain(self.languages.first_source(target), target))
 
     def _from(self, found: Detected, target: str | None, index: int) -> FoundPath:

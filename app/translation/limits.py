@@ -1,4 +1,4 @@
-"""What one request may ask for."""
+"""Limits of one request."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.errors import InvalidRequestError, TextTooLongError
 
 @dataclass(frozen=True)
 class Limits:
-    """What one request may ask for; `timeout` in seconds."""
+    """Limits of one request; `timeout` in seconds."""
 
     max_texts: int
     max_text_characters: int
@@ -18,11 +18,11 @@ class Limits:
     timeout: float
 
     def check_texts(self, texts: Sequence[str], field: str = "text") -> None:
-        """Raise `InvalidRequestError` for too many, `TextTooLongError` for one too long."""
+        """Raise `InvalidRequestError` for too many texts, `TextTooLongError` for one too long."""
         if len(texts) > self.max_texts:
             detail = f"List should have at most {self.max_texts} items"
             raise InvalidRequestError.at(f"/{field}", detail)
         if max(map(len, texts)) > self.max_text_characters:
             raise TextTooLongError(
-                f"a text may have {self.max_text_characters:,} characters at most"
+                f"a text may have at most {self.max_text_characters:,} characters"
             )

@@ -1,4 +1,4 @@
-"""A translation while it is produced: what is certain is sent, and never taken back."""
+"""Streams a translation during the search: certain parts are sent, and never withdrawn."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from app.wire.native.answers import PutEvent, SegmentEvent, TokenEvent
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 
 UNFINISHED = "\ufffd"
-"""What a codec reads where the bytes of a character are not all there yet."""
+"""A codec's replacement for an incomplete character."""
 
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """Where to tell of one text of a request; `index` is its place there.
+    """Receives the events of one text of a request, by its `index`.
 
-    has_segments  whether its segments are those of the text as it was sent
+    has_segments  whether its segments are those of the text as sent
     """
 
     index: int
@@ -27,12 +27,12 @@ class Feed:
     has_segments: bool
 
     def token(self, text: str) -> None:
-        """More of the translation, which goes on where the last one ended."""
+        """Send the next part of the translation."""
         if text:
             self.put(TokenEvent(index=self.index, text=text))
 
     def segment(self, source: Span, target: Span, score: float) -> None:
-        """A segment is settled, and all of its translation told."""
+        """Report a completed segment, all of whose translation was sent."""
         if self.has_segments:
             self.put(
                 SegmentEvent(
@@ -45,28 +45,28 @@ class Feed:
 
 
 class LiveText:
-    """A text whose translation is told in its order, from the front on.
+    """A text whose translation is streamed in order.
 
-    Its segments are searched side by side: what is known of a later one waits until all before it
-    have their renderings. So does what is agreed on of one with placeholders, since its answer may
-    yet be refused, and the segment replaced by others (`SegmentedText.pending`).
+    Its segments are searched concurrently: parts of a later one wait until all before it have
+    renderings. Parts of one with placeholders wait too, since its translation may be rejected and
+    the segment replaced (`SegmentedText.pending`).
     """
 
     def __init__(self, text: SegmentedText, feed: Feed) -> None:
         self._text = text
         self._feed = feed
-        self._n_settled = 0  # segments that are told to their ends
-        self._source_end = 0  # up to where the text, the segment that is begun excepted, is told
-        self._n_told = 0  # of the translation
-        self._n_begun = 0  # of these, in the segment that is begun
+        self._n_settled = 0  # completely sent segments
+        self._source_end = 0  # end of the sent source text, without the segment in progress
+        self._n_told = 0  # characters of the translation
+        self._n_begun = 0  # of these, in the segment in progress
         self.tell_news()
 
     def pending(self) -> list[LiveSegment]:
-        """The text's pending segments, to be told of."""
+        """Return the text's pending segments, wrapped for streaming."""
         return [LiveSegment(segment, self) for segment in self._text.pending()]
 
     def tell_news(self) -> None:
-        """Tell what is certain and was not told yet."""
+        """Send all that is certain and was not sent yet."""
         text, segments = self._text.text, self._text.segments
         while self._n_settled < len(segments):
             segment = segments[self._n_settled]
@@ -98,7 +98,7 @@ def _agreed(segment: Segment) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LiveSegment:
-    """A segment in the queue whose text is told as it comes; see `Searchable`."""
+    """A segment in the queue whose text is streamed; see `Searchable`."""
 
     segment: Segment
     text: LiveText
@@ -114,11 +114,11 @@ class LiveSegment:
         return self.segment.options
 
     def agree(self, ids: Sequence[int]) -> None:
-        """`Segment.agree`, and tell."""
+        """Call `Segment.agree`, and send."""
         self.segment.agree(ids)
         self.text.tell_news()
 
     def settle(self, hypotheses: Sequence[Hypothesis]) -> None:
-        """`Segment.settle`, and tell."""
+        """Call `Segment.settle`, and send."""
         self.segment.settle(hypotheses)
         self.text.tell_news()

@@ -1,7 +1,7 @@
-"""The way of texts through the models of a language path: read, search, put together, link.
+"""Translates texts with the models of a language path: prepare, search, assemble, link.
 
-Requests and files both go it; the command line reads and settles in the same way, and has engines
-of its own in the queue's place (`app.cli.translating.line_translator`).
+Used by requests and files; the command line uses the same stages, with its own engines instead of
+the queue (`app.cli.translating.line_translator`).
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from app.translation.segmented_text import SegmentedText
 T = TypeVar("T")
 
 MAX_INTERACTIVE_SEGMENTS = 16
-"""Somebody may be looking at the answer to so many; a longer list goes into the bulk lane."""
+"""Texts that a user may be waiting for; a longer list goes into the bulk lane."""
 
 MAX_INLINE_CHARACTERS = 2000
-"""Tokenising so many takes a millisecond; more would hold up the event loop."""
+"""Tokenising so many characters takes a millisecond; more would block the event loop."""
 
 
 @dataclass(eq=False, slots=True)
 class Block:
-    """A text of a document, and what became of it.
+    """A text of a document, and its translation.
 
-    tagged  whether its words are to be linked with those of its translation, to place tags
-    feed    where its translation is told as it comes
-    passes  the text as each model read and answered it
-    links   between the words of the text and its best answer
+    tagged  whether to link its words with those of its translation, to place tags
+    feed    receives its translation as a stream
+    passes  the text as read and translated by each model
+    links   links between words of the text and its best translation
     """
 
     text: str
@@ -45,24 +45,24 @@ class Block:
     links: list[WordLink] | None = None
 
     def answer(self, rank: int = 0) -> Answer:
-        """The translation of a rank, 0 being the best; links are the best's alone."""
+        """Return the translation of a rank, from 0 for the best; only the best has links."""
         if not self.passes:
             return Answer(self.text)
         return Answer(self.passes[-1].answer(rank).after, None if rank else self.links)
 
     def link(self, found: list[WordLink]) -> None:
-        """Take the links of a pass; those of the passes before lead on over them."""
+        """Compose the links of a pass with those of the passes before."""
         self.links = found if self.links is None else joined_links(self.links, found)
 
 
 @dataclass(slots=True)
 class Turn:
-    """How a request waits for engines.
+    """A request's position in the queue.
 
-    client          takes turns with others; None is one of its own
+    client          for fair queueing; None for a separate one
     deadline        by the schedulers' clock
-    timings         where its time is counted
-    may_be_refused  where too much waits already; what is begun is finished
+    timings         collects its times
+    may_be_refused  whether a full queue may reject it; started work is finished
     """
 
     client: Hashable
@@ -72,7 +72,7 @@ class Turn:
 
 
 async def translate_blocks(blocks: Sequence[Block], steps: Sequence[Step], turn: Turn) -> None:
-    """Give each block its passes, one a step. Raises as `Scheduler.translate`."""
+    """Add a pass for each step to each block. Raises as `Scheduler.translate`."""
     for step in steps:
         with turn.timings.measure("tokenize"):
             await _read(blocks, step)
@@ -82,7 +82,7 @@ async def translate_blocks(blocks: Sequence[Block], steps: Sequence[Step], turn:
 
 
 async def _read(blocks: Sequence[Block], step: Step) -> None:
-    """Cut into segments, lift placeholders, find terms, tokenise."""
+    """Split into segments, lift placeholders, find terms, tokenise."""
 
     def read() -> None:
         for block in blocks:
@@ -93,12 +93,12 @@ async def _read(blocks: Sequence[Block], step: Step) -> None:
 
 
 async def _search(blocks: Sequence[Block], step: Step, turn: Turn, *, tells: bool) -> None:
-    """Through the queue, until every segment has a rendering."""
+    """Search through the queue until every segment has a rendering."""
     n_segments = sum(len(block.passes[-1].segments) for block in blocks)
     lane: Lane = "interactive" if n_segments <= MAX_INTERACTIVE_SEGMENTS else "bulk"
     feeds = [(block.passes[-1], block.feed if tells else None) for block in blocks]
     texts = [LiveText(text, feed) if feed else text for text, feed in feeds]
-    # A segment whose placeholders got lost is pending again, in another form.
+    # A segment whose placeholders were lost is pending again, in another form.
     while pending := [segment for text in texts for segment in text.pending()]:
         spent = await step.model.scheduler.translate(
             pending,
@@ -121,5 +121,5 @@ async def _link(blocks: Sequence[Block], step: Step) -> None:
 
 
 async def off_the_loop(work: Callable[[], T], n_characters: int) -> T:
-    """What `work` returns, which may take a while with so many characters."""
+    """Run `work` in a thread if `n_characters` is large, and return its result."""
     return work() if n_characters <= MAX_INLINE_CHARACTERS else await asyncio.to_thread(work)

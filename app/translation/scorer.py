@@ -1,4 +1,4 @@
-"""How probable a model finds a translation that is given, token by token."""
+"""Scores given translations with a model, token by token."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from model.text.text_codec import TextCodec, Token
 
 @dataclass(frozen=True)
 class Scorer:
-    """Scores pairs by one model. `max_tokens` that it reads or produces at once."""
+    """Scores pairs with one model; `max_tokens` is its limit per side."""
 
     codec: TextCodec
     scheduler: Scheduler
@@ -81,8 +81,8 @@ class Scorer:
         for side, tokens in (("text", source_tokens), ("translation", target_tokens)):
             if len(tokens) > self.max_tokens:
                 raise TextTooLongError(
-                    f"a {side} has {len(tokens):,} tokens; to be scored it may have "
-                    f"{self.max_tokens:,}, the end of sentence and control symbols counted"
+                    f"a {side} has {len(tokens):,} tokens; the limit for scoring is "
+                    f"{self.max_tokens:,}, including the end of sentence and control symbols"
                 )
         return source_tokens, target_tokens
 
@@ -93,7 +93,7 @@ def score_answer(
     pairs: Sequence[Segment],
     explained: Sequence[answers.Segment],
 ) -> answers.ScoreAnswer:
-    """What a request for these pairs is answered."""
+    """Return the response for scored pairs."""
     source, target = direction
     return answers.ScoreAnswer(
         model=model,

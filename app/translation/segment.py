@@ -1,4 +1,4 @@
-"""A segment: a span of a text that is translated on its own, from the splitter to the answer."""
+"""A segment: a span of a text that is translated separately, from splitting to the response."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from model.text.text_codec import TextCodec, Token
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """A hypothesis as text, its placeholders put back.
+    """A hypothesis as text with its placeholders restored.
 
-    tokens  what the decoder produced, placed in `substitution.before`; see `Segment.source_tokens`
+    tokens  the decoder's tokens with spans in `substitution.before`; see `Segment.source_tokens`
     """
 
     hypothesis: Hypothesis
@@ -34,25 +34,25 @@ class Rendering:
 
     @property
     def text(self) -> str:
-        """What takes the source's place."""
+        """The text that replaces the source."""
         return self.substitution.after
 
 
 @dataclass(eq=False, slots=True)
 class Segment:
-    """What is known of a segment, more with every stage.
+    """A segment, which each stage of the pipeline extends.
 
-    stand_ins      the text of the span with its placeholders replaced: what the model reads
-    source_ids     its tokens, as the encoder gets them
-    options        how it is searched for
-    family         of the stand-ins
-    terms          of the glossary, placed in the text that has the stand-ins, which its translation
-                   has to contain
-    source_tokens  the tokens with their places in that text, where they were asked for: then the
-                   best rendering has its tokens, too
-    agreed         ids that the best hypothesis will begin with, as far as an engine has told
-    renderings     the answers, best first; empty before there are any
-    is_settled     whether the search is over; without a rendering, no hypothesis will do
+    stand_ins      the text of the span with its placeholders replaced: the model's input
+    source_ids     its tokens, as the encoder's input
+    options        options of its search
+    family         family of its stand-ins
+    terms          glossary terms that its translation must contain, with spans in the text with
+                   stand-ins
+    source_tokens  the tokens with spans in that text, if requested; then the best rendering has
+                   tokens as well
+    agreed         certain prefix of the best hypothesis, as reported by an engine so far
+    renderings     the translations, best first; empty until there are any
+    is_settled     whether the search is over; without a rendering, no hypothesis was acceptable
     """
 
     span: Span
@@ -69,15 +69,15 @@ class Segment:
 
     @property
     def holds_placeholders(self) -> bool:
-        """Whether an answer may be refused, so that several hypotheses are worth asking for."""
+        """Whether a translation may be rejected, so that several hypotheses are requested."""
         return bool(self.stand_ins.substitution.spans)
 
     def agree(self, ids: Sequence[int]) -> None:
-        """Note what the best hypothesis will begin with."""
+        """Store the certain prefix of the best hypothesis."""
         self.agreed = ids
 
     def settle(self, hypotheses: Sequence[Hypothesis]) -> None:
-        """Take the hypotheses that kept the placeholders, and words beside them, as renderings."""
+        """Accept the hypotheses that kept the placeholders and other words as renderings."""
         for hypothesis in hypotheses:
             text, tokens = self._read(hypothesis)
             substitution = self.stand_ins.put_back(text)
@@ -90,23 +90,23 @@ class Segment:
 
     @property
     def best(self) -> Hypothesis:
-        """The hypothesis behind the first of the renderings."""
+        """The hypothesis of the first rendering."""
         return self.renderings[0].hypothesis
 
     def ranked(self, rank: int) -> Rendering:
-        """The rendering of a rank, 0 being the best; the last where there are fewer."""
+        """Return the rendering of a rank, from 0 for the best; the last if there are fewer."""
         return self.renderings[min(rank, len(self.renderings) - 1)]
 
     def origin(self, span: Span) -> Span:
-        """Where a span of what is read is in the whole text."""
+        """Map a span of the model's input to the whole text."""
         return self.stand_ins.substitution.origin_of(span).shifted(self.span.start)
 
     def place(self, span: Span) -> Span:
-        """Where a span of the best hypothesis is in its rendering."""
+        """Map a span of the best hypothesis to its rendering."""
         return self.renderings[0].substitution.place_of(span)
 
     def flags(self) -> Iterator[Flag]:
-        """Those of the best rendering."""
+        """Yield the flags of the best rendering."""
         best, target = self.best, self.renderings[0].substitution.before
         if best.capped:
             yield "length_capped"
@@ -126,18 +126,18 @@ class Segment:
             yield "numbers"
 
     def _read(self, hypothesis: Hypothesis) -> tuple[str, Sequence[Token]]:
-        """As text, and with its tokens if they are asked for and it may be the best."""
+        """Return a hypothesis as text, with tokens if requested and it may be the best."""
         if self.source_tokens is None or self.renderings:
             return self.codec.decode(hypothesis.ids), ()
         end = [] if hypothesis.capped else [self.codec.eos_id]
         return self.codec.decode_target([*hypothesis.ids, *end])
 
     def _is_cut_short(self, rendering: Rendering) -> bool:
-        """Whether it has too few words beside the placeholders."""
+        """Whether it has too few words besides the placeholders."""
         return has_too_few_words(self.stand_ins.substitution.rest, rendering.substitution.rest)
 
     def _unknown_characters(self) -> str:
-        """Those that the vocabulary has neither as capital nor as small letter."""
+        """Return the characters missing from the vocabulary in both upper and lower case."""
         if not any(map(self.codec.is_unknown, self.source_ids)):
             return ""
         text = self.stand_ins.text

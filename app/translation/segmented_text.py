@@ -1,4 +1,4 @@
-"""A text as segments for a model to read, and the answer put together again."""
+"""Splits a text into segments for a model, and joins their translations."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from model.text.text_codec import TextCodec
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How the texts of a request are read for a model, and searched for.
+    """How the texts of a request are prepared for a model, and its search options.
 
-    max_tokens   that the model reads at once, control symbols counted; longer segments are cut
-    glossary     whose terms are looked for; one of several words is not cut
-    speller      of its terms
-    with_tokens  whether the places of tokens will be asked for, as explanations and tags do
+    max_tokens   the model's limit, including control symbols; longer segments are split
+    glossary     terms to find; terms of several words are not split
+    speller      spells its terms
+    with_tokens  whether the spans of tokens are needed, for explanations and tags
     """
 
     codec: TextCodec
@@ -48,7 +48,7 @@ class Reading:
         *,
         with_tokens: bool = False,
     ) -> Segment:
-        """The span of a text, its placeholders lifted, tokenised; they are placed in the span."""
+        """Return a segment for a span, tokenised with stand-ins for the given placeholders."""
         stand_ins = StandIns(text, placeholders, FAMILIES[family])
         target, tokens = self.direction[1], None
         if with_tokens:
@@ -61,7 +61,7 @@ class Reading:
         return Segment(span, stand_ins, ids, options, self.codec, family, terms, tokens)
 
     def _options(self, holds_placeholders: bool, terms: Sequence[Term]) -> SearchOptions:
-        """With placeholders as many hypotheses as there are; with terms constraints of its own."""
+        """Return search options: all hypotheses with placeholders, constraints with terms."""
         options = self.options
         if holds_placeholders:
             options = replace(options, n_best=options.beam_size)
@@ -71,11 +71,11 @@ class Reading:
 
 
 class SegmentedText:
-    """A text, cut into `segments`; what lies between them stays as it is.
+    """A text, split into `segments`; the text between them is unchanged.
 
-    Whoever has it searches for the segments that are `pending`, and repeats that until none is: a
-    translation that lost a placeholder, or most words beside them, is tried again with other
-    stand-ins, and then without the placeholder, which stays between two segments.
+    The caller searches for the `pending` segments until there are none: a translation that lost a
+    placeholder, or most other words, is retried with other stand-ins, and then without the
+    placeholder, which stays between two segments.
     """
 
     def __init__(self, text: str, reading: Reading, *, with_tokens: bool = False) -> None:
@@ -100,7 +100,7 @@ class SegmentedText:
         ]
 
     def pending(self) -> list[Segment]:
-        """Segments to search for; those that no hypothesis would do for are replaced by others."""
+        """Return the segments to search for, replacing those without an acceptable hypothesis."""
         if any(segment.is_settled and not segment.renderings for segment in self.segments):
             self.segments = [
                 other for segment in self.segments for other in self._another_way(segment)
@@ -113,9 +113,9 @@ class SegmentedText:
         return all(segment.renderings for segment in self.segments)
 
     def answer(self, rank: int = 0) -> Substitution:
-        """The text with every segment's rendering of a rank, or its last where it has fewer.
+        """Return the text with each segment's rendering of a rank, or its last if it has fewer.
 
-        To be asked for once all are answered.
+        Call only when all are answered.
         """
         if rank not in self._answers:
             spans = [segment.span for segment in self.segments]
@@ -125,11 +125,11 @@ class SegmentedText:
 
     @property
     def n_answers(self) -> int:
-        """How many ranks there are."""
+        """Number of ranks."""
         return max((len(segment.renderings) for segment in self.segments), default=1)
 
     def score(self, rank: int = 0) -> float:
-        """Mean of the segments' scores, weighted by the tokens of the best; 0 without any."""
+        """Mean score of the segments, weighted by the tokens of the best; 0 if none."""
         weights = [len(segment.best.log_probs) for segment in self.segments]
         scores = [segment.ranked(rank).hypothesis.score for segment in self.segments]
         if len(scores) < 2:
@@ -138,24 +138,24 @@ class SegmentedText:
 
     @property
     def log_probs(self) -> list[float]:
-        """Of all tokens of the best answer."""
+        """Log-probabilities of all tokens of the best translation."""
         return [one for segment in self.segments for one in segment.best.log_probs]
 
     @property
     def n_source_tokens(self) -> int:
-        """That were read for the answer, control symbols counted."""
+        """Number of source tokens, including control symbols."""
         return sum(len(segment.source_ids) for segment in self.segments)
 
     @property
     def flags(self) -> list[Flag]:
-        """Those of the best answer: what is true of any segment is true of the text."""
+        """Flags of the best translation: those of any segment."""
         flags: set[Flag] = {flag for segment in self.segments for flag in segment.flags()}
         if self._is_cut_short:
             flags.add("truncated")
         return sorted(flags)
 
     def _fitting(self, span: Span, family: int) -> list[Segment]:
-        """The span as segments that the model can read."""
+        """Split a span into segments that the model can read."""
         made: dict[Span, Segment] = {}
 
         def n_tokens(piece: Span) -> int:
@@ -178,7 +178,7 @@ class SegmentedText:
         return has_pieces and any(map(str.isalpha, segment.stand_ins.substitution.rest))
 
     def _another_way(self, segment: Segment) -> list[Segment]:
-        """What is searched for in a segment's place, if it has no rendering."""
+        """Return the replacements of a segment without a rendering."""
         if segment.renderings or not segment.is_settled:
             return [segment]
         if segment.family + 1 < len(FAMILIES):

@@ -1,4 +1,4 @@
-"""One checkpoint in service, and how it reads and searches for what requests ask for."""
+"""One checkpoint in service: how it prepares texts and searches for a request."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from model.text.text_codec import TextCodec
 from model.transformer.config import TransformerConfig
 
 WARM_UP_TOKENS = 16
-"""At most, for a full stop: a checkpoint that does not know when to end should not hold up a start,
-nor be taken for as slow as that would make it look."""
+"""Limit for warming up: a checkpoint that never ends a sentence should neither delay the start nor
+appear slow because of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a client asks of a translation; what is left out the checkpoint chooses.
+    """The options of a translation; the checkpoint sets omitted ones.
 
-    with_tokens  whether the places of tokens will be asked for
+    with_tokens  whether the spans of tokens are needed
     """
 
     beam_size: int | None = None
@@ -45,7 +45,7 @@ class Wanted:
 
 
 class ServedModel:
-    """What serves one checkpoint."""
+    """One checkpoint in service."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class ServedModel:
 
     @property
     def name(self) -> str:
-        """What the API calls it."""
+        """Its name in the API."""
         return self._config.name
 
     @property
@@ -74,17 +74,17 @@ class ServedModel:
 
     @property
     def directions(self) -> list[Direction]:
-        """What it translates from and to."""
+        """Its language directions."""
         return self._config.directions
 
     async def warm_up(self) -> None:
-        """Translate one text, so that the first request does not pay for what is set up lazily."""
+        """Translate one text, so that lazy initialisation does not slow down the first request."""
         reading = self.reading(self.directions[0], Wanted(max_target_tokens=WARM_UP_TOKENS))
         await self.scheduler.translate([reading.segment(Span(0, 1), ".", [], family=0)])
         self.scheduler.forget_pace()
 
     def reading(self, direction: Direction, wanted: Wanted) -> Reading:
-        """How texts are read and searched for: as asked, else as the checkpoint says.
+        """Return how to prepare and search texts: as requested, else as in the checkpoint.
 
         Raises `InvalidRequestError`.
         """
@@ -113,12 +113,12 @@ class ServedModel:
         )
 
     def scoring_options(self, length_penalty: float | None) -> SearchOptions:
-        """How a given translation is scored: as asked, else as the checkpoint says."""
+        """Return how to score a translation: as requested, else as in the checkpoint."""
         penalty = self._length_penalty(length_penalty)
         return SearchOptions(length_penalty=penalty, rule=self._config.search_rule)
 
     def attention_view(self, request: AttentionRequest) -> AttentionView:
-        """The selection as this model has it. Raises `InvalidRequestError`."""
+        """Resolve a selection for this model. Raises `InvalidRequestError`."""
         return AttentionView(request, self._config.transformer)
 
     def _length_penalty(self, wanted: float | None) -> float:

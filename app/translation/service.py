@@ -1,4 +1,4 @@
-"""The way of a request through the server, below HTTP: languages, models, markup, answer."""
+"""The stages of a request below HTTP: languages, models, markup, response."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Explained = TypeVar("Explained")
 
 
 class TranslationService:
-    """Translates requests with the models that know their languages. The stages: `translate`."""
+    """Translates requests with the models of their languages. `translate` shows the stages."""
 
     def __init__(
         self, models: Sequence[ServedModel], admission: Admission, limits: Limits, metrics: Metrics
@@ -56,12 +56,12 @@ class TranslationService:
         put: PutEvent | None = None,
         timeout: float | None = None,
     ) -> tuple[TranslateAnswer, Timings]:
-        """Answer a request; `client` takes turns with others, None is one of its own.
+        """Translate a request; `client` is for fair queueing, None for a separate one.
 
-        With `put`, what is certain of the answer is told before, as it comes. `timeout` is in
-        seconds, if the client gives it less than any request may take.
+        With `put`, parts of the response are passed on as soon as they are certain. `timeout` is in
+        seconds, if the client sets less than the server's limit.
 
-        Raises any `AppError` but `SettingsError` and `AccessError`.
+        Raises any `AppError` except `SettingsError` and `AccessError`.
         """
         seconds = min(timeout or math.inf, self._limits.timeout)
         async with self._admission.place(seconds) as deadline:
@@ -87,7 +87,7 @@ class TranslationService:
     async def _open(
         self, request: TranslateRequest, put: PutEvent | None
     ) -> list[TranslatedDocument]:
-        """Find the languages and models of every text, and lift its markup."""
+        """Find the languages and models of each text, and lift its markup."""
         path = self.paths.named(request.source, request.target)
         opened = await off_the_loop(partial(open_documents, request), sum(map(len, request.text)))
         found = (
@@ -109,7 +109,7 @@ class TranslationService:
         request: TranslateRequest,
         turn: Turn,
     ) -> None:
-        """Answer the texts of a request that go through the same models."""
+        """Translate the texts of a request that use the same models."""
         steps = path.steps(_wanted(request))
         view = (
             steps[-1].model.attention_view(request.attention)
@@ -130,7 +130,7 @@ class TranslationService:
             text.tell_rest()
 
     async def detect(self, texts: Sequence[str]) -> list[list[Detected]]:
-        """Of every text the languages that it may be in, best first.
+        """Return the possible languages of each text, best first.
 
         Raises `InvalidRequestError`, `TextTooLongError`, `QueueFullError`.
         """
@@ -175,7 +175,7 @@ class TranslationService:
         show: Callable[[Step], Awaitable[Explained]],
         timeout: float | None = None,
     ) -> Explained:
-        """What `show` makes of the one model that translates the one text of a request.
+        """Return the result of `show` for the one model that translates a request's single text.
 
         Raises as `translate`, and as `show`.
         """
@@ -186,7 +186,7 @@ class TranslationService:
             return await show(document.found.path.sole_step(wanted))
 
     async def warm_up(self) -> None:
-        """Translate one text with each model, and what is recorded with it.
+        """Translate one text with each model, and its golden sentences.
 
         Raises `GoldenSentenceError`.
         """
@@ -204,7 +204,7 @@ async def _check_golden(model: ServedModel, direction: Direction) -> None:
     for one, block in zip(golden, blocks, strict=True):
         if (found := block.answer().text) != one.translation:
             raise GoldenSentenceError(
-                f"'{model.name}' does not translate as {GOLDEN_FILE} says: {one.text!r} "
+                f"'{model.name}' differs from {GOLDEN_FILE}: {one.text!r} "
                 f"became {found!r}, not {one.translation!r}"
             )
 
@@ -212,7 +212,7 @@ async def _check_golden(model: ServedModel, direction: Direction) -> None:
 async def _explain(
     documents: Sequence[TranslatedDocument], steps: Sequence[Step], asked: Asked
 ) -> None:
-    """Plain texts that went through one model, or none; see `_check_explicable`."""
+    """Explain plain texts translated by one model, or none; see `_check_explicable`."""
     asked.check(one for text in documents for cut in text.passes() for one in cut.segments)
     for text in documents:
         text.explained = [
@@ -231,7 +231,7 @@ def _check_explicable(request: TranslateRequest, path: LanguagePath) -> None:
             raise InvalidRequestError.at(f"/{field}", detail)
         if path.models and not path.is_direct:
             pairs = " and ".join(f"{source} to {target}" for source, target in path.directions)
-            detail = f"No model attends from one to the other; ask for {pairs}, one by one"
+            detail = f"No model attends from one to the other; request {pairs} separately"
             raise InvalidRequestError.at(f"/{field}", detail)
 
 

@@ -1,4 +1,4 @@
-"""One text of a request, whatever its format, and its answer."""
+"""One text of a request, in any format, with its translation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from app.wire.native.translate_request import TranslateRequest
 
 
 def open_documents(request: TranslateRequest) -> list[Document]:
-    """The texts in the request's format. Raises `InvalidRequestError` for XML that is none."""
+    """Parse the texts in the request's format. Raises `InvalidRequestError` for malformed XML."""
     if request.format == "text":
         return [PlainText(text) for text in request.text]
     options = MarkupOptions(
@@ -40,13 +40,13 @@ def open_documents(request: TranslateRequest) -> list[Document]:
 
 @dataclass(eq=False, slots=True)
 class TranslatedDocument:
-    """A text of a request on its way.
+    """A text of a request in progress.
 
-    source     as it was sent
-    blocks     what of it is translated; the document puts them together again
-    feed       where its translation is told as it comes
-    explained  its segments as they are answered, where that is asked for
-    answer     the translation, at the end
+    source     the text as sent
+    blocks     its parts to translate, which the document reassembles
+    feed       receives its translation as a stream
+    explained  its explained segments, if requested
+    answer     the final translation
     """
 
     source: str
@@ -64,15 +64,15 @@ class TranslatedDocument:
 
     @property
     def _is_live(self) -> bool:
-        """Whether models tell what is certain: not in markup, where a tag's place is known last."""
+        """Whether it is streamed: not markup, where the places of tags are known last."""
         return bool(self.found.path.models) and isinstance(self.document, PlainText)
 
     def passes(self) -> Iterator[SegmentedText]:
-        """Whatever a model read for it."""
+        """Yield its texts as read by each model."""
         return (text for block in self.blocks for text in block.passes)
 
     def put_together(self, n_alternatives: int) -> None:
-        """Make the answer; scores of several models add up, as log-probabilities do."""
+        """Assemble the translation; scores of several models are added, as log-probabilities."""
         by_step = list(zip(*(block.passes for block in self.blocks), strict=True))
         *before, last = by_step or [()]
         log_probs = [one for text in self.passes() for one in text.log_probs]
@@ -97,7 +97,7 @@ class TranslatedDocument:
         )
 
     def tell_rest(self) -> None:
-        """Tell all of a translation of which nothing was told before."""
+        """Send the whole translation, if it was not streamed."""
         if self.feed and not self._is_live:
             self.feed.token(self.answer.text)
 
@@ -108,7 +108,7 @@ class TranslatedDocument:
 
 
 def answer_of(documents: Sequence[TranslatedDocument]) -> answers.TranslateAnswer:
-    """What their request is answered."""
+    """Return the response of their request."""
     read = [text for document in documents for text in document.passes()]
     return answers.TranslateAnswer(
         model=", ".join(dict.fromkeys(document.found.path.name for document in documents)),
@@ -122,7 +122,7 @@ def answer_of(documents: Sequence[TranslatedDocument]) -> answers.TranslateAnswe
 
 
 def put_together(documents: Sequence[TranslatedDocument], n_alternatives: int) -> None:
-    """Make the answer of each."""
+    """Assemble the translation of each."""
     for document in documents:
         document.put_together(n_alternatives)
 
@@ -134,7 +134,7 @@ def _shown(found: Detected | None) -> answers.DetectedLanguage | None:
 
 
 def _score(texts: Sequence[SegmentedText], rank: int) -> float:
-    """Mean of the scores, weighted by target tokens; 0 without any."""
+    """Mean score, weighted by target tokens; 0 if none."""
     if len(texts) == 1:
         return texts[0].score(rank)
     weights = [len(text.log_probs) for text in texts]

@@ -1,4 +1,4 @@
-"""Word alignments by the attention of a model in service, which the queue's engines tell."""
+"""Aligns words by the attention of a model in service."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from model.text.text_codec import TextCodec
 
 
 class WordAligner:
-    """Aligns as the checkpoint's configuration says, else as any model can."""
+    """Aligns by the checkpoint's method, else by the default one."""
 
     def __init__(self, config: CheckpointConfig, codec: TextCodec, scheduler: Scheduler) -> None:
         self._method = config.alignment or AlignmentMethod()
@@ -30,11 +30,11 @@ class WordAligner:
         self._scheduler = scheduler
 
     async def links(self, pair: Bitext) -> list[Link]:
-        """Which words of the pair translate each other. Raises as `weights`."""
+        """Return the links of a pair. Raises as `weights`."""
         return self._links(await self.weights(pair))
 
     async def links_and_guesses(self, pair: Bitext) -> tuple[list[Link], list[Link]]:
-        """The links of words with words and of marks with marks; for words without, the likeliest.
+        """Links between words and between punctuation; for unlinked words, the likeliest ones.
 
         Raises as `weights`.
         """
@@ -51,9 +51,9 @@ class WordAligner:
         return symmetrise(weights, self._method.symmetrisation, self._method.threshold)
 
     async def weights(self, pair: Bitext) -> NDArray[np.float32]:
-        """How strongly the words belong together [source words, target words].
+        """Return the link weights of words [source words, target words].
 
-        Raises as `Scheduler.explain`, and `InputError` if the source or what was produced has more
+        Raises as `Scheduler.explain`, and `InputError` if the source or the translation has more
         tokens than the model reads.
         """
         both = self._method.both_directions
@@ -65,7 +65,7 @@ class WordAligner:
 
 
 def _alike(pair: Bitext) -> NDArray[np.bool_]:
-    """[source words, target words]: whether both are words, or both are marks."""
+    """[source words, target words]: whether both are words, or both are punctuation."""
     sides = ((pair.source, pair.source_words), (pair.target, pair.target_words))
     read, written = (
         np.array([any(map(str.isalnum, text[start:end])) for start, end in spans], dtype=np.bool_)
