@@ -220,7 +220,7 @@ W_1 = "encoder.layers.0.feed_forward.w_1.weight"
     [
         (lambda w: w.pop(W_1), f"tensor '{W_1}' is missing"),
         (lambda w: w.update({W_1: torch.zeros(32, 64)}),
-         f"tensor '{W_1}' has shape [32, 64], config.json asks for [64, 32]"),
+         f"tensor '{W_1}' has shape [32, 64], config.json requires [64, 32]"),
         (lambda w: w.update({W_1: torch.zeros(64, 32, dtype=torch.int8)}),
          f"tensor '{W_1}' has type I8, not floating-point"),
         (lambda w: w[W_1].__setitem__((3, 4), float("nan")),
@@ -241,7 +241,7 @@ def test_weights_that_do_not_fit(
 def test_weights_of_an_impossible_size_are_refused_without_memory_for_them(saved: Path) -> None:
     huge = {"d_model": 2**20, "d_ff": 2**22}
     edit(saved / "config.json", lambda config: config["transformer"].update(huge))
-    assert "config.json asks for [370, 1048576]" in reason(saved)
+    assert "config.json requires [370, 1048576]" in reason(saved)
 
 
 HUGGING_FACE = {"model_type": "marian", "architectures": ["MarianMTModel"], "d_model": 512}

@@ -271,7 +271,7 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
     ),
     "another width": (
         lambda f: change_json(f / "config.json", encoder_ffn_dim=7),
-        "has shape [48, 32], config.json asks for [7, 32]",
+        "has shape [48, 32], config.json requires [7, 32]",
     ),
     "impossible dropout": (
         lambda f: change_json(f / "config.json", dropout=1.5),
