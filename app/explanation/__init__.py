@@ -1,1 +1,1 @@
-"""How a translation came about, for people who want to see it; no part of the pipeline."""
+"""Explains how a translation was found, for display; not part of the pipeline."""

@@ -1,4 +1,4 @@
-"""One sentence's search and attention, with the numbers that POST /explain answers."""
+"""The search and attention of one sentence, with numbers, for POST /explain."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from model.engine.protocol import Projections
 from model.transformer.positions import sinusoidal_positions
 
 MAX_SOURCE_TOKENS = 128
-"""Of a sentence that is explained: its search runs between two steps of an engine, whose other
-sentences wait for it."""
+"""Maximum source tokens of an explained sentence, whose search runs between two steps of an engine
+and delays its other sentences."""
 
 DIGITS = 6
 """Significant digits of the numbers in a vector."""
 
 
 class SearchView:
-    """Searches a sentence with one model, to be looked at."""
+    """Searches a sentence with one model, for display."""
 
     def __init__(self, step: Step) -> None:
         self._step = step
@@ -50,7 +50,7 @@ class SearchView:
         self._scheduler = step.model.scheduler
 
     async def explain(self, request: ExplainRequest) -> ExplainAnswer:
-        """The search that POST /translate would make, and what else is asked for.
+        """Return the search that POST /translate would make, and other requested parts.
 
         Raises `InvalidRequestError`, `TextTooLongError`, and as `Scheduler.trace`.
         """
@@ -171,15 +171,15 @@ class SearchView:
 def _only_segment(text: SegmentedText) -> Segment:
     n_segments = len(text.segments)
     if not n_segments:
-        raise InvalidRequestError.at("/text", "There is nothing to translate in the text")
+        raise InvalidRequestError.at("/text", "The text has nothing to translate")
     if n_segments > 1:
         detail = f"The text is translated in {n_segments} parts; send one sentence"
         raise InvalidRequestError.at("/text", detail)
     [segment] = text.segments
     if len(segment.source_ids) > MAX_SOURCE_TOKENS:
         raise TextTooLongError(
-            f"a sentence has {len(segment.source_ids):,} tokens; to be explained it may have "
-            f"{MAX_SOURCE_TOKENS}, the end of sentence and control symbols counted"
+            f"a sentence has {len(segment.source_ids):,} tokens; the limit for explanation is "
+            f"{MAX_SOURCE_TOKENS}, including the end of sentence and control symbols"
         )
     return segment
 

@@ -1,7 +1,7 @@
 """The queue between coroutines and engines: no text, no HTTP, no torch.
 
-To read first: `scheduler` (what coroutines call), `shared_queue` (the one lock), `engine_thread`
-(the loop: drop cancelled, admit, step, hand out), `fair_queue` (whose turn it is), then `admission`
-(how many requests at a time), `deduplication` and `bisection`. Knows engines by
-`model.engine.protocol` alone. Called by `app.translation`, `app.runtime` and `app.loading`.
+Reading order: `scheduler` (the interface for coroutines), `shared_queue` (the only lock),
+`engine_thread` (the loop: drop cancelled, admit, step, deliver), `fair_queue` (fair order), then
+`admission` (limit of requests), `deduplication` and `bisection`. Uses engines only through
+`model.engine.protocol`. Called by `app.translation`, `app.runtime` and `app.loading`.
 """

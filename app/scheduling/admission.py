@@ -1,4 +1,4 @@
-"""Admission: how many requests the server works on at a time, and for how long each."""
+"""Admission: limits the number of concurrent requests, and the time of each."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from app.errors import DeadlineExceededError, QueueFullError
 Clock = Callable[[], float]
 
 PRUDENCE = 0.8
-"""Of the time that a request has, the part that the work ahead of it may take by the forecast."""
+"""Maximum fraction of a request's timeout that its forecast wait may take."""
 
 
 class Admission:
-    """Places for requests: admitted and not yet answered. One a request, whatever it makes of it.
+    """Places for requests that are admitted and not yet answered; one per request of any size.
 
-    n_places  over all models together
-    forecast  in how many seconds what is here will be done
-    delay     after how many seconds what came now would be begun
-    clock     seconds, monotonic; the schedulers' own
+    n_places  over all models
+    forecast  seconds until the present work is done
+    delay     seconds until work that arrived now would start
+    clock     seconds, monotonic; that of the schedulers
     """
 
     def __init__(
@@ -43,22 +43,24 @@ class Admission:
         return self._taken
 
     def check(self, timeout: float, n_coming: int = 0) -> None:
-        """Raise `QueueFullError` if there is no place, or none that is worth having.
+        """Raise `QueueFullError` if there is no place, or the response would come too late.
 
-        Who could not be answered in time would only take time from those who can. `n_coming` are
-        about to take a place, each.
+        Requests that cannot be answered in time would only delay others. `n_coming` other requests
+        are about to take a place each.
         """
         if self._taken + n_coming >= self._n_places:
-            raise QueueFullError.after("all places are taken", self._forecast())
+            raise QueueFullError.after(
+                "the server is at its limit of concurrent requests", self._forecast()
+            )
         if self._taken and (delay := self._delay()) > PRUDENCE * timeout:
             raise QueueFullError.after("the answer would come too late", delay)
 
     @asynccontextmanager
     async def place(self, timeout: float) -> AsyncIterator[float]:
-        """A request's place, for `timeout` seconds at most; reserve it before any work.
+        """Reserve a request's place for at most `timeout` seconds, before any work.
 
         Yields the deadline by the clock. Raises `QueueFullError` at once, and
-        `DeadlineExceededError` when the time is over.
+        `DeadlineExceededError` after the timeout.
         """
         self.check(timeout)
         self._taken += 1

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 
 
 class Bisection:
-    """Groups of suspects, by the ids of their jobs. Each is tried alone in the engine.
+    """Groups of suspects, by job ids. Each group is tried alone in the engine.
 
-    A group that fails is halved; one that ends well is cleared. So one of n segments that the
-    engine cannot stand is found in at most 2 log2 n more trials, and no other fails with it.
+    A group that fails is halved; one that succeeds is cleared. The one of n segments that crashes
+    the engine is found in at most 2 log2 n more trials, and no other fails with it.
     """
 
     def __init__(self) -> None:
@@ -21,17 +21,17 @@ class Bisection:
         self._on_trial: Sequence[int] = ()
 
     def suspect(self, ids: Sequence[int]) -> None:
-        """The engine failed over these, which are at least two."""
+        """Add a group of at least two jobs on which the engine failed."""
         half = len(ids) // 2
         self._groups.extendleft((ids[half:], ids[:half]))
         self._on_trial = ()
 
     def on_trial(self, present: Callable[[int], bool]) -> list[int]:
-        """Those in the engine alone that have not ended; none without a trial."""
+        """Return the unfinished jobs of the group on trial, if any."""
         return [job_id for job_id in self._on_trial if present(job_id)]
 
     def next_group(self, present: Callable[[int], bool]) -> list[int]:
-        """Those to be tried now, as far as they are present; none if all is clear."""
+        """Return the present jobs of the next group to try, if any."""
         while self._groups:
             group = [job_id for job_id in self._groups.popleft() if present(job_id)]
             if group:

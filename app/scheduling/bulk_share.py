@@ -1,4 +1,4 @@
-"""How much of an engine long lists may have, so that single segments find room and short steps.
+"""Limits the share of an engine for long lists, so that single segments get room and short steps.
 
 Measured with two threads and beam 4, 20 single segments a second beside lists of 2,000 segments,
 one after the other (twice each; a quarter as many and 400 for a model of base size):
@@ -16,25 +16,25 @@ from __future__ import annotations
 import math
 
 ALONE = 64
-"""Hypotheses of lists in an engine at a time, though always a segment."""
+"""Maximum hypotheses of lists in an engine, though always at least one segment."""
 
 IN_COMPANY = 32
-"""The same while single segments come."""
+"""The same while single segments arrive."""
 
 COMPANY = 1.0
 """Seconds after a single segment in which others are expected."""
 
 
 class BulkShare:
-    """Of one engine; `now` is by the scheduler's clock."""
+    """The share of one engine; `now` is by the scheduler's clock."""
 
     def __init__(self) -> None:
         self._company_until = -math.inf
 
     def single_came(self, now: float) -> None:
-        """A segment of the interactive lane went into the engine."""
+        """Record a segment of the interactive lane entering the engine."""
         self._company_until = now + COMPANY
 
     def n_rows(self, now: float) -> int:
-        """Hypotheses that the bulk lane may have in the engine."""
+        """Return the maximum hypotheses of the bulk lane in the engine."""
         return IN_COMPANY if now < self._company_until else ALONE

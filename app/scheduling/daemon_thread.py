@@ -1,4 +1,4 @@
-"""Blocking work in a daemon thread, which the end of the process does not wait for."""
+"""Runs blocking work in a daemon thread, which does not delay the exit of the process."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ T = TypeVar("T")
 
 
 async def in_background(work: Callable[[], T]) -> T:
-    """What `work` returns or raises, from a daemon thread of its own.
+    """Run `work` in a new daemon thread and return its result.
 
-    Unlike with `asyncio.to_thread`, whoever stops waiting may end the process at once.
+    Unlike with `asyncio.to_thread`, the process can exit without waiting for it.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
@@ -33,7 +33,7 @@ async def in_background(work: Callable[[], T]) -> T:
             tell = partial(settle, result=work())
         except BaseException as error:
             tell = partial(settle, error=error)
-        with suppress(RuntimeError):  # the loop is closed, nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed, nothing waits for it
             loop.call_soon_threadsafe(tell)
 
     threading.Thread(target=run, name="background", daemon=True).start()

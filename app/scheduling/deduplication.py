@@ -1,4 +1,4 @@
-"""A segment that several requests ask for is searched once, while in flight and afterwards."""
+"""Searches a segment of several requests only once, while in flight and from the cache."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _Key = tuple[tuple[int, ...], SearchOptions, Lane, bool]
 
 
 class SharedSegments:
-    """What is under way or was answered, of one checkpoint. Belongs to one event loop.
+    """The queued and cached segments of one checkpoint. Belongs to one event loop.
 
-    A segment in the bulk lane is not waited for from the other one, nor one of which nothing is
-    told before its end by who wants that. Errors are not kept.
+    Interactive requests do not join segments in the bulk lane, and streaming requests do not join
+    segments that are not streamed. Errors are not cached.
 
-    max_bytes  of memory for answers; with 0 no segment is shared
+    max_bytes  memory limit of the cache; with 0, no segment is shared
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -25,7 +25,7 @@ class SharedSegments:
         self._under_way: dict[_Key, QueuedSegment] = {}
 
     def join(self, job: Job, request: Request, segment: Searchable) -> bool:
-        """Have the request answered as others are, if the job is known already."""
+        """Join the request to a known job, if any."""
         if self._cache is None:
             return False
         if queued := self._under_way.get(_key(job, request.lane)):
@@ -38,15 +38,15 @@ class SharedSegments:
         return True
 
     def open(self, segment: QueuedSegment) -> None:
-        """It is about to be under way."""
+        """Register a segment before it is queued."""
         if self._cache is not None:
             self._under_way[_key(segment.job, segment.lane)] = segment
             segment.on_settled = self._keep
 
     def leave(self, request: Request) -> list[QueuedSegment]:
-        """The request is answered or given up; returns the segments that nobody asks for now.
+        """Remove a finished or cancelled request; return its segments without other requests.
 
-        The request lets go of them: they hold it, and so both would be left to the collector.
+        The references between them are cleared, so that they are not left to the collector.
         """
         abandoned = []
         segments = dict.fromkeys(request.queued)
@@ -66,7 +66,7 @@ class SharedSegments:
 
     def _close(self, segment: QueuedSegment) -> None:
         key = _key(segment.job, segment.lane)
-        if self._under_way.get(key) is segment:  # and not a later one
+        if self._under_way.get(key) is segment:  # not a later one
             del self._under_way[key]
 
 

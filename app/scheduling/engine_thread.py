@@ -1,4 +1,4 @@
-"""One engine's thread: what joins between two steps, and what became of what ended."""
+"""One engine's thread: admits segments between steps, and delivers results."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from model.engine.protocol import Engine, Finished, Progress
 from model.errors import NumericalError
 
 MAX_JOINING_TOKENS = 512
-"""Source tokens that may join between two steps of an engine at work, though always a segment.
+"""Source tokens admitted between two steps of a busy engine, though always a segment.
 
-Encoding newcomers holds up those in flight; keeping newcomers out leaves the engine half empty. The
-bound keeps the hold-up near that of a few decoding steps. (TGI's `waiting_served_ratio` is the
-same trade-off.)
+Encoding new segments delays those in flight; not admitting them leaves the engine half empty. The
+limit keeps the delay near that of a few decoding steps. (TGI's `waiting_served_ratio` is the same
+trade-off.)
 """
 
 MAX_FAILURES = 10
-"""Segments in a row over each of which, alone, an engine raised, and after which it is down."""
+"""Consecutive segments on each of which, alone, an engine failed, after which it is down."""
 
 MAX_RESTARTS = 1
-"""Deaths of a thread, of what is no failure of its engine, after which it begins anew."""
+"""Maximum restarts of a thread that died for reasons other than an engine failure."""
 
 Clock = Callable[[], float]
 Deliver = Callable[[Sequence[Callable[[], None]]], None]
@@ -42,10 +42,10 @@ _log = structlog.get_logger()
 
 
 class EngineThread:
-    """Drives an engine until there is no more to do, or the engine is down.
+    """Drives an engine until the queue is closed and empty, or the engine is down.
 
-    deliver     runs calls in the event loop, in order
-    busy_since  when what it does began, by the clock; infinity while there is nothing to do
+    deliver     runs callbacks in the event loop, in order
+    busy_since  start of the current work by the clock; infinity while idle
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class EngineThread:
         self._thread.start()
 
     def join(self, seconds: float | None = None) -> None:
-        """Wait for its end, no longer than so many seconds."""
+        """Wait for its end, for at most so many seconds."""
         self._thread.join(seconds)
 
     def _run(self) -> None:
@@ -114,7 +114,7 @@ class EngineThread:
             self.busy_since = math.inf
 
     def _begin_anew(self, error: BaseException) -> None:
-        """What was in the engine is lost; what waits is not."""
+        """Restart. Segments in the engine are lost, waiting ones are not."""
         lost = self._in_flight.ids()
         segments = [self._in_flight.remove(job_id) for job_id in lost]
         self._deliver([partial(one.settle, _engine_failed(error)) for one in segments if one])
@@ -144,9 +144,9 @@ class EngineThread:
         self._explain_after = now + (now - began)
 
     def _advance(self, now: float) -> tuple[list[Finished], list[Progress]]:
-        """One step; if the engine raises, that is the outcome of a segment alone in it.
+        """Take one step; if the engine raises with a single segment, that is its outcome.
 
-        Of several, each half is tried again, and so on until that one is found.
+        With several, each half is retried, until the culprit is found.
         """
         try:
             self._drop_cancelled()
@@ -163,7 +163,7 @@ class EngineThread:
         if len(lost) > 1:
             self._metrics.engine_failed(_kind_of(error))
             try:
-                self._engine.cancel(lost)  # one that raised may not have forgotten all it had
+                self._engine.cancel(lost)  # an engine that raised may still hold jobs
             except Exception as another:
                 error = another
             else:
@@ -173,12 +173,12 @@ class EngineThread:
         return [Finished(job_id, error) for job_id in lost]
 
     def _lower_ceiling(self, n_tokens: int) -> None:
-        """Not even half as much again, in the life of this engine."""
+        """Lower the limit of tokens to less than half, for the life of this engine."""
         self._ceiling = min(self._ceiling, n_tokens // 2)
         _log.warning("out of memory", engine=self._thread.name, max_tokens=self._ceiling)
 
     def _try_suspects(self) -> bool:
-        """Let in those to be tried next, if nobody is on trial; whether anybody is."""
+        """Admit the next group to try, if none is on trial; return whether one is."""
         present = self._in_flight.__contains__
         if not self._suspects:
             return False
@@ -194,7 +194,7 @@ class EngineThread:
                 self._engine.cancel([job_id])
 
     def _admit_next(self, now: float) -> None:
-        """Let in whose turn it is, as long as the engine has room and nobody is held up long."""
+        """Admit segments in fair order, while the engine has room and the delay is short."""
         may_join = MAX_JOINING_TOKENS if self._in_flight else math.inf
         joined = 0
 
@@ -204,7 +204,7 @@ class EngineThread:
             if self._in_flight.n_tokens + segment.n_tokens > self._ceiling:
                 return False
             if joined and joined + segment.n_tokens > may_join:
-                self._engine.interrupt()  # after one step it may
+                self._engine.interrupt()  # it may after one step
                 return False
             if segment.lane == "bulk":
                 n_rows = self._in_flight.n_bulk_rows + segment.job.options.beam_size
@@ -214,7 +214,7 @@ class EngineThread:
 
         while segment := self._queue.take(self._in_flight, fits):
             if segment.deadline <= now:
-                late = DeadlineExceededError("the time was over before the work began")
+                late = DeadlineExceededError("the deadline passed before the work started")
                 self._deliver([partial(segment.settle, late)])
                 continue
             try:
@@ -237,7 +237,7 @@ class EngineThread:
         news: list[Callable[[], None]] = []
         for job_id, ids in progress:
             segment = self._in_flight.get(job_id)
-            if segment and len(ids) > segment.n_told:  # one that is tried again begins anew
+            if segment and len(ids) > segment.n_told:  # a retried segment starts over
                 segment.n_told = len(ids)
                 news.append(partial(segment.progress, ids))
         return news
@@ -247,7 +247,7 @@ class EngineThread:
         n_read = n_written = 0
         for job_id, outcome in finished:
             segment = self._in_flight.remove(job_id)
-            if segment is None:  # an engine that raised may not have forgotten all it had
+            if segment is None:  # an engine that raised may still hold jobs
                 continue
             self.throughput.finished(segment.n_tokens)
             if isinstance(outcome, Exception):
@@ -264,7 +264,7 @@ class EngineThread:
         return answers
 
     def _leave(self) -> None:
-        """What is in the engine is lost with it; what waits, too, if this was the last engine."""
+        """Fail the segments in the engine, and waiting ones if this was the last engine."""
         in_flight = [self._in_flight.remove(job_id) for job_id in self._in_flight.ids()]
         left = [one for one in in_flight if one] + self._queue.leave(self._in_flight)
         if not self._queue.closed:
@@ -279,6 +279,6 @@ def _kind_of(error: Exception) -> EngineFailure:
 
 
 def _engine_failed(cause: BaseException) -> EngineFailedError:
-    failure = EngineFailedError("the engine failed while it worked on this request")
+    failure = EngineFailedError("the engine failed on this request")
     failure.__cause__ = cause
     return failure

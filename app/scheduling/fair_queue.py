@@ -1,12 +1,12 @@
-"""Whose turn it is: two lanes, each fair between clients and between their requests.
+"""A fair queue: two lanes, each fair between clients and between their requests.
 
     interactive ─┬─ client ─┬─ request ── segment, segment, …
     bulk         └─ …       └─ …
 
-Clients take turns, and within a client its requests, by deficit round robin (Shreedhar and
-Varghese 1995), which counts in source tokens. So a list of 500 segments delays nobody by more
-than its turn, and a turn is at most `QUANTUM` tokens and a segment. The interactive lane goes
-first, but every `BULK_SHARE`th segment is one of the bulk lane while both wait.
+Clients, and the requests of each client, take turns by deficit round robin (Shreedhar and Varghese
+1995), counted in source tokens. So a list of 500 segments delays others by at most its turn, which
+is at most `QUANTUM` tokens and a segment. The interactive lane has priority, but every
+`BULK_SHARE`th segment is from the bulk lane while both wait.
 
 A pure data structure: no clock, no lock, no torch.
 """
@@ -22,37 +22,37 @@ from typing import Generic, Literal, Protocol, TypeVar
 Lane = Literal["interactive", "bulk"]
 
 QUANTUM = 64
-"""Source tokens that a turn is worth; what is left of them counts at the next."""
+"""Source tokens per turn; the rest is carried over to the next."""
 
 BULK_SHARE = 8
-"""One segment in so many is of the bulk lane while both lanes wait."""
+"""One segment in so many is from the bulk lane while both lanes wait."""
 
 
 class Waiter(Hashable, Protocol):
-    """A segment, as far as its turn depends on it; equal to itself alone."""
+    """The properties of a segment that determine its turn; compared by identity."""
 
     @property
     def lane(self) -> Lane:
-        """Where it waits."""
+        """Its lane."""
 
     @property
     def client(self) -> Hashable:
-        """Who takes turns with other clients."""
+        """Its client, which takes turns with others."""
 
     @property
     def request(self) -> Hashable:
-        """What takes turns with the client's other requests."""
+        """Its request, which takes turns with the client's others."""
 
     @property
     def n_tokens(self) -> int:
-        """What it costs."""
+        """Its cost."""
 
 
 W = TypeVar("W", bound=Waiter)
 
 
 class _Queue(Protocol[W]):
-    """What takes turns with its like. `head` is the same until it is removed."""
+    """A queue that takes turns with others. `head` is stable until it is removed."""
 
     def __len__(self) -> int: ...
 
@@ -77,7 +77,7 @@ class _Line(dict[W, None], Generic[W]):
 
 
 class _Round(Generic[W]):
-    """Deficit round robin between queues that come when they have something and go when empty."""
+    """Deficit round robin between queues, which are added when non-empty and removed when empty."""
 
     def __init__(self, key: Callable[[W], Hashable], new_queue: Callable[[], _Queue[W]]) -> None:
         self._key = key
@@ -115,7 +115,7 @@ class _Round(Generic[W]):
 class FairQueue(Generic[W]):
     """Both lanes. `len` is the number of segments, `n_tokens` their source tokens.
 
-    n_bulk_tokens  of them, those of the bulk lane
+    n_bulk_tokens  of these, those of the bulk lane
     """
 
     def __init__(self) -> None:
@@ -125,24 +125,24 @@ class FairQueue(Generic[W]):
         by_request = partial(_Round[W], attrgetter("request"), _Line[W])
         self._interactive = _Round[W](attrgetter("client"), by_request)
         self._bulk = _Round[W](attrgetter("client"), by_request)
-        self._since_bulk = 0  # taken from the interactive lane while the other waited
+        self._since_bulk = 0  # taken from the interactive lane while the bulk lane waited
 
     def __len__(self) -> int:
         return len(self._everyone)
 
     def add(self, waiter: W) -> None:
-        """Wait behind what is of the same request, and take turns with everyone else."""
+        """Add after others of the same request."""
         self._everyone[waiter] = None
         self._lane_of(waiter).add(waiter)
         self._count(waiter, waiter.n_tokens)
 
     def head(self) -> W:
-        """The next. Within a lane it stays the next until it is taken or discarded."""
+        """Return the next. Within a lane it stays the next until it is taken or discarded."""
         turn_of_bulk = not self._interactive or self._since_bulk >= BULK_SHARE - 1
         return (self._bulk if self._bulk and turn_of_bulk else self._interactive).head()
 
     def take(self) -> W:
-        """The head, which waits no longer; it is charged to its client and request."""
+        """Remove and return the head, charging its client and request."""
         waiter = self.head()
         if waiter.lane == "bulk":
             self._since_bulk = 0
@@ -152,14 +152,14 @@ class FairQueue(Generic[W]):
         return waiter
 
     def discard(self, waiter: W) -> bool:
-        """Let it wait no longer, at nobody's cost; whether it did wait."""
+        """Remove without charging; return whether it was waiting."""
         if waiter not in self._everyone:
             return False
         self._remove(waiter, 0)
         return True
 
     def clear(self) -> list[W]:
-        """Everyone, in order of arrival; nobody waits afterwards."""
+        """Remove and return all, in order of arrival."""
         everyone = list(self._everyone)
         for waiter in everyone:
             self._remove(waiter, 0)

@@ -1,4 +1,4 @@
-"""What the queue holds: segments, the requests that they belong to, and explanations."""
+"""Items of the queue: segments, their requests, and explanations."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ T = TypeVar("T")
 
 
 class Searchable(Protocol):
-    """A segment as the queue sees it. In the event loop."""
+    """The queue's view of a segment. Called in the event loop."""
 
     @property
     def source_ids(self) -> Sequence[int]:
-        """What the encoder reads."""
+        """The encoder's input."""
 
     @property
     def options(self) -> SearchOptions:
-        """How it is searched for."""
+        """The options of its search."""
 
     def agree(self, ids: Sequence[int]) -> None:
-        """The best hypothesis will begin with these ids, as with those told before."""
+        """Receive a longer certain prefix of the best hypothesis."""
 
     def settle(self, hypotheses: Sequence[Hypothesis]) -> None:
-        """The search is over; best first."""
+        """Receive the result of the search, best first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A segment's n best hypotheses, and the seconds it waited and was worked on."""
+    """A segment's n best hypotheses, and its seconds of waiting and of work."""
 
     hypotheses: list[Hypothesis]
     queued: float
     worked: float
 
     def seen_from(self, later: float) -> Completion:
-        """As it looks to one who asked for the segment some seconds after the first."""
+        """Return it as seen by a request that joined `later` seconds after the first."""
         total = max(0.0, self.queued + self.worked - later)
         worked = min(self.worked, total)
         return Completion(self.hypotheses, total - worked, worked)
@@ -56,8 +56,8 @@ class Completion:
 
 @dataclass(slots=True)
 class Spent:
-    """Seconds that the segments of a request took: the longest wait, the longest work, and what
-    all took to settle.
+    """Seconds of a request's segments: the longest wait, the longest work, and the total time to
+    settle them.
     """
 
     queued: float = 0.0
@@ -67,10 +67,10 @@ class Spent:
 
 @dataclass(eq=False, slots=True)
 class Request:
-    """Segments that are answered together, or fail together; `deadline` by the clock.
+    """Segments that succeed or fail together; `deadline` by the clock.
 
-    n_open  of them without an outcome
-    queued  segments that it waits for; others may be settled without
+    n_open  segments without an outcome
+    queued  segments that it waits for; others may be settled from the cache
     """
 
     lane: Lane
@@ -83,7 +83,7 @@ class Request:
     queued: list[QueuedSegment] = field(default_factory=list)
 
     def settle(self, segment: Searchable, outcome: Completion | Exception) -> None:
-        """Note what became of a segment; the first that failed, or the last, is the answer."""
+        """Record a segment's outcome; the first failure, or the last success, completes it."""
         if self.future.done():
             return
         if isinstance(outcome, Exception):
@@ -103,7 +103,7 @@ class Request:
             self.future.set_result(self.spent)
 
     def agree(self, segment: Searchable, ids: Sequence[int]) -> None:
-        """Tell what is certain of a segment."""
+        """Report the certain prefix of a segment."""
         if self.future.done():
             return
         try:
@@ -114,15 +114,15 @@ class Request:
 
 @dataclass(eq=False, slots=True)
 class QueuedSegment:
-    """One segment on its way; `n_tokens` of the source.
+    """One queued segment; `n_tokens` of the source.
 
-    request    the first that asked for it, whose turn it waits for
-    askers     requests that are to be told, each with its segment
-    deadline   by the clock, of the most patient of them
-    n_told     target tokens that were certain when its progress was last told
-    cancelled  of the engine that it is in: where to tell that nobody wants it any more
-    settled    whether there is an outcome
-    on_settled is told it before the requests are
+    request    the first to request it, whose turn it waits for
+    askers     requests to notify, each with its segment
+    deadline   the latest deadline of these requests, by the clock
+    n_told     certain target tokens at the last report of progress
+    cancelled  the set of cancelled ids of its engine
+    settled    whether it has an outcome
+    on_settled called before the requests are notified
     """
 
     job: Job
@@ -137,12 +137,12 @@ class QueuedSegment:
 
     @property
     def lane(self) -> Lane:
-        """That of its request."""
+        """The lane of its request."""
         return self.request.lane
 
     @property
     def client(self) -> Hashable:
-        """That of its request, which without one is its own client."""
+        """The client of its request; a request without one is its own client."""
         return self.request if self.request.client is None else self.request.client
 
     @property
@@ -151,27 +151,27 @@ class QueuedSegment:
         return len(self.job.source_ids)
 
     def join(self, request: Request, segment: Searchable) -> None:
-        """Have the request told, too; before there is an outcome, in the event loop."""
+        """Also notify this request; call before there is an outcome, in the event loop."""
         request.queued.append(self)
         self.askers.append((request, segment))
         self.deadline = max(self.deadline, request.deadline)
 
     def leave(self, request: Request) -> None:
-        """Do not tell the request, in the event loop."""
+        """Stop notifying the request, in the event loop."""
         self.askers = [(asker, segment) for asker, segment in self.askers if asker is not request]
 
     @property
     def is_abandoned(self) -> bool:
-        """Whether nobody asks for it any more, and it has no outcome yet."""
+        """Whether it has no requests left, and no outcome yet."""
         return not self.askers and not self.settled
 
     def progress(self, ids: Sequence[int]) -> None:
-        """Tell who asked for it what its best hypothesis will begin with, in the event loop."""
+        """Report the certain prefix of its best hypothesis to its requests, in the event loop."""
         for request, segment in self.askers:
             request.agree(segment, ids)
 
     def settle(self, outcome: Completion | Exception) -> None:
-        """Tell who asked for it, in the event loop."""
+        """Report the outcome to its requests, in the event loop."""
         self.settled = True
         if self.on_settled:
             self.on_settled(self, outcome)
@@ -185,7 +185,7 @@ class QueuedSegment:
 
 @dataclass(eq=False)
 class Explanation(Generic[T]):
-    """A call of an engine that looks at one sentence, such as `Engine.explain`, and waits for one.
+    """A queued call of an engine for one sentence, such as `Engine.explain`.
 
     It runs between two steps. `client` takes turns with others; None is one of its own.
     """
@@ -195,7 +195,7 @@ class Explanation(Generic[T]):
     client: Hashable = None
 
     def settle(self, outcome: T | Exception) -> None:
-        """Answer, in the event loop."""
+        """Set the result, in the event loop."""
         if self.future.done():
             return
         if isinstance(outcome, Exception):

@@ -1,13 +1,13 @@
-"""The async queue: coroutines leave segments and await their answers; engines take them.
+"""The async queue: coroutines submit segments and await results; engines take them.
 
     waiting ──admit──▶ in flight ──step──▶ finished
        └──── cancelled, at any time ────┘
 
-Each engine has a thread of its own, and all share what waits (`shared_queue`), in the order that
-`fair_queue` describes. There is no wait timer: an idle engine starts at once on what is there, and
-whatever arrives meanwhile joins between its steps, as far as it has room. A deadline or a client
-that left cancels the work. A segment that several ask for, at a time or one after the other, is
-searched once (`deduplication`).
+Each engine has its own thread, and all share the queue (`shared_queue`), in the order that
+`fair_queue` describes. There is no batching timer: an idle engine starts at once on the available
+segments, and later ones join between its steps if it has room. A deadline or a disconnected client
+cancels the work. A segment of several requests, concurrent or consecutive, is searched once
+(`deduplication`).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ IdPair: TypeAlias = tuple[Sequence[int], Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How much there is to do at one moment; source tokens, and engines that are up."""
+    """The current load in segments and source tokens, and the number of running engines."""
 
     waiting: int
     waiting_tokens: int
@@ -67,9 +67,9 @@ class Scheduler:
     """Owns the engines from `start` to `stop`; its coroutines belong to one event loop.
 
     clock             monotonic, in seconds
-    cache_bytes       of memory for answers to segments that come again; 0 searches every one
-    step_timeout      seconds after which an engine that has not ended a step hangs
-    max_queue_tokens  of sources that may wait in a lane, unless all are of one request
+    cache_bytes       memory of the cache of results; 0 disables it
+    step_timeout      seconds after which a step counts as hanging
+    max_queue_tokens  maximum waiting source tokens per lane, unless all are of one request
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Scheduler:
         self._ids = count()
 
     def start(self) -> None:
-        """Start a thread for each engine, in the event loop that is to be answered."""
+        """Start a thread for each engine; call in the event loop that receives the results."""
         deliver = Callbacks(asyncio.get_running_loop()).put
         self._threads = [
             EngineThread(
@@ -105,9 +105,9 @@ class Scheduler:
             thread.start()
 
     async def stop(self, seconds: float | None = None) -> None:
-        """Take nothing more, finish what was submitted, end the threads.
+        """Accept nothing more, finish what was submitted, stop the threads.
 
-        After so many seconds those that are not over are left to end with the process.
+        After so many seconds, remaining threads are left to end with the process.
         """
         self._queue.close()
         end = None if seconds is None else time.monotonic() + seconds
@@ -117,7 +117,7 @@ class Scheduler:
 
     @property
     def alive(self) -> bool:
-        """Whether any engine is up, and none hangs in a step."""
+        """Whether any engine is running, and none hangs in a step."""
         now = self._clock()
         return bool(self._queue.engines) and not any(
             now - thread.busy_since > self._step_timeout for thread in self._threads
@@ -125,7 +125,7 @@ class Scheduler:
 
     @property
     def load(self) -> Load:
-        """What waits and what is worked on, now."""
+        """Return the current load."""
         engines = self._queue.engines
         return Load(
             waiting=self._queue.n_waiting,
@@ -136,16 +136,16 @@ class Scheduler:
         )
 
     def forecast(self) -> float:
-        """Seconds until the segments now here are done, at the pace of late."""
+        """Return the seconds until the present segments are done, by recent throughput."""
         load = self.load
         return self._seconds_for(load.waiting_tokens + load.in_flight_tokens)
 
     def delay(self) -> float:
-        """Seconds until one that came now would be begun: lists do not hold up single segments."""
+        """Seconds until a new segment would start; lists do not delay single segments."""
         return self._seconds_for(self._queue.n_waiting_tokens - self._queue.n_bulk_tokens)
 
     def forget_pace(self) -> None:
-        """What was done so far says nothing of what is to come: things were set up meanwhile."""
+        """Reset the throughput, which the warm-up distorts."""
         for thread in self._threads:
             thread.throughput = Throughput()
 
@@ -163,15 +163,15 @@ class Scheduler:
         stream: bool = False,
         is_new: bool = True,
     ) -> Spent:
-        """Search for each segment, which is told its hypotheses. Cancelling drops the work.
+        """Search for each segment and settle it with its hypotheses. Cancelling drops the work.
 
-        client    takes turns with other clients; None is one that has this request alone
-        deadline  by the clock; what waits longer never reaches an engine
-        stream    segments are told what is certain before the end, too
-        is_new    it may be refused where too much waits already
+        client    for fair queueing; None for one with only this request
+        deadline  by the clock; segments that wait longer never reach an engine
+        stream    also report certain prefixes to segments
+        is_new    whether a full queue may reject it
 
         Raises `QueueFullError`, `EngineFailedError`, `DeadlineExceededError`, `DrainingError`,
-        `EngineDownError`, and what `Searchable.settle` raises.
+        `EngineDownError`, and errors of `Searchable.settle`.
         """
         if not segments:
             return Spent()
@@ -190,16 +190,16 @@ class Scheduler:
             if opened:
                 self._queue.submit(opened)
             return await future
-        finally:  # one that failed, or a client that left, ends them all
+        finally:  # a failure or a disconnected client ends them all
             if abandoned := self._shared.leave(request):
                 self._queue.drop(abandoned)
 
     def _check_queue(self, lane: Lane, segments: Sequence[QueuedSegment]) -> None:
-        """One request may be any size, but not where others wait in its lane."""
+        """Limit the size of a request if others wait in its lane."""
         bulk = self._queue.n_bulk_tokens
         waiting = bulk if lane == "bulk" else self._queue.n_waiting_tokens - bulk
         if waiting + sum(one.n_tokens for one in segments) > self._max_queue_tokens and waiting:
-            raise QueueFullError.after("too much is waiting", self.forecast())
+            raise QueueFullError.after("the queue is full", self.forecast())
 
     async def explain(
         self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind

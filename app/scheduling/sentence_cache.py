@@ -1,7 +1,7 @@
-"""Answers kept for sentences that come again: least recently used go first, bounded by bytes.
+"""A cache of search results: least recently used, limited in bytes.
 
-An engine whose answers are the same bits whatever it works on beside (docs/engine.md) would find
-the same answer again, so that one that was kept cannot be told from one that is new.
+Since the results of an engine do not depend on concurrent work, bit for bit (docs/engine.md), a
+cached result equals a new one.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class _Entry(NamedTuple):
 
 
 class SentenceCache:
-    """From source ids and all that was asked of the search to the hypotheses; of one checkpoint.
+    """Maps source ids and search options to hypotheses, for one checkpoint.
 
-    max_bytes  of memory, about; 0 keeps nothing
+    max_bytes  approximate memory limit; 0 disables it
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -52,7 +52,7 @@ class SentenceCache:
     def put(
         self, source_ids: Sequence[int], options: SearchOptions, hypotheses: Sequence[Hypothesis]
     ) -> None:
-        """Keep them, at the cost of what was not asked for the longest."""
+        """Store hypotheses, evicting the least recently used."""
         key = _key(source_ids, options)
         if key in self._entries:
             return
@@ -67,7 +67,7 @@ def _key(source_ids: Sequence[int], options: SearchOptions) -> _Key:
 
 
 def _pack(one: Hypothesis) -> _Packed:
-    """A tenth of the memory; the numbers stay what they are, to the last bit."""
+    """Pack losslessly into a tenth of the memory."""
     ids, log_probs = array("i", one.ids), array("d", one.log_probs)
     return ids.tobytes(), log_probs.tobytes(), one.score, one.capped
 

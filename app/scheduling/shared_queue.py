@@ -1,7 +1,7 @@
-"""The queue that coroutines fill and engines' threads empty: the one lock between them.
+"""The queue between coroutines and engine threads, with the only lock.
 
-An engine that is at work looks here between two steps, at no more than two lengths as long as
-nothing happens; an idle one sleeps here and is woken at once.
+A busy engine checks it between steps, which costs only two `len` calls if nothing changed; an idle
+engine sleeps here and is woken at once.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from app.scheduling.queue_items import Explanation, ExplanationQueue, QueuedSegm
 
 
 class InFlight:
-    """The segments in one engine, by the id of their job. Only its thread changes it.
+    """The segments in one engine, by job id. Only its thread changes it.
 
-    cancelled  ids of those that nobody wants any more, told by whoever knows
-    n_tokens   of their sources
-    n_rows     hypotheses that are searched side by side
-    n_bulk_rows  of them those of the bulk lane
+    cancelled  ids of abandoned jobs, added by any thread
+    n_tokens   source tokens
+    n_rows     live hypotheses
+    n_bulk_rows  of these, those of the bulk lane
     """
 
     def __init__(self) -> None:
@@ -42,13 +42,13 @@ class InFlight:
         return self._segments[job_id]
 
     def add(self, segment: QueuedSegment) -> None:
-        """It went into the engine."""
+        """Add a segment that entered the engine."""
         self._segments[segment.job.id] = segment
         self.n_tokens += segment.n_tokens
         self._count_rows(segment, segment.job.options.beam_size)
 
     def remove(self, job_id: int) -> QueuedSegment | None:
-        """It came out of the engine; None where it was not known to be in it."""
+        """Remove a segment that left the engine; return None if it is unknown."""
         segment = self._segments.pop(job_id, None)
         if segment:
             self.n_tokens -= segment.n_tokens
@@ -56,11 +56,11 @@ class InFlight:
         return segment
 
     def get(self, job_id: int) -> QueuedSegment | None:
-        """The segment of a job that is in the engine, if it is known."""
+        """Return the segment of a job in the engine, if known."""
         return self._segments.get(job_id)
 
     def ids(self) -> list[int]:
-        """Of all, oldest first."""
+        """Return all job ids, oldest first."""
         return list(self._segments)
 
     def _count_rows(self, segment: QueuedSegment, n_rows: int) -> None:
@@ -70,7 +70,7 @@ class InFlight:
 
 
 class SharedQueue:
-    """Waiting work, and the engines that share it. Every method may be called by any thread."""
+    """Waiting work, and the engines that share it. Thread-safe."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition(threading.Lock())
@@ -84,7 +84,7 @@ class SharedQueue:
     # The coroutines' side
 
     def submit(self, segments: Sequence[QueuedSegment]) -> None:
-        """Leave segments. Raises `DrainingError`, `EngineDownError`."""
+        """Queue segments. Raises `DrainingError`, `EngineDownError`."""
         with self._changed:
             self._check_open()
             for segment in segments:
@@ -92,14 +92,14 @@ class SharedQueue:
             self._tell_engines(len(segments))
 
     def ask(self, explanation: Explanation[Any]) -> None:
-        """Leave an explanation. Raises as `submit`."""
+        """Queue an explanation. Raises as `submit`."""
         with self._changed:
             self._check_open()
             self._explanations.add(explanation)
             self._tell_engines(1)
 
     def drop(self, segments: Sequence[QueuedSegment]) -> None:
-        """Nobody wants these: they leave the queue at once, and an engine before its next step."""
+        """Cancel segments: they leave the queue at once, and an engine before its next step."""
         with self._changed:
             for segment in segments:
                 if not self._waiting.discard(segment) and segment.cancelled is not None:
@@ -107,14 +107,14 @@ class SharedQueue:
             self._tell_engines(0)
 
     def close(self) -> None:
-        """Take nothing more; the threads finish what is here and leave."""
+        """Accept nothing more; the threads finish the queue and leave."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
     @property
     def closed(self) -> bool:
-        """Whether nothing more is taken."""
+        """Whether it is closed."""
         return self._closed
 
     @property
@@ -124,21 +124,21 @@ class SharedQueue:
 
     @property
     def n_waiting_tokens(self) -> int:
-        """Of their sources."""
+        """Waiting source tokens."""
         return self._waiting.n_tokens
 
     @property
     def n_bulk_tokens(self) -> int:
-        """Of these, those of the bulk lane."""
+        """Waiting source tokens of the bulk lane."""
         return self._waiting.n_bulk_tokens
 
     @property
     def engines(self) -> Sequence[InFlight]:
-        """What is in each of the engines that are up."""
+        """The contents of each running engine."""
         return tuple(self._engines)
 
     def _tell_engines(self, n_new: int) -> None:
-        """Wake as many as may be needed; have those at work look here."""
+        """Wake as many engines as may be needed; make busy ones check the queue."""
         self._changed.notify(n_new)
         for interrupt in self._interrupts.values():
             interrupt()
@@ -152,7 +152,7 @@ class SharedQueue:
     # The engines' side
 
     def join(self, interrupt: Callable[[], None]) -> InFlight:
-        """One engine more takes part, of which `interrupt` ends a step."""
+        """Add an engine; `interrupt` ends its step."""
         with self._changed:
             mine = InFlight()
             self._engines.append(mine)
@@ -160,7 +160,7 @@ class SharedQueue:
             return mine
 
     def leave(self, mine: InFlight) -> list[QueuedSegment | Explanation[Any]]:
-        """One engine less; returns what nobody is left to do."""
+        """Remove an engine; return the work for which no engine is left."""
         with self._changed:
             self._engines.remove(mine)
             del self._interrupts[id(mine)]
@@ -169,7 +169,7 @@ class SharedQueue:
             return [*self._waiting.clear(), *self._explanations.clear()]
 
     def wait_for_work(self, mine: InFlight) -> bool:
-        """True as soon as there is something to do, False if there never will be again."""
+        """Block until there is work; return False if there never will be any."""
         if mine:
             return True
         with self._changed:
@@ -191,7 +191,7 @@ class SharedQueue:
             return self._explanations.take()
 
     def take(self, mine: InFlight, fits: Callable[[QueuedSegment], bool]) -> QueuedSegment | None:
-        """The next segment, if it fits and is not rather for another engine."""
+        """Take the next segment, if it fits and is not better left to another engine."""
         if not self._waiting:
             return None
         with self._changed:
@@ -204,9 +204,9 @@ class SharedQueue:
             return segment
 
     def _fair_share(self) -> int:
-        """Segments that each engine may have: all there are by the number of engines, rounded up.
+        """Maximum segments per engine: the total over the number of engines, rounded up.
 
-        So a burst is spread, and an idle engine may always take one.
+        So a burst is distributed, and an idle engine may always take one.
         """
         n_segments = len(self._waiting) + sum(map(len, self._engines))
         return -(-n_segments // len(self._engines))

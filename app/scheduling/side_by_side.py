@@ -1,4 +1,4 @@
-"""Runs coroutines side by side; the first failure cancels the others."""
+"""Runs coroutines concurrently; the first failure cancels the others."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ T = TypeVar("T")
 
 
 async def side_by_side(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Their results in order. Raises what the first of them raised, the others being cancelled."""
+    """Return the results in order. Raises the first error after cancelling the others."""
     waiting = list(works)
-    if len(waiting) == 1:  # as in most requests: it needs no task of its own
+    if len(waiting) == 1:  # as in most requests: no task needed
         return [await waiting[0]]
     try:
         async with asyncio.TaskGroup() as group:

@@ -1,4 +1,4 @@
-"""Engines' threads run at a lower priority than the event loop."""
+"""Lowers the priority of engine threads below the event loop's."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import threading
 from contextlib import suppress
 
 NICENESS = 5
-"""By which an engine's thread is nicer than the event loop's. What the loop does is short, and
-engines wait for it: with as many engines as cores 11 % more requests get done."""
+"""Added niceness of engine threads. The event loop's tasks are short, and engines wait for them:
+with as many engines as cores, throughput rises by 11 %."""
 
 
 def step_back() -> None:
-    """Have the calling thread run after those that do not.
+    """Lower the priority of the calling thread.
 
-    Where that is not allowed, or cannot be said of a thread (beyond Linux), nothing changes.
+    Does nothing if that is not permitted, or not supported for threads (except on Linux).
     """
     if sys.platform == "linux":
         thread = threading.get_native_id()

@@ -1,4 +1,4 @@
-"""How fast an engine was recently, for forecasts only."""
+"""An engine's recent throughput, for forecasts only."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import math
 
 
 class Throughput:
-    """Seconds of engine time per source token; what is older than `MEMORY` counts little."""
+    """Seconds of engine time per source token; values older than `MEMORY` have little weight."""
 
     MEMORY = 10.0
-    """Seconds of work after which the past counts 1/e: many segments, and soon over."""
+    """Seconds of work after which past values have weight 1/e: many segments, but soon over."""
 
     def __init__(self) -> None:
         self._seconds = 0.0
@@ -17,15 +17,15 @@ class Throughput:
 
     @property
     def seconds_per_token(self) -> float:
-        """0 as long as nothing is known."""
+        """Return the average; 0 while unknown."""
         return self._seconds / self._tokens if self._tokens else 0.0
 
     def worked(self, seconds: float) -> None:
-        """A step took this long."""
+        """Record the duration of a step."""
         fading = math.exp(-seconds / self.MEMORY)
         self._seconds = fading * self._seconds + seconds
         self._tokens *= fading
 
     def finished(self, tokens: int) -> None:
-        """It finished a segment of that many source tokens."""
+        """Record a finished segment by its source tokens."""
         self._tokens += tokens

@@ -1,1 +1,1 @@
-"""The page that `GET /` answers, and what it loads; see docs/page.md."""
+"""The page at `GET /` and its assets; see docs/page.md."""

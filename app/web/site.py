@@ -1,4 +1,4 @@
-"""The page's files, read once: their types, digests and compressed forms."""
+"""The page's files, read once, with types, digests and compressed forms."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MEDIA_TYPES = {
     ".svg": "image/svg+xml",
 }
 ASSETS = "{{assets}}"
-"""What a document has in the place of the folder that its assets are in."""
+"""Placeholder in documents for the folder of their assets."""
 
 CONTENT_SECURITY_POLICY = "; ".join(
     (
@@ -39,10 +39,10 @@ No script makes markup of strings either (`require-trusted-types-for`)."""
 
 @dataclass(frozen=True, slots=True)
 class WebFile:
-    """One file as it is answered.
+    """One file as served.
 
-    etag        of the content, quoted as RFC 9110 §8.8.3 has it
-    compressed  by gzip
+    etag        of the content, quoted as in RFC 9110 §8.8.3
+    compressed  with gzip
     """
 
     content: bytes
@@ -52,7 +52,7 @@ class WebFile:
 
     @classmethod
     def of(cls, content: bytes, suffix: str) -> WebFile:
-        """A file of that content and end of its name."""
+        """Create a file from its content and extension."""
         digest = hashlib.sha256(content).hexdigest()[:16]
         compressed = gzip.compress(content, mtime=0)
         return cls(content, compressed, MEDIA_TYPES[suffix], f'"{digest}"')
@@ -60,9 +60,9 @@ class WebFile:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The documents by their names without the end, and the assets that they load.
+    """The documents by name without extension, and their assets.
 
-    digest  of all assets: they import one another by relative names, so one folder holds them all
+    digest  of all assets, which are in one folder, since they import one another by relative names
     """
 
     documents: Mapping[str, WebFile]
@@ -71,7 +71,7 @@ class Site:
 
     @classmethod
     def read(cls, folder: Path = FOLDER) -> Site:
-        """From a folder without folders in it. Raises `OSError`."""
+        """Read a folder without subfolders. Raises `OSError`."""
         contents = {
             path.name: path.read_bytes()
             for path in sorted(folder.iterdir())
