@@ -63,7 +63,10 @@ class Settings(BaseSettings):
     port: int = Field(8000, ge=0, le=65_535, description="Port to listen on; 0 chooses a free one.")
     admin_host: str = Field("127.0.0.1", description="Address of the admin port.")
     admin_port: int | None = Field(
-        None, ge=0, le=65_535, description="Port of POST /reload and GET /metrics; none by default."
+        None,
+        ge=0,
+        le=65_535,
+        description="Port for POST /reload and GET /metrics; none by default.",
     )
     page: bool = Field(True, description="Serve the page at / and the API reference at /docs.")
     cors_origins: Annotated[tuple[str, ...] | None, BeforeValidator(_commas), NoDecode] = Field(

@@ -69,7 +69,7 @@ class GlossaryStore:
     All but `open` and `close` raise `StorageFullError` and `StorageUnavailableError`, with a line
     in the log that says what SQLite said.
 
-    folder  where the file is, which several servers may share; None: in memory, till the end
+    folder  contains the file, which several servers may share; None: in memory
     clock   the time, in UTC
     """
 

@@ -151,7 +151,9 @@ class Metrics:
             "engine_failures", "Failures of engines, by kind", "kind"
         )
         self._reloads = self._counters("reloads", "Reloads of the models, by outcome", "outcome")
-        self._restarts = self._counter("engine_restarts", "Engine threads that died and began anew")
+        self._restarts = self._counter(
+            "engine_restarts", "Engine threads that died and were restarted"
+        )
 
         self.expect(routes)
         for counters, values in (

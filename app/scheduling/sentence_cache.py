@@ -16,7 +16,7 @@ from cachetools import LRUCache
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 
 ENTRY_BYTES = 850
-"""What an entry takes beside its numbers: its place in the table, its tuples, its options."""
+"""Bytes of an entry besides its numbers: its place in the table, its tuples, its options."""
 
 _Key = tuple[bytes, SearchOptions]
 _Packed = tuple[bytes, bytes, float, bool]
@@ -41,11 +41,11 @@ class SentenceCache:
 
     @property
     def n_bytes(self) -> int:
-        """Of memory that the entries take, about."""
+        """Approximate memory of the entries."""
         return int(self._entries.currsize)
 
     def get(self, source_ids: Sequence[int], options: SearchOptions) -> list[Hypothesis] | None:
-        """The hypotheses, best first, if they are still there."""
+        """Return the cached hypotheses, best first, if any."""
         entry = self._entries.get(_key(source_ids, options))
         return None if entry is None else [_unpack(one) for one in entry.hypotheses]
 

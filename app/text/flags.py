@@ -2,10 +2,10 @@
 
 length_capped       it was cut at the token limit
 truncated           it is far shorter than its source: part of the source is missing
-repetition          it runs in a circle
-copied_source       it is the source, or hardly more
-unknown_characters  characters that the vocabulary lacks got lost
-glossary_unmet      it does not have a term that the request asked for
+repetition          it repeats a phrase
+copied_source       it copies the source, or nearly so
+unknown_characters  characters outside the vocabulary were lost
+glossary_unmet      it lacks a requested term
 numbers             it says other numbers than its source; see `app.text.numbers`
 """
 

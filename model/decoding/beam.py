@@ -93,7 +93,7 @@ def beam_search(
 
 @torch.inference_mode()
 def beam_steps(model: Transformer, source_ids: Tensor, options: SearchOptions) -> Steps:
-    """`beam_search`, which stops after every token but the last."""
+    """`beam_search` as a generator that yields after every token but the last."""
     config, traits = model.config, options.traits
     n_sentences, beam = len(source_ids), options.beam_size
     limits = token_limits(source_ids, config, options)
@@ -101,7 +101,7 @@ def beam_steps(model: Transformer, source_ids: Tensor, options: SearchOptions) -
     cache = model.start(model.encode(source_ids)).select(sentence.repeat_interleave(beam))
     first_row = sentence[:, None] * beam
 
-    # One live hypothesis to begin with; the others are unreachable until step 1 fills them.
+    # Start with one live hypothesis; the others are unreachable until step 1 fills them.
     scores = torch.full((n_sentences, beam), -torch.inf, device=source_ids.device)
     none = source_ids.new_empty(n_sentences, beam, 0)
     pool = _Pool(scores, none, scores.new_empty(n_sentences, beam, 0))

@@ -51,7 +51,7 @@ class SearchOptions:
         return traits_of(self.rule)
 
     def normalisation(self, length: int) -> float:
-        """What the log-probability of that many tokens is divided by."""
+        """Return the divisor of the log-probability of `length` tokens."""
         return length_normalisation(length, self.length_penalty, self.traits.length_offset)
 
     def token_limit(self, n_source: int, max_length: int) -> int:

@@ -24,7 +24,7 @@ MAX_BEAM_SIZE = 8
 _ACTIVATIONS: dict[str, Activation] = {"relu": "relu", "swish": "swish", "gelu": "gelu"}
 _EXACT_GELU = (1, 12, 3)
 """The version from which Marian's `gelu` is the exact one; before, it was x σ(1.702 x)."""
-# Before, behind and on top of the layers: a = add, n = normalise; dropout left out.
+# Before, after and on top of the layers: a = add, n = normalise; dropout omitted.
 _NORM_ORDERS: dict[tuple[str, str, str], NormOrder] = {
     ("", "an", ""): "post",
     ("n", "a", "n"): "pre",
