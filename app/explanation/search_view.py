@@ -6,6 +6,7 @@ import asyncio
 import base64
 import math
 from functools import cache
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ from app.wire.native.explain_answer import (
     ShownStep,
 )
 from app.wire.native.explain_request import ExaminedAttention, ExplainRequest
+from model.decoding.rules import HuggingFaceRule, MarianRule
 from model.decoding.trace import SearchTrace
 from model.engine.protocol import Projections
 from model.transformer.positions import sinusoidal_positions
@@ -35,6 +37,12 @@ from model.transformer.positions import sinusoidal_positions
 MAX_SOURCE_TOKENS = 128
 """Maximum source tokens of an explained sentence, whose search runs between two steps of an engine
 and delays its other sentences."""
+
+_RULES: dict[type, Literal["attend", "transformers", "marian"]] = {
+    type(None): "attend",
+    HuggingFaceRule: "transformers",
+    MarianRule: "marian",
+}
 
 DIGITS = 6
 """Significant digits of the numbers in a vector."""
@@ -94,6 +102,7 @@ class SearchView:
             return round(log_prob, DIGITS)
 
         return ShownSearch(
+            rule=_RULES[type(options.rule)],
             beam_size=options.beam_size,
             length_penalty=options.length_penalty,
             max_target_tokens=options.token_limit(len(segment.source_ids), self._config.max_length),

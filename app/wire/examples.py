@@ -108,6 +108,7 @@ EXPLAIN_ANSWER_EXAMPLE: dict[str, Any] = {
     "confidence": 0.92,
     "segment": SCORE_ANSWER_EXAMPLE["scores"][0]["segments"][0],
     "search": {
+        "rule": "attend",
         "beam_size": 4,
         "length_penalty": 0.6,
         "max_target_tokens": 55,

@@ -174,6 +174,7 @@ export const ENGLISH = {
   "search.total": "log-probability {total}",
   "search.end": "end",
   "search.answer": "The answer: “{text}”, score {score}",
+  "search.rule": "By the rule of search of {rule}.",
   "search.tree": "The beams of every step, from left to right. Move with the arrow keys.",
   "explain.unavailable": "This can be shown for one sentence of plain text that one model translates. {detail}",
   "api.title": "For developers",

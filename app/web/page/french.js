@@ -174,6 +174,7 @@ export const FRENCH = {
   "search.total": "log-probabilité {total}",
   "search.end": "fin",
   "search.answer": "La réponse : « {text} », score {score}",
+  "search.rule": "Selon la règle de recherche de {rule}.",
   "search.tree": "Les faisceaux de chaque pas, de gauche à droite. Déplacez-vous avec les flèches.",
   "explain.unavailable": "Cela se montre pour une phrase de texte simple qu’un seul modèle traduit. {detail}",
   "api.title": "Pour les développeurs",

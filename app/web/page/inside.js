@@ -71,7 +71,7 @@ export function showInside(place, store) {
       oninput: () => { value.textContent = number(Number(slider.value), 1); }, onchange: () => { search.length_penalty = Number(slider.value); load("penalty"); } });
     cards.search.body.replaceChildren(el("div", { className: "controls" },
       picker("beams", t("search.beams"), beams, beam, (size) => { search.beam_size = Number(size); load("beams"); }),
-      el("span", { className: "picker" }, el("label", { htmlFor: "penalty" }, t("search.penalty")), slider, value)), searchTree(answer));
+      el("span", { className: "picker" }, el("label", { htmlFor: "penalty" }, t("search.penalty")), slider, value), answer.search.rule === "attend" ? null : el("span", { className: "quiet" }, t("search.rule", { rule: answer.search.rule }))), searchTree(answer));
   }
 
   function showSteps() {

@@ -46,6 +46,9 @@ class ShownStep(BaseModel):
 class ShownSearch(BaseModel):
     """A search as it went."""
 
+    rule: Literal["attend", "transformers", "marian"] = Field(
+        description="whose rule of search the checkpoint is searched by"
+    )
     beam_size: int
     length_penalty: float
     max_target_tokens: int = Field(description="the limit of this sentence")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import httpx
 import numpy as np
 import pytest
 
+from app.cli.import_cache import checkpoint_folder
+from model.checkpoint.reader import load_checkpoint
 from model.transformer.config import PRESETS
 from model.transformer.positions import sinusoidal_positions
 from tests.app.asking import answered, content
@@ -66,7 +69,7 @@ async def test_every_beam_goes_on_from_one_before_it(serve: Serve) -> None:
     async with serve() as client:
         answer = await explained(client, beam_size=4)
     search = answer["search"]
-    assert (search["beam_size"], search["length_penalty"]) == (4, 0.6)
+    assert (search["rule"], search["beam_size"], search["length_penalty"]) == ("attend", 4, 0.6)
     assert len(search["steps"][0]["beams"]) == 1
     for before, step in zip(search["steps"], search["steps"][1:], strict=False):
         for beam in step["beams"]:
@@ -235,3 +238,22 @@ async def test_it_counts_against_the_rate_limit(serve: Serve) -> None:
         response = await client.post("/explain", json={"text": TEXT, "target": "fr"})
     problem(response, 429, "rate-limited")
     assert int(response.headers["Retry-After"]) > 0
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+@asynchronous
+async def test_an_imported_model_is_searched_by_its_own_rule(
+    serve: Serve, make_folder: Callable[..., Path], tmp_path: Path, beam_size: int
+) -> None:
+    folder = checkpoint_folder(make_folder(), tmp_path)
+    [(source, target), *_] = load_checkpoint(folder).config.directions
+    body = {"text": "the cat", "source": source, "target": target, "beam_size": beam_size}
+    async with serve(checkpoint=folder) as client:
+        answer = await explained(client, **body, attention={})
+        translated = await answered(client, **body)
+    assert answer["search"]["rule"] == "transformers"
+    [translation] = translated["translations"]
+    assert (answer["text"], answer["score"]) == (translation["text"], translation["score"])
+    ended = [one for step in answer["search"]["steps"] for one in step["ended"]]
+    assert any(one["score"] == answer["score"] for one in ended)
+    assert sum(one["weight"] for one in answer["attention"]["columns"]) == pytest.approx(1)
