@@ -6,12 +6,12 @@ own; where proofing marks and revisions cut a run in two nothing is lost by maki
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from app.text.escaped_tags import unescaped
 from app.text.markup_tokens import Token, end_of_element
 
 ItemKind = Literal["text", "open", "close", "void", "atom", "break"]
@@ -131,7 +131,7 @@ def _run(element: Sequence[Token]) -> Iterator[Item]:
 
 def _text(element: Sequence[Token]) -> str:
     """Of <w:t>; blanks at its ends count only where it says so."""
-    text = html.unescape("".join(one.raw for one in element[1:-1]))
+    text = unescaped("".join(one.raw for one in element[1:-1]))
     return text if 'xml:space="preserve"' in element[0].raw else text.strip()
 
 

@@ -17,6 +17,13 @@ from app.text.markup_tokens import VOID, unmatched
 from app.text.tagged_text import Piece
 
 _TAG = re.compile(r"&lt;(/?)([A-Za-z][\w:.-]*)((?:\s(?:[^<>&]|&(?!lt;|gt;))*)?)(?:&gt;|>)")
+_ZEROS = re.compile("&#0{9,}")
+_TOO_LARGE = re.compile("&#[0-9]{9,}")
+
+
+def unescaped(raw: str) -> str:
+    """`html.unescape`, also of references with more digits than Python makes a number of."""
+    return html.unescape(_TOO_LARGE.sub("&#1114112", _ZEROS.sub("&#0", raw)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +65,7 @@ def _around_letters(raw: str, tags: Sequence[_Tag]) -> list[_Tag]:
             opened.append(tag)
             continue
         opening = opened.pop()
-        between = html.unescape(_TAG.sub(" ", raw[opening.end : tag.start]))
+        between = unescaped(_TAG.sub(" ", raw[opening.end : tag.start]))
         if any(map(str.isalpha, between)):
             found += [opening, tag]
     return sorted(found, key=attrgetter("start"))

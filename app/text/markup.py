@@ -6,13 +6,12 @@ unchanged. In translations, `<`, `>` and `&` are escaped, so that escaped text n
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.text.document import Answer, Parts
-from app.text.escaped_tags import escaped_elements
+from app.text.escaped_tags import escaped_elements, unescaped
 from app.text.markup_tokens import UNREAD, Format, Token, end_of_element, tokens, unmatched
 from app.text.tagged_text import Piece, TaggedText
 
@@ -97,8 +96,8 @@ class _Block:
 
     def _html(self, raw: str) -> Iterator[Piece]:
         for entity in _ENTITY.findall(raw):
-            self._remember(html.unescape(entity), entity)
-        yield Piece("text", html.unescape(raw))
+            self._remember(unescaped(entity), entity)
+        yield Piece("text", unescaped(raw))
 
     def _xml(self, raw: str) -> Iterator[Piece]:
         at = 0
@@ -107,7 +106,7 @@ class _Block:
             at = entity.end()
             name = entity[0][1:-1]
             is_number = name.startswith("#")
-            character = html.unescape(entity[0]) if is_number else _XML_ENTITIES.get(name, "")
+            character = unescaped(entity[0]) if is_number else _XML_ENTITIES.get(name, "")
             if len(character) == 1:
                 self._remember(character, entity[0])
                 yield Piece("text", character)

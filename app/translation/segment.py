@@ -14,10 +14,10 @@ from app.text.flags import (
     lost_characters,
 )
 from app.text.glossary import Term, all_said
-from app.text.numbers import same_numbers
 from app.text.spans import Span, Substitution
 from app.text.stand_ins import StandIns
 from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.text.numbers import same_numbers
 from model.text.text_codec import TextCodec, Token
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.text.escaped_tags import escaped_elements
+from app.text.escaped_tags import escaped_elements, unescaped
 from app.text.markup_tokens import MAX_DEPTH
 
 BLOCKS = frozenset({"p"})
@@ -71,3 +71,9 @@ def test_time_is_bounded(raw: str) -> None:
     began = time.perf_counter()
     pieces(raw)
     assert time.perf_counter() - began < 1
+
+
+def test_references_with_more_digits_than_python_reads() -> None:
+    assert unescaped("&#" + "0" * 5000 + "65;") == "A"
+    assert unescaped("a &#" + "9" * 5000 + "; b") == "a \ufffd b"
+    assert unescaped("&#65;&#128512;") == "A😀"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.text.numbers import same_numbers
+from model.text.numbers import same_numbers
 
 SAME = [
     ("It costs €25.99.", "Cela coûte 25,99 €."),
