@@ -68,9 +68,9 @@ def test_the_pieces_are_the_text_and_every_tag_has_its_partner(raw: str) -> None
     ],
 )
 def test_time_is_bounded(raw: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     pieces(raw)
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
 
 
 def test_references_with_more_digits_than_python_reads() -> None:
