@@ -65,6 +65,12 @@ class Page:
     def all(self, selector: str) -> Sequence[WebElement]:
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
+    def each(self, selector: str, member: str) -> list[str]:
+        """Of all such elements at one moment: what is found may be built anew in the next."""
+        script = f"return [...document.querySelectorAll(arguments[0])].map((one) => one.{member})"
+        found: list[str] = self.run(script, selector)
+        return found
+
     def run(self, script: str, *arguments: Any) -> Any:
         return self.driver.execute_script(script, *arguments)
 

@@ -113,13 +113,12 @@ def test_the_numbers_of_the_attention_step_are_the_apis(page: Page) -> None:
         columns = asked(page, "explain", attention=wanted)["attention"]["columns"]
 
         def told() -> list[float]:
-            cells = page.all(".products .weight")
-            return [float(cell.get_attribute("data-weight") or "nan") for cell in cells]
+            return [float(weight) for weight in page.each(".products .weight", "dataset.weight")]
 
         shown = [one["weight"] for one in columns]
         wait_for("the numbers", lambda shown=shown: told() == shown)  # type: ignore[misc]
         assert told() == pytest.approx(expected, abs=5.1e-5)
-        products = [row.text.split() for row in page.all(".products tbody tr")]
+        products = [row.split() for row in page.each(".products tbody tr", "innerText")]
         for row, column in zip(products, columns, strict=True):
             assert f"{column['product']:.2f}" in row
             assert f"{column['scaled']:.2f}" in row
@@ -132,7 +131,7 @@ def test_the_search_is_drawn_as_it_went(page: Page) -> None:
     steps = answer["search"]["steps"]
     assert len(page.all(".tree .node")) == sum(len(step["beams"]) for step in steps)
     assert answer["text"] in page.find("#figure-search .readout").text
-    likeliest = [one.text for one in page.all(".likeliest .piece")]
+    likeliest = page.each(".likeliest .piece", "textContent")
     first = [one["piece"].strip("▁") for one in steps[0]["beams"][0]["likeliest"]]
     assert likeliest == first
     choose(page, "beams", 1)

@@ -84,9 +84,10 @@ def test_the_caret_chooses_the_sentence(page: Page) -> None:
         page.run(
             "document.getElementById('text').setSelectionRange(...arguments)", position, position
         )
-        wait_for("the sentence", lambda index=index: [  # type: ignore[misc]
-            one.get_attribute("data-s") for one in page.all("#translation .s.current")
-        ] == [str(index)])  # fmt: skip
+        current = [str(index)]
+        wait_for("the sentence", lambda current=current: (  # type: ignore[misc]
+            page.each("#translation .s.current", "dataset.s") == current
+        ))  # fmt: skip
 
 
 def test_doubtful_words_are_marked_and_told(page: Page) -> None:
