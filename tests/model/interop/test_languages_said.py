@@ -27,8 +27,8 @@ def test_symbols_are_the_targets_unless_some_are_said() -> None:
 @pytest.mark.parametrize(
     ("pieces", "said", "told"),
     [
-        (PLAIN, NOT_SAID, "`attend import marian --source` does"),
-        (PLAIN, Languages(("en",)), "`attend import marian --target` does"),
+        (PLAIN, NOT_SAID, "use `attend import marian --source`"),
+        (PLAIN, Languages(("en",)), "use `attend import marian --target`"),
         (SYMBOLS, Languages(("en",), ("de",)), "no symbol for 'de'; there are: fr, pt-BR"),
         (PLAIN, Languages(("en",), ("en",)), "from en to itself is no translation"),
     ],

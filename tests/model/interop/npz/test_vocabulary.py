@@ -71,7 +71,7 @@ def test_pad_has_one_id_on_both_sides(tmp_path: Path) -> None:
         ("[a, b]", "not a vocabulary of pieces and ids"),
         ("a: [0]\n", "not a vocabulary of pieces and ids"),
         ("a: {", "not a vocabulary of pieces and ids"),
-        ("a: 0\n<pad>: 1\n", "has a <pad> of its own"),
+        ("a: 0\n<pad>: 1\n", "contains <pad>, which Marian does not support"),
     ],
 )
 def test_what_is_no_vocabulary(tmp_path: Path, text: str, told: str) -> None:
