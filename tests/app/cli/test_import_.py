@@ -81,7 +81,7 @@ def test_marians_own_format_with_the_languages_given(attend: Attend, tmp_path: P
     write_npz_folder(tmp_path / "opus")
     unsaid = attend("import", "marian", tmp_path / "opus", tmp_path / "ours")
     assert unsaid.exit_code == 1
-    assert "`attend import marian --source` does" in unsaid.stderr
+    assert "use `attend import marian --source`" in unsaid.stderr
     said = attend(
         "import", "marian", tmp_path / "opus", tmp_path / "ours", "--source", "en", "--target", "fr"
     )

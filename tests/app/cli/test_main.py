@@ -14,7 +14,10 @@ from app import __version__
 from app.cli.main import VERBS
 from tests.app.cli.conftest import Attend
 
-ATTEND = [sys.executable, "-c", "from app.cli.main import main; main(prog_name='attend')"]
+PROGRAM = "from app.cli.main import main; main(prog_name='attend')"
+# A shell starts what runs in the background with Ctrl-C ignored, and children inherit that.
+CONTROL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+ATTEND = [sys.executable, "-c", f"{CONTROL_C}; {PROGRAM}"]
 ROOT = Path(__file__).parents[3]
 
 
