@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -81,6 +82,31 @@ def test_one_command_trains_and_writes_the_checkpoint(folder: Path) -> None:
     log = read_log(folder / "run" / "log.jsonl")
     assert [line["step"] for line in log.updates] == [3]
     assert [line["step"] for line in log.validations] == [3]
+
+
+def test_a_run_begins_with_a_checkpoint(folder: Path) -> None:
+    assert attend(folder, "--checkpoint", str(folder / "out")).exit_code == 0
+    shutil.rmtree(folder / "run")
+    result = attend(folder, "--init", str(folder / "out"))
+    assert result.exit_code == 0, result.output
+    training = json.loads((folder / "run" / "checkpoint" / "training.json").read_text())
+    assert training["init"]["name"] == "toy"
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--init", "somewhere", "--resume"), "--init and --resume exclude each other"),
+        (("--adapt",), "--adapt requires --init"),
+    ],
+)
+def test_flags_of_a_warm_start_that_contradict(
+    folder: Path, flags: tuple[str, ...], message: str
+) -> None:
+    result = attend(folder, *flags)
+    assert result.exit_code == 2
+    assert message in result.output
+    assert not (folder / "run").exists()
 
 
 def test_a_flag_wins_over_the_file(folder: Path) -> None:

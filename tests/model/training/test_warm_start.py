@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import create_autospec
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import torch
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.errors import TrainingError
+from model.text.marian_tokenizer import MarianTokenizer
 from model.text.tokenizer import Tokenizer
 from model.training.finish import write_checkpoint
 from model.training.run import INIT_FILE
@@ -80,6 +83,18 @@ def test_what_does_not_fit_is_refused_by_name(
 ) -> None:
     with pytest.raises(TrainingError, match=complaint):
         workshop.open("second", init=WarmStart(origin), **changes)
+
+
+@pytest.mark.parametrize(
+    ("adapt", "complaint"),
+    [(False, "only vocabularies from `attend train`"), (True, "imported vocabulary")],
+)
+def test_an_imported_vocabulary_is_refused(
+    workshop: Workshop, origin: Checkpoint, adapt: bool, complaint: str
+) -> None:
+    imported = replace(origin, tokenizer=create_autospec(MarianTokenizer, instance=True))
+    with pytest.raises(TrainingError, match=complaint):
+        workshop.open("second", init=WarmStart(imported, adapt), **PRE_NORM)
 
 
 def test_dropout_may_differ(workshop: Workshop, origin: Checkpoint) -> None:
