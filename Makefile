@@ -33,7 +33,7 @@ help:
 
 install: $(INSTALLED)
 
-# It ends by compiling the CPU kernels, about a minute that the first start or test would take.
+# It ends by compiling the CPU kernels, minutes that the first start or test would take.
 $(INSTALLED): pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "attend needs Python 3.11 or later; PYTHON=… names another")'
 	$(PYTHON) -m venv $(VENV)

@@ -20,12 +20,8 @@ import socket
 import statistics
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
 
 from app.cli.serve import listen, make_server, spare_the_collector
 from app.loading import build_runtime
@@ -34,10 +30,10 @@ from app.observe.logs import configure_logs
 from app.observe.metrics import Metrics
 from app.runtime import Runtime
 from app.settings import Settings
+from benchmarks.counting_engine import CountingEngine
 from model.checkpoint.reader import load_checkpoint
-from model.decoding.hypothesis import Hypothesis, SearchOptions
-from model.decoding.trace import SearchTrace
-from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job, Progress, Projections
+from model.decoding.hypothesis import SearchOptions
+from model.engine.protocol import Finished, Job
 
 WORDS = "The weather was so nice yesterday that we went to the sea with our old friends ."
 TEXTS = [" ".join(WORDS.split()[-n_words:]) for n_words in range(6, 17)]
@@ -45,76 +41,18 @@ ROWS = ((1, 0.0005), (32, 0.002), (32, 0.0))
 """Clients, seconds per step. The last shows the throughput of HTTP alone."""
 
 
-class SleepingEngine:
+class SleepingEngine(CountingEngine):
     """A sentence takes one step per token, a step `seconds`, regardless of others in flight."""
 
-    info = EngineInfo("none", "none", "none", 1)
-
     def __init__(self, seconds: float) -> None:
+        super().__init__()
         self._seconds = seconds
-        self._left: dict[int, int] = {}
-
-    @property
-    def busy(self) -> bool:
-        """Whether sentences are in flight."""
-        return bool(self._left)
-
-    def room(self, job: Job) -> bool:  # noqa: ARG002
-        """Always."""
-        return True
-
-    def admit(self, jobs: Sequence[Job]) -> None:
-        """Admit jobs."""
-        self._left |= {job.id: len(job.source_ids) for job in jobs}
-
-    def cancel(self, job_ids: Sequence[int]) -> None:
-        """Drop jobs."""
-        for job_id in job_ids:
-            self._left.pop(job_id, None)
-
-    def progress(self) -> list[Progress]:
-        """Nothing streams."""
-        return []
-
-    def interrupt(self) -> None:
-        """Do nothing: steps are short."""
 
     def step(self) -> list[Finished]:
         """Sleep, and finish sentences that have had all their steps."""
-        if self._seconds and self._left:
+        if self._seconds and self.busy:
             time.sleep(self._seconds)
-        self._left = {job_id: left - 1 for job_id, left in self._left.items()}
-        finished = [job_id for job_id, left in self._left.items() if not left]
-        self.cancel(finished)
-        hypothesis = Hypothesis(tuple(range(10, 30)), (-0.1,) * 21, -0.1, capped=False)
-        return [Finished(job_id, [hypothesis]) for job_id in finished]
-
-    def explain(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
-    ) -> NDArray[np.float32]:
-        """Not implemented: the benchmark requests no attention."""
-        raise NotImplementedError
-
-    def score(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
-    ) -> NDArray[np.float32]:
-        """Not implemented: the benchmark requests no scores."""
-        raise NotImplementedError
-
-    def project(
-        self,
-        source_ids: Sequence[int],
-        target_ids: Sequence[int],
-        kind: AttentionKind,
-        layer: int,
-        row: int,
-    ) -> Projections:
-        """Not done here."""
-        raise NotImplementedError
-
-    def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
-        """Not done here."""
-        raise NotImplementedError
+        return super().step()
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from model.decoding.hypothesis import SearchOptions
 from model.decoding.trace import SearchTrace
 from model.engine.protocol import (
     AttentionKind,
+    AttentionRow,
     Engine,
     EngineInfo,
     Finished,
@@ -73,15 +74,10 @@ class WrappedEngine:
         return self._engine.score(source_ids, target_ids, options)
 
     def project(
-        self,
-        source_ids: Sequence[int],
-        target_ids: Sequence[int],
-        kind: AttentionKind,
-        layer: int,
-        row: int,
+        self, source_ids: Sequence[int], target_ids: Sequence[int], at: AttentionRow
     ) -> Projections:
         """As the engine does."""
-        return self._engine.project(source_ids, target_ids, kind, layer, row)
+        return self._engine.project(source_ids, target_ids, at)
 
     def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
         """As the engine does."""

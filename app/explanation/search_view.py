@@ -31,7 +31,7 @@ from app.wire.native.explain_answer import (
 from app.wire.native.explain_request import ExaminedAttention, ExplainRequest
 from model.decoding.rules import HuggingFaceRule, MarianRule
 from model.decoding.trace import SearchTrace
-from model.engine.protocol import Projections
+from model.engine.protocol import AttentionRow, Projections
 from model.transformer.positions import sinusoidal_positions
 
 MAX_SOURCE_TOKENS = 128
@@ -159,7 +159,7 @@ class SearchView:
         columns = [start, *target[:-1]] if wanted.kind == "decoder" else source
         target_ids = [token.id for token in segment.renderings[0].tokens]
         projections = await self._scheduler.project(
-            segment.source_ids, target_ids, wanted.kind, layer, wanted.token
+            segment.source_ids, target_ids, AttentionRow(wanted.kind, layer, wanted.token)
         )
         return ComputedAttention(
             kind=wanted.kind,

@@ -41,7 +41,7 @@ from app.scheduling.side_by_side import side_by_side
 from app.scheduling.throughput import Throughput
 from model.decoding.hypothesis import SearchOptions
 from model.decoding.trace import SearchTrace
-from model.engine.protocol import AttentionKind, Engine, Job, Projections
+from model.engine.protocol import AttentionKind, AttentionRow, Engine, Job, Projections
 
 T = TypeVar("T")
 
@@ -227,17 +227,10 @@ class Scheduler:
         return [log_probs for turn in scored for log_probs in turn]
 
     async def project(
-        self,
-        source_ids: Sequence[int],
-        target_ids: Sequence[int],
-        kind: AttentionKind,
-        layer: int,
-        row: int,
+        self, source_ids: Sequence[int], target_ids: Sequence[int], at: AttentionRow
     ) -> Projections:
         """`Engine.project`, as `explain`."""
-        return await self._ask(
-            lambda engine: engine.project(source_ids, target_ids, kind, layer, row)
-        )
+        return await self._ask(lambda engine: engine.project(source_ids, target_ids, at))
 
     async def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
         """`Engine.trace`, as `explain`."""

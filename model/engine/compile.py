@@ -1,4 +1,4 @@
-"""Compile the kernels now and keep them, so that no later start waits for it.
+"""Compile the kernels and cache them, so that no later start waits for it.
 
 python -m model.engine.compile
 """
@@ -15,12 +15,12 @@ from model.decoding.constraints import Constraint, Wording
 from model.decoding.hypothesis import SearchOptions
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.weights import Precision, pack
-from model.engine.protocol import AttentionKind, Job
+from model.engine.protocol import AttentionKind, AttentionRow, Job
 from model.transformer.config import PRESETS
 
 
 def compile_kernels(precision: Precision) -> None:
-    """Go once down every way through the engine: kernels are compiled for the types they meet."""
+    """Take every path through the engine once: kernels compile for the types of their arguments."""
     config = PRESETS["tiny"]
     zeros = {name: np.zeros(s, np.float32) for name, s in parameter_shapes(config).items()}
     engine = CpuEngine(config, pack(config, zeros, precision))
@@ -32,12 +32,12 @@ def compile_kernels(precision: Precision) -> None:
         engine.trace((3, config.eos_id), options)
     for kind in get_args(AttentionKind):
         engine.explain((3, config.eos_id), (4, config.eos_id), kind)
-        engine.project((3, config.eos_id), (4, config.eos_id), kind, 0, 0)
+        engine.project((3, config.eos_id), (4, config.eos_id), AttentionRow(kind, 0, 0))
     engine.score((3, config.eos_id), (4, config.eos_id), SearchOptions())
 
 
 def main() -> None:
-    """Both precisions, saying how long it took."""
+    """Compile for both precisions and print how long each took."""
     for precision in get_args(Precision):
         began = time.perf_counter()
         compile_kernels(precision)

@@ -20,7 +20,15 @@ from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.decoding.padding import padded_ids
 from model.decoding.recorder import traced_search
 from model.decoding.trace import SearchTrace
-from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job, Progress, Projections
+from model.engine.protocol import (
+    AttentionKind,
+    AttentionRow,
+    EngineInfo,
+    Finished,
+    Job,
+    Progress,
+    Projections,
+)
 from model.errors import NumericalError
 from model.transformer.transformer import AttentionRecord, Transformer
 
@@ -213,15 +221,11 @@ class EagerEngine:
 
     @torch.inference_mode()
     def project(
-        self,
-        source_ids: Sequence[int],
-        target_ids: Sequence[int],
-        kind: AttentionKind,
-        layer: int,
-        row: int,
+        self, source_ids: Sequence[int], target_ids: Sequence[int], at: AttentionRow
     ) -> Projections:
         """What one attention computes with; see `Engine.project`."""
         model = self._model
+        kind, layer, row = at
         if kind == "encoder":
             attention = list(model.encoder.layers)[layer].self_attention
         elif kind == "decoder":

@@ -63,6 +63,14 @@ class EngineInfo:
     threads: int
 
 
+class AttentionRow(NamedTuple):
+    """Row `row` of the attention of one kind and layer, in every head."""
+
+    kind: AttentionKind
+    layer: int
+    row: int
+
+
 @dataclass(frozen=True)
 class Projections:
     """What one attention computes with for one of its rows, in every head; `query` has that row.
@@ -147,14 +155,9 @@ class Engine(Protocol):
         """
 
     def project(
-        self,
-        source_ids: Sequence[int],
-        target_ids: Sequence[int],
-        kind: AttentionKind,
-        layer: int,
-        row: int,
+        self, source_ids: Sequence[int], target_ids: Sequence[int], at: AttentionRow
     ) -> Projections:
-        """What the attention of that kind and layer computes with for one row, as in `explain`.
+        """What one attention computes with for one row, as in `explain`.
 
         S is the number of columns that `explain` has.
         """

@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.decoding.trace import Beam, Ended, SearchStep, SearchTrace
-from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job, Progress, Projections
+from model.engine.protocol import (
+    AttentionKind,
+    AttentionRow,
+    EngineInfo,
+    Finished,
+    Job,
+    Progress,
+    Projections,
+)
 
 POISON = 13
 """A source id that its sentence dies of."""
@@ -113,16 +121,11 @@ class FakeEngine:
         return np.full(len(target_ids), -0.1, dtype=np.float32)
 
     def project(
-        self,
-        source_ids: Sequence[int],
-        target_ids: Sequence[int],
-        kind: AttentionKind,
-        layer: int,
-        row: int,
+        self, source_ids: Sequence[int], target_ids: Sequence[int], at: AttentionRow
     ) -> Projections:
         if POISON in source_ids:
             raise RuntimeError("poison")
-        weights = self.explain(source_ids, target_ids, kind)[layer, :, row]
+        weights = self.explain(source_ids, target_ids, at.kind)[at.layer, :, at.row]
         vectors = np.zeros((len(weights), weights.shape[1], 2), np.float32)
         seen = np.ones(weights.shape[1], np.bool_)
         return Projections(vectors[:, :1], vectors, vectors, weights, seen)

@@ -29,7 +29,15 @@ from model.engine.cpu.terms import constrain, make_terms
 from model.engine.cpu.trace import Recorder
 from model.engine.cpu.weights import Weights
 from model.engine.cpu.workspace import make_workspace
-from model.engine.protocol import AttentionKind, EngineInfo, Finished, Job, Progress, Projections
+from model.engine.protocol import (
+    AttentionKind,
+    AttentionRow,
+    EngineInfo,
+    Finished,
+    Job,
+    Progress,
+    Projections,
+)
 from model.errors import NumericalError
 from model.transformer.config import TransformerConfig
 
@@ -240,17 +248,11 @@ class CpuEngine:
         )  # fmt: skip
 
     def project(
-        self,
-        source_ids: Sequence[int],
-        target_ids: Sequence[int],
-        kind: AttentionKind,
-        layer: int,
-        row: int,
+        self, source_ids: Sequence[int], target_ids: Sequence[int], at: AttentionRow
     ) -> Projections:
         """What one attention computes with; see `Engine.project`. Raises as `admit`."""
         check_pair(source_ids, target_ids, self._config)
-        pair = source_ids, target_ids
-        return projections.project(self._weights, self._work, pair, kind, layer, row)
+        return projections.project(self._weights, self._work, (source_ids, target_ids), at)
 
     def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
         """The search of one sentence; see `Engine.trace`. Raises as `admit`, and `NumericalError`.

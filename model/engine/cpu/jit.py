@@ -60,7 +60,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Announcement(event.Listener):  # type: ignore[misc]
-    """Logs the first compilation of a process, so that a minute's silence is explained."""
+    """Logs the first compilation of a process, to explain the minutes of silence."""
 
     def __init__(self) -> None:
         self._made = False
@@ -70,7 +70,7 @@ class _Announcement(event.Listener):  # type: ignore[misc]
         if not self._made:
             self._made = True
             _log.warning(
-                "compiling kernels for this processor, about a minute the first time; kept in %s",
+                "compiling kernels for this processor, one to several minutes; cached in %s",
                 CACHE_FOLDER,
             )
 

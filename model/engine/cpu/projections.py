@@ -1,6 +1,6 @@
-"""§3.2.2: the queries, keys and values of one attention, as what translates computes them.
+"""§3.2.2: the queries, keys and values of one attention, computed by the kernels that translate.
 
-A layer's are overwritten by the next one's. So the pass ends with the layer that is asked for.
+Each layer overwrites those of the layer before, so the pass stops after the requested layer.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from model.engine.cpu.explanation import forced, memory_for
 from model.engine.cpu.types import Floats
 from model.engine.cpu.weights import Weights
 from model.engine.cpu.workspace import Workspace
-from model.engine.protocol import AttentionKind, Projections
+from model.engine.protocol import AttentionRow, Projections
 
 
 def project(
-    weights: Weights, work: Workspace, pair: tuple[Sequence[int], Sequence[int]],
-    kind: AttentionKind, layer: int, row: int,
-) -> Projections:  # fmt: skip
-    """Of a source and a target; see `Engine.project`. Between two steps, since it uses `work`."""
-    if kind == "encoder":
-        return _of_encoder(weights, work, pair[0], layer, row)
-    return _of_decoder(weights, work, pair, kind, layer, row)
+    weights: Weights, work: Workspace, pair: tuple[Sequence[int], Sequence[int]], at: AttentionRow
+) -> Projections:
+    """Project a pair of source and target between two steps, in `work`; see `Engine.project`."""
+    if at.kind == "encoder":
+        return _of_encoder(weights, work, pair[0], at)
+    return _of_decoder(weights, work, pair, at)
 
 
 def _of_encoder(
-    weights: Weights, work: Workspace, source_ids: Sequence[int], layer: int, row: int
+    weights: Weights, work: Workspace, source_ids: Sequence[int], at: AttentionRow
 ) -> Projections:
+    _, layer, row = at
     n_source, width = len(source_ids), weights.shape.d_model
     encoder = weights.encoder._replace(n_layers=layer + 1)
     record = np.zeros((layer + 1, encoder.n_heads, n_source, n_source), np.float32)
@@ -45,9 +45,9 @@ def _of_encoder(
 
 
 def _of_decoder(
-    weights: Weights, work: Workspace, pair: tuple[Sequence[int], Sequence[int]],
-    kind: AttentionKind, layer: int, row: int,
-) -> Projections:  # fmt: skip
+    weights: Weights, work: Workspace, pair: tuple[Sequence[int], Sequence[int]], at: AttentionRow
+) -> Projections:
+    kind, layer, row = at
     source_ids, target_ids = pair
     n_source, n_target, width = len(source_ids), len(target_ids), weights.shape.d_model
     decoder = weights.decoder._replace(n_layers=layer + 1)

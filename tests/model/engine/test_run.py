@@ -3,29 +3,18 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import count, islice
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from benchmarks.counting_engine import CountingEngine
 from model.decoding.beam import beam_search
 from model.decoding.hypothesis import Hypothesis, SearchOptions
-from model.decoding.trace import SearchTrace
 from model.engine.eager import EagerEngine
-from model.engine.protocol import (
-    AttentionKind,
-    Engine,
-    EngineInfo,
-    Finished,
-    Job,
-    Progress,
-    Projections,
-)
+from model.engine.protocol import Engine, Finished, Job
 from model.engine.run import Item, run_jobs
 from model.transformer.transformer import Transformer
 
@@ -33,46 +22,31 @@ GREEDY = SearchOptions(beam_size=1)
 POISON, REFUSED, DISASTER = 13, 14, 666
 
 
-@dataclass
-class Countdown:
+class Countdown(CountingEngine):
     """A job of n source tokens takes n steps; `seats` bounds the jobs inside.
 
     Where it `lingers` no step ends before it is interrupted.
     """
 
-    seats: int = 4
-    lingers: bool = False
-    interrupted: threading.Event = field(default_factory=threading.Event)
-    pause: float = 0.0
-    info: EngineInfo = field(default_factory=lambda: EngineInfo("fake", "cpu", "float32", 1))
-    seen: list[int] = field(default_factory=list)
-    most: int = 0
-    threads: set[int] = field(default_factory=set)
-    left: dict[int, int] = field(default_factory=dict)
-    jobs: dict[int, Job] = field(default_factory=dict)
-
-    @property
-    def busy(self) -> bool:
-        return bool(self.left)
+    def __init__(self, *, seats: int = 4, lingers: bool = False, pause: float = 0.0) -> None:
+        super().__init__()
+        self.seats = seats
+        self.lingers = lingers
+        self.interrupted = threading.Event()
+        self.pause = pause
+        self.seen: list[int] = []
+        self.most = 0
+        self.threads: set[int] = set()
 
     def room(self, job: Job) -> bool:
-        return len(self.left) < self.seats
+        return len(self._left) < self.seats
 
     def admit(self, jobs: Sequence[Job]) -> None:
-        for job in jobs:
-            if REFUSED in job.source_ids:
-                raise ValueError("refused")
-            self.seen.append(job.id)
-            self.left[job.id] = len(job.source_ids)
-            self.jobs[job.id] = job
-        self.most = max(self.most, len(self.left))
-
-    def cancel(self, job_ids: Sequence[int]) -> None:
-        for job_id in job_ids:
-            self.left.pop(job_id, None)
-
-    def progress(self) -> list[Progress]:
-        return []
+        if any(REFUSED in job.source_ids for job in jobs):
+            raise ValueError("refused")
+        super().admit(jobs)
+        self.seen += [job.id for job in jobs]
+        self.most = max(self.most, len(self._left))
 
     def interrupt(self) -> None:
         self.interrupted.set()
@@ -83,39 +57,13 @@ class Countdown:
         if self.lingers:
             assert self.interrupted.wait(timeout=10)
             self.interrupted.clear()
-        if any(DISASTER in self.jobs[job_id].source_ids for job_id in self.left):
-            self.left.clear()
+        if any(DISASTER in job.source_ids for job, _ in self._left.values()):
+            self._left.clear()
             raise RuntimeError("disaster")
-        self.left = {job_id: n - 1 for job_id, n in self.left.items()}
-        done = [job_id for job_id, n in self.left.items() if n == 0]
-        for job_id in done:
-            del self.left[job_id]
-        return [Finished(job_id, outcome(self.jobs[job_id])) for job_id in done]
+        return super().step()
 
-    def explain(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
-    ) -> NDArray[np.float32]:
-        raise NotImplementedError
-
-    def score(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
-    ) -> NDArray[np.float32]:
-        raise NotImplementedError
-
-    def project(
-        self,
-        source_ids: Sequence[int],
-        target_ids: Sequence[int],
-        kind: AttentionKind,
-        layer: int,
-        row: int,
-    ) -> Projections:
-        """Not done here."""
-        raise NotImplementedError
-
-    def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
-        """Not done here."""
-        raise NotImplementedError
+    def outcome(self, job: Job) -> list[Hypothesis] | Exception:
+        return outcome(job)
 
 
 def outcome(job: Job) -> list[Hypothesis] | Exception:

@@ -13,7 +13,7 @@ from model.decoding.hypothesis import SearchOptions
 from model.decoding.rules import Rule
 from model.decoding.trace import SearchTrace
 from model.engine.eager import EagerEngine
-from model.engine.protocol import AttentionKind, Engine
+from model.engine.protocol import AttentionKind, AttentionRow, Engine, Job
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import (
     FOREIGN_RULES,
@@ -61,8 +61,6 @@ def ids_of(trace: SearchTrace, step: int, beam: int) -> tuple[int, ...]:
 
 
 def outcome(engine: Engine, source: Sequence[int], options: SearchOptions) -> list[object]:
-    from model.engine.protocol import Job
-
     engine.admit([Job(1, tuple(source), options)])
     while not (finished := engine.step()):
         pass
@@ -167,7 +165,7 @@ def test_projections_are_those_behind_the_weights(
         explained = engine.explain(source, target, kind)
         for layer in range(2):
             for row in range(explained.shape[2]):
-                shown = engine.project(source, target, kind, layer, row)
+                shown = engine.project(source, target, AttentionRow(kind, layer, row))
                 np.testing.assert_array_equal(shown.weights, explained[layer, :, row])
                 d_k = shown.query.shape[-1]
                 scores = (shown.query @ shown.keys.transpose(0, 2, 1))[:, 0] / math.sqrt(d_k)
@@ -182,7 +180,8 @@ def test_projections_are_those_behind_the_weights(
 @KINDS
 def test_float32_projects_as_the_reference(make_speaker: MakeModel, kind: AttentionKind) -> None:
     model = make_speaker(norm_order="pre", n_encoder_layers=2)
-    shown = cpu_engine(model, "float32").project((5, 9, 7, 1), (4, 8, 1), kind, 1, 1)
-    expected = EagerEngine(model).project((5, 9, 7, 1), (4, 8, 1), kind, 1, 1)
+    request = (5, 9, 7, 1), (4, 8, 1), AttentionRow(kind, 1, 1)
+    shown = cpu_engine(model, "float32").project(*request)
+    expected = EagerEngine(model).project(*request)
     for name in ("query", "keys", "values", "weights", "seen"):
         np.testing.assert_allclose(getattr(shown, name), getattr(expected, name), atol=1e-4)

@@ -1,0 +1,87 @@
+"""An engine that computes nothing, for measuring and testing what surrounds an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.decoding.trace import SearchTrace
+from model.engine.protocol import (
+    AttentionKind,
+    AttentionRow,
+    EngineInfo,
+    Finished,
+    Job,
+    Progress,
+    Projections,
+)
+
+
+class CountingEngine:
+    """Finishes each job after one step per source token; see `Engine`. Only translates."""
+
+    info = EngineInfo("none", "none", "none", 1)
+
+    def __init__(self) -> None:
+        self._left: dict[int, tuple[Job, int]] = {}
+
+    @property
+    def busy(self) -> bool:
+        """Whether jobs are in flight."""
+        return bool(self._left)
+
+    def room(self, job: Job) -> bool:  # noqa: ARG002
+        """Always."""
+        return True
+
+    def admit(self, jobs: Sequence[Job]) -> None:
+        """Admit jobs."""
+        self._left |= {job.id: (job, len(job.source_ids)) for job in jobs}
+
+    def cancel(self, job_ids: Sequence[int]) -> None:
+        """Drop jobs."""
+        for job_id in job_ids:
+            self._left.pop(job_id, None)
+
+    def progress(self) -> list[Progress]:
+        """Nothing streams."""
+        return []
+
+    def interrupt(self) -> None:
+        """Do nothing: steps are short."""
+
+    def step(self) -> list[Finished]:
+        """Take a step with every job, and finish those that have had all of theirs."""
+        self._left = {job_id: (job, n - 1) for job_id, (job, n) in self._left.items()}
+        done = [job for job, n in self._left.values() if not n]
+        self.cancel([job.id for job in done])
+        return [Finished(job.id, self.outcome(job)) for job in done]
+
+    def outcome(self, job: Job) -> list[Hypothesis] | Exception:  # noqa: ARG002
+        """The result of every job: the same sentence of 20 tokens."""
+        return [Hypothesis(tuple(range(10, 30)), (-0.1,) * 21, -0.1, capped=False)]
+
+    def explain(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
+    ) -> NDArray[np.float32]:
+        """Not implemented."""
+        raise NotImplementedError
+
+    def score(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
+    ) -> NDArray[np.float32]:
+        """Not implemented."""
+        raise NotImplementedError
+
+    def project(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], at: AttentionRow
+    ) -> Projections:
+        """Not implemented."""
+        raise NotImplementedError
+
+    def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
+        """Not implemented."""
+        raise NotImplementedError
