@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Collection
 from pathlib import Path
@@ -21,6 +22,7 @@ from model.errors import ConfigError
 from model.training.config import FROM_VOCABULARY, TrainingConfig, read_recipe
 from model.training.finish import write_checkpoint
 from model.training.log import LOG_FILE, read_log
+from model.training.processes import Processes
 from model.training.run import open_run
 from model.training.trainer import Trainer
 from model.training.update.memory import keep_freed_memory
@@ -141,21 +143,29 @@ def train(
         keep_freed_memory()
         if threads:
             torch.set_num_threads(threads)
-        click.echo(f"reading {corpora}", err=True)
-        with TrainingDisplay(run / LOG_FILE, config.schedule.steps) as display:
+        place = _own_device(pick_device(device))
+        processes = Processes.from_environment(place)
+        if processes.is_first:
+            click.echo(f"reading {corpora}", err=True)
+        log = run / LOG_FILE if processes.is_first else None
+        with TrainingDisplay(log, config.schedule.steps) as display:
             trainer = open_run(
                 config,
                 run,
                 corpora,
                 display,
-                torch.device(pick_device(device)),
+                place,
                 resume=resume,
                 workers=workers,
                 init=WarmStart(load_checkpoint(init), adapt) if init else None,
+                processes=processes,
             )
             display.begin(trainer.counters, trainer.model.n_parameters())
             _save_on_interrupt(trainer)
             trainer.train()
+        processes.leave()
+        if not processes.is_first:
+            return
         if not trainer.is_finished:
             step = trainer.counters.step
             click.echo(f"stopped and saved at step {step}; continue with --resume", err=True)
@@ -163,6 +173,14 @@ def train(
     if not plot or finish:
         write_checkpoint(run, config, recipe.stem, checkpoint)
         click.echo(f"wrote {checkpoint}")
+
+
+def _own_device(name: str) -> torch.device:
+    """Return the device of this process: with `cuda`, each of a machine's processes has its own."""
+    if name == "cuda" and (local_rank := os.environ.get("LOCAL_RANK")):
+        name = f"cuda:{local_rank}"
+        torch.cuda.set_device(name)
+    return torch.device(name)
 
 
 def _plot(run: Path, title: str, destination: Path) -> None:

@@ -94,6 +94,9 @@ class TrainingConfig(Table):
     max_length: int = Field(200, gt=2, description="longer sentences are skipped")
     chunk_pairs: int = Field(20_000, gt=0, description="pairs sorted by length together")
     label_smoothing: float = Field(0.1, ge=0, lt=1)
+    loss_candidates: int = Field(
+        0, ge=0, description="sample of the vocabulary for the loss; 0: the whole vocabulary"
+    )
     precision: Literal["auto", "fp32", "bf16"] = Field(
         "auto", description="bf16 for matrix products if they are faster on the device"
     )

@@ -21,6 +21,7 @@ from model.training.data.corpus import load_pairs
 from model.training.data.vocabulary import train_tokenizer
 from model.training.data.written_numbers import generate_pairs
 from model.training.log import LOG_FILE, cut_log
+from model.training.processes import ALONE, Processes
 from model.training.snapshots import SNAPSHOTS
 from model.training.state import latest_state
 from model.training.trainer import Reporter, Trainer
@@ -32,7 +33,16 @@ TOKENIZER_FILE = "tokenizer.model"
 INIT_FILE = "init.json"
 
 _CHANGEABLE = frozenset(
-    {"schedule", "validation", "accumulate", "save_every", "average_last", "store", "precision"}
+    {
+        "schedule",
+        "validation",
+        "accumulate",
+        "save_every",
+        "average_last",
+        "store",
+        "precision",
+        "loss_candidates",
+    }
 )
 """Keys that may differ when a run is resumed; any other would change the data or the model."""
 
@@ -47,6 +57,7 @@ def open_run(
     resume: bool,
     workers: int = 0,
     init: WarmStart | None = None,
+    processes: Processes = ALONE,
 ) -> Trainer:
     """Create or reopen a run folder and load its data. Raises `ModelError`.
 
@@ -54,7 +65,14 @@ def open_run(
     except for its length and measurements. A run that stopped before its first save starts over.
     With `init`, the run starts from the weights of a checkpoint.
     """
-    if resume:
+    if processes.count > config.accumulate:
+        raise TrainingError(
+            f"an update has {config.accumulate} batches (accumulate), too few for "
+            f"{processes.count} processes"
+        )
+    if not processes.is_first:
+        pass  # the first process checks
+    elif resume:
         check_recipe(run, config)
     elif latest_state(run):
         raise TrainingError(f"{run}: already has a run; continue it with --resume")
@@ -63,12 +81,14 @@ def open_run(
         for corpus in config.corpora
     )
     held_out = _held_out(config, corpora_root)
-    try:
-        if not latest_state(run):
-            _begin(run, config, corpora, init)
-        (run / RECIPE_FILE).write_text(config.model_dump_json(indent=2))
-    except OSError as error:
-        raise TrainingError(f"{run}: {error.strerror}") from None
+    if processes.is_first:
+        try:
+            if not latest_state(run):
+                _begin(run, config, corpora, init)
+            (run / RECIPE_FILE).write_text(config.model_dump_json(indent=2))
+        except OSError as error:
+            raise TrainingError(f"{run}: {error.strerror}") from None
+    processes.wait()
     tokenizer = Tokenizer.load(run / TOKENIZER_FILE)
     stream = BatchStream(
         corpora=corpora,
@@ -80,10 +100,13 @@ def open_run(
         batch_tokens=config.batch_tokens,
         max_length=config.max_length,
     )
-    trainer = Trainer(config, run, tokenizer, stream, held_out, reporter, device, workers)
+    trainer = Trainer(
+        config, run, tokenizer, stream, held_out, reporter, device, workers, processes
+    )
     if init and not latest_state(run):
         init.fill(trainer.model, tokenizer)
-    cut_log(run / LOG_FILE, trainer.counters.step)
+    if processes.is_first:
+        cut_log(run / LOG_FILE, trainer.counters.step)
     return trainer
 
 

@@ -8,7 +8,6 @@ import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -24,6 +23,8 @@ COUNTERS_FILE = "counters.json"
 
 _PREFIX = "state-"
 _PARTIAL = ".partial"
+_GENERATORS = "rng."
+"""Older states also contain random generators; now each batch seeds them."""
 
 
 @dataclass
@@ -60,10 +61,7 @@ def save_state(run: Path, model: Transformer, optimizer: Optimizer, counters: Co
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
         save_file(parameters(model), partial / WEIGHTS_FILE)
-        rng = {"rng.cpu": torch.get_rng_state()}
-        if model.device.type == "cuda":
-            rng["rng.cuda"] = torch.cuda.get_rng_state(model.device)
-        save_file(optimizer.state_tensors() | rng, partial / OPTIMIZER_FILE)
+        save_file(optimizer.state_tensors(), partial / OPTIMIZER_FILE)
         (partial / COUNTERS_FILE).write_text(json.dumps(asdict(counters)))
         for file in partial.iterdir():
             _flush(file)
@@ -77,22 +75,23 @@ def save_state(run: Path, model: Transformer, optimizer: Optimizer, counters: Co
 
 
 def load_state(folder: Path, model: Transformer, optimizer: Optimizer) -> Counters:
-    """Restore a saved state, including random generators. Raises `TrainingError`."""
+    """Restore a saved state. Raises `TrainingError`."""
     counters = load_counters(folder)
     weights = _load_tensors(folder / WEIGHTS_FILE)
     tensors = _load_tensors(folder / OPTIMIZER_FILE)
+    for name in [name for name in tensors if name.startswith(_GENERATORS)]:
+        del tensors[name]
     if odd := weights.keys() ^ parameters(model).keys():
         raise TrainingError(f"{folder / WEIGHTS_FILE}: '{min(odd)}' is not in file and model both")
     try:
         # Not strict: a shared tensor has two names in the model and one in the file.
         model.load_state_dict(weights, strict=False)
-        torch.set_rng_state(tensors.pop("rng.cpu"))
-        cuda_state = tensors.pop("rng.cuda", None)
-    except (RuntimeError, KeyError) as error:
+    except RuntimeError as error:
         raise TrainingError(f"{folder}: cannot resume: {' '.join(str(error).split())}") from None
-    if cuda_state is not None and model.device.type == "cuda":
-        torch.cuda.set_rng_state(cuda_state, model.device)
-    optimizer.load_state_tensors(tensors)
+    try:
+        optimizer.load_state_tensors(tensors)
+    except TrainingError as error:
+        raise TrainingError(f"{folder / OPTIMIZER_FILE}: {error}") from None
     return counters
 
 

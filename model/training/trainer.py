@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from random import Random
+from typing import NamedTuple, Protocol
 
 import torch
 
@@ -16,6 +18,7 @@ from model.errors import TrainingError
 from model.text.tokenizer import Tokenizer
 from model.training.config import TrainingConfig
 from model.training.data.batches import Batch, BatchStream, Position
+from model.training.processes import ALONE, Processes
 from model.training.snapshots import save_snapshot
 from model.training.state import Counters, latest_state, load_state, save_state, step_of
 from model.training.update import precision
@@ -25,6 +28,14 @@ from model.training.update.optimizer import Optimizer
 from model.training.update.schedule import learning_rate
 from model.training.validation import HeldOut, greedy_bleu, held_out_loss, teacher_forced
 from model.transformer.transformer import Transformer
+
+
+class Part(NamedTuple):
+    """One batch of an update, its position in the stream, and the position after it."""
+
+    batch: Batch
+    position: Position
+    following: Position
 
 
 class Reporter(Protocol):
@@ -49,9 +60,11 @@ class Trainer:
     reporter: Reporter
     device: torch.device
     workers: int = 0
+    processes: Processes = ALONE
     clock: Callable[[], float] = time.monotonic
     model: Transformer = field(init=False)
     stop_requested: bool = field(init=False, default=False)
+    _stop_agreed: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         torch.manual_seed(self.config.seed)
@@ -61,7 +74,8 @@ class Trainer:
         self._dtype = precision.resolve(self.config.precision, self.device)
         if self.device.type == "cpu" and self._dtype == torch.bfloat16:
             precision.keep_attention_in_float32(self.model)
-        self._optimizer = Optimizer(self.model, self.config.optimizer)
+        products = self._dtype if self.device.type == "cpu" else torch.bfloat16
+        self._optimizer = Optimizer(self.model, self.config.optimizer, products, self.processes)
         self.counters = Counters()
         if saved := latest_state(self.run):
             self.counters = load_state(saved, self.model, self._optimizer)
@@ -71,16 +85,22 @@ class Trainer:
         self.model.train()
         began = self.clock() - self.counters.seconds
         with closing(self.stream.batches(self.counters.position, self.workers)) as batches:
-            while not self.is_finished and not self.stop_requested:
+            while not self.is_finished and not self._is_stopping:
                 figures = self._update(batches)
                 self.counters.seconds = self.clock() - began
                 self.reporter.on_step(figures | {"seconds": self.counters.seconds})
                 step = self.counters.step
-                if step % self.config.validation.every == 0 or self.is_finished:
+                is_due = step % self.config.validation.every == 0 or self.is_finished
+                if is_due and self.processes.is_first:
                     self.reporter.on_validation(self.validate())
                 if step % self.config.save_every == 0 or self.is_finished:
                     self._save(snapshot=True)
         self._save(snapshot=False)
+
+    @property
+    def _is_stopping(self) -> bool:
+        """True once a stop was requested and every process knows it."""
+        return self._stop_agreed if self.processes.count > 1 else self.stop_requested
 
     @property
     def is_finished(self) -> bool:
@@ -107,6 +127,8 @@ class Trainer:
 
     def _save(self, *, snapshot: bool) -> None:
         """Write the state from which a later `Trainer` resumes this run."""
+        if not self.processes.is_first:
+            return
         if place := parameter_not_finite(self.model):
             raise self._diverged("a weight", self.counters.step, self.counters.position, place)
         if snapshot:  # first: after a crash between the two, the average must not lack a snapshot
@@ -116,26 +138,36 @@ class Trainer:
 
     def _update(self, batches: Iterator[tuple[Batch, Position]]) -> dict[str, float]:
         """Take one step over `accumulate` batches, in which all target tokens have equal weight."""
-        taken = [next(batches) for _ in range(self.config.accumulate)]
-        tokens = sum(int((batch.target != self.tokenizer.pad_id).sum()) for batch, _ in taken)
-        smoothed, cross_entropy = 0.0, 0.0
-        step, position = self.counters.step + 1, self.counters.position
-        for batch, following in taken:
-            loss = self._loss(batch)
+        taken = self._take(batches)
+        tokens = sum(int((part.batch.target != self.tokenizer.pad_id).sum()) for part in taken)
+        ours = [taken[place] for place in self.processes.share(len(taken))]
+        sums = torch.zeros(3, dtype=torch.float64)
+        faulty: list[Part] = []
+        for part in ours:
+            loss = self._loss(part)
             (loss.smoothed / tokens).backward()
-            smoothed += loss.smoothed.item() / tokens
-            cross_entropy += loss.cross_entropy.item() / tokens
-            if not math.isfinite(smoothed):
-                raise self._diverged("the loss", step, position, self._first_not_finite(batch))
-            position = following
+            sums[0] += loss.smoothed.item() / tokens
+            sums[1] += loss.cross_entropy.item() / tokens
+            if not sums.isfinite().all():
+                faulty.append(part)
+        sums[2] = self.stop_requested
+        self.processes.add_up([sums])
+        self.processes.add_up(self._optimizer.gradients())
+        smoothed, cross_entropy, n_stopping = sums.tolist()
+        self._stop_agreed = n_stopping > 0
+        if not math.isfinite(smoothed):
+            raise self._diverged_in("the loss", faulty)
         self.model.clear_padding_gradient()
         if not math.isfinite(self._optimizer.clip()):
-            place = self._first_not_finite(taken[-1][0])
-            raise self._diverged("the gradient", step, self.counters.position, place)
+            raise self._diverged_in("the gradient", ours)
+        step = self.counters.step + 1
         rate = learning_rate(step, self.config.schedule, self.model.config.d_model)
         self._optimizer.step(rate)
         self.counters = replace(
-            self.counters, step=step, tokens=self.counters.tokens + tokens, position=position
+            self.counters,
+            step=step,
+            tokens=self.counters.tokens + tokens,
+            position=taken[-1].following,
         )
         return {
             "step": step,
@@ -145,16 +177,37 @@ class Trainer:
             "tokens": self.counters.tokens,
         }
 
-    def _loss(self, batch: Batch) -> Loss:
-        source, target = (torch.from_numpy(side).long().to(self.device) for side in batch)
+    def _take(self, batches: Iterator[tuple[Batch, Position]]) -> list[Part]:
+        """Return the parts of one update."""
+        parts: list[Part] = []
+        position = self.counters.position
+        for batch, following in itertools.islice(batches, self.config.accumulate):
+            parts.append(Part(batch, position, following))
+            position = following
+        return parts
+
+    def _loss(self, part: Part) -> Loss:
+        # Dropout and sampling depend on the batch alone: not on the process, nor on earlier steps.
+        torch.manual_seed(Random(f"{self.config.seed} {part.position}").getrandbits(63))
+        source, target = (torch.from_numpy(side).long().to(self.device) for side in part.batch)
         with precision.autocast(self.device, self._dtype):
             hidden, wanted = teacher_forced(self.model, source, target)
             return smoothed_cross_entropy(
-                hidden, self.model.output, wanted, self.config.label_smoothing
+                hidden,
+                self.model.output,
+                wanted,
+                self.config.label_smoothing,
+                self.config.loss_candidates,
             )
 
-    def _first_not_finite(self, batch: Batch) -> str:
-        return first_not_finite(self.model, lambda: self._loss(batch))
+    def _diverged_in(self, what: str, parts: list[Part]) -> TrainingError:
+        """Describe a divergence found in this process's parts, of which the last one showed it."""
+        step = self.counters.step + 1
+        if not parts:
+            return self._diverged(what, step, self.counters.position, "another process's batch")
+        part = parts[-1] if what == "the gradient" else parts[0]
+        place = first_not_finite(self.model, lambda: self._loss(part))
+        return self._diverged(what, step, part.position, place)
 
     def _diverged(self, what: str, step: int, position: Position, place: str) -> TrainingError:
         """Describe a divergence: what is not finite, when, on which data, where, what is saved."""

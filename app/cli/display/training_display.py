@@ -19,12 +19,15 @@ _LOG_EVERY = 50
 
 
 class TrainingDisplay:
-    """A `Reporter`: on a terminal a live bar, elsewhere a line every `_LOG_EVERY` steps."""
+    """A `Reporter`: on a terminal a live bar, elsewhere a line every `_LOG_EVERY` steps.
 
-    def __init__(self, log: Path, steps: int) -> None:
+    Without `log`, nothing is shown or written, as in all processes of a run but the first.
+    """
+
+    def __init__(self, log: Path | None, steps: int) -> None:
         self._path = log
         self._log: IO[str] | None = None
-        self._console = Console(stderr=True)
+        self._console = Console(stderr=True, quiet=log is None)
         self._progress = Progress(
             TextColumn("step {task.completed:,}/{task.total:,}"),
             BarColumn(),
@@ -32,7 +35,7 @@ class TrainingDisplay:
             TimeRemainingColumn(),
             TextColumn("left"),
             console=self._console,
-            disable=not self._console.is_terminal,
+            disable=log is None or not self._console.is_terminal,
         )
         self._steps = steps
         self._task: TaskID | None = None
@@ -55,8 +58,9 @@ class TrainingDisplay:
 
     def begin(self, counters: Counters, n_parameters: int) -> None:
         """Open the log and show the bar at the run's current step."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._log = self._path.open("a", encoding="utf-8", buffering=1)  # whole lines
+        if self._path:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._log = self._path.open("a", encoding="utf-8", buffering=1)  # whole lines
         self._last = counters
         self._console.print(f"{n_parameters:,} parameters, from step {counters.step:,}")
         self._progress.start()

@@ -8,13 +8,22 @@ import torch
 from torch import Tensor, nn
 
 from model.errors import TrainingError
+from model.training.processes import ALONE, Processes
 from model.training.update.config import OptimizerConfig
+from model.training.update.muon import Muon
 
 
 class Optimizer:
     """One or two torch optimizers that together cover each parameter of a model once."""
 
-    def __init__(self, model: nn.Module, config: OptimizerConfig) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        config: OptimizerConfig,
+        dtype: torch.dtype = torch.bfloat16,
+        processes: Processes = ALONE,
+    ) -> None:
+        """`dtype` is the type of Muon's products."""
         matrices: list[nn.Parameter] = []
         others: list[nn.Parameter] = []
         for name, parameter in model.named_parameters():
@@ -29,12 +38,22 @@ class Optimizer:
         ]  # fmt: skip
         if matrices:
             self._parts.append(
-                torch.optim.Muon(
-                    matrices, weight_decay=config.weight_decay, adjust_lr_fn="match_rms_adamw"
+                Muon(
+                    matrices,
+                    weight_decay=config.weight_decay,
+                    dtype=dtype,
+                    processes=processes,
                 )
             )
         self._parameters = others + matrices
         self._clip_norm = config.clip_norm
+
+    def gradients(self) -> list[Tensor]:
+        """Return the gradient of each parameter; zeros where the loss did not reach it."""
+        for parameter in self._parameters:
+            if parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+        return [parameter.grad for parameter in self._parameters if parameter.grad is not None]
 
     def clip(self) -> float:
         """Scale the gradients down to `clip_norm`, if set; return their norm before scaling."""
@@ -65,8 +84,8 @@ class Optimizer:
         """Load the result of `state_tensors`. Raises `TrainingError` if it is of another model."""
         states: list[dict[int, dict[str, Any]]] = [{} for _ in self._parts]
         for key, tensor in tensors.items():
-            number, index, name = key.split(".", 2)
             try:
+                number, index, name = key.split(".", 2)
                 states[int(number)].setdefault(int(index), {})[name] = tensor
             except (ValueError, IndexError):
                 raise TrainingError(f"optimizer state has an unknown tensor '{key}'") from None

@@ -31,16 +31,14 @@ def make(seed: int = 0) -> tuple[Transformer, Optimizer]:
     return model, Optimizer(model, OptimizerConfig())
 
 
-def test_round_trip_of_weights_counters_and_random_generator(tmp_path: Path) -> None:
+def test_round_trip_of_weights_and_counters(tmp_path: Path) -> None:
     model, optimizer = make()
     counters = Counters(12, 3456, 7.5, Position(2, 9))
     save_state(tmp_path, model, optimizer, counters)
-    expected = torch.rand(3)
     other, its_optimizer = make(seed=1)
     folder = latest_state(tmp_path)
     assert folder is not None
     assert load_state(folder, other, its_optimizer) == counters
-    assert torch.equal(torch.rand(3), expected)
     for ours, theirs in zip(model.parameters(), other.parameters(), strict=True):
         assert torch.equal(ours, theirs)
 
@@ -107,7 +105,7 @@ def test_damaged_state_names_the_file(tmp_path: Path, file: str, damage: str) ->
     if damage == "missing":
         path.unlink()
     elif damage == "truncated":
-        path.write_bytes(path.read_bytes()[:20])
+        path.write_bytes(path.read_bytes()[:12])
     elif path.suffix == ".json":
         path.write_text(json.dumps({"step": 3}))
     else:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from model.training.config import TrainingConfig
+from model.training.processes import ALONE, Processes
 from model.training.run import open_run
 from model.training.trainer import Trainer
 from model.training.warm_start import WarmStart
@@ -86,6 +87,7 @@ class Workshop:
         resume: bool = False,
         workers: int = 0,
         init: WarmStart | None = None,
+        processes: Processes = ALONE,
         **changes: Any,
     ) -> Trainer:
         config = TrainingConfig.parse(self.recipe(**changes), "recipe")
@@ -98,4 +100,5 @@ class Workshop:
             resume=resume,
             workers=workers,
             init=init,
+            processes=processes,
         )

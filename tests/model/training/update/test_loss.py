@@ -77,6 +77,67 @@ def test_gradient_is_the_slope() -> None:
     torch.testing.assert_close((up - down) / 2e-2, (slope * direction).sum(), rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize("bias", [False, True])
+def test_a_sampled_softmax_is_differentiated_as_it_is_computed(bias: bool) -> None:
+    hidden, output, targets = inputs(bias=bias)
+    sample, multiplicity = sampled(targets, candidates=15)
+    found = smoothed_cross_entropy(hidden, output, targets, 0.1, candidates=15)
+    logits = output(hidden)[:, sample]
+    normaliser = (logits + multiplicity.log()).logsumexp(1)
+    nll = normaliser - output(hidden).gather(1, targets[:, None])[:, 0]
+    mean = (logits * multiplicity).sum(1) / V
+    expected = (0.9 * nll + 0.1 * (normaliser - mean)).sum()
+    torch.testing.assert_close(found.smoothed, expected)
+    torch.testing.assert_close(found.cross_entropy, nll.sum())
+    torch.testing.assert_close(
+        gradients(found.smoothed, hidden, output), gradients(expected, hidden, output)
+    )
+
+
+def sampled(targets: Tensor, candidates: int) -> tuple[Tensor, Tensor]:
+    """The sample that the next loss takes, whose random numbers are not used up."""
+    torch.manual_seed(5)
+    found = loss._sample(targets, V, candidates)
+    torch.manual_seed(5)
+    return found
+
+
+@pytest.mark.parametrize("candidates", [1, 10, 15, V - 1])
+def test_a_sample_has_every_target_and_stands_for_the_whole_vocabulary(candidates: int) -> None:
+    targets = torch.tensor([3, 3, 19, 0, 7])
+    sample, multiplicity = sampled(targets, candidates)
+    assert sample.tolist() == sorted(set(sample.tolist()))
+    assert len(sample) == max(candidates, 4 + 1)
+    assert set(targets.tolist()) <= set(sample.tolist())
+    torch.testing.assert_close(multiplicity.sum(), torch.tensor(float(V)))
+    assert all(
+        share == 1
+        for token, share in zip(sample.tolist(), multiplicity.tolist(), strict=True)
+        if token in targets.tolist()
+    )
+
+
+@pytest.mark.parametrize("candidates", [0, V, V + 1, 2])
+def test_a_sample_of_everything_is_the_whole_vocabulary(candidates: int) -> None:
+    hidden, output, _ = inputs(bias=True)
+    targets = torch.arange(V)
+    hidden = hidden[:1].expand(V, D)
+    expected = smoothed_cross_entropy(hidden, output, targets, 0.1)
+    found = smoothed_cross_entropy(hidden, output, targets, 0.1, candidates)
+    torch.testing.assert_close(found.smoothed, expected.smoothed)
+
+
+def test_the_mean_of_sampled_normalisers_is_the_normaliser() -> None:
+    hidden, output, targets = inputs(bias=True)
+    whole = output(hidden).exp().sum(1)
+    estimates = []
+    for seed in range(400):
+        torch.manual_seed(seed)
+        sample, multiplicity = loss._sample(targets, V, 16)
+        estimates.append((output(hidden)[:, sample].exp() * multiplicity).sum(1))
+    torch.testing.assert_close(torch.stack(estimates).mean(0), whole, rtol=0.1, atol=0.0)
+
+
 def test_by_hand() -> None:
     output = OutputProjection(2, 1, bias=False)
     torch.nn.init.zeros_(output.weight)
