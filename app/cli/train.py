@@ -22,10 +22,10 @@ from model.errors import ConfigError
 from model.training.config import FROM_VOCABULARY, TrainingConfig, read_recipe
 from model.training.finish import write_checkpoint
 from model.training.log import LOG_FILE, read_log
-from model.training.processes import Processes
 from model.training.run import open_run
 from model.training.trainer import Trainer
 from model.training.update.memory import keep_freed_memory
+from model.training.update.processes import Processes
 from model.training.warm_start import WarmStart
 from model.transformer.config import TransformerConfig
 

@@ -21,10 +21,10 @@ from model.training.data.corpus import load_pairs
 from model.training.data.vocabulary import train_tokenizer
 from model.training.data.written_numbers import generate_pairs
 from model.training.log import LOG_FILE, cut_log
-from model.training.processes import ALONE, Processes
 from model.training.snapshots import SNAPSHOTS
 from model.training.state import latest_state
 from model.training.trainer import Reporter, Trainer
+from model.training.update.processes import ALONE, Processes
 from model.training.validation import HeldOut
 from model.training.warm_start import WarmStart
 

@@ -18,13 +18,13 @@ from model.errors import TrainingError
 from model.text.tokenizer import Tokenizer
 from model.training.config import TrainingConfig
 from model.training.data.batches import Batch, BatchStream, Position
-from model.training.processes import ALONE, Processes
 from model.training.snapshots import save_snapshot
 from model.training.state import Counters, latest_state, load_state, save_state, step_of
 from model.training.update import precision
 from model.training.update.divergence import first_not_finite, parameter_not_finite
 from model.training.update.loss import Loss, smoothed_cross_entropy
 from model.training.update.optimizer import Optimizer
+from model.training.update.processes import ALONE, Processes
 from model.training.update.schedule import learning_rate
 from model.training.validation import HeldOut, greedy_bleu, held_out_loss, teacher_forced
 from model.transformer.transformer import Transformer

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
-from model.training.processes import ALONE, Processes
+from model.training.update.processes import ALONE, Processes
 
 _COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 """Jordan et al.'s quintic: the steepest at 0 that keeps singular values between 0.7 and 1.2."""

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from model.errors import TrainingError
-from model.training.processes import ALONE, Processes
 from model.training.update.config import OptimizerConfig
 from model.training.update.muon import Muon
+from model.training.update.processes import ALONE, Processes
 
 
 class Optimizer:

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 
 from model.training.config import TrainingConfig
-from model.training.processes import ALONE, Processes
 from model.training.run import open_run
 from model.training.trainer import Trainer
+from model.training.update.processes import ALONE, Processes
 from model.training.warm_start import WarmStart
 
 _LETTERS = str.maketrans("abcdefgh", "stuvwxyz")

@@ -18,8 +18,8 @@ from torch.multiprocessing.spawn import (
 )
 
 from model.errors import TrainingError
-from model.training.processes import ALONE, Processes
 from model.training.state import latest_state, step_of
+from model.training.update.processes import ALONE, Processes
 from tests.model.training.toy import Recorder, Workshop
 
 CHANGES: dict[str, Any] = {
