@@ -7,26 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from model.transformer import parameter_names as names
 from model.transformer.config import TransformerConfig
 
-# Our → their names within a layer.
-_LINEAR = {"w_q": "q_proj", "w_k": "k_proj", "w_v": "v_proj", "w_o": "out_proj"}
-_ENCODER_LAYER = {
-    **{f"self_attention.{ours}": f"self_attn.{theirs}" for ours, theirs in _LINEAR.items()},
-    "attention_sublayer.norm": "self_attn_layer_norm",
-    "feed_forward.w_1": "fc1",
-    "feed_forward.w_2": "fc2",
-    "feed_forward_sublayer.norm": "final_layer_norm",
-}
-_DECODER_LAYER = {
-    **{f"self_attention.{ours}": f"self_attn.{theirs}" for ours, theirs in _LINEAR.items()},
-    "self_attention_sublayer.norm": "self_attn_layer_norm",
-    **{f"cross_attention.{ours}": f"encoder_attn.{theirs}" for ours, theirs in _LINEAR.items()},
-    "cross_attention_sublayer.norm": "encoder_attn_layer_norm",
-    "feed_forward.w_1": "fc1",
-    "feed_forward.w_2": "fc2",
-    "feed_forward_sublayer.norm": "final_layer_norm",
-}
+_LINEAR = ("q_proj", "k_proj", "v_proj", "out_proj")  # Q, K, V, O
+_ATTENTION = ("self_attn", "encoder_attn")
+_FEED_FORWARD = dict(zip(names.FEED_FORWARD, ("fc1", "fc2", "final_layer_norm"), strict=True))
+
+
+def _in_layer(stack: str) -> dict[str, str]:
+    """Our → their names within a layer."""
+    table: dict[str, str] = {}
+    for ours, theirs in zip(names.attentions(stack), _ATTENTION, strict=False):
+        their_linear = (f"{theirs}.{linear}" for linear in _LINEAR)
+        table |= dict(zip(ours, (*their_linear, f"{theirs}_layer_norm"), strict=True))
+    return table | _FEED_FORWARD
+
 
 # Their names outside the layers. `SHARED` replaces the three after it if they are missing.
 SHARED = "model.shared.weight"
@@ -41,20 +37,18 @@ OUTSIDE_LAYERS = {SHARED, SOURCE, TARGET, OUTPUT, OUTPUT_BIAS, *POSITIONS}
 
 def layer_names(config: TransformerConfig) -> Iterator[tuple[str, str]]:
     """(our name, their name) of every tensor within the layers."""
-    for stack, n_layers, table in (
-        ("encoder", config.n_encoder_layers, _ENCODER_LAYER),
-        ("decoder", config.n_decoder_layers, _DECODER_LAYER),
-    ):
-        for layer in range(n_layers):
-            for ours, theirs in table.items():
+    n_layers = config.n_encoder_layers, config.n_decoder_layers
+    for stack, n in zip(names.STACKS, n_layers, strict=True):
+        for layer in range(n):
+            for ours, theirs in _in_layer(stack).items():
                 for kind in ("weight", "bias"):
-                    place = f"{stack}.layers.{layer}"
-                    yield f"{place}.{ours}.{kind}", f"model.{place}.{theirs}.{kind}"
+                    ours_in_full = names.in_layer(stack, layer, ours)
+                    yield f"{ours_in_full}.{kind}", f"model.{stack}.layers.{layer}.{theirs}.{kind}"
 
 
 def final_norm_names(config: TransformerConfig) -> Iterator[tuple[str, str]]:
     """(our name, their name) of the norms after pre-norm stacks, as in Pegasus."""
     if config.norm_order == "pre":
-        for stack in ("encoder", "decoder"):
+        for stack in names.STACKS:
             for kind in ("weight", "bias"):
-                yield f"{stack}.norm.{kind}", f"model.{stack}.layer_norm.{kind}"
+                yield f"{names.final_norm(stack)}.{kind}", f"model.{stack}.layer_norm.{kind}"

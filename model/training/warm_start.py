@@ -19,13 +19,17 @@ from model.checkpoint.reader import Checkpoint
 from model.errors import TrainingError
 from model.text.tokenizer import Tokenizer
 from model.training.config import TrainingConfig
+from model.transformer import parameter_names as names
 from model.transformer.config import TransformerConfig
 from model.transformer.transformer import Transformer
 
 _DEPTHS = ("n_encoder_layers", "n_decoder_layers")
 _FROM_VOCABULARY = ("source_vocab_size", "target_vocab_size", "pad_id", "eos_id", "start_id")
 _WITHOUT_WEIGHTS = ("dropout", "max_length")
-_ZEROED = ("self_attention.w_o", "cross_attention.w_o", "feed_forward.w_2")
+_ZEROED = (
+    *(attention.w_o for attention in names.attentions(names.DECODER)),
+    names.FEED_FORWARD.w_2,
+)
 
 
 @dataclass(frozen=True)

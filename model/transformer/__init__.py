@@ -24,7 +24,7 @@
              inputs              outputs, shifted right
 
 `transformer` assembles the figure, `config` has its sizes (table 3), `layer_stack` the N layers,
-`positions` the table of §3.5. Bottom-up reading order: `config`, `attention`, `feed_forward`,
-`embedding`, `sublayer`, `encoder`, `decoder`, `transformer`. Imports only `model.errors` from the
-project; decoding, engines, checkpoints and training use it.
+`positions` the table of §3.5, `parameter_names` the names of all weights. Bottom-up reading order:
+`config`, `attention`, `feed_forward`, `embedding`, `sublayer`, `encoder`, `decoder`, `transformer`.
+Imports only `model.errors` from the project; decoding, engines, checkpoints and training use it.
 """

@@ -11,6 +11,7 @@ import numpy as np
 from model.engine.cpu.elementary import GELU, QUICK_GELU, RELU, SWISH, Norm
 from model.engine.cpu.packing import Linear, pack_float32, pack_int8
 from model.engine.cpu.types import Floats
+from model.transformer import parameter_names as names
 from model.transformer.config import Activation, TransformerConfig
 from model.transformer.positions import sinusoidal_positions
 
@@ -26,7 +27,7 @@ _ACTIVATIONS: dict[Activation, int] = {
 
 
 class Shape(NamedTuple):
-    """What the kernels need of the configuration."""
+    """The part of the configuration that the kernels need."""
 
     d_model: int
     pre_norm: bool
@@ -84,10 +85,10 @@ class Weights(NamedTuple):
 def pack(config: TransformerConfig, tensors: Tensors, precision: Precision) -> Weights:
     """Pack a `Transformer`'s parameters by name, in float32; shared ones may be there once."""
     packer = _Packer(tensors, pack_int8 if precision == "int8" else pack_float32)
-    source = packer.embedding("source_embedding.weight")
-    target = source if config.share_embeddings else packer.embedding("target_embedding.weight")
-    output = target if config.tie_output else packer.embedding("output.weight")
-    bias = tensors.get("output.bias", np.zeros(config.target_vocab_size, np.float32))
+    source = packer.embedding(names.SOURCE_EMBEDDING)
+    target = source if config.share_embeddings else packer.embedding(names.TARGET_EMBEDDING)
+    output = target if config.tie_output else packer.embedding(names.OUTPUT)
+    bias = tensors.get(f"{names.OUTPUT}.bias", np.zeros(config.target_vocab_size, np.float32))
     return Weights(
         shape=Shape(
             config.d_model,
@@ -103,7 +104,7 @@ def pack(config: TransformerConfig, tensors: Tensors, precision: Precision) -> W
         positions=sinusoidal_positions(config.max_length, config.d_model, config.position_layout),
         encoder=_encoder(packer, config),
         decoder=_decoder(packer, config),
-        # What pads the vocabulary gets no probability.
+        # Rows that pad the vocabulary get no probability.
         output=packer.pack([output], [bias], -np.inf),
     )
 
@@ -114,16 +115,15 @@ class _Packer:
         self.pack = pack
 
     def embedding(self, name: str) -> Floats:
-        return np.ascontiguousarray(self._tensors[name], np.float32)
+        return np.ascontiguousarray(self._tensors[f"{name}.weight"], np.float32)
 
-    def linear(self, prefix: str, n_layers: int, names: Sequence[str]) -> Linear:
-        """`names` of layer 0, then of layer 1 and so on, in one stack."""
-        paths = [f"{prefix}.layers.{n}.{name}" for n in range(n_layers) for name in names]
+    def linear(self, paths: Sequence[str]) -> Linear:
+        """Pack linear maps one behind the other, in one stack."""
         weights = [self._tensors[f"{path}.weight"] for path in paths]
         return self.pack(weights, [self._tensors[f"{path}.bias"] for path in paths])
 
     def norm(self, paths: Sequence[str], config: TransformerConfig) -> Norm:
-        """One for each path; there may be none."""
+        """Pack one norm for each path; there may be none."""
         gains, biases = (
             np.array([self._tensors[f"{path}.{kind}"] for path in paths], np.float32)
             for kind in ("weight", "bias")
@@ -133,49 +133,64 @@ class _Packer:
         return Norm(gains.reshape(shape), biases.reshape(shape), epsilon)
 
 
+class _Stack:
+    """Packs the encoder's or the decoder's layers: same-named maps of all layers in one."""
+
+    def __init__(
+        self, packer: _Packer, name: str, n_layers: int, config: TransformerConfig
+    ) -> None:
+        self._packer = packer
+        self._name = name
+        self._n_layers = n_layers
+        self._config = config
+
+    def linear(self, *linear: str) -> Linear:
+        return self._packer.linear(self._in_layers(linear))
+
+    def norm(self, norm: str) -> Norm:
+        return self._packer.norm(self._in_layers([norm]), self._config)
+
+    def final_norm(self) -> Norm:
+        paths = [names.final_norm(self._name)] * (self._config.norm_order == "pre")
+        return self._packer.norm(paths, self._config)
+
+    def _in_layers(self, paths: Sequence[str]) -> list[str]:
+        """`paths` of layer 0, then of layer 1 and so on."""
+        numbers = range(self._n_layers)
+        return [names.in_layer(self._name, number, path) for number in numbers for path in paths]
+
+
 def _encoder(packer: _Packer, config: TransformerConfig) -> EncoderWeights:
-    n_layers = config.n_encoder_layers
-
-    def linear(*names: str) -> Linear:
-        return packer.linear("encoder", n_layers, names)
-
-    def norm(name: str) -> Norm:
-        return packer.norm([f"encoder.layers.{n}.{name}.norm" for n in range(n_layers)], config)
-
+    stack = _Stack(packer, names.ENCODER, config.n_encoder_layers, config)
+    attention, feed_forward = names.SELF_ATTENTION[names.ENCODER], names.FEED_FORWARD
     return EncoderWeights(
-        n_layers=n_layers,
+        n_layers=config.n_encoder_layers,
         n_heads=config.n_heads,
-        qkv=linear("self_attention.w_q", "self_attention.w_k", "self_attention.w_v"),
-        attention_output=linear("self_attention.w_o"),
-        attention_norm=norm("attention_sublayer"),
-        w_1=linear("feed_forward.w_1"),
-        w_2=linear("feed_forward.w_2"),
-        feed_forward_norm=norm("feed_forward_sublayer"),
-        norm=packer.norm(["encoder.norm"] * (config.norm_order == "pre"), config),
+        qkv=stack.linear(attention.w_q, attention.w_k, attention.w_v),
+        attention_output=stack.linear(attention.w_o),
+        attention_norm=stack.norm(attention.norm),
+        w_1=stack.linear(feed_forward.w_1),
+        w_2=stack.linear(feed_forward.w_2),
+        feed_forward_norm=stack.norm(feed_forward.norm),
+        norm=stack.final_norm(),
     )
 
 
 def _decoder(packer: _Packer, config: TransformerConfig) -> DecoderWeights:
-    n_layers = config.n_decoder_layers
-
-    def linear(*names: str) -> Linear:
-        return packer.linear("decoder", n_layers, names)
-
-    def norm(name: str) -> Norm:
-        return packer.norm([f"decoder.layers.{n}.{name}.norm" for n in range(n_layers)], config)
-
+    stack = _Stack(packer, names.DECODER, config.n_decoder_layers, config)
+    own, cross = names.SELF_ATTENTION[names.DECODER], names.CROSS_ATTENTION
     return DecoderWeights(
-        n_layers=n_layers,
+        n_layers=config.n_decoder_layers,
         n_heads=config.n_heads_of_decoder,
-        qkv=linear("self_attention.w_q", "self_attention.w_k", "self_attention.w_v"),
-        self_output=linear("self_attention.w_o"),
-        self_norm=norm("self_attention_sublayer"),
-        cross_query=linear("cross_attention.w_q"),
-        memory_kv=linear("cross_attention.w_k", "cross_attention.w_v"),
-        cross_output=linear("cross_attention.w_o"),
-        cross_norm=norm("cross_attention_sublayer"),
-        w_1=linear("feed_forward.w_1"),
-        w_2=linear("feed_forward.w_2"),
-        feed_forward_norm=norm("feed_forward_sublayer"),
-        norm=packer.norm(["decoder.norm"] * (config.norm_order == "pre"), config),
+        qkv=stack.linear(own.w_q, own.w_k, own.w_v),
+        self_output=stack.linear(own.w_o),
+        self_norm=stack.norm(own.norm),
+        cross_query=stack.linear(cross.w_q),
+        memory_kv=stack.linear(cross.w_k, cross.w_v),
+        cross_output=stack.linear(cross.w_o),
+        cross_norm=stack.norm(cross.norm),
+        w_1=stack.linear(names.FEED_FORWARD.w_1),
+        w_2=stack.linear(names.FEED_FORWARD.w_2),
+        feed_forward_norm=stack.norm(names.FEED_FORWARD.norm),
+        norm=stack.final_norm(),
     )

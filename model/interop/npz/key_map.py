@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from model.transformer import parameter_names as names
 from model.transformer.config import TransformerConfig
 
 EMBEDDING = "Wemb"
@@ -17,47 +18,32 @@ OUTPUT_TRANSPOSED = "decoder_ff_logit_out_W"
 """The name in older versions: [D, V]."""
 OUTPUT_BIAS = "decoder_ff_logit_out_b"
 
-_ATTENTION = {"w_q": "q", "w_k": "k", "w_v": "v", "w_o": "o"}
-# Our → their names within a layer; `W` and `b` are weight and bias.
-_FEED_FORWARD = {"feed_forward.w_1": ("ffn", "1"), "feed_forward.w_2": ("ffn", "2")}
-_ENCODER_LINEAR = {
-    **{f"self_attention.{ours}": ("self", theirs) for ours, theirs in _ATTENTION.items()},
-    **_FEED_FORWARD,
-}
-_DECODER_LINEAR = {
-    **_ENCODER_LINEAR,
-    **{f"cross_attention.{ours}": ("context", theirs) for ours, theirs in _ATTENTION.items()},
-}
-_ENCODER_NORMS = {
-    "attention_sublayer": "self_Wo",
-    "feed_forward_sublayer": "ffn_ffn",
-}
-_DECODER_NORMS = {
-    "self_attention_sublayer": "self_Wo",
-    "cross_attention_sublayer": "context_Wo",
-    "feed_forward_sublayer": "ffn_ffn",
-}
+_ATTENTION = ("self", "context")
+_LINEAR = ("q", "k", "v", "o")
 
 
 def matrix_names(config: TransformerConfig) -> Iterator[tuple[str, str]]:
     """(our name, their name) of every matrix within the layers, to be transposed."""
-    for ours, scope, number in _linear(config):
-        yield f"{ours}.weight", f"{scope}_W{number}"
+    for ours, scope, suffix in _linear(config):
+        yield f"{ours}.weight", f"{scope}_W{suffix}"
 
 
 def vector_names(config: TransformerConfig) -> Iterator[tuple[str, str]]:
     """(our name, their name) of every bias, scale and shift, to be flattened."""
-    for ours, scope, number in _linear(config):
-        yield f"{ours}.bias", f"{scope}_b{number}"
+    for ours, scope, suffix in _linear(config):
+        yield f"{ours}.bias", f"{scope}_b{suffix}"
     before = "_pre" if config.norm_order == "pre" else ""
     for stack, layer in _layers(config):
-        norms = _ENCODER_NORMS if stack == "encoder" else _DECODER_NORMS
-        for ours, theirs in norms.items():
-            place = f"{stack}.layers.{layer}.{ours}.norm"
+        norms = [
+            (ours.norm, f"{theirs}_Wo")
+            for ours, theirs in zip(names.attentions(stack), _ATTENTION, strict=False)
+        ]
+        for ours, theirs in (*norms, (names.FEED_FORWARD.norm, "ffn_ffn")):
+            place = names.in_layer(stack, layer, ours)
             yield from _norm(place, f"{stack}_l{layer + 1}_{theirs}", before)
     if config.norm_order == "pre":
-        for stack in ("encoder", "decoder"):
-            yield from _norm(f"{stack}.norm", f"{stack}_top", "")
+        for stack in names.STACKS:
+            yield from _norm(names.final_norm(stack), f"{stack}_top", "")
 
 
 def _norm(ours: str, theirs: str, suffix: str) -> Iterator[tuple[str, str]]:
@@ -66,14 +52,20 @@ def _norm(ours: str, theirs: str, suffix: str) -> Iterator[tuple[str, str]]:
 
 
 def _linear(config: TransformerConfig) -> Iterator[tuple[str, str, str]]:
+    """Yield our name, their scope, and the suffix behind `W` (weight) and `b` (bias)."""
     for stack, layer in _layers(config):
-        table = _ENCODER_LINEAR if stack == "encoder" else _DECODER_LINEAR
-        for ours, (part, number) in table.items():
-            yield f"{stack}.layers.{layer}.{ours}", f"{stack}_l{layer + 1}_{part}", number
+        linear = [
+            (ours, part, suffix)
+            for attention, part in zip(names.attentions(stack), _ATTENTION, strict=False)
+            for ours, suffix in zip(attention.linear, _LINEAR, strict=True)
+        ]
+        linear += [(names.FEED_FORWARD.w_1, "ffn", "1"), (names.FEED_FORWARD.w_2, "ffn", "2")]
+        for ours, part, suffix in linear:
+            yield names.in_layer(stack, layer, ours), f"{stack}_l{layer + 1}_{part}", suffix
 
 
 def _layers(config: TransformerConfig) -> Iterator[tuple[str, int]]:
     for layer in range(config.n_encoder_layers):
-        yield "encoder", layer
+        yield names.ENCODER, layer
     for layer in range(config.n_decoder_layers):
-        yield "decoder", layer
+        yield names.DECODER, layer
