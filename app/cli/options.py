@@ -11,7 +11,7 @@ from app.errors import InvalidRequestError, UnknownLanguagesError
 from app.settings import env_name
 from app.shipped import SHIPPED_CHECKPOINT
 from app.text.languages import Languages
-from app.wire.native.translate_request import MAX_BEAM_SIZE
+from app.wire.native.fields import MAX_BEAM_SIZE
 from model.checkpoint.config import CheckpointConfig
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY, SearchOptions
 from model.engine.protocol import PrecisionChoice

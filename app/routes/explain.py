@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from fastapi import APIRouter, Request, Response
 
-from fastapi import APIRouter, Depends, Request, Response
-
-from app.accounts.clients import Client
-from app.accounts.usage_ledger import UsageLedger
 from app.explanation.search_view import SearchView
-from app.routes.handling.access import known_client
 from app.routes.handling.body import read_json
 from app.routes.handling.charging import spend
-from app.routes.handling.dependencies import current_ledger, current_settings, ready_runtime
+from app.routes.handling.dependencies import (
+    CurrentLedger,
+    CurrentSettings,
+    KnownClient,
+    ReadyRuntime,
+)
 from app.routes.handling.disconnect import while_connected
 from app.routes.handling.timeout import timeout_of
-from app.runtime import Runtime
-from app.settings import Settings
 from app.wire.examples import EXPLAIN_ANSWER_EXAMPLE
 from app.wire.native.explain_answer import ExplainAnswer
 from app.wire.native.explain_request import ExplainRequest
@@ -36,10 +34,10 @@ router = APIRouter(tags=["translation"])
 )
 async def explain(
     request: Request,
-    client: Annotated[Client, Depends(known_client)],
-    settings: Annotated[Settings, Depends(current_settings)],
-    runtime: Annotated[Runtime, Depends(ready_runtime)],
-    ledger: Annotated[UsageLedger, Depends(current_ledger)],
+    client: KnownClient,
+    settings: CurrentSettings,
+    runtime: ReadyRuntime,
+    ledger: CurrentLedger,
 ) -> Response:
     """Show how one sentence is translated: each step of the search, and attention with numbers."""
     wanted = ExplainRequest.parse(await read_json(request, settings.max_body_bytes))

@@ -14,21 +14,19 @@ from pydantic import BaseModel, Field
 from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
-from app.accounts.result_files import FileStore, StoredFile
-from app.accounts.usage_ledger import UsageLedger
+from app.accounts.result_files import StoredFile
 from app.documents.files import FORMATS, SUFFIXES
 from app.errors import DeadlineExceededError, InvalidRequestError, MalformedFormError
 from app.routes.handling.access import client_of
 from app.routes.handling.body import read_body
 from app.routes.handling.charging import spend
 from app.routes.handling.dependencies import (
-    current_downloads,
-    current_ledger,
-    current_settings,
-    ready_runtime,
+    CurrentDownloads,
+    CurrentLedger,
+    CurrentSettings,
+    ReadyRuntime,
 )
 from app.routes.handling.disconnect import while_connected
-from app.runtime import Runtime
 from app.settings import Settings
 from app.translation.file_service import FileRequest, translated_name
 from app.wire.failures import FORMS, media_type
@@ -84,10 +82,10 @@ class TranslateFileAnswer(BaseModel):
 )
 async def translate_file(
     request: Request,
-    settings: Annotated[Settings, Depends(current_settings)],
-    runtime: Annotated[Runtime, Depends(ready_runtime)],
-    ledger: Annotated[UsageLedger, Depends(current_ledger)],
-    downloads: Annotated[FileStore, Depends(current_downloads)],
+    settings: CurrentSettings,
+    runtime: ReadyRuntime,
+    ledger: CurrentLedger,
+    downloads: CurrentDownloads,
 ) -> Response:
     """Translate a file. With `Accept: application/octet-stream`, the response is the file."""
     async with runtime.files.place() as deadline:
@@ -128,7 +126,7 @@ async def _name_in_path(request: Request) -> str:
 )
 async def download_file(
     name: Annotated[str, Depends(_name_in_path)],
-    downloads: Annotated[FileStore, Depends(current_downloads)],
+    downloads: CurrentDownloads,
 ) -> Response:
     """A translated file, until it expires. Knowing its name grants access."""
     file = downloads.get(name)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from fastapi import APIRouter
 
-from fastapi import APIRouter, Depends
-
-from app.routes.handling.dependencies import ready_runtime
-from app.runtime import Runtime
+from app.routes.handling.dependencies import ReadyRuntime
 from app.wire.native.answers import Info
 from app.wire.openapi import problem_answers
 
 router = APIRouter(tags=["model"])
-_Runtime = Annotated[Runtime, Depends(ready_runtime)]
 
 
 @router.head("/info", include_in_schema=False)
 @router.get("/info", responses=problem_answers(401, 503))
-async def info(runtime: _Runtime) -> Info:
+async def info(runtime: ReadyRuntime) -> Info:
     """Each model's configuration, parameters, digest, device and precision; attend's version."""
     return runtime.info

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from fastapi import APIRouter
 
-from fastapi import APIRouter, Depends
-
-from app.routes.handling.dependencies import ready_runtime
-from app.runtime import Runtime
+from app.routes.handling.dependencies import ReadyRuntime
 from app.wire.native.answers import LanguageAnswer
 from app.wire.openapi import problem_answers
 
@@ -16,7 +13,7 @@ router = APIRouter(tags=["model"])
 
 @router.head("/languages", include_in_schema=False)
 @router.get("/languages", responses=problem_answers(503))
-async def languages(runtime: Annotated[Runtime, Depends(ready_runtime)]) -> list[LanguageAnswer]:
+async def languages(runtime: ReadyRuntime) -> list[LanguageAnswer]:
     """Source languages with their targets, those through a pivot last."""
     return [
         LanguageAnswer(code=language.code, name=language.name, targets=list(language.targets))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from app.errors import InvalidRequestError
 from app.wire.native.answers import AttentionWeights
-from app.wire.native.translate_request import AttentionRequest
+from app.wire.native.fields import AttentionRequest
 from model.transformer.config import TransformerConfig
 
 DECIMALS = 4

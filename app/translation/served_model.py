@@ -16,7 +16,7 @@ from app.translation.explainer import Explainer
 from app.translation.glossary_constraints import TermSpeller
 from app.translation.scorer import Scorer
 from app.translation.segmented_text import Reading
-from app.wire.native.translate_request import AttentionRequest
+from app.wire.native.fields import AttentionRequest
 from model.checkpoint.config import CheckpointConfig
 from model.checkpoint.golden import GoldenSentence
 from model.decoding.hypothesis import SearchOptions

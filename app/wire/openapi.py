@@ -33,8 +33,9 @@ from app.wire.failures import FORMS, LIBRETRANSLATE_PATHS, SHARED_PATHS
 from app.wire.native.answers import SegmentEvent, TokenEvent, TranslateAnswer
 from app.wire.native.detect_request import DetectRequest
 from app.wire.native.explain_request import ExplainRequest
+from app.wire.native.fields import AttentionRequest
 from app.wire.native.score_request import ScoreRequest
-from app.wire.native.translate_request import AttentionRequest, TranslateRequest
+from app.wire.native.translate_request import TranslateRequest
 from app.wire.problems import MEDIA_TYPE, Problem
 from app.wire.request_id import REQUEST_ID
 
@@ -43,10 +44,10 @@ _READ: tuple[type[BaseModel], ...] = (
     TranslateRequest, AttentionRequest, DetectRequest, LibreTranslateRequest,
     LibreTranslateDetectRequest, DeepLRequest, DeepLGlossaryRequest, ScoreRequest, ExplainRequest,
 )  # fmt: skip
-_ANSWERED: tuple[type[BaseModel], ...] = (
-    TranslateAnswer, Problem, LibreTranslateAnswer, LibreTranslateError, DeepLError,
-    TokenEvent, SegmentEvent,
-)  # fmt: skip
+_ANSWERED: tuple[type[BaseModel], ...] = (Problem, TokenEvent, SegmentEvent)
+
+Responses = dict[int | str, dict[str, Any]]
+"""By status, for FastAPI's `responses`."""
 
 
 def _schema(*models: str) -> dict[str, Any]:
@@ -54,33 +55,31 @@ def _schema(*models: str) -> dict[str, Any]:
     return {"schema": refs[0] if len(refs) == 1 else {"anyOf": refs}}
 
 
-TRANSLATE_REQUEST_BODY: dict[str, Any] = {
-    "required": True,
-    "content": {
-        "application/json": {
-            **_schema("TranslateRequest", "LibreTranslateRequest"),
-            "examples": TRANSLATE_REQUEST_EXAMPLES,
-        },
-        **{form: _schema("LibreTranslateRequest") for form in FORMS},
-    },
-}
-DEEPL_REQUEST_BODY: dict[str, Any] = {
-    "required": True,
-    "content": {
-        "application/json": {**_schema("DeepLRequest"), "example": DEEPL_EXAMPLE},
-        **{form: _schema("DeepLRequest") for form in FORMS},
-    },
-}
-DEEPL_GLOSSARY_REQUEST_BODY: dict[str, Any] = {
-    "required": True,
-    "content": {
-        "application/json": {
-            **_schema("DeepLGlossaryRequest"),
-            "example": DEEPL_GLOSSARY_EXAMPLE,
-        },
-        **{form: _schema("DeepLGlossaryRequest") for form in FORMS},
-    },
-}
+def _body(*models: str, form: str | None = None, **examples: Any) -> dict[str, Any]:
+    """Describe a body in JSON and, in some dialects, as a form.
+
+    By hand, since routes read bodies themselves: with a limit on size, and errors with pointers.
+    """
+    content = {"application/json": _schema(*models) | examples}
+    if form:
+        content |= {media_type: _schema(form) for media_type in FORMS}
+    return {"required": True, "content": content}
+
+
+TRANSLATE_REQUEST_BODY = _body(
+    "TranslateRequest", "LibreTranslateRequest",
+    form="LibreTranslateRequest", examples=TRANSLATE_REQUEST_EXAMPLES,
+)  # fmt: skip
+DETECT_REQUEST_BODY = _body(
+    "DetectRequest", "LibreTranslateDetectRequest",
+    form="LibreTranslateDetectRequest", examples=DETECT_REQUEST_EXAMPLES,
+)  # fmt: skip
+SCORE_REQUEST_BODY = _body("ScoreRequest", examples=SCORE_REQUEST_EXAMPLES)
+EXPLAIN_REQUEST_BODY = _body("ExplainRequest", examples=EXPLAIN_REQUEST_EXAMPLES)
+DEEPL_REQUEST_BODY = _body("DeepLRequest", form="DeepLRequest", example=DEEPL_EXAMPLE)
+DEEPL_GLOSSARY_REQUEST_BODY = _body(
+    "DeepLGlossaryRequest", form="DeepLGlossaryRequest", example=DEEPL_GLOSSARY_EXAMPLE
+)
 
 
 def _in_path(name: str) -> dict[str, Any]:
@@ -125,78 +124,45 @@ EVENT_STREAM: dict[str, Any] = {
     "example": EVENT_EXAMPLE,
 }
 
-DETECT_REQUEST_BODY: dict[str, Any] = {
-    "required": True,
-    "content": {
-        "application/json": {
-            **_schema("DetectRequest", "LibreTranslateDetectRequest"),
-            "examples": DETECT_REQUEST_EXAMPLES,
-        },
-        **{form: _schema("LibreTranslateDetectRequest") for form in FORMS},
-    },
-}
-
-SCORE_REQUEST_BODY: dict[str, Any] = {
-    "required": True,
-    "content": {
-        "application/json": {
-            "schema": {"$ref": _REF.format(model=ScoreRequest.__name__)},
-            "examples": SCORE_REQUEST_EXAMPLES,
-        }
-    },
-}
-
-EXPLAIN_REQUEST_BODY: dict[str, Any] = {
-    "required": True,
-    "content": {
-        "application/json": {
-            "schema": {"$ref": _REF.format(model=ExplainRequest.__name__)},
-            "examples": EXPLAIN_REQUEST_EXAMPLES,
-        }
-    },
-}
-
-
-def _answers(contents: dict[str, str], statuses: Sequence[int]) -> dict[int | str, dict[str, Any]]:
-    content = {media_type: _schema(model) for media_type, model in contents.items()}
-    return {status: {"description": _phrase(status), "content": content} for status in statuses}
-
 
 def _phrase(status: int) -> str:
     return "Quota Exceeded" if status == 456 else HTTPStatus(status).phrase
 
 
-def problem_answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def problem_answers(*statuses: int) -> Responses:
     """Return problem documents as responses of a route, for FastAPI's `responses`."""
-    return _answers({MEDIA_TYPE: "Problem"}, statuses)
+    content = {MEDIA_TYPE: _schema("Problem")}
+    return {status: {"description": _phrase(status), "content": content} for status in statuses}
 
 
-def libretranslate_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def libretranslate_errors(*statuses: int) -> Responses:
     """As `problem_answers`, in LibreTranslate's form."""
-    return _answers({"application/json": "LibreTranslateError"}, statuses)
+    return _errors(LibreTranslateError, statuses)
 
 
-def deepl_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def deepl_errors(*statuses: int) -> Responses:
     """As `problem_answers`, in DeepL's form."""
-    return _answers({"application/json": "DeepLError"}, statuses)
+    return _errors(DeepLError, statuses)
 
 
-LIBRETRANSLATE_OR_NATIVE_ERRORS: dict[int | str, dict[str, Any]] = {
+def _errors(model: type[BaseModel], statuses: Sequence[int]) -> Responses:
+    return {status: {"description": _phrase(status), "model": model} for status in statuses}
+
+
+_OF_BOTH = (403, 413, 415, 429, 500, 503, 504)
+LIBRETRANSLATE_OR_NATIVE_ERRORS: Responses = {
     **libretranslate_errors(400),
     **problem_answers(401, 404, 422),
-    **_answers(
-        {MEDIA_TYPE: "Problem", "application/json": "LibreTranslateError"},
-        (403, 413, 415, 429, 500, 503, 504),
-    ),
+    **{
+        status: response | {"model": LibreTranslateError}
+        for status, response in problem_answers(*_OF_BOTH).items()
+    },
 }
-TRANSLATE_ANSWERS: dict[int | str, dict[str, Any]] = {
+TRANSLATE_ANSWERS: Responses = {
     200: {
-        "description": "Successful Response",
+        "model": TranslateAnswer | LibreTranslateAnswer,
         "content": {
-            "application/json": {
-                **_schema("TranslateAnswer", "LibreTranslateAnswer"),
-                "examples": TRANSLATE_ANSWER_EXAMPLES,
-            },
+            "application/json": {"examples": TRANSLATE_ANSWER_EXAMPLES},
             "text/event-stream": EVENT_STREAM,
         },
     },

@@ -5,32 +5,35 @@ Coroutines, since FastAPI runs plain functions in a thread pool.
 
 from __future__ import annotations
 
-from fastapi import Request
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
 
-from app.accounts.clients import Keys
+from fastapi import Depends, Request
+
+from app.accounts.clients import Client, Keys
 from app.accounts.glossary_store import GlossaryStore
 from app.accounts.result_files import FileStore
 from app.accounts.usage_ledger import UsageLedger
+from app.routes.handling.access import known_client
 from app.runtime import Lifecycle, Runtime
 from app.settings import Settings
 
 
-async def current_settings(request: Request) -> Settings:
-    """Return the settings passed to `create_app`."""
-    settings: Settings = request.app.state.settings
-    return settings
+def _from_state(name: str) -> Callable[[Request], Awaitable[Any]]:
+    """Return a dependency on what `create_app` left under this name in the application's state."""
+
+    async def read(request: Request) -> Any:
+        return getattr(request.app.state, name)
+
+    return read
 
 
-async def current_lifecycle(request: Request) -> Lifecycle:
-    """Return the server's lifecycle."""
-    lifecycle: Lifecycle = request.app.state.lifecycle
-    return lifecycle
-
-
-async def current_downloads(request: Request) -> FileStore:
-    """Return the store of translated files, which outlives reloads."""
-    downloads: FileStore = request.app.state.downloads
-    return downloads
+current_settings = _from_state("settings")
+current_lifecycle = _from_state("lifecycle")
+current_keys = _from_state("keys")
+current_ledger = _from_state("ledger")
+current_glossaries = _from_state("glossaries")
+current_downloads = _from_state("downloads")
 
 
 def held_runtime(request: Request) -> Runtime:
@@ -49,19 +52,12 @@ async def ready_runtime(request: Request) -> Runtime:
     return held_runtime(request)
 
 
-async def current_keys(request: Request) -> Keys:
-    """Return the API keys."""
-    keys: Keys = request.app.state.keys
-    return keys
-
-
-async def current_glossaries(request: Request) -> GlossaryStore:
-    """Return the store of glossaries."""
-    store: GlossaryStore = request.app.state.glossaries
-    return store
-
-
-async def current_ledger(request: Request) -> UsageLedger:
-    """Return the usage ledger."""
-    ledger: UsageLedger = request.app.state.ledger
-    return ledger
+KnownClient = Annotated[Client, Depends(known_client)]
+ReadyRuntime = Annotated[Runtime, Depends(ready_runtime)]
+CurrentSettings = Annotated[Settings, Depends(current_settings)]
+CurrentLifecycle = Annotated[Lifecycle, Depends(current_lifecycle)]
+CurrentKeys = Annotated[Keys, Depends(current_keys)]
+CurrentLedger = Annotated[UsageLedger, Depends(current_ledger)]
+CurrentGlossaries = Annotated[GlossaryStore, Depends(current_glossaries)]
+CurrentDownloads = Annotated[FileStore, Depends(current_downloads)]
+"""Files live here across reloads."""

@@ -12,8 +12,9 @@ from pydantic_core import PydanticCustomError
 from app.text.languages import language_name
 from app.wire.dialects.lenient_request import LenientRequest
 from app.wire.native.answers import TranslateAnswer, Translation
+from app.wire.native.fields import MAX_LANGUAGE_CODE
 from app.wire.native.request import Texts
-from app.wire.native.translate_request import MAX_LANGUAGE_CODE, TranslateRequest
+from app.wire.native.translate_request import TranslateRequest
 
 UNLIMITED = 1_000_000_000_000
 """DeepL's value for no limit; its client does not accept null."""

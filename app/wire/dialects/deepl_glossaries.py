@@ -12,8 +12,8 @@ from pydantic_core import PydanticCustomError
 from app.accounts.glossary_entries import EntriesFormat
 from app.accounts.glossary_store import StoredGlossary
 from app.wire.dialects.lenient_request import LenientRequest
+from app.wire.native.fields import MAX_LANGUAGE_CODE
 from app.wire.native.request import without_surrogates
-from app.wire.native.translate_request import MAX_LANGUAGE_CODE
 
 TSV = "text/tab-separated-values"
 MAX_NAME = 1024

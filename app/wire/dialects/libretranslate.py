@@ -8,8 +8,9 @@ from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 
 from app.wire.dialects.lenient_request import LenientRequest
 from app.wire.native.answers import TranslateAnswer, Translation
+from app.wire.native.fields import MAX_BEAM_SIZE, MAX_LANGUAGE_CODE
 from app.wire.native.request import read_texts
-from app.wire.native.translate_request import MAX_BEAM_SIZE, MAX_LANGUAGE_CODE, TranslateRequest
+from app.wire.native.translate_request import TranslateRequest
 
 BEAM_SIZE = 4
 """Minimum beam size of a request for alternatives."""

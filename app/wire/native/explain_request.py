@@ -1,4 +1,4 @@
-"""The body of POST /explain, as it is on the wire."""
+"""The native dialect's body of POST /explain."""
 
 from __future__ import annotations
 
@@ -7,23 +7,26 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from app.wire.native.request import WireRequest, without_surrogates
-from app.wire.native.translate_request import (
+from app.wire.native.fields import (
     MAX_BEAM_SIZE,
-    MAX_LANGUAGE_CODE,
+    BeamSize,
     GlossaryEntries,
+    LengthPenalty,
+    MaxTargetTokens,
+    Source,
+    Target,
     Terms,
-    TranslateRequest,
 )
-from model.decoding.hypothesis import MAX_LENGTH_PENALTY
+from app.wire.native.request import WireRequest, without_surrogates
+from app.wire.native.translate_request import TranslateRequest
 from model.engine.protocol import AttentionKind
 
 MAX_POSITIONS = 512
-"""Rows of the positional encoding in one answer."""
+"""Maximum rows of the positional encoding in a response."""
 
 
 class ExaminedAttention(BaseModel):
-    """Which row of which attention to compute with numbers; all count from 0."""
+    """Selects the row of attention to show in numbers; all indices count from 0."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -31,7 +34,7 @@ class ExaminedAttention(BaseModel):
     layer: int | None = Field(None, ge=0, description="Default: the last.")
     head: int = Field(0, ge=0)
     token: int = Field(
-        0, ge=0, description="The token that looks: of the target, or of the source for encoder."
+        0, ge=0, description="Position of the query: in the target, or in the source for encoder."
     )
 
 
@@ -45,45 +48,32 @@ class ExplainRequest(WireRequest):
     """The body of POST /explain: one sentence, searched as POST /translate does."""
 
     text: Annotated[str, BeforeValidator(_text)]
-    source: str | None = Field(
-        None, max_length=MAX_LANGUAGE_CODE,
-        description="BCP-47 code, or auto; may be left out where the target leaves one choice.",
-    )  # fmt: skip
-    target: str | None = Field(
-        None, max_length=MAX_LANGUAGE_CODE,
-        description="BCP-47 code; may be left out where the source leaves one choice.",
-    )  # fmt: skip
-    beam_size: int | None = Field(
-        None, ge=1, le=MAX_BEAM_SIZE, description="1 is greedy; the default is the checkpoint's."
-    )
+    source: Source = None
+    target: Target = None
+    beam_size: BeamSize = None
     alternatives: int = Field(
-        0, ge=0, lt=MAX_BEAM_SIZE, description="How long the search goes on; as POST /translate."
+        0,
+        ge=0,
+        lt=MAX_BEAM_SIZE,
+        description="When the search stops, as in POST /translate.",
     )
-    length_penalty: float | None = Field(
-        None, ge=0, le=MAX_LENGTH_PENALTY, allow_inf_nan=False,
-        description="α of Wu et al. 2016. Default: the checkpoint's.",
-    )  # fmt: skip
-    max_target_tokens: int | None = Field(
-        None, ge=1,
-        description="Most target tokens, the end of sentence counted. Default: source tokens + 50.",
-    )  # fmt: skip
+    length_penalty: LengthPenalty = None
+    max_target_tokens: MaxTargetTokens = None
     split_sentences: bool = Field(
-        True, description="false: the text is one sentence, whatever full stops it has."
+        True, description="false: the text is one sentence, whatever punctuation it contains."
     )
-    glossary: GlossaryEntries = Field(
-        {}, description="Terms of the source and what each is translated as."
-    )
-    do_not_translate: Terms = Field((), description="Terms that stay as they are.")
+    glossary: GlossaryEntries = Field({})
+    do_not_translate: Terms = ()
     attention: ExaminedAttention | None = Field(
-        None, description="A row of attention to compute step by step."
+        None, description="A row of attention to show step by step."
     )
     positions: int = Field(
-        0, ge=0, le=MAX_POSITIONS, description="Rows of the positional encoding to answer with."
+        0, ge=0, le=MAX_POSITIONS, description="Rows of the positional encoding to return."
     )
 
     @property
     def as_translation(self) -> TranslateRequest:
-        """The request of POST /translate that is searched in the same way."""
+        """Return the request of POST /translate that runs the same search."""
         shared = {
             name: getattr(self, name) for name in self.model_fields_set - {"attention", "positions"}
         }

@@ -7,9 +7,8 @@ from typing import Self
 from pydantic import Field
 
 from app.errors import InvalidRequestError
+from app.wire.native.fields import AttentionChoice, GivenSource, LengthPenalty, Target
 from app.wire.native.request import Texts, WireRequest
-from app.wire.native.translate_request import MAX_LANGUAGE_CODE, AttentionChoice
-from model.decoding.hypothesis import MAX_LENGTH_PENALTY
 
 
 class ScoreRequest(WireRequest):
@@ -17,20 +16,9 @@ class ScoreRequest(WireRequest):
 
     text: Texts
     translation: Texts
-    source: str | None = Field(
-        None,
-        max_length=MAX_LANGUAGE_CODE,
-        description="BCP-47 code; optional if the target implies it.",
-    )
-    target: str | None = Field(
-        None,
-        max_length=MAX_LANGUAGE_CODE,
-        description="BCP-47 code; optional if the source implies it.",
-    )
-    length_penalty: float | None = Field(
-        None, ge=0, le=MAX_LENGTH_PENALTY, allow_inf_nan=False,
-        description="α of Wu et al. 2016; 0 favours short translations. Default: the checkpoint's.",
-    )  # fmt: skip
+    source: GivenSource = None
+    target: Target = None
+    length_penalty: LengthPenalty = None
     attention: AttentionChoice = None
     alignment: bool = Field(False, description="Link the words of text and translation.")
 

@@ -4,105 +4,29 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from app.text.glossary import NO_GLOSSARY, Glossary
 from app.text.segmentation import Split
-from app.wire.native.request import Texts, WireRequest, without_surrogates
-from model.decoding.hypothesis import MAX_LENGTH_PENALTY
-from model.engine.protocol import AttentionKind
-
-MAX_BEAM_SIZE = 8
-MAX_LANGUAGE_CODE = 35
-"""Characters; RFC 5646 §4.4.1 recommends allowing for this many."""
-
-MAX_TERM = 1024
-"""Maximum characters of a term."""
-
-
-def _choice(*words: str) -> BeforeValidator:
-    """Validate one of the words, or a list of indices from 0."""
-
-    def check(value: Any) -> Any:
-        if value in words if isinstance(value, str) else _are_indices(value):
-            return value
-        names = " or ".join(f"'{word}'" for word in words)
-        raise PydanticCustomError("choice", f"Input should be {names} or a list of indices ≥ 0")
-
-    return BeforeValidator(check)
-
-
-def _are_indices(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) > 0
-        and all(type(index) is int and index >= 0 for index in value)
-        and len(set(value)) == len(value)
-    )
-
-
-class AttentionRequest(BaseModel):
-    """Selects the attention weights to return."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    kind: AttentionKind = "cross"
-    layers: Annotated[Literal["last", "all"] | list[int], _choice("last", "all")] = "last"
-    heads: Annotated[Literal["mean", "all"] | list[int], _choice("mean", "all")] = "mean"
-    encoding: Literal["json", "base64"] = "json"
-
-
-def _attention(value: Any) -> Any:
-    """Read `true` as the default selection and `false` as none."""
-    if value is False:
-        return None
-    if value is True:
-        return {}
-    if value is None or not isinstance(value, dict | AttentionRequest):
-        raise PydanticCustomError("attention", "Input should be a boolean or an object")
-    return value
-
-
-AttentionChoice = Annotated[
-    AttentionRequest | None,
-    BeforeValidator(_attention),
-    WithJsonSchema(
-        {
-            "anyOf": [{"type": "boolean"}, {"$ref": "#/components/schemas/AttentionRequest"}],
-            "default": False,
-            "description": "true: cross-attention of the last layer, mean over its heads.",
-        }
-    ),
-]
-
+from app.wire.native.fields import (
+    MAX_BEAM_SIZE,
+    AttentionChoice,
+    BeamSize,
+    GlossaryEntries,
+    LengthPenalty,
+    MaxTargetTokens,
+    Source,
+    Target,
+    Terms,
+)
+from app.wire.native.request import Texts, WireRequest
 
 Tags = Annotated[
     tuple[Annotated[str, Field(min_length=1, max_length=100)], ...],
     Field(max_length=1000, strict=False),
 ]
 """Element names."""
-
-
-def _term(value: Any) -> str:
-    """Strip whitespace; lone surrogates become U+FFFD, as in texts."""
-    if isinstance(value, str) and 1 <= len(term := value.strip()) <= MAX_TERM:
-        return without_surrogates(term)
-    raise PydanticCustomError("term", f"A term should have 1 to {MAX_TERM} characters")
-
-
-def _entries(value: Any) -> dict[str, str]:
-    """Validate as a whole, since an error's location would quote a term."""
-    if not isinstance(value, dict):
-        raise PydanticCustomError("glossary", "Input should be an object")
-    return {_term(source): _term(target) for source, target in value.items()}
-
-
-_TERM = Field(min_length=1, max_length=MAX_TERM)
-Terms = Annotated[tuple[Annotated[str, BeforeValidator(_term), _TERM], ...], Field(strict=False)]
-GlossaryEntries = Annotated[
-    dict[Annotated[str, _TERM], Annotated[str, _TERM]], BeforeValidator(_entries)
-]
 
 
 def _split_sentences(value: Any) -> Any:
@@ -115,30 +39,14 @@ class TranslateRequest(WireRequest):
     """The body of POST /translate."""
 
     text: Texts
-    source: str | None = Field(
-        None,
-        max_length=MAX_LANGUAGE_CODE,
-        description="BCP-47 code; auto: detected for each text; optional if the target implies it.",
-    )
-    target: str | None = Field(
-        None,
-        max_length=MAX_LANGUAGE_CODE,
-        description="BCP-47 code; optional if the source implies it.",
-    )
-    beam_size: int | None = Field(
-        None, ge=1, le=MAX_BEAM_SIZE, description="1 is greedy. Default: the checkpoint's."
-    )
+    source: Source = None
+    target: Target = None
+    beam_size: BeamSize = None
     alternatives: int = Field(
         0, ge=0, lt=MAX_BEAM_SIZE, description="Additional hypotheses; fewer than beam_size."
     )
-    length_penalty: float | None = Field(
-        None, ge=0, le=MAX_LENGTH_PENALTY, allow_inf_nan=False,
-        description="α of Wu et al. 2016; 0 favours short translations. Default: the checkpoint's.",
-    )  # fmt: skip
-    max_target_tokens: int | None = Field(
-        None, ge=1,
-        description="Maximum target tokens, with the end of sentence. Default: source tokens + 50.",
-    )  # fmt: skip
+    length_penalty: LengthPenalty = None
+    max_target_tokens: MaxTargetTokens = None
     attention: AttentionChoice = None
     format: Literal["text", "html", "xml"] = Field(
         "text", description="With html and xml, tags are kept on the words they belong to."
@@ -159,8 +67,8 @@ class TranslateRequest(WireRequest):
             "breaks as spaces. false: translate texts whole, if the model can read them at once."
         ),
     ] = True
-    glossary: GlossaryEntries = Field({}, description="Source terms and their translations.")
-    do_not_translate: Terms = Field((), description="Terms to leave untranslated.")
+    glossary: GlossaryEntries = Field({})
+    do_not_translate: Terms = ()
     alignment: bool = Field(False, description="Link the words of source and translation.")
     stream: bool = Field(False, description="Answer as text/event-stream.")
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import InvalidRequestError
-from app.wire.native.translate_request import AttentionRequest, TranslateRequest
+from app.wire.native.fields import AttentionRequest
+from app.wire.native.translate_request import TranslateRequest
 from app.wire.problems import problem_response
 
 FIELDS = [*TranslateRequest.model_fields, *AttentionRequest.model_fields]

@@ -1,0 +1,141 @@
+"""Fields that several of the native dialect's requests have in common."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from app.wire.native.request import without_surrogates
+from model.decoding.hypothesis import MAX_LENGTH_PENALTY
+from model.engine.protocol import AttentionKind
+
+MAX_BEAM_SIZE = 8
+MAX_LANGUAGE_CODE = 35
+"""Characters; RFC 5646 §4.4.1 recommends allowing for this many."""
+
+MAX_TERM = 1024
+"""Maximum characters of a term."""
+
+GivenSource = Annotated[
+    str | None,
+    Field(
+        max_length=MAX_LANGUAGE_CODE,
+        description="BCP-47 code; optional if the target implies it.",
+    ),
+]
+Source = Annotated[
+    str | None,
+    Field(
+        max_length=MAX_LANGUAGE_CODE,
+        description="BCP-47 code; auto: detected for each text; optional if the target implies it.",
+    ),
+]
+Target = Annotated[
+    str | None,
+    Field(
+        max_length=MAX_LANGUAGE_CODE,
+        description="BCP-47 code; optional if the source implies it.",
+    ),
+]
+BeamSize = Annotated[
+    int | None,
+    Field(ge=1, le=MAX_BEAM_SIZE, description="1 is greedy. Default: the checkpoint's."),
+]
+LengthPenalty = Annotated[
+    float | None,
+    Field(
+        ge=0, le=MAX_LENGTH_PENALTY, allow_inf_nan=False,
+        description="α of Wu et al. 2016; 0 favours short translations. Default: the checkpoint's.",
+    ),
+]  # fmt: skip
+MaxTargetTokens = Annotated[
+    int | None,
+    Field(
+        ge=1,
+        description="Maximum target tokens, with the end of sentence. Default: source tokens + 50.",
+    ),
+]
+
+
+def _choice(*words: str) -> BeforeValidator:
+    """Validate one of the words, or a list of indices from 0."""
+
+    def check(value: Any) -> Any:
+        if value in words if isinstance(value, str) else _are_indices(value):
+            return value
+        names = " or ".join(f"'{word}'" for word in words)
+        raise PydanticCustomError("choice", f"Input should be {names} or a list of indices ≥ 0")
+
+    return BeforeValidator(check)
+
+
+def _are_indices(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) > 0
+        and all(type(index) is int and index >= 0 for index in value)
+        and len(set(value)) == len(value)
+    )
+
+
+class AttentionRequest(BaseModel):
+    """Selects the attention weights to return."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    kind: AttentionKind = "cross"
+    layers: Annotated[Literal["last", "all"] | list[int], _choice("last", "all")] = "last"
+    heads: Annotated[Literal["mean", "all"] | list[int], _choice("mean", "all")] = "mean"
+    encoding: Literal["json", "base64"] = "json"
+
+
+def _attention(value: Any) -> Any:
+    """Read `true` as the default selection and `false` as none."""
+    if value is False:
+        return None
+    if value is True:
+        return {}
+    if value is None or not isinstance(value, dict | AttentionRequest):
+        raise PydanticCustomError("attention", "Input should be a boolean or an object")
+    return value
+
+
+AttentionChoice = Annotated[
+    AttentionRequest | None,
+    BeforeValidator(_attention),
+    WithJsonSchema(
+        {
+            "anyOf": [{"type": "boolean"}, {"$ref": "#/components/schemas/AttentionRequest"}],
+            "default": False,
+            "description": "true: cross-attention of the last layer, mean over its heads.",
+        }
+    ),
+]
+
+
+def _term(value: Any) -> str:
+    """Strip whitespace; lone surrogates become U+FFFD, as in texts."""
+    if isinstance(value, str) and 1 <= len(term := value.strip()) <= MAX_TERM:
+        return without_surrogates(term)
+    raise PydanticCustomError("term", f"A term should have 1 to {MAX_TERM} characters")
+
+
+def _entries(value: Any) -> dict[str, str]:
+    """Validate as a whole, since an error's location would quote a term."""
+    if not isinstance(value, dict):
+        raise PydanticCustomError("glossary", "Input should be an object")
+    return {_term(source): _term(target) for source, target in value.items()}
+
+
+_TERM = Field(min_length=1, max_length=MAX_TERM)
+Terms = Annotated[
+    tuple[Annotated[str, BeforeValidator(_term), _TERM], ...],
+    Field(strict=False, description="Terms to leave untranslated."),
+]
+GlossaryEntries = Annotated[
+    dict[Annotated[str, _TERM], Annotated[str, _TERM]],
+    BeforeValidator(_entries),
+    Field(description="Source terms and their translations."),
+]
