@@ -28,8 +28,8 @@ from app.wire.native.explain_answer import (
     ShownStep,
 )
 from app.wire.native.explain_request import ExaminedAttention, ExplainRequest
-from app.wire.native.score_request import ScoreRequest
 from app.wire.native.fields import AttentionRequest
+from app.wire.native.score_request import ScoreRequest
 from app.wire.native.translate_request import TranslateRequest
 from app.wire.problems import HTTP_KINDS, KINDS
 

@@ -41,8 +41,8 @@ async def reference(request: Request, site: _Site) -> Response:
     return _document(request, site.documents["reference"])
 
 
-@router.head("/web/{digest}/{name}")
-@router.get("/web/{digest}/{name}")
+@router.head("/web/{digest}/{name:path}")
+@router.get("/web/{digest}/{name:path}")
 async def asset(request: Request, site: _Site, digest: str, name: str) -> Response:
     """A script, a style sheet or an image of this version."""
     found = site.assets.get(name) if digest == site.digest else None

@@ -15,7 +15,6 @@ import asyncio
 import uuid
 from dataclasses import dataclass
 from functools import partial
-from http import HTTPStatus
 from typing import Any, Literal, cast
 
 from starlette.exceptions import HTTPException
@@ -25,6 +24,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from app.server.bare_response import to_bytes
 from app.server.gate import Gate, Refusal, admit_all
 from app.server.security_headers import OF_DATA
 from app.server.unread import MIN_RATE, UnreadAnswers
@@ -35,10 +35,6 @@ MAX_TARGET_BYTES = 60_000
 
 MAX_HEAD_BYTES = 65_536
 """Maximum length of request line and headers."""
-
-_STATUS_LINES = {
-    status: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus
-}
 
 LINGER = 1.0
 """Seconds in which the rest of a rejected request is read and discarded. If the connection were
@@ -291,13 +287,8 @@ class TimedProtocol(HttpToolsProtocol):
         if self.transport in self.server_state.unread:
             self.transport.abort()
             return
-        lines = [_STATUS_LINES[HTTPStatus(answer.status_code)]]
-        for name, value in (
-            *self.server_state.default_headers, *answer.raw_headers, *OF_DATA,
-        ):  # fmt: skip
-            lines += [name, b": ", value, b"\r\n"]
-        lines += [b"connection: close\r\n\r\n" if close else b"\r\n", bytes(answer.body)]
-        self.transport.write(b"".join(lines))
+        headers = *self.server_state.default_headers, *OF_DATA
+        self.transport.write(to_bytes(answer, headers, close=close))
         if close and linger:
             self._linger()
         elif close:

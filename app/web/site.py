@@ -33,8 +33,8 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "require-trusted-types-for 'script'",
     )
 )
-"""Of the documents: what they load comes from this server, and nothing inline runs or styles.
-No script makes markup of strings either (`require-trusted-types-for`)."""
+"""For documents: they load only from this server, without inline scripts and styles, and no script
+makes markup from strings (`require-trusted-types-for`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class WebFile:
 class Site:
     """The documents by name without extension, and their assets.
 
-    digest  of all assets, which are in one folder, since they import one another by relative names
+    digest  of all assets, which share one URL prefix: they import one another by relative names
     """
 
     documents: Mapping[str, WebFile]
@@ -71,10 +71,10 @@ class Site:
 
     @classmethod
     def read(cls, folder: Path = FOLDER) -> Site:
-        """Read a folder without subfolders. Raises `OSError`."""
+        """Read a folder with its subfolders; names are paths within it. Raises `OSError`."""
         contents = {
-            path.name: path.read_bytes()
-            for path in sorted(folder.iterdir())
+            path.relative_to(folder).as_posix(): path.read_bytes()
+            for path in sorted(folder.rglob("*"))
             if path.suffix in MEDIA_TYPES
         }
         digest = hashlib.sha256()

@@ -1,15 +1,15 @@
 /** The page: one state, its views, undo, and the address that reproduces it. */
 
-import { EMPTY, fromFragment, toFragment } from "./address.js";
-import { showClients } from "./clients.js";
-import { byId, toast } from "./dom.js";
-import { History } from "./history.js";
-import { watchKeys } from "./keys.js";
-import { get } from "./server.js";
-import { watchStatus } from "./status.js";
-import { Store } from "./store.js";
-import { currentLocale, setLocale, t, translatePage, whenLocaleChanges } from "./strings.js";
-import { TranslateView } from "./translate.js";
+import { EMPTY, fromFragment, toFragment } from "./state/address.js";
+import { showClients } from "./server/clients.js";
+import { byId, toast } from "./frame/dom.js";
+import { History } from "./state/history.js";
+import { watchKeys } from "./server/keys.js";
+import { get } from "./server/server.js";
+import { watchStatus } from "./server/status.js";
+import { Store } from "./state/store.js";
+import { currentLocale, setLocale, t, translatePage, whenLocaleChanges } from "./frame/strings.js";
+import { TranslateView } from "./panes/translate.js";
 
 /** What undo brings back: what a person made. */
 const MADE = ["source", "target", "text", "format", "glossary", "choices"];
@@ -21,8 +21,8 @@ const history = new History(made(store.state));
 let isReplaying = false;
 
 const loaders = {
-  attention: () => import("./attention.js").then(({ showAttention }) => showAttention(byId("attention-body"), store)),
-  inside: () => import("./inside.js").then(({ showInside }) => showInside(byId("inside-body"), store)),
+  attention: () => import("./views/attention.js").then(({ showAttention }) => showAttention(byId("attention-body"), store)),
+  inside: () => import("./views/inside.js").then(({ showInside }) => showInside(byId("inside-body"), store)),
   api: async () => showClients(byId("api-body"), store),
 };
 

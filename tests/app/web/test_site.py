@@ -9,6 +9,8 @@ from app.web.site import ASSETS, FOLDER, MEDIA_TYPES, Site
 MOST_BYTES = 200_000
 """Uncompressed, of everything that the page may load."""
 
+FILES = [path for path in FOLDER.rglob("*") if path.is_file()]
+
 
 def write(folder: Path, **contents: str) -> Path:
     for name, content in contents.items():
@@ -42,20 +44,25 @@ def test_the_compressed_form_is_the_same_content() -> None:
 
 
 def test_the_page_is_light() -> None:
-    sizes = {path.name: path.stat().st_size for path in FOLDER.iterdir()}
-    assert {Path(name).suffix for name in sizes} <= set(MEDIA_TYPES)
-    assert sum(sizes.values()) <= MOST_BYTES
+    assert {path.suffix for path in FILES} <= set(MEDIA_TYPES)
+    assert sum(path.stat().st_size for path in FILES) <= MOST_BYTES
+
+
+def test_assets_in_subfolders_are_named_by_their_path(tmp_path: Path) -> None:
+    (tmp_path / "views").mkdir()
+    write(tmp_path / "views", main_js="1")
+    assert list(Site.read(tmp_path).assets) == ["views/main.js"]
 
 
 def test_every_file_is_loaded_by_another() -> None:
-    texts = {path.name: path.read_text("utf-8") for path in FOLDER.iterdir()}
+    texts = {path.name: path.read_text("utf-8") for path in FILES}
     for name in texts:
         if not name.endswith(".html"):
             assert any(re.search(rf"[/}}]{re.escape(name)}", text) for text in texts.values()), name
 
 
 def test_nothing_is_inline_and_nothing_comes_from_elsewhere() -> None:
-    for path in FOLDER.iterdir():
+    for path in FILES:
         text = path.read_text("utf-8")
         if path.suffix == ".html":
             assert not re.search(r"<style|\son\w+=|style=|javascript:", text), path

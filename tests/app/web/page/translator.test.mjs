@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { page } from "./browser.mjs";
 
-const { PAUSE, Translator } = await page("translator");
+const { PAUSE, Translator } = await page("panes/translator");
 
 /** A translator with a clock that is moved by hand, and what its handlers were told. */
 function bench() {

@@ -1,9 +1,9 @@
 /** Other translations of one sentence, to choose from. */
 
-import { byId, el, icon } from "./dom.js";
-import { describe } from "./failures.js";
-import { post } from "./server.js";
-import { number, t } from "./strings.js";
+import { byId, el, icon } from "../frame/dom.js";
+import { describe } from "../server/failures.js";
+import { post } from "../server/server.js";
+import { number, t } from "../frame/strings.js";
 
 /** Beside the best. */
 const WANTED = 3;

@@ -1,6 +1,6 @@
 /** Numbers around zero as colours: vectors as strips, tables as pictures. */
 
-import { el } from "./dom.js";
+import { el } from "../frame/dom.js";
 
 const STEPS = 128;
 

@@ -1,8 +1,8 @@
 /** First steps for those who came for the API, with this server's address filled in. */
 
-import { copy, el, toast } from "./dom.js";
+import { copy, el, toast } from "../frame/dom.js";
 import { BASE } from "./server.js";
-import { t, whenLocaleChanges } from "./strings.js";
+import { t, whenLocaleChanges } from "../frame/strings.js";
 
 /** [string's name, code] of each way to ask a server at an address without a slash at the end. */
 export function examples(address, target, keyed) {

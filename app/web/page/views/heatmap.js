@@ -1,6 +1,6 @@
 /** A matrix as cells on a canvas: pointer, arrow keys, values; fast at 100 × 100. */
 
-import { announce, el, svg } from "./dom.js";
+import { announce, el, svg } from "../frame/dom.js";
 
 const SMALLEST = 11;
 const LARGEST = 38;

@@ -1,8 +1,8 @@
 /** Asking for a key, where the server needs one. */
 
-import { byId } from "./dom.js";
+import { byId } from "../frame/dom.js";
 import { whenKeyNeeded } from "./server.js";
-import { t } from "./strings.js";
+import { t } from "../frame/strings.js";
 
 /** Show a dialog whenever the server wants a key. */
 export function watchKeys() {

@@ -1,6 +1,6 @@
 /** openapi.json for people: what each route takes and answers, and a way to try it. */
 
-import { byId, copy, el, toast } from "./dom.js";
+import { byId, copy, el, toast } from "../frame/dom.js";
 import { nameOf, shownType, withoutRefs } from "./schema.js";
 
 const BASE = new URL(".", document.baseURI);

@@ -1,9 +1,9 @@
 /** Files: chosen or dropped, sent, translated, fetched. */
 
-import { byId, el, icon } from "./dom.js";
-import { describe } from "./failures.js";
-import { BASE, upload } from "./server.js";
-import { percent, t } from "./strings.js";
+import { byId, el, icon } from "../frame/dom.js";
+import { describe } from "../server/failures.js";
+import { BASE, upload } from "../server/server.js";
+import { percent, t } from "../frame/strings.js";
 
 /** Take files from the button and from anywhere on the page. */
 export function watchFiles(store) {

@@ -1,7 +1,7 @@
 /** Sentences and words of both panes as elements, and what lights up together. */
 
-import { byId, el } from "./dom.js";
-import { percent, t } from "./strings.js";
+import { byId, el } from "../frame/dom.js";
+import { percent, t } from "../frame/strings.js";
 import { doubt, linkedTo, sentenceAt } from "./words.js";
 
 /** Sentences beyond which words are not elements of their own. */

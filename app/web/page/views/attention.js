@@ -1,11 +1,11 @@
 /** What the model attends to, as heat maps. */
 
-import { byId, download, el, picker, segmented } from "./dom.js";
-import { describe } from "./failures.js";
+import { byId, download, el, picker, segmented } from "../frame/dom.js";
+import { describe } from "../server/failures.js";
 import { decodeHalf } from "./half.js";
 import { drawCells, HeatMap, ramp } from "./heatmap.js";
-import { post } from "./server.js";
-import { number, t, whenLocaleChanges } from "./strings.js";
+import { post } from "../server/server.js";
+import { number, t, whenLocaleChanges } from "../frame/strings.js";
 import { isSame, sentencePicker, subjectOf, subjectRequest } from "./subject.js";
 import { axes, tokenElements } from "./tokens.js";
 

@@ -1,7 +1,7 @@
 /** Pieces of the vocabulary as people read them, and where they are in a text. */
 
-import { el } from "./dom.js";
-import { unitOffsets } from "./offsets.js";
+import { el } from "../frame/dom.js";
+import { unitOffsets } from "../frame/offsets.js";
 
 const BEGINS_WORD = "▁";
 

@@ -1,8 +1,8 @@
 /** The sentence that the views of the model are about. */
 
-import { el, icon } from "./dom.js";
-import { glossaryFields } from "./glossary.js";
-import { t } from "./strings.js";
+import { el, icon } from "../frame/dom.js";
+import { glossaryFields } from "../panes/glossary.js";
+import { t } from "../frame/strings.js";
 
 /** {text, source, target, index, n, isExample}: the sentence at the caret, else an example; null if there is none. */
 export function subjectOf(state) {

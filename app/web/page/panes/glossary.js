@@ -1,7 +1,7 @@
 /** The entries of the glossary: a row each, and an empty one for the next. */
 
-import { byId, el, icon } from "./dom.js";
-import { t } from "./strings.js";
+import { byId, el, icon } from "../frame/dom.js";
+import { t } from "../frame/strings.js";
 
 /** What a request says of entries: [term, translation]; without a translation the term stays. */
 export function glossaryFields(entries) {

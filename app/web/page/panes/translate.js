@@ -1,15 +1,15 @@
 /** The two panes: type on the left, read on the right. */
 
 import { Alternatives } from "./alternatives.js";
-import { announce, byId, copy, el, toast } from "./dom.js";
-import { describe } from "./failures.js";
+import { announce, byId, copy, el, toast } from "../frame/dom.js";
+import { describe } from "../server/failures.js";
 import { showFormats, watchFiles } from "./files.js";
 import { Glossary, glossaryFields } from "./glossary.js";
 import { Highlights } from "./highlights.js";
 import { fill, noteRecent, recentTarget, targetsOf } from "./languages.js";
-import { length } from "./offsets.js";
-import { stream } from "./server.js";
-import { languageName, number, percent, t, whenLocaleChanges } from "./strings.js";
+import { length } from "../frame/offsets.js";
+import { stream } from "../server/server.js";
+import { languageName, number, percent, t, whenLocaleChanges } from "../frame/strings.js";
 import { Translator } from "./translator.js";
 import { sentencesOf } from "./words.js";
 

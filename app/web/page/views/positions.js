@@ -1,7 +1,7 @@
 /** §3.5: the positional encoding, and what two positions have in common. */
 
-import { announce, el, svg } from "./dom.js";
-import { number, t } from "./strings.js";
+import { announce, el, svg } from "../frame/dom.js";
+import { number, t } from "../frame/strings.js";
 import { paint } from "./vectors.js";
 
 const WIDTH = 560;

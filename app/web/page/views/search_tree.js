@@ -1,7 +1,7 @@
 /** §6.1: the beams of every step as a tree, and what each could have said next. */
 
-import { el, svg } from "./dom.js";
-import { number, percent, t } from "./strings.js";
+import { el, svg } from "../frame/dom.js";
+import { number, percent, t } from "../frame/strings.js";
 import { label } from "./tokens.js";
 
 const COLUMN = 108;

@@ -1,6 +1,6 @@
 /** Failures in plain words. */
 
-import { has, t } from "./strings.js";
+import { has, t } from "../frame/strings.js";
 
 /** One sentence, or the server's own detail where the page has no words for it. */
 export function describe(error) {

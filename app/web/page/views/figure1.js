@@ -1,7 +1,7 @@
 /** Figure 1 of the paper with the numbers of a loaded model. */
 
-import { el, svg } from "./dom.js";
-import { number, t } from "./strings.js";
+import { el, svg } from "../frame/dom.js";
+import { number, t } from "../frame/strings.js";
 
 const WIDTH = 640;
 const BOX = 196;

@@ -1,14 +1,14 @@
 /** Inside the model: its architecture, its positions, one attention with numbers, and its search. */
 
-import { byId, el, picker, segmented } from "./dom.js";
-import { describe } from "./failures.js";
+import { byId, el, picker, segmented } from "../frame/dom.js";
+import { describe } from "../server/failures.js";
 import { facts, figure1 } from "./figure1.js";
 import { decodeHalf } from "./half.js";
 import { positionsFigure } from "./positions.js";
 import { productsTable } from "./products.js";
 import { searchTree } from "./search_tree.js";
-import { post } from "./server.js";
-import { number, t, whenLocaleChanges } from "./strings.js";
+import { post } from "../server/server.js";
+import { number, t, whenLocaleChanges } from "../frame/strings.js";
 import { isSame, sentencePicker, subjectOf, subjectRequest } from "./subject.js";
 import { label } from "./tokens.js";
 

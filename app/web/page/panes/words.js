@@ -1,6 +1,6 @@
 /** Words, links and confidence of a translation's sentences, from an answer of POST /translate. */
 
-import { unitOffsets } from "./offsets.js";
+import { unitOffsets } from "../frame/offsets.js";
 
 const overlaps = (token, [from, to]) => token.start < to && token.end > from;
 

@@ -1,7 +1,7 @@
 /** The two lists of languages: all that the server has, recent ones first. */
 
-import { el } from "./dom.js";
-import { languageName, t } from "./strings.js";
+import { el } from "../frame/dom.js";
+import { languageName, t } from "../frame/strings.js";
 
 const MOST_RECENT = 3;
 

@@ -1,8 +1,8 @@
 /** The line at the bottom: what runs here, and how busy it is. */
 
-import { byId, el } from "./dom.js";
+import { byId, el } from "../frame/dom.js";
 import { get, getText } from "./server.js";
-import { number, t, whenLocaleChanges } from "./strings.js";
+import { number, t, whenLocaleChanges } from "../frame/strings.js";
 
 const EVERY = 5000;
 

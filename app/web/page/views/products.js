@@ -1,7 +1,7 @@
 /** Equation 1 with the numbers of one token in one head. */
 
-import { el } from "./dom.js";
-import { number, t } from "./strings.js";
+import { el } from "../frame/dom.js";
+import { number, t } from "../frame/strings.js";
 import { label } from "./tokens.js";
 import { strip } from "./vectors.js";
 
