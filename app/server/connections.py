@@ -181,7 +181,7 @@ class TimedProtocol(HttpToolsProtocol):
         self._body_bytes = 0
         self.server_state.incomplete.pop(self, None)
         if not self._n_unanswered:  # answered without reading the body
-            self._is_idle()
+            self.server_state.incomplete[self] = None  # idle
         super().on_message_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGIApp) -> None:  # type: ignore[override]
@@ -205,11 +205,7 @@ class TimedProtocol(HttpToolsProtocol):
         self._n_unanswered -= 1
         super().on_response_complete()
         if self._phase == "none" and not self._n_unanswered:
-            self._is_idle()
-
-    def _is_idle(self) -> None:
-        """The connection has become idle; one that is closing may not reach this."""
-        self.server_state.incomplete[self] = None
+            self.server_state.incomplete[self] = None  # idle
 
     def pause_writing(self) -> None:
         """The transport's buffer is full."""

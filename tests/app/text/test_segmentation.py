@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 import sentencex
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from app.text import segmentation
@@ -208,6 +208,7 @@ def test_a_line_read_in_windows_ends_its_sentences_where_the_whole_line_does(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(segmentation, "WINDOW", 10_000)
         whole = cut(line, language)
+        assume(max(map(len, whole), default=0) <= 60)  # half a window; no more is promised
         patch.setattr(segmentation, "WINDOW", 120)
         assert cut(line, language) == whole
 
