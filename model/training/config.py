@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from model.errors import ConfigError
 from model.training.data.noise import NoiseConfig
 from model.training.update.config import OptimizerConfig, ScheduleConfig, Table
+from model.training.update.precision import Precision
 from model.transformer.config import (
     PRESETS,
     TransformerConfig,
@@ -97,8 +98,9 @@ class TrainingConfig(Table):
     loss_candidates: int = Field(
         0, ge=0, description="sample of the vocabulary for the loss; 0: the whole vocabulary"
     )
-    precision: Literal["auto", "fp32", "bf16"] = Field(
-        "auto", description="bf16 for matrix products if they are faster on the device"
+    precision: Precision = Field(
+        "auto",
+        description="type of products; auto: bf16 where it is faster; int8: on a CPU",
     )
     seed: int = 1
     save_every: int = Field(1000, gt=0, description="steps between saves")

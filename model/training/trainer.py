@@ -22,6 +22,7 @@ from model.training.snapshots import save_snapshot
 from model.training.state import Counters, latest_state, load_state, save_state, step_of
 from model.training.update import precision
 from model.training.update.divergence import first_not_finite, parameter_not_finite
+from model.training.update.int8_products import use_int8_products
 from model.training.update.loss import Loss, smoothed_cross_entropy
 from model.training.update.optimizer import Optimizer
 from model.training.update.processes import ALONE, Processes
@@ -74,6 +75,9 @@ class Trainer:
         self._dtype = precision.resolve(self.config.precision, self.device)
         if self.device.type == "cpu" and self._dtype == torch.bfloat16:
             precision.keep_attention_in_float32(self.model)
+        if self.config.precision == "int8":
+            use_int8_products(self.model.encoder)
+            use_int8_products(self.model.decoder)
         products = self._dtype if self.device.type == "cpu" else torch.bfloat16
         self._optimizer = Optimizer(self.model, self.config.optimizer, products, self.processes)
         self.counters = Counters()

@@ -10,7 +10,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from model.errors import TrainingError
 from model.transformer.attention import MultiHeadAttention
+
+Precision = Literal["auto", "fp32", "bf16", "int8"]
 
 _PRODUCT = (512, 256, 1024)
 """Rows, depth and columns of the product measured on a CPU: that of a feed-forward layer."""
@@ -45,8 +48,13 @@ def seconds_of_a_product(dtype: torch.dtype) -> float:
     return min(times)
 
 
-def resolve(precision: Literal["auto", "fp32", "bf16"], device: torch.device) -> torch.dtype:
-    """Return the type of matrix products."""
+def resolve(precision: Precision, device: torch.device) -> torch.dtype:
+    """Return the type of matrix products; with int8, of those that stay in floating point.
+
+    Raises `TrainingError` for int8 on a device that is not a CPU.
+    """
+    if precision == "int8" and device.type != "cpu":
+        raise TrainingError(f"precision int8 is for CPUs, not for {device}; use auto")
     if precision == "auto":
         return torch.bfloat16 if supports_bf16(device) else torch.float32
     return torch.bfloat16 if precision == "bf16" else torch.float32

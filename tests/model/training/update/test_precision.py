@@ -5,6 +5,7 @@ from typing import Literal
 import pytest
 import torch
 
+from model.errors import TrainingError
 from model.training.update import precision
 from model.transformer.config import PRESETS
 from model.transformer.transformer import Transformer
@@ -40,6 +41,12 @@ def test_a_named_precision_is_taken(name: Literal["fp32", "bf16"], dtype: torch.
     assert precision.resolve(name, CPU) == dtype
     with precision.autocast(CPU, dtype):
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == dtype
+
+
+def test_int8_is_refused_where_there_are_no_int8_products() -> None:
+    with pytest.raises(TrainingError, match="precision int8 is for CPUs, not for cuda:1"):
+        precision.resolve("int8", torch.device("cuda:1"))
+    assert precision.resolve("int8", CPU) == torch.float32
 
 
 def test_float32_attention_changes_nothing_in_float32() -> None:

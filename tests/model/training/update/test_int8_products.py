@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from model.training.update.int8_products import int8_product, use_int8_products
+from tests.model.training.toy import Recorder, Workshop
+
+
+def test_by_hand() -> None:
+    x = torch.tensor([[127.0, -63.6], [0.0, 0.0]])
+    weight = torch.tensor([[2.54, 0.02], [1.0, -1.0], [0.0, 0.0]])
+    # Codes (127, −64) with scale 1, and (127, 1) with 0.02, (127, −127) with 1 / 127, zeros.
+    expected = torch.tensor([[(127 * 127 - 64) * 0.02, 127 + 64.0, 0.0], [0.0, 0.0, 0.0]])
+    torch.testing.assert_close(int8_product(x, weight), expected)
+    bias = torch.tensor([1.0, 2.0, 3.0])
+    torch.testing.assert_close(int8_product(x, weight, bias), expected + bias)
+
+
+@pytest.mark.parametrize(("n", "k", "m"), [(1, 1, 1), (7, 16, 5), (33, 64, 96)])
+def test_relative_error_is_that_of_eight_bits(n: int, k: int, m: int) -> None:
+    torch.manual_seed(n)
+    x, weight, bias = torch.randn(n, k), torch.randn(m, k), torch.randn(m)
+    expected = functional.linear(x, weight, bias)
+    assert (int8_product(x, weight, bias) - expected).norm() < 0.015 * expected.norm()
+
+
+def test_a_row_is_independent_of_the_others() -> None:
+    torch.manual_seed(1)
+    x, weight = torch.randn(9, 12), torch.randn(4, 12)
+    x[3] *= 1e6
+    assert torch.equal(int8_product(x, weight)[5], int8_product(x[5:6], weight)[0])
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_number_that_is_not_finite_spoils_its_row_alone(value: float) -> None:
+    x = torch.ones(3, 4)
+    x[1, 2] = value
+    found = int8_product(x, torch.ones(2, 4)).isnan().all(dim=1)
+    assert found.tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_gradients_are_those_of_a_linear_layer(bias: bool) -> None:
+    torch.manual_seed(2)
+    layer, twin = nn.Linear(24, 40, bias), nn.Linear(24, 40, bias)
+    twin.load_state_dict(layer.state_dict())
+    use_int8_products(layer)
+    x = torch.randn(5, 3, 24, requires_grad=True)
+    twin_x = x.detach().clone().requires_grad_()
+    direction = torch.randn(5, 3, 40)
+    (layer(x) * direction).sum().backward()
+    (twin(twin_x) * direction).sum().backward()
+    for ours, theirs in [
+        (x.grad, twin_x.grad),
+        *((a.grad, b.grad) for a, b in zip(layer.parameters(), twin.parameters(), strict=True)),
+    ]:
+        assert ours is not None
+        assert theirs is not None
+        assert (ours - theirs).norm() < 0.02 * theirs.norm()
+    assert layer.weight.grad is not None
+    assert twin.weight.grad is not None
+    torch.testing.assert_close(layer.weight.grad, twin.weight.grad)
+
+
+def test_outside_of_training_products_are_exact() -> None:
+    layer = nn.Linear(8, 8)
+    x = torch.randn(2, 8)
+    expected = layer(x)
+    use_int8_products(layer)
+    assert not torch.equal(layer(x), expected)
+    assert torch.equal(layer.eval()(x), expected)
+
+
+def test_a_run_learns_and_its_state_is_like_any_other(workshop: Workshop) -> None:
+    recorder = Recorder()
+    trainer = workshop.open(precision="int8", schedule={"steps": 20}, reporter=recorder)
+    trainer.train()
+    assert recorder.steps[-1]["loss"] < 0.9 * recorder.steps[0]["loss"]
+    workshop.open(resume=True, precision="fp32", schedule={"steps": 21}).train()
