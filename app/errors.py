@@ -8,6 +8,9 @@
     │   ├── InvalidRequestError       fields are missing, invalid or unknown, each with its location
     │   ├── UnknownLanguagesError     no model translates the language or pair
     │   ├── UnknownGlossaryError      no stored glossary has this id
+    │   │   └── UnknownDictionaryError  it has no dictionary of these languages
+    │   ├── UnknownDocumentError      no document has this id and key
+    │   ├── DocumentNotReadyError     the translated document cannot be downloaded yet
     │   ├── UnreadableFileError       the file's content does not match its extension
     │   ├── TextTooLongError          the text exceeds a limit in characters or tokens
     │   └── AttentionTooLargeError    the attention weights exceed the limit of one response
@@ -37,6 +40,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 MAX_RETRY_AFTER = 60
 """Seconds; clients should not rely on longer forecasts."""
@@ -84,14 +88,51 @@ class InvalidRequestError(RequestError):
 
 
 class UnknownLanguagesError(RequestError):
-    """No model translates the language or pair."""
+    """No model translates the language or pair.
+
+    source, target  the codes that the request named, if it did
+    wrong           which of them is not served at all; None if both are, but not as a pair
+    """
+
+    def __init__(
+        self,
+        message: str,
+        source: str | None = None,
+        target: str | None = None,
+        wrong: Literal["source", "target"] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.source = source
+        self.target = target
+        self.wrong = wrong
 
 
 class UnknownGlossaryError(RequestError):
     """No stored glossary has this id."""
 
+    def __init__(self, message: str = "no glossary has this id") -> None:
+        super().__init__(message)
+
+
+class UnknownDictionaryError(UnknownGlossaryError):
+    """The glossary has no dictionary of these languages."""
+
     def __init__(self) -> None:
-        super().__init__("no glossary has this id")
+        super().__init__("the glossary has no dictionary of these languages")
+
+
+class UnknownDocumentError(RequestError):
+    """No document has this id and key: it never had, or it was downloaded, deleted or dropped."""
+
+    def __init__(self, message: str = "no document has this id and key") -> None:
+        super().__init__(message)
+
+
+class DocumentNotReadyError(RequestError):
+    """The translated document cannot be downloaded yet."""
+
+    def __init__(self) -> None:
+        super().__init__("the document is not translated yet; ask for its status")
 
 
 class UnreadableFileError(RequestError):

@@ -18,6 +18,7 @@ from starlette.routing import Route
 
 from app import __version__
 from app.accounts.clients import Keys
+from app.accounts.document_jobs import DocumentJobs
 from app.accounts.glossary_store import GlossaryStore
 from app.accounts.rate_limits import RateLimits
 from app.accounts.result_files import FileStore
@@ -28,8 +29,6 @@ from app.observe.metrics import Metrics
 from app.observe.tracing import SpanExport
 from app.routes import (
     admin,
-    deepl,
-    deepl_glossaries,
     detect,
     explain,
     files,
@@ -42,6 +41,11 @@ from app.routes import (
 )
 from app.routes import metrics as metrics_route
 from app.routes import page as page_route
+from app.routes.deepl import documents as deepl_documents
+from app.routes.deepl import glossaries as deepl_glossaries
+from app.routes.deepl import multilingual_glossaries as deepl_multilingual
+from app.routes.deepl import text as deepl_text
+from app.routes.deepl import unsupported as deepl_unsupported
 from app.routes.handling.access import known_client
 from app.routes.handling.timeout import HEADER as TIMEOUT_HEADER
 from app.runtime import Lifecycle, Runtime
@@ -79,6 +83,11 @@ def create_app(
     keys = Keys(key.get_secret_value() for key in settings.api_keys or ())
     ledger = UsageLedger(settings.character_limit, settings.data)
     glossaries = GlossaryStore(settings.data)
+    documents = DocumentJobs(
+        FileStore(settings.max_stored_bytes, settings.file_lifetime),
+        settings.file_lifetime,
+        settings.max_stored_bytes,
+    )
     lifecycle = Lifecycle(partial(load or load_runtime, settings, metrics), metrics, when_ready)
     metrics.watch(lifecycle.gauges)
     lag = LoopLag()
@@ -100,6 +109,7 @@ def create_app(
         for task in (starting, saving):
             task.cancel()
         await asyncio.gather(starting, saving, return_exceptions=True)
+        await documents.stop()
         await lifecycle.stop()
         await asyncio.to_thread(ledger.save)
         await asyncio.to_thread(glossaries.close)
@@ -127,11 +137,13 @@ def create_app(
     app.state.keys = keys
     app.state.ledger = ledger
     app.state.glossaries = glossaries
-    app.state.downloads = FileStore(settings.max_stored_bytes, settings.file_lifetime)
+    app.state.downloads = documents.results
+    app.state.documents = documents
     app.openapi = partial(openapi.describe, app)  # type: ignore[method-assign]
     # These check keys themselves, or need none.
     modules: list[ModuleType] = [
-        translate, detect, libretranslate, files, deepl, deepl_glossaries, languages, health,
+        translate, detect, libretranslate, files, languages, health,
+        deepl_text, deepl_documents, deepl_glossaries, deepl_multilingual, deepl_unsupported,
     ]  # fmt: skip
     if settings.admin_port is None:
         modules.append(metrics_route)
@@ -177,7 +189,7 @@ def _furnish(
         app.add_middleware(
             CORSMiddleware,
             allow_origins=settings.cors_origins,
-            allow_methods=["GET", "POST"],
+            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
             allow_headers=["Authorization", "Content-Type", REQUEST_ID, TIMEOUT_HEADER],
             expose_headers=["Retry-After", "Server-Timing", REQUEST_ID],
         )

@@ -28,15 +28,17 @@ ROWS: dict[str, str] = {
     "app.cli.translating": "app.cli.display app.loading app.settings app.translation app.documents "
     "app.observe model.translator model.engine model.engine.protocol model.decoding",
     "app.cli.display": "model.training model.alignment",
-    "app.main": "app.routes app.routes.handling app.server app.loading app.runtime app.settings "
-    "app.wire app.accounts app.observe app.web",
+    "app.main": "app.routes app.routes.deepl app.routes.handling app.server app.loading "
+    "app.runtime app.settings app.wire app.accounts app.observe app.web",
     "app.routes": "app.routes.handling app.runtime app.settings app.wire app.wire.dialects "
     "app.wire.native app.translation app.accounts app.documents app.text app.observe app.web "
     "app.explanation",
     "app.explanation": "app.translation app.wire.native model.engine.protocol model.decoding "
     "model.transformer",
-    "app.routes.handling": "app.runtime app.settings app.wire app.wire.native app.accounts "
-    "app.observe",
+    "app.routes.deepl": "app.routes.handling app.runtime app.settings app.wire app.wire.dialects "
+    "app.translation app.accounts app.documents app.text app.observe",
+    "app.routes.handling": "app.runtime app.settings app.wire app.wire.dialects app.wire.native "
+    "app.accounts app.observe",
     "app.server": "app.runtime app.wire app.observe",
     "app.loading": "app.runtime app.settings app.wire.native app.translation app.scheduling "
     "app.observe model.engine model.engine.protocol model.checkpoint",

@@ -13,7 +13,14 @@ from app.main import create_admin_app, create_app
 from app.observe.metrics import Metrics
 from app.settings import Settings, env_name
 from app.wire.dialects.deepl import DeepLRequest, DeepLTranslation, DeepLUsage
+from app.wire.dialects.deepl_documents import DocumentHandle, DocumentRequest, DocumentStatus
 from app.wire.dialects.deepl_glossaries import DeepLGlossary, DeepLGlossaryRequest
+from app.wire.dialects.deepl_multilingual import (
+    DictionaryEntries,
+    GlossaryChanges,
+    MultilingualGlossary,
+    MultilingualGlossaryRequest,
+)
 from app.wire.dialects.libretranslate import LibreTranslateAnswer, LibreTranslateRequest
 from app.wire.native.answers import PairScore, Translation
 from app.wire.native.explain_answer import (
@@ -40,7 +47,8 @@ WIRE: tuple[type[BaseModel], ...] = (
     DeepLRequest, DeepLTranslation, DeepLUsage, ScoreRequest, PairScore,
     DeepLGlossaryRequest, DeepLGlossary, ExplainRequest, ExaminedAttention, ExplainAnswer,
     ShownSearch, ShownStep, LiveBeam, LikelyToken, EndedBeam, ComputedAttention, AttentionColumn,
-    PositionTable,
+    PositionTable, DocumentRequest, DocumentHandle, DocumentStatus, DictionaryEntries,
+    GlossaryChanges, MultilingualGlossary, MultilingualGlossaryRequest,
 )  # fmt: skip
 TEXT = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
 

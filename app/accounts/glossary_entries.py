@@ -19,8 +19,22 @@ MAX_TERM_BYTES = 1024
 """Maximum length of a term in UTF-8, as in DeepL."""
 
 
-def parse_entries(text: str, form: EntriesFormat) -> dict[str, str]:
-    """Parse source term → target term. Raises `InvalidRequestError` for the first invalid entry."""
+def parse_entries(text: str, form: EntriesFormat, pointer: str = "/entries") -> dict[str, str]:
+    """Parse source term → target term.
+
+    Raises `InvalidRequestError` for the first invalid entry, with the text's place in the request.
+    """
+    try:
+        return _parsed(text, form)
+    except _InvalidEntriesError as error:
+        raise InvalidRequestError.at(pointer, str(error)) from None
+
+
+class _InvalidEntriesError(ValueError):
+    """Its message is the detail of the error."""
+
+
+def _parsed(text: str, form: EntriesFormat) -> dict[str, str]:
     entries: dict[str, str] = {}
     for number, fields in _records(text, form):
         if not 2 <= len(fields) <= (4 if form == "csv" else 2):
@@ -33,7 +47,7 @@ def parse_entries(text: str, form: EntriesFormat) -> dict[str, str]:
             raise _fault(number, "repeats a source term")
         entries[source] = target
     if not entries:
-        raise InvalidRequestError.at("/entries", "There should be at least one entry")
+        raise _InvalidEntriesError("There should be at least one entry")
     return entries
 
 
@@ -63,7 +77,7 @@ def _csv_records(text: str) -> Iterator[Sequence[str]]:
     try:
         yield from csv.reader(_lines(text), strict=True)
     except csv.Error as error:
-        raise InvalidRequestError.at("/entries", f"Invalid CSV: {error}") from None
+        raise _InvalidEntriesError(f"Invalid CSV: {error}") from None
 
 
 def _fault_of(term: str) -> str | None:
@@ -76,5 +90,5 @@ def _fault_of(term: str) -> str | None:
     return None
 
 
-def _fault(number: int, reason: str) -> InvalidRequestError:
-    return InvalidRequestError.at("/entries", f"Entry {number} {reason}")
+def _fault(number: int, reason: str) -> _InvalidEntriesError:
+    return _InvalidEntriesError(f"Entry {number} {reason}")

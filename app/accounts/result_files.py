@@ -7,24 +7,30 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from app.errors import TextTooLongError
 
 NAME_BYTES = 24
-"""Random bytes of a name, which is the only protection of a file."""
+"""Random bytes of a name, which protects a file from clients without a key."""
+
+MAX_FILES = 1000
+"""Files at a time; beyond, the oldest are dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A translated file; `file_name` is its name on download."""
+    """A translated file of an account; `file_name` is its name on download."""
 
     data: bytes
     file_name: str
     media_type: str
+    account: str
 
 
 class FileStore:
-    """Keeps files for `lifetime` seconds; beyond `max_bytes` in total, the oldest are dropped.
+    """Keeps files for `lifetime` seconds; beyond `max_bytes` in total, or a number of files, the
+    oldest are dropped.
 
     Nothing is written to disk; each process has a separate store.
     """
@@ -38,15 +44,18 @@ class FileStore:
         self._files: OrderedDict[str, tuple[float, StoredFile]] = OrderedDict()
         self._n_bytes = 0
 
-    def put(self, file: StoredFile, suffix: str) -> str:
-        """Store a file and return its unguessable name. Raises `TextTooLongError`."""
+    def put(self, file: StoredFile) -> str:
+        """Store a file and return an unguessable name for it. Raises `TextTooLongError`."""
         if len(file.data) > self._max_bytes:
             raise TextTooLongError(
                 f"the translated file exceeds the limit of {self._max_bytes:,} bytes"
             )
         self._forget()
-        while self._n_bytes + len(file.data) > self._max_bytes:
+        while self._files and (
+            self._n_bytes + len(file.data) > self._max_bytes or len(self._files) >= MAX_FILES
+        ):
             self._drop_oldest()
+        suffix = PurePath(file.file_name).suffix.lower()
         name = secrets.token_urlsafe(NAME_BYTES) + suffix
         self._files[name] = (self._clock() + self._lifetime, file)
         self._n_bytes += len(file.data)
@@ -57,6 +66,11 @@ class FileStore:
         self._forget()
         _, file = self._files.get(name, (0.0, None))
         return file
+
+    def remove(self, name: str) -> None:
+        """Drop a file, if it is still there."""
+        _, file = self._files.pop(name, (0.0, None))
+        self._n_bytes -= len(file.data) if file else 0
 
     def _forget(self) -> None:
         now = self._clock()

@@ -7,20 +7,26 @@ from pathlib import Path
 
 from app.errors import SettingsError
 
-SCHEMA_VERSION = 1
-"""Of both databases; the first versions of attend wrote 0, which is the same."""
+USAGE_VERSION = 1
+"""Schema of `usage.sqlite`; the first versions of attend wrote 0, which is the same."""
+
+GLOSSARIES_VERSION = 2
+"""Schema of `glossaries.sqlite`; up to 1, a glossary had one language pair."""
 
 
-def check_version(database: sqlite3.Connection, file: Path | None) -> None:
-    """Note the version in a database of an older one.
+def check_version(database: sqlite3.Connection, file: Path | None, version: int) -> int:
+    """Return the version of a database that may be older than `version`.
 
-    Raises `SettingsError` where a newer attend wrote it, and nothing is changed then.
+    Raises `SettingsError` if a newer attend wrote it.
     """
-    [found] = database.execute("PRAGMA user_version").fetchone()
-    if found > SCHEMA_VERSION:
+    found: int = database.execute("PRAGMA user_version").fetchone()[0]
+    if found > version:
         raise SettingsError(
-            f"'data': {file} has schema version {found} of a newer attend; "
-            f"this one reads {SCHEMA_VERSION}"
+            f"'data': {file} has schema version {found} of a newer attend; this one reads {version}"
         )
-    if found < SCHEMA_VERSION:
-        database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    return found
+
+
+def note_version(database: sqlite3.Connection, version: int) -> None:
+    """Write the version."""
+    database.execute(f"PRAGMA user_version = {version}")

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import structlog
 
-from app.accounts.schema_version import check_version
+from app.accounts.schema_version import USAGE_VERSION, check_version, note_version
 from app.errors import QuotaExceededError, SettingsError
 
 SAVE_INTERVAL = 5.0
@@ -54,9 +54,8 @@ class UsageLedger:
         """Return the characters of an account in this month."""
         return self._counts[self._row(account)]
 
-    @contextmanager
-    def charge(self, account: str, n_characters: int) -> Iterator[None]:
-        """Count characters, unless the body raises. Raises `QuotaExceededError`."""
+    def take(self, account: str, n_characters: int) -> Callable[[], None]:
+        """Count characters; calling the result takes them back. Raises `QuotaExceededError`."""
         row = self._row(account)
         if self.limit is not None and self._counts[row] + n_characters > self.limit:
             raise QuotaExceededError(
@@ -64,10 +63,16 @@ class UsageLedger:
                 f"and the request has {n_characters:,}"
             )
         self._add(row, n_characters)
+        return lambda: self._add(row, -n_characters)
+
+    @contextmanager
+    def charge(self, account: str, n_characters: int) -> Iterator[None]:
+        """Count characters, unless the body raises. Raises `QuotaExceededError`."""
+        take_back = self.take(account, n_characters)
         try:
             yield
         except BaseException:
-            self._add(row, -n_characters)
+            take_back()
             raise
 
     def open(self) -> None:
@@ -77,7 +82,8 @@ class UsageLedger:
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             with closing(sqlite3.connect(self._file)) as database, database:
-                check_version(database, self._file)
+                if check_version(database, self._file, USAGE_VERSION) < USAGE_VERSION:
+                    note_version(database, USAGE_VERSION)
                 database.execute(
                     "CREATE TABLE IF NOT EXISTS usage (account TEXT, month TEXT, "
                     "characters INTEGER NOT NULL, PRIMARY KEY (account, month)) WITHOUT ROWID"

@@ -76,5 +76,5 @@ def file_format(name: str) -> FileFormat:
     """The format of a file by its name. Raises `UnreadableFileError`."""
     suffix = PurePath(name).suffix.lower()
     if suffix not in FORMATS:
-        raise UnreadableFileError(f"only files {', '.join(SUFFIXES)} are translated")
+        raise UnreadableFileError(f"the file extension should be one of {', '.join(SUFFIXES)}")
     return FORMATS[suffix]

@@ -34,7 +34,7 @@ async def detect(
 
     With `q` instead of `text`, as LibreTranslate does: the languages of a single text.
     """
-    said = await read_either(request, settings.max_body_bytes)
+    said = await read_either(request, settings.max_body_bytes, DetectRequest)
     if isinstance(said, LibreTranslate):
         return await libretranslate.detect(request, said.parameters)
     client = client_of(request)

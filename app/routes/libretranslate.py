@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from http import HTTPStatus
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
 
@@ -28,8 +29,10 @@ from app.wire.dialects.libretranslate import (
     LibreTranslateAnswer,
     LibreTranslateDetected,
     LibreTranslateDetectRequest,
+    LibreTranslateError,
     LibreTranslateRequest,
 )
+from app.wire.dialects.libretranslate_spec import swagger
 from app.wire.native.answers import Health
 from app.wire.openapi import libretranslate_errors
 
@@ -55,11 +58,9 @@ async def detect(
     texts = [asked.q] if isinstance(asked.q, str) else asked.q
     spend(request, client, sum(map(len, texts)))
     service = held_runtime(request).service
-    nothing = [LibreTranslateDetected.of(service.languages.sources[0].code, 0)]
-    found = await service.detect(texts)
     shown = [
-        [LibreTranslateDetected.of(one.language, one.confidence) for one in candidates] or nothing
-        for candidates in found
+        [LibreTranslateDetected.of(one) for one in candidates] or [LibreTranslateDetected.of(None)]
+        for candidates in await service.detect(texts)
     ]
     return shown[0] if isinstance(asked.q, str) else shown
 
@@ -70,6 +71,21 @@ async def health(lifecycle: Annotated[Lifecycle, Depends(current_lifecycle)]) ->
     """As /readyz."""
     _ = lifecycle.ready
     return Health()
+
+
+@router.post("/suggest", status_code=HTTPStatus.FORBIDDEN, response_model=LibreTranslateError)
+async def suggest() -> Response:
+    """Suggestions of better translations are not stored."""
+    said = LibreTranslateError(error="Suggestions are disabled on this server.")
+    return Response(said.model_dump_json(), HTTPStatus.FORBIDDEN, media_type="application/json")
+
+
+@router.head("/spec", include_in_schema=False)
+@router.get("/spec")
+async def spec(request: Request) -> dict[str, Any]:
+    """The description of this dialect, as Swagger 2.0; /openapi.json describes everything."""
+    root = request.scope.get("root_path", "")
+    return swagger(request.app.title, request.app.version, root or "/", SUFFIXES)
 
 
 @router.head("/frontend/settings", include_in_schema=False)

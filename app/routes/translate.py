@@ -26,7 +26,7 @@ async def translate(request: Request) -> Response:
     """Translate one text or many, optionally as a stream; with `q` instead of `text`, as
     LibreTranslate does."""
     settings: Settings = request.app.state.settings
-    said = await read_either(request, settings.max_body_bytes)
+    said = await read_either(request, settings.max_body_bytes, TranslateRequest)
     if isinstance(said, LibreTranslate):
         return await libretranslate.translate(request, said.parameters)
     client = client_of(request)

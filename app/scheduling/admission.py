@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -36,6 +37,7 @@ class Admission:
         self._delay = delay
         self._clock = clock
         self._taken = 0
+        self._waiting: deque[asyncio.Event] = deque()
 
     @property
     def taken(self) -> int:
@@ -63,6 +65,28 @@ class Admission:
         `DeadlineExceededError` after the timeout.
         """
         self.check(timeout)
+        async with self._held(timeout) as deadline:
+            yield deadline
+
+    @asynccontextmanager
+    async def place_in_turn(self, timeout: float) -> AsyncIterator[float]:
+        """As `place`, but waits for a place behind those who wait already, for any time."""
+        while self._taken >= self._n_places:
+            free = asyncio.Event()
+            self._waiting.append(free)
+            try:
+                await free.wait()
+            except BaseException:
+                if free.is_set():
+                    self._wake_next()
+                else:
+                    self._waiting.remove(free)
+                raise
+        async with self._held(timeout) as deadline:
+            yield deadline
+
+    @asynccontextmanager
+    async def _held(self, timeout: float) -> AsyncIterator[float]:
         self._taken += 1
         try:
             async with asyncio.timeout(timeout) as deadline:
@@ -73,3 +97,8 @@ class Admission:
             raise DeadlineExceededError(f"the answer was not ready within {timeout:g} s") from None
         finally:
             self._taken -= 1
+            self._wake_next()
+
+    def _wake_next(self) -> None:
+        if self._waiting:
+            self._waiting.popleft().set()

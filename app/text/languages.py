@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Literal
 
 from app.errors import InvalidRequestError, UnknownLanguagesError
 
@@ -89,11 +90,12 @@ class Languages:
         """
         if direction := self._direct(source, target):
             return direction
-        raise self._unknown()
+        raise self._unknown(source, target)
 
     def chain(self, source: str | None, target: str | None) -> tuple[str, ...]:
         """Return the languages from source to target: directly if possible, else through a pivot.
 
+        One language if both sides name it, or one of them a variant of it (`en` and `en-GB`).
         Raises as `resolve`; a pivot requires both sides.
         """
         if direction := self._direct(source, target):
@@ -102,7 +104,21 @@ class Languages:
             for said in product(_ever_more_general(source), _ever_more_general(target)):
                 if said in self._pivoted:
                     return self._pivoted[said]
-        raise self._unknown()
+            if fits(source, target) or fits(target, source):
+                for code in self.targets:
+                    if fits(source, code) and fits(target, code):
+                        return (code,)
+        raise self._unknown(source, target)
+
+    def pair(self, source: str, target: str) -> Direction:
+        """Return the codes of a pair of two languages that is translated, perhaps by a pivot.
+
+        Raises as `chain`, and `InvalidRequestError` if both sides name the same language.
+        """
+        chain = self.chain(source, target)
+        if len(chain) == 1:
+            raise InvalidRequestError.at("/target", "Source and target language are equal")
+        return chain[0], chain[-1]
 
     def first_source(self, target: str | None) -> str:
         """Return the first source that is translated to a target.
@@ -113,7 +129,7 @@ class Languages:
         for language in self.sources:
             if target is None or any(to.lower() in said for to in language.targets):
                 return language.code
-        raise self._unknown()
+        raise self._unknown(None, target)
 
     def _direct(self, source: str | None, target: str | None) -> Direction | None:
         for said in product(_ever_more_general(source), _ever_more_general(target)):
@@ -125,8 +141,13 @@ class Languages:
                 return choices[0]
         return None
 
-    def _unknown(self) -> UnknownLanguagesError:
-        return UnknownLanguagesError(self.known)
+    def _unknown(self, source: str | None, target: str | None) -> UnknownLanguagesError:
+        wrong: Literal["source", "target"] | None = None
+        if target is not None and not any(fits(target, code) for code in self.targets):
+            wrong = "target"
+        elif source is not None and not any(fits(source, code) for code, _ in self._directions):
+            wrong = "source"
+        return UnknownLanguagesError(self.known, source, target, wrong)
 
     @property
     def known(self) -> str:

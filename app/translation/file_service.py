@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -21,8 +21,9 @@ from app.scheduling.admission import Admission
 from app.scheduling.side_by_side import side_by_side
 from app.text.document import Answer
 from app.text.flags import Flag
+from app.text.glossary import NO_GLOSSARY, Glossary
 from app.text.placeholders import ATOM
-from app.translation.language_paths import LanguagePaths, Step
+from app.translation.language_paths import LanguagePath, LanguagePaths, Step
 from app.translation.pipeline import Block, Turn, translate_blocks
 from app.translation.served_model import Wanted
 
@@ -57,13 +58,15 @@ class FileRequest:
     target: str | None = None
     beam_size: int | None = None
     length_penalty: float | None = None
+    glossary: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class OpenedFile:
-    """A parsed file with its texts to translate, and whether each has tags."""
+    """A parsed file with its texts to translate, whether each has tags, and the models."""
 
     request: FileRequest
+    path: LanguagePath
     document: FileDocument
     media_type: str
     texts: list[str]
@@ -103,6 +106,7 @@ class FileService:
         self._paths = paths
         self._limits = limits
         self._admission = Admission(limits.max_files, forecast)
+        self._uploads = Admission(limits.max_files, forecast)
 
     @asynccontextmanager
     async def place(self) -> AsyncIterator[float]:
@@ -110,19 +114,38 @@ class FileService:
         async with self._admission.place(self._limits.timeout) as deadline:
             yield deadline
 
+    @asynccontextmanager
+    async def place_in_turn(self) -> AsyncIterator[float]:
+        """As `place`, but waits for a place behind the files that wait already."""
+        async with self._admission.place_in_turn(self._limits.timeout) as deadline:
+            yield deadline
+
+    @asynccontextmanager
+    async def upload_place(self) -> AsyncIterator[None]:
+        """Reserve a place to receive and check a file that is translated later. As `place`."""
+        async with self._uploads.place(self._limits.timeout):
+            yield
+
     async def open(self, request: FileRequest) -> OpenedFile:
-        """Parse a file. Raises `UnreadableFileError`, `TextTooLongError`."""
+        """Parse a file and find its languages.
+
+        Raises `UnreadableFileError`, `TextTooLongError`, and as `LanguagePaths.named` and `found`.
+        """
         found = file_format(request.name)
         document = await asyncio.to_thread(found.open, request.data)
         texts = document.texts
-        opened = OpenedFile(
-            request, document, found.media_type, texts, document.tagged, sum(map(len, texts))
-        )
-        if opened.characters > self._limits.max_characters:
+        n_characters = sum(map(len, texts))
+        if n_characters > self._limits.max_characters:
             raise TextTooLongError(
                 f"a file may have at most {self._limits.max_characters:,} characters to translate"
             )
-        return opened
+        path = self._paths.named(request.source, request.target)
+        if path is None:
+            [detected] = await self._paths.found([_sample(texts)], request.target)
+            path = detected.path
+        return OpenedFile(
+            request, path, document, found.media_type, texts, document.tagged, n_characters
+        )
 
     async def translate(
         self,
@@ -135,15 +158,14 @@ class FileService:
         `TranslationService.translate`.
         """
         asked = opened.request
-        path = self._paths.named(asked.source, asked.target)
-        if path is None:
-            [found] = await self._paths.found([_sample(opened.texts)], asked.target)
-            path = found.path
-        wanted = Wanted(asked.beam_size, asked.length_penalty, split="nonewlines")
+        glossary = Glossary(asked.glossary) if asked.glossary else NO_GLOSSARY
+        wanted = Wanted(
+            asked.beam_size, asked.length_penalty, split="nonewlines", glossary=glossary
+        )
         texts = list(zip(opened.texts, opened.tagged, strict=True))
         each = dict.fromkeys(texts)
         work = _Work(
-            path.steps(wanted),
+            opened.path.steps(wanted),
             Turn(client, deadline, Timings(), may_be_refused=False),
             progress,
             total=sum(len(text) for text, _ in each),
@@ -152,7 +174,7 @@ class FileService:
         answers = [work.answers[text] for text in texts]
         return TranslatedFile(
             data=await asyncio.to_thread(opened.document.with_translations, answers),
-            target=path.languages[-1],
+            target=opened.path.languages[-1],
             media_type=opened.media_type,
             flags=dict(work.flags),
         )

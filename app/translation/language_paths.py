@@ -137,11 +137,14 @@ class LanguagePaths:
             return FoundPath(self._path((found.language,)), found)
         try:
             return FoundPath(self._path(self.languages.chain(found.language, target)), found)
-        except UnknownLanguagesError:
+        except UnknownLanguagesError as error:
             name = NAMES.get(found.language)
             called = f"{name} ({found.language})" if name else found.language
             raise UnknownLanguagesError(
-                f"text {index} seems to be in {called}; {self.languages.known}"
+                f"text {index} seems to be in {called}; {self.languages.known}",
+                found.language,
+                target,
+                error.wrong,
             ) from None
 
     def _path(self, languages: tuple[str, ...]) -> LanguagePath:

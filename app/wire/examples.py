@@ -139,3 +139,11 @@ DEEPL_GLOSSARY_EXAMPLE = {
     "entries": "house\tdemeure",
     "entries_format": "tsv",
 }
+
+DEEPL_MULTILINGUAL_EXAMPLE: dict[str, Any] = {
+    "name": "Homes",
+    "dictionaries": [
+        {"source_lang": "EN", "target_lang": "FR", "entries": "house\tdemeure"},
+        {"source_lang": "FR", "target_lang": "EN", "entries": "demeure\thouse"},
+    ],
+}

@@ -3,6 +3,8 @@
     native          RFC 9457 problem document (`app.wire.problems`)
     libretranslate  {"error": "…"}
     deepl           {"message": "…"}
+    undecided       a problem document that also has `error`: a body on a shared path that does not
+                    show its dialect; 400, as LibreTranslate has it, if neither has its text
 
 `app.wire.problems.KINDS` has the status codes of all three.
 """
@@ -21,14 +23,21 @@ from starlette.responses import Response
 from starlette.routing import Match, Route, Router
 from starlette.types import Scope
 
-from app.errors import InvalidRequestError
+from app.errors import InvalidRequestError, UnknownLanguagesError
 from app.observe.logs import log_failure
+from app.wire.dialects.error_messages import (
+    deepl_languages_message,
+    invalid_request_message,
+    libretranslate_languages_message,
+)
 from app.wire.problems import detail_of, headers_of, kind_of, problem_response
 
-Dialect = Literal["native", "libretranslate", "deepl"]
+Dialect = Literal["native", "libretranslate", "deepl", "undecided"]
 
-DEEPL_PREFIX = "/v2/"
-LIBRETRANSLATE_PATHS = frozenset({"/health", "/frontend/settings", "/translate_file"})
+DEEPL_PREFIXES = ("/v2/", "/v3/")
+LIBRETRANSLATE_PATHS = frozenset(
+    {"/health", "/frontend/settings", "/spec", "/suggest", "/translate_file"}
+)
 DOWNLOADS_PREFIX = "/download_file/"
 SHARED_PATHS = frozenset({"/translate", "/detect"})
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
@@ -61,7 +70,7 @@ def dialect_of(scope: Scope) -> Dialect:
     if dialect:
         return dialect
     path = scope["path"]
-    if path.startswith(DEEPL_PREFIX):
+    if path.startswith(DEEPL_PREFIXES):
         return "deepl"
     if (
         path in LIBRETRANSLATE_PATHS
@@ -83,14 +92,28 @@ def failure_response(error: Exception, scope: Scope) -> Response:
         return problem_response(error, scope["state"]["request_id"])
     kind = kind_of(error)
     status = (kind.deepl if dialect == "deepl" else kind.libretranslate) or kind.status
-    body = json.dumps({_MEMBER[dialect]: _message(error, dialect)})
+    if dialect == "undecided":
+        if not isinstance(error, InvalidRequestError):
+            status = kind.status
+        said = message_of(error, "libretranslate")
+        return problem_response(error, scope["state"]["request_id"], status, error=said)
+    body = json.dumps({_MEMBER[dialect]: message_of(error, dialect)})
     return Response(body, status, headers_of(error), "application/json")
 
 
-def _message(error: Exception, dialect: Dialect) -> str:
+def message_of(error: Exception, dialect: Dialect) -> str:
+    """Return the text of an error in LibreTranslate's or DeepL's dialect."""
+    if isinstance(error, UnknownLanguagesError):
+        return (
+            deepl_languages_message(error)
+            if dialect == "deepl"
+            else libretranslate_languages_message(error)
+        )
     if not isinstance(error, InvalidRequestError):
         return detail_of(error)
-    names = _FIELDS[dialect]
+    if dialect == "libretranslate" and (said := invalid_request_message(error)):
+        return said
+    names = _FIELDS.get(dialect, {})
     faults = []
     for fault in error.errors[:MAX_ERRORS]:
         field, _, inner = fault.pointer.removeprefix("/").partition("/")

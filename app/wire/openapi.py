@@ -12,7 +12,9 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from app.wire.dialects.deepl import DeepLError, DeepLRequest
-from app.wire.dialects.deepl_glossaries import DeepLGlossaryRequest
+from app.wire.dialects.deepl_documents import DocumentKey, DocumentRequest
+from app.wire.dialects.deepl_glossaries import DeepLGlossaryRequest, DictionaryRequest
+from app.wire.dialects.deepl_multilingual import GlossaryChanges, MultilingualGlossaryRequest
 from app.wire.dialects.libretranslate import (
     LibreTranslateAnswer,
     LibreTranslateDetectRequest,
@@ -22,6 +24,7 @@ from app.wire.dialects.libretranslate import (
 from app.wire.examples import (
     DEEPL_EXAMPLE,
     DEEPL_GLOSSARY_EXAMPLE,
+    DEEPL_MULTILINGUAL_EXAMPLE,
     DETECT_REQUEST_EXAMPLES,
     EVENT_EXAMPLE,
     EXPLAIN_REQUEST_EXAMPLES,
@@ -43,6 +46,7 @@ _REF = "#/components/schemas/{model}"
 _READ: tuple[type[BaseModel], ...] = (
     TranslateRequest, AttentionRequest, DetectRequest, LibreTranslateRequest,
     LibreTranslateDetectRequest, DeepLRequest, DeepLGlossaryRequest, ScoreRequest, ExplainRequest,
+    DocumentRequest, DocumentKey, DictionaryRequest, MultilingualGlossaryRequest, GlossaryChanges,
 )  # fmt: skip
 _ANSWERED: tuple[type[BaseModel], ...] = (Problem, TokenEvent, SegmentEvent)
 
@@ -80,14 +84,52 @@ DEEPL_REQUEST_BODY = _body("DeepLRequest", form="DeepLRequest", example=DEEPL_EX
 DEEPL_GLOSSARY_REQUEST_BODY = _body(
     "DeepLGlossaryRequest", form="DeepLGlossaryRequest", example=DEEPL_GLOSSARY_EXAMPLE
 )
+# Forms name the fields of a dictionary as OpenAPI cannot: dictionaries[0].source_lang.
+DEEPL_MULTILINGUAL_REQUEST_BODY = _body(
+    "MultilingualGlossaryRequest", example=DEEPL_MULTILINGUAL_EXAMPLE
+)
+DEEPL_GLOSSARY_CHANGES_BODY = _body("GlossaryChanges")
+DEEPL_DICTIONARY_REQUEST_BODY = _body("DictionaryRequest", form="DictionaryRequest")
+DEEPL_DOCUMENT_KEY_BODY = _body("DocumentKey", form="DocumentKey")
+DEEPL_DOCUMENT_BODY: dict[str, Any] = {
+    "required": True,
+    "content": {
+        FORMS[1]: {
+            "schema": {
+                "allOf": [
+                    _schema("DocumentRequest")["schema"],
+                    {
+                        "type": "object",
+                        "required": ["file"],
+                        "properties": {"file": {"type": "string", "format": "binary"}},
+                    },
+                ]
+            }
+        }
+    },
+}
+
+
+def _parameter(name: str, place: str) -> dict[str, Any]:
+    return {"name": name, "in": place, "required": True, "schema": {"type": "string"}}
 
 
 def _in_path(name: str) -> dict[str, Any]:
-    schema = {"type": "string"}
-    return {"parameters": [{"name": name, "in": "path", "required": True, "schema": schema}]}
+    return {"parameters": [_parameter(name, "path")]}
 
 
 DEEPL_GLOSSARY_PATH = _in_path("glossary_id")
+DEEPL_DOCUMENT_PATH = _in_path("document_id")
+DEEPL_DOCUMENT_DELETION = {
+    "parameters": [_parameter("document_id", "path"), _parameter("document_key", "query")]
+}
+DEEPL_DICTIONARY_PARAMETERS = {
+    "parameters": [
+        _parameter("glossary_id", "path"),
+        _parameter("source_lang", "query"),
+        _parameter("target_lang", "query"),
+    ]
+}
 DOWNLOAD_PATH = _in_path("name")
 DEEPL_LANGUAGES_PARAMETERS = [
     {
@@ -149,9 +191,8 @@ def _errors(model: type[BaseModel], statuses: Sequence[int]) -> Responses:
     return {status: {"description": _phrase(status), "model": model} for status in statuses}
 
 
-_OF_BOTH = (403, 413, 415, 429, 500, 503, 504)
+_OF_BOTH = (400, 403, 413, 415, 429, 500, 503, 504)
 LIBRETRANSLATE_OR_NATIVE_ERRORS: Responses = {
-    **libretranslate_errors(400),
     **problem_answers(401, 404, 422),
     **{
         status: response | {"model": LibreTranslateError}
@@ -178,6 +219,8 @@ OPEN_PATHS = frozenset(
         "/health",
         "/languages",
         "/frontend/settings",
+        "/spec",
+        "/suggest",
         "/download_file/{name}",
     }
 )

@@ -19,6 +19,7 @@ from starlette.responses import Response
 from app.errors import (
     AttentionTooLargeError,
     DeadlineExceededError,
+    DocumentNotReadyError,
     DrainingError,
     EngineDownError,
     EngineFailedError,
@@ -36,6 +37,8 @@ from app.errors import (
     StorageUnavailableError,
     TextTooLongError,
     TryAgainLaterError,
+    UnknownDictionaryError,
+    UnknownDocumentError,
     UnknownGlossaryError,
     UnknownLanguagesError,
     UnreadableFileError,
@@ -70,6 +73,9 @@ KINDS: dict[type[Exception], Kind] = {
     AttentionTooLargeError: Kind(422, "attention-too-large", "Too many attention weights"),
     UnknownLanguagesError: Kind(404, "unknown-languages", "No model translates this", 400, 400),
     UnknownGlossaryError: Kind(404, "unknown-glossary", "No such glossary"),
+    UnknownDictionaryError: Kind(404, "unknown-dictionary", "No such dictionary"),
+    UnknownDocumentError: Kind(404, "unknown-document", "No such document"),
+    DocumentNotReadyError: Kind(503, "document-not-ready", "The document is not translated yet"),
     MissingKeyError: Kind(401, "key-needed", "An API key is required", 400, 403),
     WrongKeyError: Kind(401, "key-unknown", "The API key is unknown", 403, 403),
     QuotaExceededError: Kind(403, "quota-exceeded", "The quota is exceeded", 403, 456),
@@ -137,13 +143,19 @@ def kind_of(error: Exception) -> Kind:
     return next(KINDS[base] for base in type(error).__mro__ if base in KINDS)
 
 
-def problem_response(error: Exception, request_id: str, /, **members: str) -> Response:
-    """Return the response to a request that failed with `error`; `members` are added to it."""
+def problem_response(
+    error: Exception, request_id: str, status: int | None = None, /, **members: str
+) -> Response:
+    """Return the response to a request that failed with `error`; `members` are added to it.
+
+    `status` replaces that of the table.
+    """
     kind = kind_of(error)
+    status = status or kind.status
     document: dict[str, Any] = {
         "type": TYPE_PREFIX + kind.slug,
         "title": kind.title,
-        "status": kind.status,
+        "status": status,
         "detail": detail_of(error),
         "request_id": request_id,
         **members,
@@ -154,10 +166,10 @@ def problem_response(error: Exception, request_id: str, /, **members: str) -> Re
             for field in error.errors[:MAX_ERRORS]
         ]
     headers = headers_of(error)
-    if kind.status == HTTPStatus.UNAUTHORIZED:
+    if status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
     # ASCII escapes, since the name of an unknown field may hold a lone surrogate.
-    return Response(json.dumps(document), kind.status, headers, MEDIA_TYPE)
+    return Response(json.dumps(document), status, headers, MEDIA_TYPE)
 
 
 def headers_of(error: Exception) -> dict[str, str]:

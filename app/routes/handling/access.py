@@ -15,13 +15,22 @@ def client_of(request: Request, api_key: object = None) -> Client:
     Raises `MissingKeyError`, `WrongKeyError`.
     """
     keys: Keys = request.app.state.keys
-    scheme, _, key = request.headers.get("authorization", "").partition(" ")
-    presented = key.strip() if scheme.lower() in _SCHEMES else None
-    if not presented and isinstance(api_key, str):
-        presented = api_key
-    return keys.client(presented, request.client.host if request.client else "")
+    address = request.client.host if request.client else ""
+    return keys.client(_presented(request, api_key), address)
+
+
+def holder_of(request: Request, api_key: object = None) -> Client | None:
+    """As `client_of`, but None if no key is presented. Raises `WrongKeyError`."""
+    return client_of(request, api_key) if _presented(request, api_key) else None
 
 
 async def known_client(request: Request) -> Client:
     """Return the client by the header only, as a FastAPI dependency. Raises as `client_of`."""
     return client_of(request)
+
+
+def _presented(request: Request, api_key: object) -> str | None:
+    scheme, _, key = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() in _SCHEMES and key.strip():
+        return key.strip()
+    return api_key if isinstance(api_key, str) and api_key else None

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 
 from app.accounts.clients import Client, Keys
+from app.accounts.document_jobs import DocumentJobs
 from app.accounts.glossary_store import GlossaryStore
 from app.accounts.result_files import FileStore
 from app.accounts.usage_ledger import UsageLedger
@@ -34,6 +35,7 @@ current_keys = _from_state("keys")
 current_ledger = _from_state("ledger")
 current_glossaries = _from_state("glossaries")
 current_downloads = _from_state("downloads")
+current_documents = _from_state("documents")
 
 
 def held_runtime(request: Request) -> Runtime:
@@ -59,5 +61,6 @@ CurrentLifecycle = Annotated[Lifecycle, Depends(current_lifecycle)]
 CurrentKeys = Annotated[Keys, Depends(current_keys)]
 CurrentLedger = Annotated[UsageLedger, Depends(current_ledger)]
 CurrentGlossaries = Annotated[GlossaryStore, Depends(current_glossaries)]
+CurrentDocuments = Annotated[DocumentJobs, Depends(current_documents)]
 CurrentDownloads = Annotated[FileStore, Depends(current_downloads)]
 """Files live here across reloads."""

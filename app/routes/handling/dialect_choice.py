@@ -6,8 +6,15 @@ from dataclasses import dataclass
 
 from fastapi import Request
 
+from app.errors import InvalidRequestError
+from app.routes.handling.access import client_of
 from app.routes.handling.body import Body, Form, gather, read_body
+from app.wire.dialects.error_messages import REQUIRED
+from app.wire.dialects.libretranslate import LibreTranslateRequest
 from app.wire.failures import set_dialect
+from app.wire.native.request import WireRequest
+
+LIBRETRANSLATE_FIELDS = LibreTranslateRequest.model_fields.keys()
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,29 +31,34 @@ class LibreTranslate:
     parameters: Form
 
 
-async def read_either(request: Request, max_bytes: int) -> Native | LibreTranslate:
+async def read_either(
+    request: Request, max_bytes: int, model: type[WireRequest]
+) -> Native | LibreTranslate:
     """Read the request and set the dialect of its errors.
 
     A form selects LibreTranslate's, and so does `q` in the object or query string, unless the
-    object has `text`. Raises as `read_body`, `Body.json` and `Body.form`.
+    object has `text`. With neither, a field that only `model`, the native request, has selects the
+    native one; else the error is in both forms. Raises as `read_body`, `Body.json`, `Body.form`,
+    `client_of`, and `InvalidRequestError`.
     """
     body = Body(await read_body(request, max_bytes), request.headers)
     query = gather(request.query_params.multi_items())
     if not body.is_form and "q" not in query:
-        set_dialect(request, "native")
-    said = await _read(body, may_be_empty="q" in query)
-    if isinstance(said, dict) and (body.is_form or _has_q(query | said)):
-        set_dialect(request, "libretranslate")
-        return LibreTranslate(query | said)
-    set_dialect(request, "native")
-    return Native(said)
+        set_dialect(request, "undecided")
+    said = await _read(body)
+    if isinstance(said, dict):
+        if body.is_form or ("q" in query | said and "text" not in said):
+            set_dialect(request, "libretranslate")
+            return LibreTranslate(query | said)
+        if said.keys() & (model.model_fields.keys() - LIBRETRANSLATE_FIELDS):
+            set_dialect(request, "native")
+            return Native(said)
+    set_dialect(request, "undecided")
+    client_of(request)  # only holders of a key learn more
+    raise InvalidRequestError.at("/text", f"{REQUIRED}, in an object")
 
 
-def _has_q(said: Form) -> bool:
-    return "q" in said and "text" not in said
-
-
-async def _read(body: Body, *, may_be_empty: bool) -> object:
+async def _read(body: Body) -> object:
     if body.is_form:
         return await body.form()
-    return {} if may_be_empty and not body.content else body.json()
+    return body.json() if body.content.strip() else {}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, Field
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
+from app.errors import InvalidRequestError
 from app.text.languages import language_name
 from app.wire.dialects.lenient_request import LenientRequest
 from app.wire.native.answers import TranslateAnswer, Translation
@@ -18,6 +19,8 @@ from app.wire.native.translate_request import TranslateRequest
 
 UNLIMITED = 1_000_000_000_000
 """DeepL's value for no limit; its client does not accept null."""
+
+MAX_GLOSSARY_IDS = 5
 
 _VARIANTS = {
     "en": {"EN-GB": "English (British)", "EN-US": "English (American)"},
@@ -39,9 +42,21 @@ def _split(value: Any) -> Any:
 
 
 def _formality(value: Any) -> Any:
+    value = value.lower() if isinstance(value, str) else value
     if value in ("more", "less"):
-        raise PydanticCustomError("formality", "Not supported; prefer_more and prefer_less are")
+        raise PydanticCustomError(
+            "formality",
+            "Target language has one formality; of the values, prefer_more, prefer_less and "
+            "default are accepted",
+        )
     return value
+
+
+def _glossary_ids(value: Any) -> Any:
+    ids = _names(value)
+    if len(ids) > MAX_GLOSSARY_IDS:
+        raise PydanticCustomError("ids", f"There should be at most {MAX_GLOSSARY_IDS}")
+    return ids
 
 
 def _refuse(_: Any) -> Any:
@@ -52,42 +67,33 @@ Names = Annotated[
     tuple[str, ...],
     BeforeValidator(_names, json_schema_input_type=str | list[str]),
 ]
+GlossaryId = Annotated[str, Field(max_length=100)]
 Refused = SkipJsonSchema[Annotated[None, BeforeValidator(_refuse)]]
 
 
-class DeepLRequest(LenientRequest):
-    """The body of POST /v2/translate, as JSON or a form. Unknown fields are ignored."""
+class TranslationOptions(LenientRequest):
+    """What texts and documents have in common. Fields that DeepL does not have are ignored."""
 
-    text: Texts
     target_lang: str = Field(max_length=MAX_LANGUAGE_CODE, examples=["FR", "EN-US"])
     source_lang: str | None = Field(
-        None, max_length=MAX_LANGUAGE_CODE, description="If omitted, detected for each text."
+        None, max_length=MAX_LANGUAGE_CODE, description="If omitted, detected."
     )
-    split_sentences: Annotated[
-        Literal["0", "1", "nonewlines"],
-        BeforeValidator(_split, json_schema_input_type=Literal["0", "1", "nonewlines"]),
-    ] = "1"
-    preserve_formatting: bool = Field(False, description="Ignored; formatting is always preserved.")
-    tag_handling: Literal["xml", "html"] | None = None
-    outline_detection: bool = Field(
-        True, description="false: only splitting_tags divide the text of XML."
-    )
-    ignore_tags: Names = ()
-    splitting_tags: Names = ()
-    non_splitting_tags: Names = ()
     formality: Annotated[
         Literal["default", "prefer_more", "prefer_less"],
         BeforeValidator(_formality),
-    ] = Field("default", description="These values are ignored; more and less are rejected.")
-    context: str | None = Field(None, description="Ignored.")
-    show_billed_characters: bool = False
-    glossary_id: str | None = Field(
-        None, max_length=100, description="ID of a stored glossary; requires source_lang."
+    ] = Field("default", description="These values have no effect; more and less are rejected.")
+    glossary_id: GlossaryId | None = Field(
+        None, description="ID of a stored glossary; requires source_lang."
     )
-    glossary_ids: Refused = None
+    glossary_ids: Annotated[
+        tuple[GlossaryId, ...],
+        BeforeValidator(_glossary_ids, json_schema_input_type=str | list[str]),
+    ] = Field((), description="IDs of up to 5; if several have a term, the first one's is used.")
+    enable_beta_languages: bool = Field(False, description="No effect.")
     style_id: Refused = None
     custom_instructions: Refused = None
     translation_memory_id: Refused = None
+    translation_memory_threshold: Refused = None
 
     @classmethod
     def parse(cls, values: object) -> Self:
@@ -101,14 +107,70 @@ class DeepLRequest(LenientRequest):
             }
         return super().parse(values)
 
-    def native(self) -> TranslateRequest:
-        """Return the equivalent native request. Raises `InvalidRequestError`."""
-        return TranslateRequest.parse(
+    @property
+    def glossaries(self) -> tuple[str, ...]:
+        """Return the IDs of the glossaries to use. Raises `InvalidRequestError`."""
+        if self.glossary_id is None and not self.glossary_ids:
+            return ()
+        if self.source_lang is None:
+            raise InvalidRequestError.at("/source_lang", "Field required with a glossary")
+        if self.glossary_id is None:
+            return self.glossary_ids
+        if self.glossary_ids:
+            raise InvalidRequestError.at("/glossary_ids", "Not with glossary_id")
+        return (self.glossary_id,)
+
+
+ModelType = Literal["quality_optimized", "latency_optimized"]
+
+
+class DeepLRequest(TranslationOptions):
+    """The body of POST /v2/translate, as JSON or a form. Fields unknown to DeepL are ignored."""
+
+    text: Texts
+    split_sentences: Annotated[
+        Literal["0", "1", "nonewlines"],
+        BeforeValidator(_split, json_schema_input_type=Literal["0", "1", "nonewlines"]),
+    ] = "1"
+    preserve_formatting: bool = Field(
+        False, description="No effect; formatting is always preserved."
+    )
+    tag_handling: Literal["xml", "html"] | None = None
+    tag_handling_version: Literal["v1", "v2"] = Field(
+        "v2", description="No effect: XML is always read strictly, as by v2."
+    )
+    outline_detection: bool = Field(
+        True, description="false: only splitting_tags divide the text of XML."
+    )
+    ignore_tags: Names = ()
+    splitting_tags: Names = ()
+    non_splitting_tags: Names = ()
+    model_type: (
+        Literal["quality_optimized", "prefer_quality_optimized", "latency_optimized"] | None
+    ) = Field(None, description="latency_optimized: greedy search; others: the model's beam.")
+    context: str | None = Field(None, description="No effect.")
+    show_billed_characters: bool = False
+
+    @property
+    def model_type_used(self) -> ModelType | None:
+        """Return what the response says of the search, if the request chose one."""
+        if self.model_type is None:
+            return None
+        is_fast = self.model_type == "latency_optimized"
+        return "latency_optimized" if is_fast else "quality_optimized"
+
+    def native(self, glossary: Mapping[str, str]) -> TranslateRequest:
+        """Return the equivalent native request, with the entries of the glossaries.
+
+        Raises `InvalidRequestError`.
+        """
+        wanted = TranslateRequest.parse(
             {
                 "text": self.text,
                 "source": self.source_lang or "auto",
                 "target": self.target_lang,
                 "format": self.tag_handling or "text",
+                "beam_size": 1 if self.model_type_used == "latency_optimized" else None,
                 "split_sentences": {"0": False, "1": True}.get(self.split_sentences, "nonewlines"),
                 "outline_detection": self.outline_detection,
                 "ignore_tags": self.ignore_tags,
@@ -116,6 +178,7 @@ class DeepLRequest(LenientRequest):
                 "non_splitting_tags": self.non_splitting_tags,
             }
         )
+        return wanted.model_copy(update={"glossary": dict(glossary)})
 
 
 class DeepLTranslation(BaseModel):
@@ -124,6 +187,7 @@ class DeepLTranslation(BaseModel):
     detected_source_language: str = Field(examples=["EN"])
     text: str
     billed_characters: int | None = Field(None, description="if requested")
+    model_type_used: ModelType | None = Field(None, description="if model_type was given")
 
 
 class DeepLAnswer(BaseModel):
@@ -140,6 +204,7 @@ class DeepLAnswer(BaseModel):
                 detected_source_language=translation.source.upper(),
                 text=translation.text,
                 billed_characters=len(text) if asked.show_billed_characters else None,
+                model_type_used=asked.model_type_used,
             )
 
         return cls(translations=list(map(one, asked.text, answer.translations)))

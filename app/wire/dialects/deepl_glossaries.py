@@ -1,4 +1,4 @@
-"""Stored glossaries in DeepL's dialect, version 2, on the wire."""
+"""Stored glossaries in DeepL's dialect, version 2, on the wire: those of one language pair."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pydantic import BaseModel, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from app.accounts.glossary_entries import EntriesFormat
-from app.accounts.glossary_store import StoredGlossary
+from app.accounts.glossary_store import StoredDictionary, StoredGlossary
+from app.errors import UnknownGlossaryError
 from app.wire.dialects.lenient_request import LenientRequest
 from app.wire.native.fields import MAX_LANGUAGE_CODE
 from app.wire.native.request import without_surrogates
@@ -25,14 +26,40 @@ def _name(value: Any) -> str:
     return without_surrogates(name)
 
 
-class DeepLGlossaryRequest(LenientRequest):
-    """The body of POST /v2/glossaries, as JSON or a form. Unknown fields are ignored."""
+Name = Annotated[str, BeforeValidator(_name), Field(min_length=1, max_length=MAX_NAME)]
 
-    name: Annotated[str, BeforeValidator(_name), Field(min_length=1, max_length=MAX_NAME)]
+
+class DictionaryLanguages(LenientRequest):
+    """The languages of a dictionary; a variant such as EN-US names its language."""
+
     source_lang: str = Field(max_length=MAX_LANGUAGE_CODE, examples=["EN"])
     target_lang: str = Field(max_length=MAX_LANGUAGE_CODE, examples=["FR"])
+
+
+class DictionaryRequest(DictionaryLanguages):
+    """The entries of one language pair, as JSON or a form. Unknown fields are ignored."""
+
     entries: str = Field(examples=["house\tdemeure\ncredit card\tcarte bleue"])
     entries_format: EntriesFormat = "tsv"
+
+
+class DeepLGlossaryRequest(DictionaryRequest):
+    """The body of POST /v2/glossaries, as JSON or a form. Unknown fields are ignored."""
+
+    name: Name
+
+
+def has_one_pair(stored: StoredGlossary) -> bool:
+    """Whether version 2 of the API can describe a glossary."""
+    return len(stored.dictionaries) == 1
+
+
+def sole_dictionary(stored: StoredGlossary) -> StoredDictionary:
+    """Return the dictionary of a glossary with one. Raises `UnknownGlossaryError`."""
+    if not has_one_pair(stored):
+        n = len(stored.dictionaries)
+        raise UnknownGlossaryError(f"the glossary has {n} dictionaries; use /v3/glossaries")
+    return stored.dictionaries[0]
 
 
 class DeepLGlossary(BaseModel):
@@ -48,14 +75,18 @@ class DeepLGlossary(BaseModel):
 
     @classmethod
     def of(cls, stored: StoredGlossary) -> Self:
-        """Convert to this dialect."""
+        """Convert to this dialect.
+
+        Raises `UnknownGlossaryError` if the glossary does not have one language pair.
+        """
+        dictionary = sole_dictionary(stored)
         return cls(
             glossary_id=stored.id,
             name=stored.name,
-            source_lang=stored.source,
-            target_lang=stored.target,
+            source_lang=dictionary.source,
+            target_lang=dictionary.target,
             creation_time=stored.created,
-            entry_count=stored.n_entries,
+            entry_count=dictionary.n_entries,
         )
 
 
@@ -66,8 +97,8 @@ class DeepLGlossaries(BaseModel):
 
     @classmethod
     def of(cls, stored: Iterable[StoredGlossary]) -> Self:
-        """Convert to this dialect."""
-        return cls(glossaries=[DeepLGlossary.of(one) for one in stored])
+        """Convert to this dialect, leaving out glossaries of several language pairs."""
+        return cls(glossaries=[DeepLGlossary.of(one) for one in stored if has_one_pair(one)])
 
 
 class DeepLGlossaryPair(BaseModel):

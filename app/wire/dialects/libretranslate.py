@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import re
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
 
+from app.text.language_detection import Detected
 from app.wire.dialects.lenient_request import LenientRequest
-from app.wire.native.answers import TranslateAnswer, Translation
+from app.wire.native.answers import DetectedLanguage, TranslateAnswer
 from app.wire.native.fields import MAX_BEAM_SIZE, MAX_LANGUAGE_CODE
 from app.wire.native.request import read_texts
 from app.wire.native.translate_request import TranslateRequest
+
+_FORMAT = re.compile(r"[\w+.-]{1,20}", re.ASCII)
 
 BEAM_SIZE = 4
 """Minimum beam size of a request for alternatives."""
 
 
+UNDETECTED = "en"
+"""The language that LibreTranslate answers, with confidence 0, if it detects none."""
+
+
 def _read_q(value: Any) -> str | list[str]:
     texts = read_texts(value)
     return texts[0] if isinstance(value, str) else texts
+
+
+def _read_format(value: Any) -> Any:
+    if value in ("text", "html"):
+        return value
+    if isinstance(value, str) and _FORMAT.fullmatch(value):
+        raise PydanticCustomError("format", f"{value} format is not supported")
+    raise PydanticCustomError("format", "format should be text or html")
 
 
 Q = Annotated[
@@ -39,6 +56,16 @@ Q = Annotated[
 class _Request(LenientRequest):
     """`q`, and a key if one is required."""
 
+    @classmethod
+    def parse(cls, values: object) -> Self:
+        """Parse untrusted data; as in LibreTranslate, an empty value counts as omitted.
+
+        Raises `InvalidRequestError`.
+        """
+        if isinstance(values, dict):
+            values = {name: value for name, value in values.items() if value not in ("", [])}
+        return super().parse(values)
+
     q: Q
     api_key: str | None = Field(
         None, repr=False, description="If required; or in a header Authorization: Bearer."
@@ -50,7 +77,10 @@ class LibreTranslateRequest(_Request):
 
     source: str = Field(max_length=MAX_LANGUAGE_CODE, description="BCP-47 code.")
     target: str = Field(max_length=MAX_LANGUAGE_CODE, description="BCP-47 code.")
-    format: Literal["text", "html"] = "text"
+    format: Annotated[
+        Literal["text", "html"],
+        BeforeValidator(_read_format, json_schema_input_type=Literal["text", "html"]),
+    ] = "text"
     alternatives: int = Field(0, ge=0, lt=MAX_BEAM_SIZE, description="Further hypotheses.")
 
     def native(self) -> TranslateRequest:
@@ -78,9 +108,11 @@ class LibreTranslateDetected(BaseModel):
     language: str
 
     @classmethod
-    def of(cls, language: str, confidence: float) -> LibreTranslateDetected:
-        """Convert from a probability of 0 … 1."""
-        return cls(confidence=round(100 * confidence, 2), language=language)
+    def of(cls, found: Detected | DetectedLanguage | None) -> LibreTranslateDetected:
+        """Convert from a probability of 0 … 1; None: there was no evidence."""
+        if found is None:
+            return cls(confidence=0, language=UNDETECTED)
+        return cls(confidence=round(100 * found.confidence, 2), language=found.language)
 
 
 class LibreTranslateAnswer(BaseModel):
@@ -97,26 +129,24 @@ class LibreTranslateAnswer(BaseModel):
         """Convert the native response to this dialect."""
         translations = answer.translations
         texts = [one.text for one in translations]
-        found = list(map(_detected, translations)) if asked.source.lower() == "auto" else None
+        is_auto = asked.source.lower() == "auto"
+        found = [LibreTranslateDetected.of(one.detected) for one in translations]
         others = (
             [[other.text for other in one.alternatives] for one in translations]
             if asked.alternatives
             else None
         )
         if isinstance(asked.q, list):
-            return cls(translatedText=texts, detectedLanguage=found, alternatives=others)
+            return cls(
+                translatedText=texts,
+                detectedLanguage=found if is_auto else None,
+                alternatives=others,
+            )
         return cls(
             translatedText=texts[0],
-            detectedLanguage=found[0] if found else None,
+            detectedLanguage=found[0] if is_auto else None,
             alternatives=others[0] if others else None,
         )
-
-
-def _detected(translation: Translation) -> LibreTranslateDetected:
-    """Return the detected language, with confidence 0 if there was no evidence."""
-    if translation.detected is None:
-        return LibreTranslateDetected(confidence=0, language=translation.source)
-    return LibreTranslateDetected.of(translation.detected.language, translation.detected.confidence)
 
 
 class LibreTranslateError(BaseModel):

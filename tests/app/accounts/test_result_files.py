@@ -2,19 +2,20 @@ from __future__ import annotations
 
 import pytest
 
+from app.accounts import result_files
 from app.accounts.result_files import FileStore, StoredFile
 from app.errors import TextTooLongError
 from tests.app.scheduling.harness import FakeClock
 
 
 def file(n_bytes: int) -> StoredFile:
-    return StoredFile(b"x" * n_bytes, "a.txt", "text/plain")
+    return StoredFile(b"x" * n_bytes, "a.TXT", "text/plain", "me")
 
 
 def test_a_file_is_kept_for_a_while_under_a_name_of_its_own() -> None:
     clock = FakeClock()
     store = FileStore(100, lifetime=60, clock=clock)
-    names = [store.put(file(1), ".txt") for _ in range(3)]
+    names = [store.put(file(1)) for _ in range(3)]
     assert len(set(names)) == 3
     assert all(name.endswith(".txt") and len(name) > 32 for name in names)
     clock.now += 59
@@ -26,12 +27,28 @@ def test_a_file_is_kept_for_a_while_under_a_name_of_its_own() -> None:
 
 def test_the_oldest_makes_room() -> None:
     store = FileStore(10, lifetime=60, clock=FakeClock())
-    first, second = store.put(file(4), ""), store.put(file(4), "")
-    third = store.put(file(6), "")
+    first, second = store.put(file(4)), store.put(file(4))
+    third = store.put(file(6))
     assert [store.get(name) is None for name in (first, second, third)] == [True, False, False]
-    last = store.put(file(10), "")
+    last = store.put(file(10))
     assert store.get(last) == file(10)
     assert store.get(third) is None
     with pytest.raises(TextTooLongError, match="the limit of 10 bytes"):
-        store.put(file(11), "")
+        store.put(file(11))
     assert store.get(last) == file(10)
+
+
+def test_so_many_files_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(result_files, "MAX_FILES", 2)
+    store = FileStore(100, lifetime=60, clock=FakeClock())
+    first, second, third = (store.put(file(1)) for _ in range(3))
+    assert [store.get(name) is None for name in (first, second, third)] == [True, False, False]
+
+
+def test_what_was_removed_makes_room() -> None:
+    store = FileStore(10, lifetime=60, clock=FakeClock())
+    first, second = store.put(file(5)), store.put(file(5))
+    store.remove(second)
+    store.remove(second)  # as when it was dropped before
+    third = store.put(file(5))
+    assert [store.get(name) is None for name in (first, second, third)] == [False, True, False]

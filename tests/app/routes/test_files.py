@@ -165,8 +165,8 @@ async def test_what_cannot_be_is_refused(serve: Serve) -> None:
 
 
 @asynchronous
-async def test_a_key_is_needed_for_files_but_not_to_fetch_them(serve: Serve) -> None:
-    async with serve(FakeEngine(), api_keys="mine", character_limit=25) as client:
+async def test_a_key_is_needed_for_files_but_to_fetch_them_only_not_anothers(serve: Serve) -> None:
+    async with serve(FakeEngine(), api_keys="mine,theirs", character_limit=25) as client:
         without = await send(client, "a.txt", b"The house.")
         wrong = await send(client, "a.txt", b"The house.", api_key="yours")
         right = await send(client, "a.txt", b"The house.", api_key="mine")
@@ -175,7 +175,15 @@ async def test_a_key_is_needed_for_files_but_not_to_fetch_them(serve: Serve) -> 
             files={"file": ("a.txt", b"The dog.")},
             data={"source": "en", "target": "fr"},
         )
-        assert (await client.get(right.json()["translatedFileUrl"])).status_code == httpx.codes.OK
+        url = right.json()["translatedFileUrl"]
+        fetched = [
+            (await client.get(url, headers=headers)).status_code
+            for headers in (
+                {}, {"Authorization": "Bearer mine"}, {"Authorization": "Bearer theirs"},
+                {"Authorization": "Bearer wrong"},
+            )
+        ]  # fmt: skip
+        assert fetched == [200, 200, 404, 403]
         client.headers["Authorization"] = "Bearer mine"
         used_up = await send(client, "a.txt", b"The old cat.")
         refused = await send(client, "a.json", b"[")

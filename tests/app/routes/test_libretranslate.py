@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -148,7 +150,7 @@ async def test_detect_in_a_list_and_in_nothing(serve: Serve) -> None:
     assert [candidates[0]["language"] for candidates in several] == ["fr", "en"]
     assert nothing == [{"confidence": 0, "language": "en"}]
     assert native[0][0]["confidence"] <= 1
-    assert refusal(missing, 400, "error") == "q: Field required"
+    assert refusal(missing, 400, "error") == "Invalid request: missing q parameter"
 
 
 @asynchronous
@@ -182,21 +184,25 @@ async def test_nulls_and_fields_not_known_do_not_matter(serve: Serve) -> None:
 @pytest.mark.parametrize(
     ("changed", "named"),
     [
-        ({"q": None}, "q: Field required"),
+        ({"q": None}, "Invalid request: missing q parameter"),
+        ({"q": ""}, "Invalid request: missing q parameter"),
         ({"q": 3}, "q: "),
-        ({"q": []}, "q: "),
+        ({"q": []}, "Invalid request: missing q parameter"),
         ({"q": ["cat", 3]}, "q: "),
         ({"q": ["cat"] * 5}, "q: List should have at most 4 items"),
         ({"q": "a" * 1001}, "1,000 characters"),
-        ({"source": None}, "source: Field required"),
-        ({"target": None}, "target: Field required"),
-        ({"target": "de"}, "en to fr"),
-        ({"source": "xx"}, "en to fr"),
+        ({"source": None}, "Invalid request: missing source parameter"),
+        ({"target": None}, "Invalid request: missing target parameter"),
+        ({"target": ""}, "Invalid request: missing target parameter"),
+        ({"target": "zh"}, "zh is not supported"),
+        ({"source": "xx"}, "xx is not supported"),
         ({"target": 3}, "target: "),
-        ({"format": "xml"}, "format: "),
+        ({"format": "xml"}, "xml format is not supported"),
+        ({"format": 3}, "format should be text or html"),
+        ({"format": "a b"}, "format should be text or html"),
         ({"alternatives": -1}, "alternatives: "),
         ({"alternatives": 8}, "alternatives: "),
-        ({"alternatives": "many"}, "alternatives: "),
+        ({"alternatives": "many"}, "Invalid request: alternatives parameter is not a number"),
     ],
 )
 @asynchronous
@@ -211,11 +217,11 @@ async def test_a_fault_is_a_400_that_says_what(
 @pytest.mark.parametrize(
     ("form", "named"),
     [
-        ("text=cat&target=fr", "q: Field required; source: Field required"),
-        ("q=cat&target=fr", "source: Field required"),
+        ("text=cat&target=fr", "Invalid request: missing q parameter"),
+        ("q=cat&target=fr", "Invalid request: missing source parameter"),
         ("q=cat&source=en&source=fr&target=fr", "source: "),
-        ("q=cat&source=en&target=fr&alternatives=1.5", "alternatives: "),
-        ("", "q: Field required"),
+        ("q=cat&source=en&target=fr&alternatives=1.5", "is not a number"),
+        ("", "Invalid request: missing q parameter"),
     ],
 )
 @asynchronous
@@ -283,3 +289,86 @@ async def test_frontend_settings(serve: Serve) -> None:
     assert settings["filesTranslation"] is True
     assert settings["supportedFilesFormat"] == list(SUFFIXES)
     assert "suggestions" in settings
+
+
+@pytest.mark.parametrize("path", ["/translate", "/detect"])
+@pytest.mark.parametrize("body", [b"", b"  ", b"{}", b"[]", b"3", b'"cat"', b'{"source": "en"}'])
+@asynchronous
+async def test_without_a_text_the_error_is_in_both_dialects(
+    serve: Serve, path: str, body: bytes
+) -> None:
+    async with serve(FakeEngine()) as client:
+        response = await client.post(
+            path, content=body, headers={"Content-Type": "application/json"}
+        )
+    assert response.status_code == httpx.codes.BAD_REQUEST
+    document = response.json()
+    assert document["error"] == "Invalid request: missing q parameter"
+    assert document["errors"][0]["pointer"] == "/text"
+    assert document["status"] == httpx.codes.BAD_REQUEST
+
+
+@asynchronous
+async def test_a_field_of_the_native_dialect_alone_decides(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        response = await client.post("/translate", json={"target": "fr", "beam_size": 1})
+        broken = await client.post("/translate", content=b'{"q": "cat')
+    assert response.status_code == broken.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+    assert "error" not in response.json()
+    assert broken.json()["error"].startswith("the body is not JSON")
+
+
+@pytest.mark.parametrize(("source", "target"), [("en", "en"), ("fr", "fr-CA"), ("en-GB", "en")])
+@asynchronous
+async def test_a_text_in_its_target_language_comes_back(
+    serve: Serve, source: str, target: str
+) -> None:
+    async with serve(FakeEngine()) as client:
+        assert await post(client, q="Bonjour", source=source, target=target) == {
+            "translatedText": "Bonjour"
+        }
+
+
+@asynchronous
+async def test_a_pair_that_is_not_translated(
+    serve: Serve, row_of_checkpoints: tuple[Path, Path]
+) -> None:
+    async with serve(FakeEngine(), FakeEngine(), checkpoint=row_of_checkpoints) as client:
+        response = await client.post("/translate", json={"q": "a", "source": "de", "target": "fr"})
+    assert refusal(response, 400, "error") == "de is not supported"
+
+
+@asynchronous
+async def test_suggestions_are_off(serve: Serve) -> None:
+    async with serve(FakeEngine(), api_keys="a") as client:
+        response = await client.post("/suggest", json={"q": "a", "s": "b"})
+    assert refusal(response, 403, "error") == "Suggestions are disabled on this server."
+
+
+@asynchronous
+async def test_the_specification_describes_every_route_of_the_dialect(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        document = (await client.get("/spec")).json()
+        assert document["swagger"] == "2.0"
+        for path, operations in document["paths"].items():
+            allowed = (await client.options(path)).headers["Allow"]
+            assert all(method.upper() in allowed for method in operations)
+    references = set(re.findall("#/definitions/([\\w-]+)", json.dumps(document)))
+    assert references <= document["definitions"].keys()
+    file, *_ = document["paths"]["/translate_file"]["post"]["parameters"]
+    assert file["type"] == "file"
+
+
+@asynchronous
+async def test_pages_of_other_origins_may_ask_where_the_setting_allows_it(serve: Serve) -> None:
+    headers = {
+        "Origin": "https://a.example",
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "content-type",
+    }
+    async with serve(FakeEngine(), cors_origins="*") as client:
+        for path in ("/translate", "/detect", "/translate_file", "/languages", "/suggest"):
+            asked = await client.options(path, headers=headers)
+            assert asked.headers["Access-Control-Allow-Origin"] == "*"
+        answer = await client.post("/translate", json=PAIR | {"q": "cat"}, headers=headers)
+        assert answer.headers["Access-Control-Allow-Origin"] == "*"

@@ -121,7 +121,7 @@ class TestDeepL:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"target_lang": "DE"}, "Bad request, message: this server translates en to fr"),
+            ({"target_lang": "DE"}, "Bad request, message: target_lang: not supported"),
             ({"formality": "more"}, "Bad request, message: formality: "),
             ({"style_rule": "x"}, "Bad request, message: style_id: Not supported"),
             ({"tag_handling": "xml", "text": "a < b"}, "Bad request, message: text: Text 0 is"),
@@ -201,7 +201,7 @@ class TestDeepL:
             engine.gate.release(10)
 
     def test_what_there_is_not(self, deepl_client: deepl.DeepLClient) -> None:
-        with pytest.raises(deepl.DeepLException, match="Not found, message: Not Found"):
+        with pytest.raises(deepl.DeepLException, match="does not support improving texts"):
             deepl_client.rephrase_text("cat")
 
 
@@ -249,11 +249,13 @@ class TestLibreTranslate:
             with refused.value as error:
                 assert error.code == status
                 assert json.load(error) == {"error": message}
-        assert LibreTranslateAPI(guarded_url, KEY).translate("", "en", "fr") == ""
+        assert LibreTranslateAPI(guarded_url, KEY).detect("1") == [
+            {"confidence": 0, "language": "en"}
+        ]
 
     def test_what_is_refused(self, url: str) -> None:
         with pytest.raises(HTTPError) as refused:
             LibreTranslateAPI(url).translate("cat", "en", "de")
         with refused.value as error:
             assert error.code == 400
-            assert "en to fr" in json.load(error)["error"]
+            assert json.load(error)["error"] == "de is not supported"

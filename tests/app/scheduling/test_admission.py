@@ -76,3 +76,61 @@ async def test_the_deadline_cancels_the_work_and_frees_the_place() -> None:
         async with admission.place(0.01):
             await asyncio.Event().wait()
     await take(admission)
+
+
+@asynchronous
+async def test_places_in_turn_are_taken_in_order_and_by_those_who_still_wait() -> None:
+    admission = Admission(1, forecast=lambda: 1.0)
+    order: list[str] = []
+    leave = asyncio.Event()
+
+    async def wait(name: str) -> None:
+        async with admission.place_in_turn(10):
+            order.append(name)
+            if name == "first":
+                await leave.wait()
+
+    tasks = [asyncio.create_task(wait(name)) for name in ("first", "second", "third", "fourth")]
+    await asyncio.sleep(0)
+    assert order == ["first"]
+    with pytest.raises(QueueFullError):
+        async with admission.place(10):
+            pass
+    tasks[1].cancel()
+    leave.set()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert order == ["first", "third", "fourth"]
+    assert admission.taken == 0
+
+
+@asynchronous
+async def test_one_who_leaves_when_it_is_their_turn_wakes_the_next() -> None:
+    admission = Admission(1, forecast=lambda: 1.0)
+    got: list[str] = []
+
+    async def wait(name: str) -> None:
+        async with admission.place_in_turn(10):
+            got.append(name)
+
+    async with admission.place(10):
+        second, third = (asyncio.create_task(wait(name)) for name in ("second", "third"))
+        await asyncio.sleep(0)
+    second.cancel()  # is woken, and has not run yet
+    await asyncio.wait([second, third])
+    assert got == ["third"]
+
+
+@asynchronous
+async def test_the_time_of_a_place_in_turn_begins_with_it() -> None:
+    admission = Admission(1, forecast=lambda: 1.0)
+
+    async def wait() -> None:
+        async with admission.place_in_turn(0.01):
+            await asyncio.sleep(10)
+
+    async with admission.place(10):
+        waiting = asyncio.create_task(wait())
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
+    with pytest.raises(DeadlineExceededError):
+        await waiting

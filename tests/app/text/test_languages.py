@@ -69,6 +69,9 @@ SEVERAL = Languages(
         ("pt-BR", "fr", ("pt-BR", "en", "fr")),
         ("en", "es", ("en", "fr", "es")),
         ("es", None, ("es", "de")),
+        ("en", "en", ("en",)),
+        ("en", "EN-us", ("en",)),
+        ("fr-CA", "fr", ("fr",)),
     ],
 )
 def test_chain(source: str, target: str | None, chain: tuple[str, ...]) -> None:
@@ -77,11 +80,38 @@ def test_chain(source: str, target: str | None, chain: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize(
     ("source", "target"),
-    [("en", "en"), ("fr", "fr"), ("de", "en"), ("pt-BR", "es"), ("pt", "fr"), ("fr", "pt-BR")],
-)
+    [
+        ("de", "en"), ("pt-BR", "es"), ("pt", "fr"), ("fr", "pt-BR"), ("xx", "xx"),
+        ("fr-CA", "fr-BE"),  # which are not the same, though both are served as French
+    ],
+)  # fmt: skip
 def test_no_chain(source: str, target: str) -> None:
     with pytest.raises(UnknownLanguagesError):
         SEVERAL.chain(source, target)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "wrong"),
+    [
+        ("xx", "fr", "source"), ("en", "xx", "target"), ("xx", "yy", "target"),
+        (None, "xx", "target"), ("de", "fr", "source"), ("es", "fr", None),
+    ],
+)  # fmt: skip
+def test_the_error_tells_which_language_is_not_served(
+    source: str | None, target: str, wrong: str | None
+) -> None:
+    languages = Languages([("en", "fr"), ("es", "de")])
+    with pytest.raises(UnknownLanguagesError) as refused:
+        languages.chain(source, target)
+    assert (refused.value.source, refused.value.target) == (source, target)
+    assert refused.value.wrong == wrong
+
+
+def test_a_pair_has_two_languages() -> None:
+    assert SEVERAL.pair("FR-ca", "de-AT") == ("fr", "de")
+    with pytest.raises(InvalidRequestError, match="invalid") as refused:
+        SEVERAL.pair("en", "en-GB")
+    assert refused.value.errors[0].pointer == "/target"
 
 
 def test_a_pivot_is_not_taken_where_directions_are_asked_for() -> None:

@@ -106,13 +106,14 @@ async def test_a_faulty_field_is_named(serve: Serve, fields: dict[str, Any], poi
 async def test_json_that_is_no_request(serve: Serve, body: str) -> None:
     async with serve(FakeEngine()) as client:
         response = await client.post("/translate", content=body)
-    assert problem(response, 422, "invalid-request")["errors"]
+    assert problem(response, 400, "invalid-request")["errors"]
 
 
 @asynchronous
 async def test_a_thousand_faults_are_not_a_thousand_lines(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
-        body = {f"{n}-{'long' * 1000}": 1 for n in range(100)}
+        body: dict[str, Any] = {"text": "a"}
+        body |= {f"{n}-{'long' * 1000}": 1 for n in range(100)}
         response = await client.post("/translate", json=body)
     assert len(problem(response, 422, "invalid-request")["errors"]) == MAX_ERRORS
     assert len(response.content) < 5000
@@ -121,8 +122,6 @@ async def test_a_thousand_faults_are_not_a_thousand_lines(serve: Serve) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        b"",
-        b"   ",
         b"hello " + SECRET.encode(),
         b'{"text": "' + SECRET.encode(),
         b'{"text": "a", "length_penalty": NaN}',
@@ -208,7 +207,6 @@ async def test_a_text_with_too_many_characters(serve: Serve, text: Any) -> None:
     [
         {"target": "de"},
         {"source": "xx", "target": "fr"},
-        {"source": "en", "target": "en"},
         {"source": "", "target": "fr"},
         {"target": "f"},
         {"target": "fra"},

@@ -117,7 +117,10 @@ def test_what_cannot_be_is_said_in_a_line(
     unknown.touch()
     broken.write_text("{", encoding="utf-8")
     command = ("translate", "--checkpoint", tiny_checkpoint)
-    for file, reason in ((unknown, "only files .txt, "), (broken, f"{broken}: line 1, column 2")):
+    for file, reason in (
+        (unknown, "the file extension should be one of .txt, "),
+        (broken, f"{broken}: line 1, column 2"),
+    ):
         result = attend(*command, "--file", file)
         assert result.exit_code == 1
         assert result.stderr.startswith("attend: ")

@@ -124,7 +124,7 @@ async def test_options_that_change_nothing(serve: Serve) -> None:
         for options in (
             {"formality": "default"}, {"formality": "prefer_less"}, {"formality": "prefer_more"},
             {"context": "It is a pet."}, {"preserve_formatting": True},
-            {"model_type": "quality_optimized"}, {"tag_handling_version": "v2"},
+            {"tag_handling_version": "v2"}, {"enable_beta_languages": True},
             {"tag_handling": None}, {"tag_handling": ""}, {"something": "else"},
         ):  # fmt: skip
             assert await post(client, text="The cat.", **options) == plain, options
@@ -151,7 +151,15 @@ async def test_options_that_change_nothing(serve: Serve) -> None:
         ({"preserve_formatting": "perhaps"}, "preserve_formatting: "),
         ({"style_id": "x"}, "style_id: Not supported"),
         ({"custom_instructions": ["x"]}, "custom_instructions: Not supported"),
-        ({"glossary_ids": ["x"]}, "glossary_ids: Not supported"),
+        ({"glossary_ids": ["x"] * 6}, "glossary_ids: There should be at most 5"),
+        ({"glossary_ids": "a", "glossary_id": "b"}, "glossary_ids: Not with glossary_id"),
+        ({"glossary_ids": "a", "source_lang": None}, "source_lang: Field required"),
+        ({"translation_memory_threshold": 75}, "translation_memory_threshold: Not supported"),
+        ({"model_type": "fast"}, "model_type: "),
+        ({"tag_handling_version": "v3"}, "tag_handling_version: "),
+        ({"formality": "More"}, "formality: Target language"),
+        ({"target_lang": "XX"}, "target_lang: not supported"),
+        ({"source_lang": "XX"}, "source_lang: not supported"),
         ({"translation_memory_id": "x"}, "translation_memory_id: Not supported"),
         ({"text": ["cat"] * 5}, "at most 4"),
     ],
@@ -218,3 +226,44 @@ async def test_usage_counts_what_was_translated(serve: Serve) -> None:
         after = (await client.get("/v2/usage")).json()
     assert before == {"character_count": 0, "character_limit": 1_000_000_000_000}
     assert after == before | {"character_count": 16}
+
+
+@pytest.mark.parametrize(
+    ("asked", "used", "beam_size"),
+    [
+        ("quality_optimized", "quality_optimized", None),
+        ("prefer_quality_optimized", "quality_optimized", None),
+        ("latency_optimized", "latency_optimized", 1),
+    ],
+)
+@asynchronous
+async def test_the_model_type_is_followed_and_told(
+    serve: Serve, asked: str, used: str, beam_size: int | None
+) -> None:
+    async with serve() as client:
+        [answer] = await post(client, text="The old cat.", model_type=asked)
+        beam = {} if beam_size is None else {"beam_size": beam_size}
+        assert answer["text"] == await native_text(client, "The old cat.", source="en", **beam)
+    assert answer["model_type_used"] == used
+
+
+@asynchronous
+async def test_a_text_in_its_target_language_comes_back(serve: Serve) -> None:
+    async with serve(FakeEngine()) as client:
+        [answer] = await post(client, text="cat", target_lang="EN-GB")
+    assert answer == {"detected_source_language": "EN", "text": "cat"}
+
+
+@asynchronous
+async def test_several_glossaries_of_which_the_first_counts(serve: Serve) -> None:
+    async with serve() as client:
+        made = [
+            (
+                await client.post("/v2/glossaries", json={"name": "A", "entries": entries} | PAIR)
+            ).json()["glossary_id"]
+            for entries in ("cat\tvieux chien", "cat\tmaison\ndog\tvieux chat")
+        ]
+        [answer] = await post(client, text="The cat and the dog.", glossary_ids=made)
+    assert "vieux chien" in answer["text"].lower()
+    assert "vieux chat" in answer["text"].lower()
+    assert "maison" not in answer["text"]

@@ -1,0 +1,219 @@
+"""Documents in DeepL's dialect: uploaded, translated in the background, downloaded once."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from starlette.background import BackgroundTask
+
+from app.accounts.clients import Client
+from app.accounts.document_jobs import DocumentJob, DocumentJobs, Work
+from app.accounts.result_files import StoredFile
+from app.documents.files import FORMATS
+from app.errors import InvalidRequestError
+from app.observe.logs import log_failure
+from app.routes.deepl.parameters import DocumentId, chosen_entries
+from app.routes.handling.body import gather, read_parameters
+from app.routes.handling.charging import spend
+from app.routes.handling.dependencies import (
+    CurrentDocuments,
+    CurrentLedger,
+    CurrentSettings,
+    KnownClient,
+    ReadyRuntime,
+)
+from app.routes.handling.disconnect import while_connected
+from app.routes.handling.file_transfer import as_download, check_form, read_form, uploaded_file
+from app.runtime import Lifecycle, Runtime
+from app.settings import Settings
+from app.translation.file_service import FileRequest, translated_name
+from app.wire.dialects.deepl_documents import (
+    DocumentHandle,
+    DocumentKey,
+    DocumentRequest,
+    DocumentStatus,
+)
+from app.wire.failures import message_of
+from app.wire.openapi import (
+    DEEPL_DOCUMENT_BODY,
+    DEEPL_DOCUMENT_DELETION,
+    DEEPL_DOCUMENT_KEY_BODY,
+    DEEPL_DOCUMENT_PATH,
+    deepl_errors,
+)
+from app.wire.problems import kind_of
+
+PATIENCE = 1.0
+"""Seconds that a request for the status waits for the end of a translation.
+
+Official clients ask at once after the upload and then every five seconds, so that a short document
+would take five.
+"""
+
+_DOWNLOAD: dict[str, Any] = {
+    one.media_type: {"schema": {"type": "string", "format": "binary"}} for one in FORMATS.values()
+}
+
+router = APIRouter(prefix="/v2/document", tags=["DeepL"])
+
+
+@router.post(
+    "",
+    openapi_extra={"requestBody": DEEPL_DOCUMENT_BODY},
+    responses=deepl_errors(400, 403, 404, 413, 415, 422, 429, 456, 500, 503),
+)
+async def deepl_upload_document(
+    *,
+    request: Request,
+    client: KnownClient,
+    settings: CurrentSettings,
+    runtime: ReadyRuntime,
+    jobs: CurrentDocuments,
+    ledger: CurrentLedger,
+) -> DocumentHandle:
+    """Upload a document; it is checked at once and translated in the background."""
+    check_form(request)
+    jobs.check(client.turn, 0)
+    async with runtime.files.upload_place():
+        wanted = await _read_upload(request, client, settings)
+        opened = await while_connected(request, runtime.files.open(wanted))
+    n_characters, n_bytes = opened.characters, len(wanted.data)
+    del opened  # is parsed again when its turn comes: until then, only the file is kept
+    spend(request, client, n_characters)
+    jobs.check(client.turn, n_bytes)
+    refund = ledger.take(client.account, n_characters)
+    work = _translation(request.app.state.lifecycle, client, wanted)
+    return DocumentHandle.of(
+        jobs.submit(
+            client.account,
+            client.turn,
+            work,
+            n_bytes=n_bytes,
+            n_characters=n_characters,
+            refund=refund,
+        )
+    )
+
+
+async def _read_upload(request: Request, client: Client, settings: Settings) -> FileRequest:
+    form = await read_form(request, settings)
+    try:
+        fields = [(name, said) for name, said in form.multi_items() if isinstance(said, str)]
+        asked = DocumentRequest.parse(gather(fields))
+        name, data = await uploaded_file(form, settings.max_file_bytes)
+    finally:
+        await form.close()
+    entries = await chosen_entries(request, client, asked)
+    return FileRequest(
+        asked.name_of(name), data, asked.source_lang or "auto", asked.target_lang, glossary=entries
+    )
+
+
+def _translation(lifecycle: Lifecycle, client: Client, wanted: FileRequest) -> Work:
+    """Return the work of a document's translation, with the models that are served then."""
+
+    async def translate(runtime: Runtime, deadline: float, job: DocumentJob) -> StoredFile:
+        job.begin()
+        opened = await runtime.files.open(wanted)
+        if not opened.path.models:
+            raise InvalidRequestError.at("", "Source and target language are equal")
+        done = await runtime.files.translate(opened, deadline, job.advance, client.turn)
+        name = translated_name(wanted.name, done.target)
+        return StoredFile(done.data, name, done.media_type, client.account)
+
+    async def work(job: DocumentJob) -> StoredFile:
+        try:
+            while True:
+                runtime = lifecycle.open
+                async with runtime.files.place_in_turn() as deadline:
+                    if runtime is not lifecycle.open:
+                        continue  # there were other models while it waited
+                    release = runtime.hold()
+                    try:
+                        return await translate(runtime, deadline, job)
+                    finally:
+                        release()
+        except Exception as error:
+            if kind_of(error).status == HTTPStatus.INTERNAL_SERVER_ERROR:
+                log_failure(error)
+            raise
+
+    return work
+
+
+@router.post(
+    "/{document_id}",
+    response_model_exclude_none=True,
+    openapi_extra={**DEEPL_DOCUMENT_PATH, "requestBody": DEEPL_DOCUMENT_KEY_BODY},
+    responses=deepl_errors(400, 403, 404, 413, 415, 429, 503),
+)
+async def deepl_document_status(
+    request: Request,
+    document_id: DocumentId,
+    client: KnownClient,
+    settings: CurrentSettings,
+    jobs: CurrentDocuments,
+) -> DocumentStatus:
+    """A document's status; the answer may wait a second for the translation to end."""
+    job = await _find(request, document_id, client, settings, jobs)
+    await while_connected(request, jobs.wait(job, PATIENCE))
+    return DocumentStatus.of(job, message_of(job.error, "deepl") if job.error else None)
+
+
+@router.post(
+    "/{document_id}/result",
+    response_class=Response,
+    openapi_extra={**DEEPL_DOCUMENT_PATH, "requestBody": DEEPL_DOCUMENT_KEY_BODY},
+    responses={
+        200: {"content": _DOWNLOAD},
+        **deepl_errors(400, 403, 404, 413, 415, 429, 503),
+    },
+)
+async def deepl_download_document(
+    request: Request,
+    document_id: DocumentId,
+    client: KnownClient,
+    settings: CurrentSettings,
+    jobs: CurrentDocuments,
+) -> Response:
+    """The translated document, which is then deleted."""
+    job = await _find(request, document_id, client, settings, jobs)
+    file = jobs.file(job)
+    response = as_download(file, file.media_type)
+    response.background = BackgroundTask(_forget, jobs, job)  # once it is sent
+    return response
+
+
+async def _forget(jobs: DocumentJobs, job: DocumentJob) -> None:
+    jobs.delete(job)
+
+
+@router.delete(
+    "/{document_id}",
+    status_code=HTTPStatus.NO_CONTENT,
+    openapi_extra=DEEPL_DOCUMENT_DELETION,
+    responses=deepl_errors(400, 403, 404, 413, 415, 503),
+)
+async def deepl_delete_document(
+    request: Request,
+    document_id: DocumentId,
+    client: KnownClient,
+    settings: CurrentSettings,
+    jobs: CurrentDocuments,
+) -> Response:
+    """Stop a document's translation, and delete it."""
+    jobs.delete(await _find(request, document_id, client, settings, jobs))
+    return Response(status_code=HTTPStatus.NO_CONTENT)
+
+
+async def _find(
+    request: Request,
+    document_id: str,
+    client: Client,
+    settings: Settings,
+    jobs: DocumentJobs,
+) -> DocumentJob:
+    asked = DocumentKey.parse(await read_parameters(request, settings.max_body_bytes))
+    return jobs.find(document_id, asked.document_key, client.account)
