@@ -66,5 +66,8 @@ def _dictionary(stored: StoredGlossary, source: str, target: str) -> StoredDicti
     found = dictionary_of(stored, source, target)
     if found is None:
         pairs = ", ".join(f"{one.source} to {one.target}" for one in stored.dictionaries[:5])
-        raise InvalidRequestError.at("/glossary_id", f"This glossary is for {pairs or 'nothing'}")
+        raise InvalidRequestError.at(
+            "/glossary_id",
+            f"No dictionary found for language pair; this glossary is for {pairs or 'nothing'}",
+        )
     return found

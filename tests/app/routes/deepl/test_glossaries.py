@@ -97,7 +97,7 @@ async def test_a_translation_says_the_terms_of_its_glossary(serve: Serve) -> Non
         (
             {"source_lang": "FR", "target_lang": "EN"},
             400,
-            "glossary_id: This glossary is for en to fr",
+            "glossary_id: No dictionary found for language pair; this glossary is for en to fr",
         ),
         ({"target_lang": "DE"}, 400, ""),
     ],

@@ -106,7 +106,7 @@ async def test_one_may_begin_without_dictionaries(serve: Serve) -> None:
         path = f"/v3/glossaries/{made['glossary_id']}"
         body = {"text": "cat", "glossary_id": made["glossary_id"]} | PAIR
         response = await client.post("/v2/translate", json=body)
-        assert "This glossary is for nothing" in refusal(response, 400, "message")
+        assert "this glossary is for nothing" in refusal(response, 400, "message")
         await client.put(f"{path}/dictionaries", json=TO_FRENCH)
         assert await entries(client, path) == TO_FRENCH["entries"]
 
