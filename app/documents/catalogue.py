@@ -1,7 +1,7 @@
-"""PO, the message catalogues of gettext: what has no translation gets one, all else stays.
+"""PO, gettext's message catalogues: fills in missing translations and keeps everything else.
 
 Comments, flags, contexts, headers, obsolete entries and existing translations, fuzzy ones too, are
-somebody's work and come back to the last character.
+somebody's work and are preserved exactly.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _ESCAPED = str.maketrans(
 )
 _PLURAL = re.compile(r"\bplural\s*=\s*([^;\n]+)")
 MAX_RULE = 300
-"""Characters of a rule of plurals."""
+"""Maximum characters of a plural rule."""
 
 
 @dataclass(slots=True)
 class _Field:
-    """A keyword with its string, which covers the lines first … last."""
+    """A keyword and its string, on lines first … last."""
 
     keyword: str
     index: int
@@ -58,7 +58,7 @@ class _Entry:
 
 
 def open_catalogue(text: str) -> Document:
-    """The messages without translation. Raises `UnreadableFileError` for what is not PO."""
+    """Return the messages without a translation. Raises `UnreadableFileError` if it is not PO."""
     lines = text.split("\n")
     return Parts(_parts(lines, _entries(lines)))
 
@@ -105,7 +105,7 @@ def _string(line: str) -> str | None:
 
 
 def _add(given: _Field, entries: list[_Entry]) -> None:
-    """To the entry that it belongs to. Raises `UnreadableFileError`."""
+    """Add to the entry it belongs to. Raises `UnreadableFileError`."""
     entry = entries[-1] if entries else None
     match given.keyword:
         case "msgctxt" | "msgid" if entry is None or entry.forms:
@@ -127,7 +127,7 @@ def _add(given: _Field, entries: list[_Entry]) -> None:
 
 
 def _singular_form(entries: Sequence[_Entry]) -> int:
-    """The number of the form for one, by the rule in the header."""
+    """Return the index of the singular form, by the rule in the header."""
     header = next((one for one in entries if one.id and not one.id.value), None)
     rule = _PLURAL.search(header.forms[0].value) if header else None
     if rule is None or len(rule[1]) > MAX_RULE:
@@ -148,7 +148,7 @@ def _character(escape: re.Match[str]) -> str:
 
 
 class _Form:
-    """An empty translation; `keyword` with what is before its quote."""
+    """An empty translation; `keyword` includes everything before its quote."""
 
     def __init__(self, keyword: str, source: _Field) -> None:
         self._keyword = keyword
@@ -158,7 +158,7 @@ class _Form:
         self.tagged = self._lines.tagged
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
-        """The translation as strings in quotes, on several lines if the message is."""
+        """Return the translation as quoted strings, on several lines if the message is."""
         translation = self._lines.with_translations(answers)
         if not self._is_wrapped:
             return f'{self._keyword}"{translation.translate(_ESCAPED)}"'

@@ -1,4 +1,4 @@
-"""Which kinds of files there are, and how each is opened."""
+"""The table of supported file formats, and how each is opened."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from app.text.document import Answer, Document
 
 
 class FileDocument(Protocol):
-    """What a file holds to be translated; as `Document`, but of bytes."""
+    """The texts of a file; like `Document`, but its result is bytes."""
 
     @property
     def texts(self) -> list[str]:
-        """Each is translated on its own."""
+        """The texts; each is translated separately."""
 
     @property
     def tagged(self) -> list[bool]:
-        """Of every text, whether it takes links between words to put its translation together."""
+        """For each text, whether assembling its translation needs links between words."""
 
     def with_translations(self, answers: Sequence[Answer]) -> bytes:
-        """The file, with a translation for each of the texts."""
+        """Return the file with a translation of each text."""
 
 
 class FileFormat(NamedTuple):
-    """A kind of file. `open` raises `UnreadableFileError`."""
+    """A file format. `open` raises `UnreadableFileError`."""
 
     media_type: str
     open: Callable[[bytes], FileDocument]
 
 
 class _TextFile:
-    """A file that is text."""
+    """A text file."""
 
     def __init__(
         self, data: bytes, read: Callable[[str], Document], *, is_markup: bool = False
@@ -67,13 +67,13 @@ FORMATS: dict[str, FileFormat] = {
         "application/vnd.openxmlformats-officedocument.wordprocessingml.document", WordFile
     ),
 }
-"""By the end of a file's name."""
+"""By file name extension."""
 
 SUFFIXES = tuple(FORMATS)
 
 
 def file_format(name: str) -> FileFormat:
-    """The format of a file by its name. Raises `UnreadableFileError`."""
+    """Return the format for a file name. Raises `UnreadableFileError`."""
     suffix = PurePath(name).suffix.lower()
     if suffix not in FORMATS:
         raise UnreadableFileError(f"the file extension should be one of {', '.join(SUFFIXES)}")

@@ -1,4 +1,4 @@
-"""HTML and XML files, on `app.text.markup`."""
+"""HTML and XML files, read with `app.text.markup`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from app.text.markup_tokens import MarkupError
 
 
 def open_html(text: str) -> Document:
-    """A page or a piece of one."""
+    """An HTML page or fragment."""
     return MarkupDocument(text, "html")
 
 
 def open_xml(text: str) -> Document:
-    """A document. Raises `UnreadableFileError` where it is not well-formed."""
+    """An XML document. Raises `UnreadableFileError` if it is not well-formed."""
     try:
         return MarkupDocument(text, "xml")
     except MarkupError as error:

@@ -1,4 +1,4 @@
-"""JSON: the strings that are values. Keys, numbers, order, indentation and escapes stay."""
+"""JSON: translates string values. Keys, numbers, order, indentation and escapes are kept."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def open_json(text: str) -> Document:
-    """The document's values. Raises `UnreadableFileError`."""
+    """Return the document's string values. Raises `UnreadableFileError`."""
     try:
-        # Numbers stay text: Python limits how many digits it reads.
+        # Numbers stay text, since Python limits the digits it parses.
         json.loads(text, parse_int=str, parse_float=str)
     except json.JSONDecodeError as error:
         raise UnreadableFileError(
@@ -46,7 +46,7 @@ def _is_language(value: str) -> bool:
 
 
 class _String:
-    """A value, its lines translated."""
+    """Return a value with its lines translated."""
 
     def __init__(self, raw: str, value: str, *, is_ascii: bool) -> None:
         self._raw = raw
@@ -57,7 +57,7 @@ class _String:
         self.tagged = self._lines.tagged
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
-        """The translation as JSON, escaped as the file and the string were."""
+        """Return the translation as JSON, escaped like the file and the string."""
         value = self._lines.with_translations(answers)
         if value == self._value:
             return self._raw

@@ -1,4 +1,4 @@
-"""Where a translation is broken into lines."""
+"""Breaks translations into lines."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from app.text.scripts import UNSPACED
 
 _CLAUSE_END = ".,;:!?…)»”"
 _WORTH_OF_CLAUSE_END = 5
-"""Characters that a line may be off its length to end with a clause."""
+"""Characters by which a line's length may deviate so that it ends with a clause."""
 
 
 def filled(text: str, width: int, blank: str = " ") -> str:
-    """The text with blanks turned to line breaks, so that no line is longer if that can be helped.
+    """Replace spaces by line breaks so that, if possible, no line is longer.
 
-    Only a `blank` between two words is turned. Every character keeps its place.
+    Only a `blank` between two words is replaced. Every character keeps its position.
     """
     characters = list(text)
     start, last = 0, None
@@ -31,9 +31,9 @@ def filled(text: str, width: int, blank: str = " ") -> str:
 
 
 def apportioned(text: str, shares: Sequence[int]) -> list[str]:
-    """The text in as many lines, each with about its share of the characters.
+    """Return the text in that many lines of about equal length.
 
-    Fewer where it has fewer words; only what is written without blanks is cut within.
+    Fewer if it has fewer words; only scripts without spaces are cut within words.
     """
     blanks = [match.start() for match in re.finditer(r"(?<=\S) (?=\S)", text)]
     unspaced = len(blanks) < len(shares) - 1 and UNSPACED.search(text)
@@ -44,7 +44,7 @@ def apportioned(text: str, shares: Sequence[int]) -> list[str]:
     start = first = 0
     for number, share in enumerate(islice(accumulate(shares), n_cuts)):
         wanted = len(text) * share / max(1, sum_of_shares)
-        # Every further cut needs a place behind this one.
+        # Every further cut needs a position after this one.
         nearest = min(max(first, bisect_left(places, wanted)), len(places) - n_cuts + number)
         near = range(max(first, nearest - 2), min(nearest + 2, len(places) - n_cuts + number) + 1)
         chosen = min(near, key=lambda at: _cost(text, places[at], wanted))

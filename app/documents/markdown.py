@@ -1,8 +1,8 @@
-"""Markdown (CommonMark with tables and strikethrough): its paragraphs, headings, items and cells.
+"""Markdown (CommonMark with tables and strikethrough): paragraphs, headings, items and cells.
 
-Code, links' addresses, images, front matter, definitions and everything between the blocks stay as
-they are. A translation is read again before it is taken: where it would make other Markdown than
-its paragraph was, it is escaped, and at last comes without emphasis.
+Code, link addresses, images, front matter, definitions and everything between blocks are kept. Each
+translation is parsed again before it is used: if its structure differs from the paragraph's, it is
+escaped, and as a last resort loses its emphasis.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from app.text.markup import MarkupDocument, MarkupOptions
 from app.text.tagged_text import Piece, TaggedText
 
 MAX_PARAGRAPH = 30_000
-"""Code points; the time that it takes to read one may grow with their square."""
+"""Maximum code points of a paragraph; parsing time may grow with their square."""
 
 _FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\n.*?\n\1[ \t]*(?:\n|\Z)", re.DOTALL)
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _FIRST_TAG = re.compile(r"\s*</?([A-Za-z][A-Za-z0-9-]*)")
 _FOREIGN = re.compile(r"\$\$|:::")
 _ALERT = re.compile(r"\[![A-Za-z]+\][^\n]*\n")
-"""The head of what GitHub calls an alert, a line of its own."""
+"""The first line of a GitHub alert."""
 
 _FEW = r"\\|&(?=#?\w+;)"
 _ALL = r"[\\`*_\[\]<>&~!$]"
@@ -47,11 +47,11 @@ _BLOCK_START = re.compile(
     r"|\[(?!\^)[^\]]*\]:))"
 )
 _MAY_BREAK = "\ue004"
-"""Stands for a blank at which a line may end."""
+"""Replaces a space at which a line may end."""
 
 
 def open_markdown(text: str) -> Document:
-    """The document. Raises `UnreadableFileError` for a paragraph that is too long."""
+    """Parse a document. Raises `UnreadableFileError` if a paragraph is too long."""
     front = _FRONT_MATTER.match(text)
     start = front.end() if front else 0
     return Parts([text[:start], *_parts(text[start:])])
@@ -89,7 +89,7 @@ def _parts(text: str) -> Iterator[str | Document]:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where in the document some content stands; `prefix` is in front of its further lines."""
+    """Position of content in the document; `prefix` precedes its further lines."""
 
     content: str
     start: int
@@ -99,7 +99,7 @@ class _Place:
 
 
 class _Lines:
-    """The lines of a document, to find in them what the parser took out of them."""
+    """The lines of a document, to locate what the parser extracted."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -109,7 +109,7 @@ class _Lines:
         self._cell: tuple[int, int] = (-1, 0)
 
     def find(self, before: Token, token: Token) -> _Place | None:
-        """Where the content of a token is, if it is there as it is."""
+        """Return the position of a token's content, if it occurs verbatim."""
         if token.map is None or not token.content:
             return None
         first, last = token.map
@@ -156,7 +156,7 @@ class _Lines:
 
 
 class _HtmlBlock:
-    """HTML that stands by itself: where its first tag stands says that it does."""
+    """A block of HTML; its first tag divides the text, like a block element."""
 
     def __init__(self, raw: str, markdown: MarkdownIt) -> None:
         self._raw = raw
@@ -168,14 +168,14 @@ class _HtmlBlock:
         self.tagged = self._document.tagged
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
-        """The translation; the HTML as it was where that would no more be one block."""
+        """Return the translation; the original HTML if that would not be one block any more."""
         written = self._document.with_translations(answers)
         made = [token.type for token in self._markdown.parse(written)]
         return written if made == ["html_block"] else self._raw
 
 
 class _Segment:
-    """What is between two hard line breaks; `raw` as it is written."""
+    """The text between two hard line breaks; `raw` is its source."""
 
     def __init__(self, raw: str, marks: Sequence[Mark], inline: Inline) -> None:
         self.raw = raw
@@ -187,14 +187,14 @@ class _Segment:
         self.is_translatable = any(map(str.isalpha, self.text))
 
     def written(self, answer: Answer, *, strictly: bool, with_emphasis: bool) -> str:
-        """The translation as Markdown; every special character is escaped, or as few as will do.
+        """Return the translation as Markdown, escaping all special characters or only some.
 
-        Where a line may end there is a `_MAY_BREAK` for the blank.
+        A `_MAY_BREAK` replaces each space at which a line may end.
         """
         content = self._with_emphasis if with_emphasis else self._without
         characters = [_ALL if strictly else _FEW, *map(re.escape, self._escapes)]
         special = re.compile("|".join(characters))
-        # A line that begins with a letter begins no block.
+        # A line that begins with a letter does not begin a block.
 
         def escape(text: str) -> str:
             text = re.sub(r" (?=[^\W\d_])", _MAY_BREAK, text)
@@ -204,7 +204,7 @@ class _Segment:
 
 
 class _Paragraph:
-    """The content of a block. Between `raw`, as in the file, and content lie prefixes of lines."""
+    """The content of a block. `raw`, its source, also has the prefixes of lines."""
 
     def __init__(self, raw: str, place: _Place, reader: InlineReader) -> None:
         self._raw = raw
@@ -222,7 +222,7 @@ class _Paragraph:
         self.tagged = [segment.is_tagged for segment in self._segments]
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
-        """The first way to write it that keeps the Markdown what it was."""
+        """Return the first variant that preserves the structure."""
         given = dict(zip(self._segments, answers, strict=True))
         if all(answer.text == segment.text for segment, answer in given.items()):
             return self._raw
@@ -263,7 +263,7 @@ class _Paragraph:
 
 
 def _segments(content: str, inline: Inline) -> Iterator[str | _Segment]:
-    """The segments, and the breaks between them; a break within a tag is part of its segment."""
+    """Yield the segments and the breaks between them; breaks within tags are part of a segment."""
     run: list[Mark] = []
     start = depth = 0
     for mark, place in zip(inline.marks, inline.starts, strict=True):
@@ -281,6 +281,6 @@ def _pieces(marks: Sequence[Mark]) -> Iterator[Piece]:
     for mark in marks:
         if mark.kind == "break":
             yield Piece("void", mark.raw)
-            yield Piece("text", " ")  # the words around are two
+            yield Piece("text", " ")  # the words around it are separate
         else:
             yield Piece(mark.kind, mark.raw)

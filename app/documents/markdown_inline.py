@@ -1,7 +1,7 @@
-"""The inside of a paragraph of Markdown: what is text, what a tag, and where it is written.
+"""Parses the inside of a Markdown paragraph into text and tags, with their positions.
 
-markdown-it-py says what the tokens are but not where they stood, so its rules are wrapped to note
-from where to where each of them read.
+markdown-it-py returns tokens without positions, so its rules are wrapped to record which characters
+each of them consumed.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from app.documents.code_words import is_code
 from app.text.markup_tokens import VOID, unmatched
 
 EMPHASIS = ("em", "strong", "s")
-"""Tags that a translation may do without."""
+"""Tags that a translation may lose."""
 
 MarkKind = Literal["text", "open", "close", "void", "atom", "break"]
 
 _HTML = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9-]*)")
 _UNPARSED = re.compile(r"(?P<void>\[\^[^\]\s]+\])|(?P<atom>\$(?!\s)[^$\n]+(?<!\s)\$(?!\d))")
-"""What common extensions add: notes and formulas."""
+"""Syntax of common extensions: footnotes and formulas."""
 
 
 NOTE_LABEL = re.compile(r"\[\^[^\]\s]+\]:[ \t]*")
-"""What a footnote begins with: `[^1]: This is the note.`"""
+"""The start of a footnote: `[^1]: This is the note.`"""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A stretch of a paragraph.
+    """A part of a paragraph.
 
-    raw   as it is written; of a text, as it is read
-    name  of what opens and closes
+    raw   its source; for text, unescaped
+    name  of tags that open and close
     """
 
     kind: MarkKind
@@ -52,10 +52,10 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """A paragraph's marks, with where each begins.
+    """A paragraph's marks with their positions.
 
-    escapes    characters as they are written
-    structure  what there is beside text, in whatever order
+    escapes    escaped characters
+    structure  everything except text, without its order
     """
 
     marks: list[Mark]
@@ -65,21 +65,21 @@ class Inline:
 
 
 class Structure(NamedTuple):
-    """What there is in a paragraph beside text, in whatever order."""
+    """Return everything in a paragraph except text, without its order."""
 
     emphasis: Counter[str]
     others: Counter[str]
 
 
 class InlineReader:
-    """Reads paragraphs of one document, whose link definitions are in `env`."""
+    """Parses the paragraphs of one document, whose link definitions are in `env`."""
 
     def __init__(self, markdown: MarkdownIt, env: EnvType) -> None:
         self._markdown = markdown
         self._env = env
 
     def read(self, content: str) -> Inline:
-        """What it consists of."""
+        """Return the parts of a paragraph."""
         marks: list[Mark] = []
         starts: list[int] = []
         escapes: dict[str, str] = {}
@@ -105,7 +105,7 @@ class InlineReader:
         return Inline(marks, starts, escapes, _structure(tokens))
 
     def structure(self, content: str) -> Structure:
-        """Of a paragraph that need not be taken apart."""
+        """Return the structure of a paragraph, without its parts."""
         return _structure(self._tokens(content))
 
     def _tokens(self, content: str) -> list[Token]:
@@ -122,7 +122,7 @@ def _structure(tokens: Iterable[Token]) -> Structure:
 
 
 def new_markdown() -> MarkdownIt:
-    """CommonMark with tables and strikethrough, which leaves paragraphs to `InlineReader`."""
+    """CommonMark with tables and strikethrough; `InlineReader` parses the paragraphs."""
     markdown = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     markdown.disable(["inline", "text_join", "fragments_join"])
     blocks = markdown.block.ruler
@@ -142,12 +142,12 @@ def _is_note(state: StateBlock, line: int) -> bool:
 
 
 def _begins_note(state: StateBlock, line: int, _: int, silent: bool) -> bool:
-    """A footnote ends the paragraph before it, and is otherwise read as a paragraph."""
+    """Let a footnote end the paragraph before it; it is otherwise parsed as a paragraph."""
     return silent and _is_note(state, line)
 
 
 def _not_of_notes(rule: RuleFuncBlockType) -> RuleFuncBlockType:
-    """The rule for definitions of links, which a footnote of one word looks like."""
+    """Wrap the rule for link definitions, which also matches footnotes of one word."""
 
     def reading(state: StateBlock, line: int, end: int, silent: bool) -> bool:
         return not _is_note(state, line) and rule(state, line, end, silent)
@@ -156,13 +156,13 @@ def _not_of_notes(rule: RuleFuncBlockType) -> RuleFuncBlockType:
 
 
 def _noting(name: str, rule: RuleFuncInlineType) -> RuleFuncInlineType:
-    """The rule, which notes in each token that it makes where it read it."""
+    """Wrap the rule so that it records in each new token its position."""
 
     def noting(state: StateInline, silent: bool) -> bool:
         start = state.pos
         if silent:
             return rule(state, silent)
-        if state.pending and name != "newline":  # which looks at the blanks in front
+        if state.pending and name != "newline":  # which looks at the spaces before it
             state.pushPending()
         n_before = len(state.tokens)
         if not rule(state, silent):
@@ -189,7 +189,7 @@ def _noting(name: str, rule: RuleFuncInlineType) -> RuleFuncInlineType:
 
 
 def _placed(tokens: Iterable[Token]) -> Iterator[tuple[Token, int, int]]:
-    """Those that are not mere text; the second sign of a strong emphasis is one with the first."""
+    """Return the tokens that are not text; both characters of strong emphasis count as one."""
     emptied: tuple[int, int] | None = None
     pending: tuple[Token, int, int] | None = None
     is_autolink = False
@@ -236,7 +236,7 @@ def _marks(token: Token, content: str, start: int, end: int) -> Iterator[Mark]:
             yield Mark("atom", raw)
         case "link_open" if token.markup == "autolink":
             yield Mark("atom", raw)
-        case "link_close" if raw in ("]", "][]"):  # the label is the name of what it links to
+        case "link_close" if raw in ("]", "][]"):  # the label is the name of its target
             yield Mark("close", f"][{token.meta['label']}]", token.tag)
         case "html_inline":
             tag = _HTML.match(raw)
@@ -252,7 +252,7 @@ def _marks(token: Token, content: str, start: int, end: int) -> Iterator[Mark]:
 def _whole_links(
     content: str, marks: list[Mark], starts: list[int]
 ) -> tuple[list[Mark], list[int]]:
-    """A link to a file or function that is labelled with its name is a word of the sentence."""
+    """Whether a link is labelled with the name of a file or function: it is then one word."""
     ends = [*starts[1:], len(content)]
     at = 0
     found: list[tuple[Mark, int]] = []

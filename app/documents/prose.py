@@ -1,7 +1,7 @@
-"""Plain text as paragraphs: lines that were wrapped at some column are one text.
+"""Plain text: lines wrapped at some column are joined to paragraphs.
 
-A line is a text of its own, unless it and the next were filled: where a paragraph's lines are all
-as long as their next words allow, the breaks mean nothing, and its translation is filled anew.
+A line is a separate text unless its paragraph was filled: if all lines are as long as their next
+words allow, the breaks have no meaning, and the translation is filled again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MIN_WIDTH, MAX_WIDTH = 40, 100
 
 
 def prose(text: str) -> Parts:
-    """The paragraphs of a text; what has no letter is not among them."""
+    """Return the paragraphs of a text that contain letters."""
     return Parts(_parts(text))
 
 
@@ -50,7 +50,7 @@ def _read(lines: Sequence[str]) -> Iterator[str | Document]:
 
 
 def is_filled(lines: Sequence[str]) -> bool:
-    """Whether no line could have held the next one's first word, and a sentence runs over."""
+    """Whether no line had room for the next line's first word, and a sentence spans lines."""
     width = max(map(len, lines))
     return (
         len(lines) > 1
@@ -72,7 +72,7 @@ def _lead(line: str) -> str:
 
 
 class Line:
-    """A line, which stays one."""
+    """A single line."""
 
     def __init__(self, line: str) -> None:
         self.texts = [line]
@@ -85,7 +85,7 @@ class Line:
 
 
 class _Filled:
-    """Lines that are one text, filled up to the longest."""
+    """Lines that form one text, filled to the length of the longest."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._raw = "\n".join(lines)
@@ -97,7 +97,7 @@ class _Filled:
         self.tagged = [False]
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
-        """The translation in lines; as they were where nothing was translated."""
+        """Return the translation in lines; the original lines if nothing was translated."""
         [answer] = answers
         if answer.text == self.texts[0]:
             return self._raw

@@ -1,7 +1,7 @@
-"""SubRip subtitles: numbers and times stay, a cue keeps its number of lines.
+"""SubRip subtitles: numbers, times and each cue's number of lines are kept.
 
-A sentence that runs on into the next cues is one text. Its translation is cut between words so that
-each cue has the share of the characters that it had, which is the share of the time to read it.
+A sentence that spans several cues is one text. Its translation is cut between words so that each
+cue keeps its share of the characters, and so of the time to read it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from app.text.document import Answer, Document, Parts
 from app.text.tagged_text import Piece, TaggedText
 
 MAX_CUES = 6
-"""Of one text: a sentence that seems to run over more of them is none."""
+"""Maximum cues of one text; a longer sequence is not treated as one sentence."""
 
 _TIMES = re.compile(r"\s*\d+:\d\d:\d\d[,.]\d{1,3}\s*-->\s*\d+:\d\d:\d\d[,.]\d{1,3}.*")
 _TAG = re.compile(r"</?(?:[bisu]|font)\b[^<>]*>|\{\\[^{}]*\}", re.IGNORECASE)
@@ -27,7 +27,7 @@ _ENDS = re.compile(r"[.!?…:;♪*\])»”\"]\s*$")
 
 @dataclass(frozen=True, slots=True)
 class _Cue:
-    """What is in front (number, times), the tags around the text, and its lines."""
+    """The lines before the text (number, times), the tags around it, and its lines."""
 
     before: str
     opening: str
@@ -44,12 +44,12 @@ class _Cue:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is one speaker's, without tags within."""
+        """Whether it has one speaker and no tags within."""
         speaks = any(_SPEAKER.match(line) for line in self.lines)
         return not speaks and not _TAG.search(self.text) and any(map(str.isalpha, self.text))
 
     def runs_on(self, following: _Cue) -> bool:
-        """Whether the sentence goes on in the next cue."""
+        """Whether the sentence continues in the next cue."""
         return (
             self.is_plain
             and following.is_plain
@@ -60,7 +60,7 @@ class _Cue:
 
 
 def open_subtitles(text: str) -> Document:
-    """The cues. Raises `UnreadableFileError` for what is no cue."""
+    """Parse the cues. Raises `UnreadableFileError`."""
     return Parts(_parts(text))
 
 
@@ -80,7 +80,7 @@ def _parts(text: str) -> Iterator[str | Document]:
 
 
 def _cues(text: str) -> Iterator[_Cue | str]:
-    """The cues, and what is behind the last."""
+    """Return the cues, and the text after the last."""
     lines = text.split("\n")
     at = start = 0
     while at < len(lines):
@@ -90,7 +90,7 @@ def _cues(text: str) -> Iterator[_Cue | str]:
         at += lines[at].strip().isdecimal()
         if at == len(lines) or not _TIMES.fullmatch(lines[at]):
             raise UnreadableFileError(
-                f"line {at + 1}: not SubRip: here should be the times of a cue, "
+                f"line {at + 1}: not SubRip: expected the times of a cue, "
                 "such as 00:00:01,000 --> 00:00:02,500"
             )
         first = at = at + 1
@@ -105,7 +105,7 @@ def _cues(text: str) -> Iterator[_Cue | str]:
 
 
 def _cue(before: str, content: str) -> _Cue:
-    """Tags at the very start and end are around the text."""
+    """Separate the tags at the start and end from the text."""
     tags = list(_TAG.finditer(content))
     start, end = 0, len(content)
     for tag in tags:
@@ -139,7 +139,7 @@ def _read(cues: list[_Cue]) -> Iterator[str | Document]:
 
 
 class _Utterance:
-    """A text in one cue or several."""
+    """A text that spans one or more cues."""
 
     def __init__(self, cues: Sequence[_Cue]) -> None:
         self._cues = cues
@@ -147,7 +147,7 @@ class _Utterance:
         self.tagged = [False]
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
-        """The translation, cue by cue; an ellipsis where there are fewer words than cues."""
+        """Return the translation by cue; cues beyond the number of words get an ellipsis."""
         [answer] = answers
         if answer.text == self.texts[0]:
             return "".join(cue.raw for cue in self._cues)
@@ -164,7 +164,7 @@ class _Utterance:
 
 
 class _Spoken(Line):
-    """One of several speakers' lines."""
+    """A line of one of several speakers."""
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
         """The translation."""
@@ -174,7 +174,7 @@ class _Spoken(Line):
 
 
 class _Tagged:
-    """A cue with tags within."""
+    """A cue with tags within its text."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._raw = "\n".join(lines)
@@ -184,18 +184,18 @@ class _Tagged:
         self.tagged = [self._content.is_tagged]
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
-        """The translation with the tags, in as many lines."""
+        """Return the translation with the tags, in the same number of lines."""
         [answer] = answers
         if answer.text == self._content.text:
             return self._raw
         line = answer.text.replace("\n", " ")
         lines = "\n".join(apportioned(line, self._shares))
-        text = lines if len(lines) == len(line) else line  # links are by the places in it
+        text = lines if len(lines) == len(line) else line  # links refer to positions in it
         return self._content.with_translation(Answer(text, answer.links), _harmless_lines)
 
 
 def _pieces(text: str) -> Iterator[Piece]:
-    """Tags that are not closed are points in the text."""
+    """Return the tags; unclosed ones are points in the text."""
     tags = list(_TAG.finditer(text))
     names = [re.sub(r"[</>\s].*", "", tag[0].lstrip("</")).lower() for tag in tags]
     kinds: list[str] = ["void"] * len(tags)
@@ -215,7 +215,7 @@ def _pieces(text: str) -> Iterator[Piece]:
 
 
 def _harmless(text: str) -> str:
-    """On one line, and without what a player would take for times or tags."""
+    """Join lines, and remove what a player would read as times or tags."""
     return _harmless_lines(text.replace("\n", " "))
 
 

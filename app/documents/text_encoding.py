@@ -1,4 +1,4 @@
-"""Bytes of a text file as text, and back: encoding, byte order mark and line ends are kept."""
+"""Decodes and encodes text files, preserving encoding, byte order mark and line ends."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _ENCODINGS = frozenset(
     cp866 cp869 cp874 cp1006 cp1125
     mac-cyrillic mac-greek mac-iceland mac-latin2 mac-roman mac-turkish""".split()  # noqa: SIM905
 )
-"""Names of Python's codecs for files that are read as text and are ASCII where their bytes are.
+"""Python's codecs for text files that agree with ASCII on ASCII bytes.
 
-Python has others: for domain names, for bytes as letters, for text within mail.
+Python also has codecs for domain names, for binary data and for text within mail.
 """
 
 _DECLARATION = re.compile(
@@ -34,16 +34,16 @@ _DECLARATION = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _DECLARATION_BYTES = 1024
-"""HTML's standard looks for a declaration so far, no further."""
+"""Bytes that are searched for a declaration, as by the HTML standard."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextEncoding:
-    """How a file's text was written.
+    """How a file's text is encoded.
 
     mark       the byte order mark, if there is one
-    line_end   what "\\n" stands for; where line ends are mixed they are part of the text
-    is_markup  whether a character that the codec lacks may be written as a reference
+    line_end   the line end for "\\n"; mixed line ends are part of the text
+    is_markup  whether characters outside the encoding may be written as references
     """
 
     codec: str
@@ -52,14 +52,14 @@ class TextEncoding:
     is_markup: bool
 
     def encode(self, text: str) -> bytes:
-        """The text as bytes; a lone surrogate, which no encoding has, as "?"."""
+        """Encode the text; a lone surrogate, which no encoding has, becomes "?"."""
         raw = text.replace("\n", self.line_end)
         errors = "replace" if self.codec.startswith("utf") else "xmlcharrefreplace"
         return self.mark + raw.encode(self.codec, errors)
 
 
 def decode(data: bytes, *, is_markup: bool = False) -> tuple[str, TextEncoding]:
-    """The text, and how it was written: UTF-8 or UTF-16, or in markup what that declares.
+    """Return the text and its encoding: UTF-8 or UTF-16, or the one that markup declares.
 
     Raises `UnreadableFileError`.
     """
@@ -82,7 +82,7 @@ def decode(data: bytes, *, is_markup: bool = False) -> tuple[str, TextEncoding]:
 
 
 def _declared(data: bytes) -> str | None:
-    """A declared encoding. What is read as ASCII cannot be UTF-16, nor UTF-32."""
+    """Return the declared encoding. A declaration read as ASCII cannot be in UTF-16 or UTF-32."""
     if not (match := _DECLARATION.search(data[:_DECLARATION_BYTES])):
         return None
     name = (match[1] or match[2]).decode()

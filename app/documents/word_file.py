@@ -1,6 +1,6 @@
-"""Word's .docx: a ZIP archive of XML parts, of which those with text are translated.
+"""Word's .docx: a ZIP archive of XML parts; those with text are translated.
 
-Everything else in it, and all of a part but its paragraphs that changed, stays byte for byte.
+Everything except the changed paragraphs stays identical, byte for byte.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from app.text.markup_tokens import MarkupError, Token, xml_tokens
 MAX_ENTRIES = 10_000
 MAX_UNPACKED_BYTES = 200_000_000
 MAX_XML_BYTES = 20_000_000
-"""Of all parts that are read."""
+"""Maximum bytes of all parts that are parsed."""
 
 MAX_DEPTH = 100
-"""Elements within each other; text in a box in a table in a cell has some thirty."""
+"""Maximum nesting of elements; text in a box in a table in a cell has about thirty."""
 
 _CONTENTS = "[Content_Types].xml"
 _OVERRIDE = re.compile(r"""\b(PartName|ContentType)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
@@ -36,7 +36,7 @@ _DAMAGED = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, Value
 
 
 class WordFile:
-    """A document of Word. Raises `UnreadableFileError`."""
+    """A Word document. Raises `UnreadableFileError`."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -58,7 +58,7 @@ class WordFile:
         return [tagged for part in self._parts.values() for tagged in part.tagged]
 
     def with_translations(self, answers: Sequence[Answer]) -> bytes:
-        """The archive; as it was where nothing was translated."""
+        """Return the archive; the original if nothing was translated."""
         waiting = iter(answers)
         written = {
             name: part.with_translations(list(islice(waiting, len(part.texts))))
@@ -89,12 +89,12 @@ def _check(archive: zipfile.ZipFile) -> None:
     names = [entry.filename for entry in entries]
     if len(set(names)) < len(names):
         raise UnreadableFileError("the archive has two entries of one name")
-    if (damaged := archive.testzip()) is not None:  # all of it will have to be written again
+    if (damaged := archive.testzip()) is not None:  # it has to be written again completely
         raise UnreadableFileError(f"not a Word document: {damaged} is damaged")
 
 
 def _read(archive: zipfile.ZipFile) -> dict[str, Parts]:
-    """The parts with text, by their names."""
+    """Return the parts with text by name."""
     if _CONTENTS not in archive.namelist():
         raise UnreadableFileError(f"not a Word document: {_CONTENTS} is missing")
     if archive.getinfo(_CONTENTS).file_size > MAX_XML_BYTES:
@@ -115,7 +115,7 @@ def _read(archive: zipfile.ZipFile) -> dict[str, Parts]:
 def _tokens(archive: zipfile.ZipFile, name: str) -> Iterator[Token]:
     try:
         xml = archive.read(name).decode("utf-8-sig")
-        if "<!DOCTYPE" in xml:  # with its entities; no program writes one into a Word document
+        if "<!DOCTYPE" in xml:  # with its entities; no program writes one into Word documents
             raise UnreadableFileError(f"{name}: a document type is not allowed")
         yield from xml_tokens(xml, max_depth=MAX_DEPTH)
     except UnicodeDecodeError:

@@ -1,7 +1,8 @@
-"""Paragraphs of WordprocessingML: runs as one text, in whose translation formatting follows words.
+"""Paragraphs of WordprocessingML: runs joined to one text; formatting follows the words.
 
-What most of a paragraph has for its formatting is that of its text; runs that look otherwise, links
-and what else encloses runs are elements as in markup. A tab or line break ends a text.
+The most frequent formatting of a paragraph is the default of its text; runs with other formatting,
+links and other elements around runs are treated like elements in markup. A tab or line break ends a
+text.
 """
 
 from __future__ import annotations
@@ -21,25 +22,25 @@ from app.text.markup_tokens import Token, end_of_element, unmatched, xml_tokens
 from app.text.tagged_text import Piece, TaggedText
 
 _MARK = re.compile("\ue002(\\d+)\ue003")
-"""What stands for a tag while the tags are put into a translation; no text has these characters."""
+"""Replaces tags while they are inserted into a translation; no text contains these characters."""
 
 _MARKS = re.compile("[\ue002\ue003]")
 
 
 MAX_TOKENS = 50_000
-"""Tags and texts of a paragraph; one with 3,000 revisions has half as many."""
+"""Maximum tags and texts of a paragraph; one with 3,000 revisions has half as many."""
 
 MAX_NESTED = 4
-"""Paragraphs within each other, in boxes within boxes; those further in stay as they are."""
+"""Maximum nesting of paragraphs, in boxes within boxes; deeper ones are not translated."""
 
 
 def paragraphs(tokens: Iterable[Token]) -> Parts:
-    """The paragraphs of a part. Raises `UnreadableFileError` for one that is too long."""
+    """Parse the paragraphs of a part. Raises `UnreadableFileError` if one is too long."""
     return Parts(_parts(tokens, MAX_NESTED))
 
 
 def _parts(tokens: Iterable[Token], levels: int) -> Iterator[str | Document]:
-    """One paragraph's tokens are held at a time; in each there may be `levels - 1` others."""
+    """Only one paragraph's tokens are held at a time; each may contain `levels - 1` others."""
     waiting = iter(tokens)
     between = StringIO()
     for token in waiting:
@@ -68,16 +69,16 @@ def _rest_of_paragraph(tokens: Iterator[Token]) -> Iterator[Token]:
 
 @dataclass(frozen=True, slots=True)
 class _Fixed:
-    """What stays in its place between texts; in `nested` there may be paragraphs."""
+    """Content that stays in place between texts; `nested` may contain paragraphs."""
 
     raw: str
     nested: Parts | None = None
 
 
 class _Paragraph:
-    """A paragraph with its texts, and those of the text boxes in it behind them.
+    """A paragraph with its texts, followed by those of its text boxes.
 
-    It is read again for its translation, since what it consists of takes 20 times its room.
+    It is parsed again for its translation, since its tokens take 20 times its size.
     """
 
     __slots__ = ("_levels", "_raw", "tagged", "texts")
@@ -90,14 +91,14 @@ class _Paragraph:
         self.tagged = content.tagged
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
-        """The paragraph; as it was where nothing was translated."""
+        """Return the paragraph; the original if nothing was translated."""
         if [answer.text for answer in answers] == self.texts:
             return self._raw
         return _Content(list(xml_tokens(self._raw)), self._levels).with_translations(answers)
 
 
 class _Content:
-    """What a paragraph consists of."""
+    """Return the parts of a paragraph."""
 
     def __init__(self, row: Sequence[Token], levels: int) -> None:
         self.raw = "".join(token.raw for token in row)
@@ -115,7 +116,7 @@ class _Content:
             self.tagged += nested.tagged
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
-        """The paragraph with them."""
+        """Return the paragraph with these translations."""
         waiting = iter(answers)
         given = dict(zip(self._texts, islice(waiting, len(self._texts)), strict=True))
         inner = {
@@ -142,7 +143,7 @@ class _Content:
         yield from self._read(run)
 
     def _read(self, run: Sequence[Item]) -> Iterator[_Text | _Fixed]:
-        """A text, or several between tags whose partner is beyond a break."""
+        """Return one text, or several between tags whose partner is beyond a break."""
         alone = unmatched(run)
         start = 0
         for at in [*sorted(alone), len(run)]:
@@ -157,7 +158,7 @@ class _Content:
     def _fix(self, item: Item) -> _Fixed:
         if not (self._levels and any(token.name == "w:p" for token in item.inner)):
             return _Fixed(item.raw)
-        # A run's object is in the run, with the run's properties before it.
+        # An object is inside a run, after the run's properties.
         inner = "".join(token.raw for token in item.inner)
         before, _, behind = item.raw.rpartition(inner)
         nested = Parts([before, *_parts(item.inner, self._levels), behind])
@@ -171,9 +172,9 @@ def _fixed(part: _Fixed, inner: dict[Parts, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What a mark stands for: `raw` that is written, and the look of the text behind it.
+    """The meaning of a mark: `raw` source to write, and the formatting of the text after it.
 
-    look  run properties; None where it goes back to what it was before
+    look  run properties; None: those of the surrounding element
     """
 
     raw: str = ""
@@ -183,7 +184,7 @@ class _Change:
 
 
 class _Text:
-    """What is between two breaks."""
+    """The text between two breaks."""
 
     def __init__(self, row: Sequence[Item], fixed: Sequence[_Fixed]) -> None:
         self._fixed = fixed
@@ -194,14 +195,14 @@ class _Text:
         self.is_tagged = self._content.is_tagged
 
     def with_translation(self, answer: Answer, inner: dict[Parts, str]) -> str:
-        """The translation in runs; as it was where nothing was translated."""
+        """Return the translation in runs; the original if nothing was translated."""
         if answer.text == self.text:
             return "".join(_fixed(part, inner) for part in self._fixed)
         marked = self._content.with_translation(answer, lambda text: _MARKS.sub("", text))
         return "".join(self._runs(marked, inner))
 
     def _pieces(self, row: Sequence[Item]) -> Iterator[Piece]:
-        """Text that looks as its surroundings do is plain, other text an element."""
+        """Yield pieces: text formatted like its surroundings is plain, other text an element."""
         looks = [self._base]
         for look, alike in groupby(enumerate(row), lambda pair: _look_of(pair[1])):
             if look is not None:
@@ -249,7 +250,7 @@ def _look_of(item: Item) -> str | None:
 
 
 def _usual_look(row: Sequence[Item], start: int) -> str:
-    """Of most of the text of an element, of what lies in others within it apart."""
+    """Return the properties of most of an element's text, without nested elements."""
     n_characters: Counter[str] = Counter()
     level = 0
     for item in islice(row, start, None):

@@ -1,7 +1,7 @@
-"""What a paragraph of WordprocessingML (ECMA-376 part 1, §17.3) consists of, as one row.
+"""Parses a paragraph of WordprocessingML (ECMA-376 part 1, §17.3) to a flat list of tokens.
 
-Runs are taken apart into text and what else is in them, each of which can stand in a run of its
-own; where proofing marks and revisions cut a run in two nothing is lost by making it one.
+Runs are split into text and other content, each of which may be in a separate run. Runs that were
+split by proofing marks and revisions can be joined without loss.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ _LINK = re.compile(r"<w:instrText\b[^>]*>\s*HYPERLINK\b")
 
 
 MAX_NESTED = 10
-"""Links, revisions and fields within each other; what is further in stays as it is."""
+"""Maximum nesting of links, revisions and fields; deeper content is not translated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A piece of a paragraph.
+    """A part of a paragraph.
 
-    raw         as it is written where nothing was translated; complete runs, but for open and close
-    text        of a text, as it is read
-    properties  of the run that a text was in: <w:rPr>…</w:rPr> without what is for proofing
-    inner       tokens of an object in which there may be paragraphs
+    raw         the source if nothing was translated; complete runs, except for open and close
+    text        for text, unescaped
+    properties  of a text's run: <w:rPr>…</w:rPr> without proofing marks
+    inner       tokens of an object that may contain paragraphs
     """
 
     kind: ItemKind
@@ -51,17 +51,17 @@ class Item:
 
 
 def items(row: Sequence[Token]) -> list[Item]:
-    """What is within a paragraph, its own tags and properties left out."""
+    """Return the content of a paragraph without its own tags and properties."""
     return _fields(list(_items(row, MAX_NESTED)), MAX_NESTED)
 
 
 def written(text: str, properties: str) -> str:
-    """A run with an escaped text."""
+    """Return a run with an escaped text."""
     return f'<w:r>{properties}<w:t xml:space="preserve">{text}</w:t></w:r>' if text else ""
 
 
 def _items(row: Sequence[Token], levels: int) -> Iterator[Item]:
-    """In these there may be `levels - 1` others."""
+    """Parse elements, which may contain `levels - 1` others."""
     at = 0
     while at < len(row):
         token = row[at]
@@ -91,7 +91,7 @@ def _items(row: Sequence[Token], levels: int) -> Iterator[Item]:
 
 
 def _content_control(element: Sequence[Token], levels: int) -> Iterator[Item]:
-    """<w:sdt>, of which the content is between its properties and its end."""
+    """Parse <w:sdt>, whose content is between its properties and its end."""
     for at, token in enumerate(element):
         if token.name == "w:sdtContent" and token.kind == "open":
             end = end_of_element(element, at)
@@ -103,7 +103,7 @@ def _content_control(element: Sequence[Token], levels: int) -> Iterator[Item]:
 
 
 def _run(element: Sequence[Token]) -> Iterator[Item]:
-    """What is in a run, each with the run's properties."""
+    """Return the content of a run, each part with the run's properties."""
     written_properties = properties = ""
     at = 1
     while at < len(element) - 1:
@@ -130,15 +130,15 @@ def _run(element: Sequence[Token]) -> Iterator[Item]:
 
 
 def _text(element: Sequence[Token]) -> str:
-    """Of <w:t>; blanks at its ends count only where it says so."""
+    """Return the text of <w:t>; outer spaces count only with xml:space."""
     text = unescaped("".join(one.raw for one in element[1:-1]))
     return text if 'xml:space="preserve"' in element[0].raw else text.strip()
 
 
 def _fields(row: list[Item], levels: int) -> list[Item]:
-    """With every field that is complete as one: a link with the text of it, all others as a word.
+    """Join every complete field: a link keeps its text, all others become a word.
 
-    The tags of one that begins or ends in another paragraph stay where they are.
+    Tags of fields that begin or end in another paragraph stay in place.
     """
     ends = _ends_of_fields(row)
     found: list[Item] = []
@@ -155,7 +155,7 @@ def _fields(row: list[Item], levels: int) -> list[Item]:
 
 
 def _ends_of_fields(row: Sequence[Item]) -> dict[int, int]:
-    """Where a field begins → behind where it ends, if that is as deep in other elements."""
+    """Map the start of each field to the position after its end, if at the same depth."""
     ends: dict[int, int] = {}
     opened: list[tuple[int, int]] = []
     level = 0
@@ -173,7 +173,7 @@ def _ends_of_fields(row: Sequence[Item]) -> dict[int, int]:
 
 
 def _state(item: Item) -> str | None:
-    """Of a tag of a field: begin, separate or end."""
+    """Return the type of a field's tag: begin, separate or end."""
     match = _FIELD.search(item.raw) if item.kind == "void" else None
     return match[1] if match else None
 

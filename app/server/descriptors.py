@@ -1,4 +1,4 @@
-"""As many connections as the process may have files open."""
+"""Limits the number of connections to what the limit on open files allows."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import resource
 import structlog
 
 RESERVED = 16
-"""For what is opened later: checkpoints, the database, spans, probes that are being accepted."""
+"""Reserved for files opened later: checkpoints, the database, spans, probes."""
 
 _log = structlog.get_logger()
 
 
 def affordable_connections(wanted: int, n_listening: int) -> int:
-    """`wanted`, or as many as the limit on open files (`ulimit -n`) leaves; at least one.
+    """Return `wanted`, or as many as the limit on open files (`ulimit -n`) allows; at least one.
 
-    The soft limit is raised as far as is needed and the hard one allows. Beyond it the kernel would
-    have the process accept nothing, and clients wait or be reset, with nobody told.
+    The soft limit is raised as far as needed and as the hard one allows. Beyond it the kernel would
+    not let the process accept connections, and clients would wait or be reset, unnoticed.
     `n_listening` descriptors will listen.
     """
     taken = len(os.listdir("/dev/fd")) + n_listening + RESERVED  # noqa: PTH208

@@ -26,7 +26,7 @@ PROBES = frozenset({"/livez", "/readyz", "/startupz", "/metrics"})
 """Paths polled by machines: not counted, and logged at level debug."""
 
 SECRET_PATHS = (DOWNLOADS_PREFIX,)
-"""What begins with these ends with a secret: logs have the route in its place, or none."""
+"""Paths with these prefixes end with a secret: logs show the route instead, or none."""
 
 NO_ROUTE = "none"
 OTHER = "other"

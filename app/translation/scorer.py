@@ -36,7 +36,7 @@ class Scorer:
         client: Hashable,
         timings: Timings,
     ) -> list[Segment]:
-        """Each pair as one segment, from which nothing is cut and in which nothing is replaced.
+        """Read each pair as one segment, which is not cut and in which nothing is replaced.
 
         Its translation is its rendering, as if a search had found it; the end of the sentence is
         scored, too. Raises `TextTooLongError`, and as `Scheduler.score_all`.

@@ -30,7 +30,9 @@ class GoldenSentence(BaseModel):
     translation: str
 
 
-_Sentences = TypeAdapter(Annotated[list[GoldenSentence], Field(min_length=1)])
+_Sentences: TypeAdapter[list[GoldenSentence]] = TypeAdapter(
+    Annotated[list[GoldenSentence], Field(min_length=1)]
+)
 
 
 def read_golden(folder: Path, directions: Sequence[tuple[str, str]]) -> tuple[GoldenSentence, ...]:

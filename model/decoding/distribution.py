@@ -26,7 +26,7 @@ def next_log_probs(
 
 
 def given_log_probs(logits: Tensor, config: TransformerConfig, options: SearchOptions) -> Tensor:
-    """The same of tokens that are given, not chosen: −∞ for `<pad>` alone."""
+    """The same for given tokens: only `<pad>` gets −∞."""
     log_probs = logits.float().log_softmax(dim=-1)
     log_probs[:, config.pad_id] = -torch.inf
     return log_probs.log_softmax(dim=-1) if options.traits.renormalises else log_probs

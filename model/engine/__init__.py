@@ -1,5 +1,5 @@
-"""What runs many sentences at once: a small protocol, and its implementations.
+"""Engines, which translate many sentences at once: a small protocol and its implementations.
 
-`protocol` is the seam that schedulers know, `eager` the reference, `cpu/` what serves on a CPU;
-`build` chooses. `run` and `compile` are programs' ways in; `device` finds GPUs and counts cores.
+`protocol` is the interface for schedulers, `eager` the reference, `cpu/` the engine for CPUs;
+`build` chooses. `run` and `compile` are entry points for programs; `device` finds GPUs and cores.
 """

@@ -1,4 +1,4 @@
-"""Which engines run a checkpoint: the one place that chooses."""
+"""Chooses and builds the engines for a checkpoint."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from model.engine.protocol import Engine, PrecisionChoice
 from model.errors import ConfigError
 
 DEFAULT_BATCH_TOKENS = 16_384
-"""Of the eager engine: sentences × the longest of them, in source tokens."""
+"""Limit of the eager engine: sentences × the longest of them, in source tokens."""
 
 
 def build_engines(
@@ -20,10 +20,10 @@ def build_engines(
     max_batch_tokens: int = DEFAULT_BATCH_TOKENS,
     device: str = "cpu",
 ) -> list[Engine]:
-    """One engine for each thread on a CPU, else one for the device.
+    """Return one engine for each thread on a CPU, else one for the device.
 
-    `auto` is int8 on a CPU. Other devices are the eager engine's, which runs in float32. Raises
-    `ConfigError` for a precision that there is not on the device.
+    `auto` is int8 on a CPU. Other devices use the eager engine, which runs in float32. Raises
+    `ConfigError` for a precision that the device does not support.
     """
     config = checkpoint.config
     if device != "cpu":
@@ -40,7 +40,7 @@ def build_engines(
 def _eager_engine(
     checkpoint: Checkpoint, n_threads: int, max_batch_tokens: int, device: str
 ) -> Engine:
-    # Torch is imported where it computes; the CPU engine spares its 180 MB and its second.
+    # Torch is imported only if used: without it, the CPU engine saves 180 MB and a second.
     import torch
 
     from model.checkpoint.pretrained import load_model

@@ -1,4 +1,4 @@
-"""Where tensors live, and how many cores there are to work on them."""
+"""Devices for tensors, and the number of usable cores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AMD_DEVICE = Path("/dev/kfd")
 
 
 def pick_device(name: str) -> str:
-    """`auto` is the first GPU if there is one, else the CPU. Raises `ConfigError`."""
+    """Return the device; `auto` is the first GPU, else the CPU. Raises `ConfigError`."""
     if not (match := _NAME.fullmatch(name)):
         raise ConfigError(f"device '{name}' is not known; use auto, cpu or cuda")
     if name == "cpu":
@@ -31,7 +31,7 @@ def pick_device(name: str) -> str:
 
 
 def _has_driver() -> bool:
-    """Whether there may be a GPU at all, which spares importing torch where there cannot be."""
+    """Whether there may be a GPU; if not, torch need not be imported."""
     return AMD_DEVICE.exists() or any(map(_can_be_loaded, _DRIVERS))
 
 
@@ -50,11 +50,11 @@ def _count_gpus() -> int:
 
 
 CPU_QUOTA_FILE = Path("/sys/fs/cgroup/cpu.max")
-"""Of a container's control group: microseconds that it may use in a period of so many."""
+"""Control group of a container: microseconds of processor time per period, and the period."""
 
 
 def usable_cores() -> int:
-    """Cores that this process may keep busy: what it is bound to, within its container's quota."""
+    """Return the cores that this process may use: its affinity, within its container's quota."""
     bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     cores = bound or 1
     try:

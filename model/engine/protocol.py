@@ -1,4 +1,4 @@
-"""The seam between scheduling and tensors. Imports no torch, so that a fake needs none.
+"""The interface between scheduling and tensors. Imports no torch, so that fakes need none.
 
 A scheduler admits jobs, calls `step` as long as the engine is busy, and hands out what each step
 finishes. An engine may finish a whole batch within one step, or advance every sentence by one
@@ -27,7 +27,7 @@ class Job:
 
     id          unique among the jobs in an engine
     source_ids  what the encoder reads: target-language symbol, pieces, end of sentence
-    stream      whether to tell what is certain of it before it is done
+    stream      whether to report its certain prefix before it is finished
     """
 
     id: int
@@ -37,14 +37,14 @@ class Job:
 
 
 class Progress(NamedTuple):
-    """What is certain of a job: the best hypothesis will begin with these ids."""
+    """The certain prefix of a job: its best hypothesis will begin with these ids."""
 
     job_id: int
     ids: list[int]
 
 
 class Finished(NamedTuple):
-    """What became of a job: its n best hypotheses, best first, or the error that it died of."""
+    """The outcome of a job: its n best hypotheses, best first, or its error."""
 
     job_id: int
     outcome: list[Hypothesis] | Exception
@@ -52,7 +52,7 @@ class Finished(NamedTuple):
 
 @dataclass(frozen=True)
 class EngineInfo:
-    """What a user may know about where and how the model runs.
+    """Where and how the model runs, for users.
 
     engine  "cpu", this project's kernels, or "reference", the paper's modules
     """
@@ -73,13 +73,13 @@ class AttentionRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Projections:
-    """What one attention computes with for one of its rows, in every head; `query` has that row.
+    """The vectors of one attention for one of its rows, in every head; `query` has only that row.
 
     query   [H, 1, Dh]
     keys    [H, S, Dh]
     values  [H, S, Dh]
-    weights [H, S], softmax(q Kᵀ / √Dh) where it may see, else 0
-    seen    [S], False where the mask keeps the row from looking: at positions that came later
+    weights [H, S], softmax(q Kᵀ / √Dh) at visible positions, else 0
+    seen    [S], False at positions that the mask hides: later ones
     """
 
     query: NDArray[np.float32]
@@ -90,46 +90,45 @@ class Projections:
 
 
 class Engine(Protocol):
-    """Runs sentences. Called from one thread at a time, but for `interrupt`."""
+    """Translates sentences. Called from one thread at a time, except `interrupt`."""
 
     @property
     def info(self) -> EngineInfo:
         """Which engine it is, device, precision and threads."""
 
     def room(self, job: Job) -> bool:
-        """Whether the job could join now, beside all that was admitted. Cheap.
+        """Whether there is room for a job now, beside those admitted. Cheap.
 
         An engine without jobs has room for any.
         """
 
     def admit(self, jobs: Sequence[Job]) -> None:
-        """Take jobs in; cheap, since they are worked on from the next step on.
+        """Admit jobs; cheap, since work starts with the next step.
 
-        An exception means that none of these was taken, and says nothing of the others.
+        An exception means that none of these was admitted; others are not affected.
         """
 
     def cancel(self, job_ids: Sequence[int]) -> None:
-        """Drop jobs, which will not be reported as finished. Unknown ids are ignored."""
+        """Drop jobs; they are not reported as finished. Unknown ids are ignored."""
 
     def step(self) -> list[Finished]:
         """Advance the jobs admitted and return those that ended. Does nothing when there are none.
 
-        It may go on for as long as none ends. Once one has, or `interrupt` is called, or if that
-        was called after the last step ended, it is over within milliseconds. While a job streams
-        it has one token.
+        It may run until a job ends. Once one has, or `interrupt` is or was called since the last
+        step, it returns within milliseconds. While a job streams, a step is one token.
 
         An error that concerns single jobs is their outcome; an exception means that every job
         admitted is lost and the engine is empty and ready again.
         """
 
     def progress(self) -> list[Progress]:
-        """Of the jobs that stream and are not finished, those of which more is certain than was.
+        """Return the unfinished streaming jobs of which more is certain than before.
 
-        Called after a step. What is told of a job only grows; it may be nothing until its end.
+        Called after a step. A job's prefix only grows; it may stay empty until the end.
         """
 
     def interrupt(self) -> None:
-        """Have a step end soon, since something is to be done between steps. From any thread."""
+        """Make the step end soon, for work between steps. Callable from any thread."""
 
     @property
     def busy(self) -> bool:
@@ -141,7 +140,7 @@ class Engine(Protocol):
         """Attention weights [layers, heads, T, S] of one teacher-forced pass over a given pair.
 
         `target_ids` are the T tokens produced, the end-of-sentence token included; row t is what
-        position t looked at when it produced target token t. T = S for `encoder`, S = T for
+        position t attended to when it produced target token t. T = S for `encoder`, S = T for
         `decoder`, where column s is the position that was fed token s − 1.
         """
 
@@ -150,8 +149,8 @@ class Engine(Protocol):
     ) -> NDArray[np.float32]:
         """Log-probabilities [T] of a given target's tokens, by one teacher-forced pass.
 
-        They are those that a search with these options would count for them, −∞ of `<pad>`. Other
-        tokens that the search never chooses keep theirs, and no end is forced.
+        They are those that a search with these options would assign; `<pad>` gets −∞. Other tokens
+        that the search never chooses keep theirs, and no end is forced.
         """
 
     def project(
@@ -163,8 +162,8 @@ class Engine(Protocol):
         """
 
     def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
-        """The search of one sentence, step by step, beside the jobs that are here.
+        """Return the search of one sentence, step by step; admitted jobs are not affected.
 
-        Its hypotheses are those that a job with these options finishes with. Raises
+        Its hypotheses are those of a job with these options. Raises
         `NumericalError` where such a job would fail with it.
         """

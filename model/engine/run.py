@@ -1,6 +1,6 @@
-"""Many sentences over one engine or several: what programs run that have their sentences at hand.
+"""Runs many sentences on one or several engines, for programs that have them at hand.
 
-A server schedules requests instead. Imports no torch.
+Servers schedule requests instead. Imports no torch.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from typing import TypeAlias
 from model.engine.protocol import Engine, Finished, Job
 
 WINDOW = 1024
-"""Items read ahead of the oldest one that is not done: memory is bounded by it, whatever comes."""
+"""Maximum items read ahead of the oldest unfinished one, which bounds memory."""
 
 Item: TypeAlias = Job | Finished | None
-"""A job; or what needs no engine, handed on as it is; or None: the next may be long in coming."""
+"""A job; or a result that needs no engine; or None: the next item may take long to arrive."""
 
 
 def run_jobs(
     engines: Sequence[Engine], items: Iterable[Item], window: int = WINDOW
 ) -> Generator[Finished, None, None]:
-    """The outcome of every item, as they come: at most `window` ahead of the oldest one open.
+    """Yield the outcome of every item once known, at most `window` ahead of the oldest open one.
 
-    Items are read in the caller's thread. After a None the next one is asked for only when
-    everything before it is handed out, so that no answer waits for a source that does. A job goes
-    to the engine with the least to do; a single engine works in the caller's thread, several in
-    a thread each. The engines must be empty, and are left so, also where the caller stops early.
+    Items are read in the caller's thread. After a None, the next one is requested only when
+    everything before it is handed out, so that no result waits for a blocked source. A job goes to
+    the engine with the least work; a single engine runs in the caller's thread, several in one
+    thread each. The engines must be empty, and are left empty, also if the caller stops early.
 
     A job's own error, or an engine's refusal of it, is its outcome. An error of the items is raised
-    once everything before it is handed out, an error of an engine at once.
+    after everything before it is handed out, an error of an engine at once.
     """
     if not engines:
         raise ValueError("no engines")
@@ -42,7 +42,7 @@ def run_jobs(
 
 
 class _Feed:
-    """The items in order, and which of them are open: given out and without an outcome yet."""
+    """The items in order, and which of them are open: read and without an outcome."""
 
     def __init__(self, items: Iterable[Item], window: int) -> None:
         self._items = iter(items)
@@ -58,7 +58,7 @@ class _Feed:
         return bool(self._open)
 
     def pull(self) -> Job | Finished | None:
-        """The next item; None if there is none, or not before others are done."""
+        """Return the next item; None if there is none, or none before others are done."""
         while not self._ended and self._may_read():
             try:
                 item = next(self._items)
@@ -83,12 +83,12 @@ class _Feed:
         return not self._paused and self._n_read - oldest < self._window
 
     def close(self, job_id: int) -> None:
-        """The job has its outcome."""
+        """Record that a job has its outcome."""
         del self._open[job_id]
 
 
 class _Station:
-    """An engine and the jobs before it, in order."""
+    """An engine and the jobs waiting for it, in order."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -104,7 +104,7 @@ class _Station:
         self._waiting.append(job)
 
     def admit(self) -> bool:
-        """Let in as many as there is room for; True if none is left waiting."""
+        """Admit as many jobs as fit; return whether none is left waiting."""
         while self._waiting and self._engine.room(self._waiting[0]):
             job = self._waiting.popleft()
             try:
@@ -116,7 +116,7 @@ class _Station:
         return not self._waiting
 
     def step(self) -> list[Finished]:
-        """What the engine refused, and what it finished."""
+        """Advance the engine; return the jobs that it refused or finished."""
         finished = self._engine.step()
         self._inside.difference_update(done.job_id for done in finished)
         refused, self._refused = self._refused, []
@@ -146,9 +146,9 @@ def _run_here(engine: Engine, feed: _Feed) -> Iterator[Finished]:
 
 
 class _Worker:
-    """An engine in a thread of its own; everything but `_run` is the caller's side.
+    """An engine in its own thread; all methods except `_run` are for the caller's thread.
 
-    load  source tokens given and not finished
+    load  source tokens submitted and not finished
     """
 
     def __init__(self, engine: Engine, reports: SimpleQueue[Finished | BaseException]) -> None:
@@ -165,7 +165,7 @@ class _Worker:
         self._put(job)
 
     def dismiss(self) -> None:
-        """To be stopped after the present step; see `join`."""
+        """Stop after the current step; see `join`."""
         self._put(None)
 
     def join(self) -> None:
@@ -188,7 +188,7 @@ class _Worker:
             self._reports.put(error)
 
     def _receive(self) -> bool:
-        """Take in what was given, waiting for it if there is nothing to do; False if dismissed."""
+        """Take new jobs, waiting for them if there is nothing to do; return False if dismissed."""
         wait = self._station.idle
         while True:
             try:

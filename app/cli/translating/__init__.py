@@ -1,1 +1,1 @@
-"""How `attend translate` works: lines and files, here or by a running server."""
+"""Implements `attend translate`: lines and files, in this process or by a running server."""

@@ -1,4 +1,4 @@
-"""Lines from a byte stream, in blocks of what there is."""
+"""Reads lines from a byte stream, in blocks of those available."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ MAX_LINE_BYTES = 1_000_000
 
 
 class ByteSource(Protocol):
-    """What of `io.BufferedReader` is needed."""
+    """The part of `io.BufferedReader` that is needed."""
 
     def read1(self, size: int, /) -> bytes:
-        """At most `size` bytes, as soon as there are any; none at the end."""
+        """Read at most `size` bytes, once any are available; none at the end."""
 
     def fileno(self) -> int:
-        """What it reads from. Raises `OSError` if that is no file."""
+        """Return the descriptor. Raises `OSError` if it is not a file."""
 
 
 def line_blocks(stream: ByteSource) -> Iterator[list[str]]:
-    """The lines of `stream` without their ends, as soon as they are complete, in constant memory.
+    """Yield the lines of `stream` without their ends, once complete, in constant memory.
 
-    A block is empty where the next line has not arrived, or where that cannot be known.
+    A block is empty if the next line has not arrived, or if that cannot be known.
 
-    Only "\\n" and "\\r\\n" end a line, so that a block has as many as `wc -l` counts. Raises
-    `InputError`, once the lines before were given out, for one that is not UTF-8 or is too long.
+    Only "\\n" and "\\r\\n" end a line, as in `wc -l`. Raises `InputError`, after all lines before
+    it, for a line that is not UTF-8 or is too long.
     """
     number, pending = 1, b""
     while True:
@@ -47,7 +47,7 @@ def line_blocks(stream: ByteSource) -> Iterator[list[str]]:
 
 
 def _has_arrived(stream: ByteSource) -> bool:
-    """Whether the next `read1` need not wait. It leaves nothing buffered, so the file says that."""
+    """Whether the next `read1` will not block. It buffers nothing, so the file knows."""
     try:
         ready, _, _ = select.select([stream.fileno()], [], [], 0)
     except OSError:

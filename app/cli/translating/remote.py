@@ -16,19 +16,19 @@ from app.errors import AppError
 _TIMEOUT = httpx.Timeout(60.0, connect=5.0)
 _FILE_NAME = re.compile(r"filename\*=UTF-8''([^\s;]+)")
 _FILE_TIMEOUT = httpx.Timeout(24 * 3600.0, connect=5.0)
-"""The server has a limit of its own for files."""
+"""The server has its own limit for files."""
 
 MAX_TEXTS = 32
-"""In one request; a block of lines becomes several."""
+"""Maximum texts per request; a block of lines becomes several."""
 
 
 class RemoteError(AppError):
-    """The server cannot be reached, refuses, or does not answer as attend does."""
+    """The server is unreachable, rejects a request, or is not an attend server."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteTranslation:
-    """What the server says of one text; `flags` as in docs/api.md."""
+    """The response for one text; `flags` as in docs/api.md."""
 
     text: str
     score: float
@@ -36,10 +36,10 @@ class RemoteTranslation:
 
 
 class RemoteTranslator:
-    """A client of POST /translate. Search options left out are the server's to choose.
+    """A client of POST /translate. The server chooses omitted search options.
 
-    Without source and target it is the first direction of the server's model, as it would be of a
-    checkpoint. `api_key` is for servers that want one. Raises `RemoteError`.
+    Without source and target, the first direction of the server's model is used, as with a
+    checkpoint. `api_key` is for servers that require one. Raises `RemoteError`.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class RemoteTranslator:
         self._client.close()
 
     def translate(self, texts: Sequence[str]) -> list[RemoteTranslation]:
-        """One translation a text, in order; blank texts are not sent. Raises `RemoteError`."""
+        """Translate texts in order; blank ones are not sent. Raises `RemoteError`."""
         wanted = [index for index, text in enumerate(texts) if text and not text.isspace()]
         translations = [RemoteTranslation(text, 0.0, ()) for text in texts]
         for start in range(0, len(wanted), MAX_TEXTS):
@@ -73,7 +73,7 @@ class RemoteTranslator:
         return translations
 
     def translate_file(self, name: str, data: bytes) -> tuple[bytes, str]:
-        """A file's translation, and what it is called. Raises `RemoteError`."""
+        """Return a file's translation and its name. Raises `RemoteError`."""
         response = self._request(
             "POST",
             "/translate_file",
@@ -133,10 +133,10 @@ class RemoteTranslator:
 
 
 def _problem(response: httpx.Response) -> str:
-    """What a problem document (RFC 9457) says, or else the status in words."""
+    """Return the detail of a problem document (RFC 9457), or else the status phrase."""
     try:
         problem: Any = response.json()
-        if "error" in problem:  # as LibreTranslate has it, and so /translate_file
+        if "error" in problem:  # LibreTranslate's format, which /translate_file uses
             return str(problem["error"])
         parts = [problem.get("detail") or problem["title"]]
         parts += [f"{item['pointer']}: {item['detail']}" for item in problem.get("errors", [])]

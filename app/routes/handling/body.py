@@ -89,12 +89,12 @@ class Body:
 
 
 async def read_body(request: Request, max_bytes: int) -> bytes:
-    """The body. Raises `HTTPException` 413, and 415 where it is compressed."""
+    """Read the body. Raises `HTTPException` 413, and 415 if it is compressed."""
     coding = request.headers.get("content-encoding", "").strip().lower()
     if coding not in ("", "identity"):
         raise HTTPException(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-            "the body should not be compressed: no Content-Encoding but identity is read here",
+            "the body should not be compressed: the only supported Content-Encoding is identity",
             headers={"Accept-Encoding": "identity"},
         )
     announced = request.headers.get("content-length", "")

@@ -1,4 +1,4 @@
-"""How long a request may take, as its client says, and how long it took."""
+"""The timeout that a client requests, and the time that its request took."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def timeout_of(request: Request) -> float | None:
 
 
 def server_timing(timings: Timings) -> str:
-    """The header Server-Timing: milliseconds a stage.
+    """Return the header Server-Timing: milliseconds per stage.
 
     An engine runs encoder and decoder as one; both count as decode.
     """
