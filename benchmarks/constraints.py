@@ -17,7 +17,7 @@ from pathlib import Path
 import click
 
 from app.text.glossary import Glossary, Term, all_said
-from app.translation.glossary_constraints import TermSpeller
+from app.translation.segments.glossary_constraints import TermSpeller
 from benchmarks.options import (
     beam_option,
     checkpoint_option,

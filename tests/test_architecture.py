@@ -21,11 +21,13 @@ HTTP = ("fastapi", "starlette", "uvicorn")
 # `model.engine.protocol`, the seam between scheduling and tensors.
 ROWS: dict[str, str] = {
     "app.cli": "app.cli.translating app.cli.display app.main app.server app.loading app.runtime "
-    "app.settings app.shipped app.translation app.wire.native app.text app.observe model.training "
+    "app.settings app.shipped app.translation app.translation.segments app.wire.native app.text "
+    "app.observe model.training "
     "model.training.data model.training.update model.interop model.translator model.engine "
     "model.engine.protocol model.checkpoint model.alignment model.decoding model.text "
     "model.transformer model.evaluation",
-    "app.cli.translating": "app.cli.display app.loading app.settings app.translation app.documents "
+    "app.cli.translating": "app.cli.display app.loading app.settings app.translation "
+    "app.translation.segments app.documents "
     "app.observe model.translator model.engine model.engine.protocol model.decoding",
     "app.cli.display": "model.training model.alignment",
     "app.main": "app.routes app.routes.deepl app.routes.handling app.server app.loading "
@@ -33,8 +35,8 @@ ROWS: dict[str, str] = {
     "app.routes": "app.routes.handling app.runtime app.settings app.wire app.wire.dialects "
     "app.wire.native app.translation app.accounts app.documents app.text app.observe app.web "
     "app.explanation",
-    "app.explanation": "app.translation app.wire.native model.engine.protocol model.decoding "
-    "model.transformer",
+    "app.explanation": "app.translation app.translation.segments app.wire.native "
+    "model.engine.protocol model.decoding model.transformer",
     "app.routes.deepl": "app.routes.handling app.runtime app.settings app.wire app.wire.dialects "
     "app.translation app.accounts app.documents app.text app.observe",
     "app.routes.handling": "app.runtime app.settings app.wire app.wire.dialects app.wire.native "
@@ -46,9 +48,10 @@ ROWS: dict[str, str] = {
     "app.settings": "app.shipped app.observe model.engine.protocol model.transformer",
     "app.wire": "app.wire.dialects app.wire.native app.observe",
     "app.wire.dialects": "app.wire.native app.accounts app.text",
-    "app.translation": "app.scheduling app.documents app.wire.native app.text app.observe "
-    "model.checkpoint model.alignment model.decoding model.text "
+    "app.translation": "app.translation.segments app.scheduling app.documents app.wire.native "
+    "app.text app.observe model.checkpoint model.alignment model.decoding model.text "
     "model.transformer",
+    "app.translation.segments": "app.text model.decoding model.text",
     "app.scheduling": "app.observe model.engine.protocol model.decoding",
     "app.wire.native": "app.text model.engine.protocol model.decoding",
     "app.accounts": "",
@@ -265,7 +268,7 @@ def test_tests_lie_as_what_they_test() -> None:
 TORCH_FREE = [
     "model.engine.protocol", "model.engine.run", "model.decoding.hypothesis",
     "model.alignment.from_attention", "model.checkpoint.config",
-    "app.translation.segmented_text", "app.scheduling.scheduler",
+    "app.translation.segments.segmented_text", "app.scheduling.scheduler",
 ]  # fmt: skip
 
 

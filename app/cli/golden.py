@@ -20,7 +20,7 @@ from app.cli.options import (
 )
 from app.cli.translating.line_translator import LineTranslator
 from app.cli.translating.lines import ByteSource, line_blocks
-from app.translation.segmented_text import Reading
+from app.translation.segments.reading import Reading
 from model.checkpoint.golden import GoldenSentence, write_golden
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import load_checkpoint

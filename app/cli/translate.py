@@ -171,7 +171,7 @@ def _local(
     engines: tuple[PrecisionChoice, int | None],
 ) -> Iterator[TranslateBlocks]:
     from app.cli.translating.line_translator import LineTranslator
-    from app.translation.segmented_text import Reading
+    from app.translation.segments.reading import Reading
     from model.checkpoint.reader import load_checkpoint
     from model.engine.build import build_engines
     from model.engine.device import pick_device, usable_cores

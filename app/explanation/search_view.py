@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from app.errors import InvalidRequestError, TextTooLongError
 from app.translation.explainer import Asked
 from app.translation.language_paths import Step
-from app.translation.segment import Segment
-from app.translation.segmented_text import SegmentedText
+from app.translation.segments.segment import Segment
+from app.translation.segments.segmented_text import SegmentedText
 from app.wire.native import answers
 from app.wire.native.explain_answer import (
     AttentionColumn,
@@ -64,12 +64,13 @@ class SearchView:
         """
         direction = self._step.direction
         text = SegmentedText(request.text, self._step.reading)
-        while True:
+        _only_segment(text)
+        traces: dict[Segment, SearchTrace] = {}
+        while text.pending():
             segment = _only_segment(text)
-            trace = await self._scheduler.trace(segment.source_ids, segment.options)
-            segment.settle(trace.hypotheses)
-            if not text.pending():
-                break
+            traces[segment] = await self._scheduler.trace(segment.source_ids, segment.options)
+            segment.settle(traces[segment].hypotheses)
+        segment = _only_segment(text)
         asked = Asked(view=None, alignment=False, max_weights=0)
         [shown] = await self._step.model.explainer.explain(text, direction, asked)
         attention = None
@@ -84,7 +85,7 @@ class SearchView:
             score=text.score(),
             confidence=math.exp(math.fsum(log_probs) / len(log_probs)),
             segment=shown,
-            search=await asyncio.to_thread(self._shown, segment, trace),
+            search=await asyncio.to_thread(self._shown, segment, traces[segment]),
             attention=attention,
             positions=self._positions(request.positions) if request.positions else None,
             usage=answers.Usage(

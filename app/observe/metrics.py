@@ -44,6 +44,9 @@ EngineFailure = Literal["exception", "not-finite", "out-of-memory", "thread-died
 
 ENGINE_FAILURES: tuple[EngineFailure, ...] = get_args(EngineFailure)
 
+RETRY_REASONS = ("placeholders", "glossary", "numbers")
+"""For what a segment is searched again: what its translation lost or changed."""
+
 _disable_created: Callable[[], None] = disable_created_metrics
 """Suffix of the `_created` series of each metric, which are omitted."""
 
@@ -150,6 +153,9 @@ class Metrics:
         self._engine_failures = self._counters(
             "engine_failures", "Failures of engines, by kind", "kind"
         )
+        self._retries = self._counters(
+            "segment_retries", "Segments searched again, by reason", "reason"
+        )
         self._reloads = self._counters("reloads", "Reloads of the models, by outcome", "outcome")
         self._restarts = self._counter(
             "engine_restarts", "Engine threads that died and were restarted"
@@ -162,6 +168,7 @@ class Metrics:
             (self._cancellations, (CLIENT_GONE, DEADLINE)),
             (self._engine_failures, ENGINE_FAILURES),
             (self._reloads, ("done", "failed")),
+            (self._retries, RETRY_REASONS),
         ):
             for value in values:
                 counters(value)
@@ -228,6 +235,10 @@ class Metrics:
     def engine_failed(self, kind: EngineFailure) -> None:
         """An engine failed."""
         self._engine_failures(kind).inc()
+
+    def retried(self, reason: str, n: int) -> None:
+        """Record that n segments were searched again for one of `RETRY_REASONS`."""
+        self._retries(reason).inc(n)
 
     def engine_restarted(self) -> None:
         """Record the restart of an engine thread."""

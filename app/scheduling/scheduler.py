@@ -68,6 +68,7 @@ class Scheduler:
 
     clock             monotonic, in seconds
     cache_bytes       memory of the cache of results; 0 disables it
+    metrics           of the server; what its users do with the results may be recorded there, too
     step_timeout      seconds after which a step counts as hanging
     max_queue_tokens  maximum waiting source tokens per lane, unless all are of one request
     """
@@ -85,7 +86,7 @@ class Scheduler:
         self._engines = engines
         self._shared = SharedSegments(cache_bytes)
         self._clock = clock
-        self._metrics = metrics or Metrics()
+        self.metrics = metrics or Metrics()
         self._step_timeout = step_timeout
         self._max_queue_tokens = max_queue_tokens
         self._queue = SharedQueue()
@@ -97,7 +98,7 @@ class Scheduler:
         deliver = Callbacks(asyncio.get_running_loop()).put
         self._threads = [
             EngineThread(
-                engine, self._queue, deliver, self._clock, self._metrics, name=f"engine {index}"
+                engine, self._queue, deliver, self._clock, self.metrics, name=f"engine {index}"
             )
             for index, engine in enumerate(self._engines)
         ]

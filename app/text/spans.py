@@ -29,6 +29,15 @@ def within(spans: Sequence[Span], whole: Span) -> list[Span]:
     return list(spans[first:last])
 
 
+def clipped(spans: Sequence[Span], whole: Span) -> list[Span]:
+    """Return the parts of the ordered, disjoint spans that lie in `whole`."""
+    first = bisect_right(spans, whole.start, key=lambda span: span.end)
+    last = bisect_left(spans, whole.end, key=lambda span: span.start)
+    return [
+        Span(max(span.start, whole.start), min(span.end, whole.end)) for span in spans[first:last]
+    ]
+
+
 class Substitution:
     """The text `before` with ordered, disjoint spans replaced: `after`.
 

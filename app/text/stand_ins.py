@@ -1,5 +1,7 @@
 """Stand-ins: forms that replace placeholders in the model's input and are copied reliably.
 
+They may also replace numbers and terms whose translation is known.
+
 A Transformer copies `{{count}}` or a URL piece by piece and sometimes loses a piece. It copies
 short forms from training far more reliably; remaining errors are detected, since each stand-in must
 occur in the translation exactly once.
@@ -41,14 +43,30 @@ FAMILIES: tuple[Callable[[], Iterator[str]], ...] = (variables, numbers)
 
 
 @dataclass(frozen=True, slots=True)
-class _Lifted:
-    """A placeholder with its context and its stand-in.
+class Translated:
+    """A span with a known translation, which replaces its stand-in: a number, a glossary's term.
 
-    attached  whether it was adjacent to a letter or digit
+    may_be_capital  its first letter becomes a capital where the translation of a sentence that
+                    starts with one starts with it
+    """
+
+    span: Span
+    target: str
+    may_be_capital: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Lifted:
+    """A lifted span with its context and its stand-in.
+
+    target    what replaces the stand-in in a translation
+    attached  whether the span was adjacent to a letter or digit
     apart     whether it was a tag there, so that the adjacent text is a separate word
     """
 
     original: str
+    target: str
+    may_be_capital: bool
     stand_in: str
     attached: tuple[bool, bool]
 
@@ -61,6 +79,12 @@ class _Lifted:
     def read(self) -> str:
         before, behind = self.apart
         return f"{' ' * before}{self.stand_in}{' ' * behind}"
+
+    def restored(self, at: int) -> str:
+        """Return what replaces the stand-in at a place of the translation."""
+        if at or not self.may_be_capital:
+            return self.target
+        return self.target[:1].upper() + self.target[1:]
 
     def place_in(self, translation: str) -> Span | None:
         """Return the span of the stand-in with its inserted spaces, or None if it was lost."""
@@ -77,33 +101,48 @@ class _Lifted:
 
 
 class StandIns:
-    """A sentence with placeholders replaced by stand-ins: `text`.
+    """A sentence with placeholders, and other spans with known translations, replaced: `text`.
 
-    `substitution` maps the sentence to `text`. Numbers in the sentence are not used as stand-ins.
+    `substitution` maps the sentence to `text`, and `rest` is the sentence with a space for each
+    placeholder. Numbers in the sentence are not used as stand-ins. The spans are disjoint.
     """
 
     def __init__(
-        self, sentence: str, placeholders: Sequence[Span], family: Callable[[], Iterator[str]]
+        self,
+        sentence: str,
+        placeholders: Sequence[Span],
+        family: Callable[[], Iterator[str]],
+        translated: Sequence[Translated] = (),
     ) -> None:
         self.substitution = Substitution(sentence, [], [])
+        self.rest = sentence
         self._lifted: list[_Lifted] = []
-        if not placeholders:
+        self._opaque: set[str] = set()
+        if not placeholders and not translated:
             return
-        rest = replace(sentence, placeholders, [" "] * len(placeholders))
+        self.rest = replace(sentence, placeholders, [" "] * len(placeholders))
+        known = {one.span: one for one in translated}
+        spans = sorted([*placeholders, *known])
+        rest = replace(sentence, spans, [" "] * len(spans))
         self._n_braces = sum(map(rest.count, "{}"))
         taken = set(re.findall(r"\d+", rest))
         free = (stand_in for stand_in in family() if stand_in not in taken)
-        self._lifted = [
-            _Lifted(
-                span.of(sentence),
-                stand_in,
-                (_joins(sentence, span.start - 1), _joins(sentence, span.end)),
+        starts_with_capital = next((one for one in sentence if one.isalnum()), "").isupper()
+        for span, stand_in in zip(spans, free, strict=False):
+            one = known.get(span)
+            original = span.of(sentence)
+            self._lifted.append(
+                _Lifted(
+                    original,
+                    original if one is None else one.target,
+                    one is not None and one.may_be_capital and starts_with_capital,
+                    stand_in,
+                    (_joins(sentence, span.start - 1), _joins(sentence, span.end)),
+                )
             )
-            for span, stand_in in zip(placeholders, free, strict=False)
-        ]
-        self.substitution = Substitution(
-            sentence, placeholders, [lifted.read for lifted in self._lifted]
-        )
+            if one is None:
+                self._opaque.add(stand_in)
+        self.substitution = Substitution(sentence, spans, [lifted.read for lifted in self._lifted])
 
     @property
     def text(self) -> str:
@@ -111,10 +150,11 @@ class StandIns:
         return self.substitution.after
 
     def put_back(self, translation: str) -> Substitution | None:
-        """Restore the placeholders in a translation, or return None if it lacks or repeats one.
+        """Restore the lifted spans in a translation, or return None if it lacks or repeats one.
 
-        A separate placeholder may not become adjacent to a letter or digit, and there may not be
-        additional placeholders or parts of them.
+        Those with a known translation are restored as that. A separate placeholder may not become
+        adjacent to a letter or digit, and there may not be additional placeholders or parts of
+        them.
         """
         if not self._lifted:
             return Substitution(translation, [], [])
@@ -123,12 +163,23 @@ class StandIns:
             place = lifted.place_in(translation)
             if place is None:
                 return None
-            found.append((place, lifted.original))
+            found.append((place, lifted.restored(place.start)))
         found.sort()
         put_back = Substitution(translation, *zip(*found, strict=True))
         if find_placeholders(put_back.rest) or sum(map(put_back.rest.count, "{}")) > self._n_braces:
             return None
         return put_back
+
+    def rest_of(self, put_back: Substitution) -> str:
+        """Return a restored translation with a space for each placeholder."""
+        if not self._lifted:
+            return put_back.after
+        before, after = put_back.before, put_back.after
+        shown = [
+            " " if span.of(before).strip() in self._opaque else place.of(after)
+            for span, place in zip(put_back.spans, put_back.places, strict=True)
+        ]
+        return replace(before, put_back.spans, shown)
 
 
 def _joins(text: str, at: int) -> bool:

@@ -14,8 +14,8 @@ from app.text.inline_tags import WordLink
 from app.text.languages import Direction
 from app.text.spans import Span, replace
 from app.translation.attention_view import AttentionView
-from app.translation.segment import Segment
-from app.translation.segmented_text import SegmentedText
+from app.translation.segments.segment import Segment
+from app.translation.segments.segmented_text import SegmentedText
 from app.translation.word_aligner import WordAligner
 from app.wire.native import answers
 from model.alignment.from_attention import Bitext

@@ -10,7 +10,7 @@ from itertools import pairwise
 from app.errors import InvalidRequestError, UnknownLanguagesError
 from app.text.language_detection import Detected, LanguageDetector
 from app.text.languages import NAMES, Direction, Languages, fits
-from app.translation.segmented_text import Reading
+from app.translation.segments.reading import Reading
 from app.translation.served_model import ServedModel, Wanted
 
 AUTO = "auto"

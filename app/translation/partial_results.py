@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.text.spans import Span
-from app.translation.segment import Segment
-from app.translation.segmented_text import SegmentedText
+from app.translation.segments.segment import Segment
+from app.translation.segments.segmented_text import SegmentedText
 from app.wire.native.answers import PutEvent, SegmentEvent, TokenEvent
 from model.decoding.hypothesis import Hypothesis, SearchOptions
-
-UNFINISHED = "\ufffd"
-"""A codec's replacement for an incomplete character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +45,8 @@ class LiveText:
     """A text whose translation is streamed in order.
 
     Its segments are searched concurrently: parts of a later one wait until all before it have
-    renderings. Parts of one with placeholders wait too, since its translation may be rejected and
-    the segment replaced (`SegmentedText.pending`).
+    final renderings. Parts of one with placeholders, numbers or terms wait too, since its
+    translation may be rejected and the segment replaced (`SegmentedText.review`).
     """
 
     def __init__(self, text: SegmentedText, feed: Feed) -> None:
@@ -63,7 +60,16 @@ class LiveText:
 
     def pending(self) -> list[LiveSegment]:
         """Return the text's pending segments, wrapped for streaming."""
-        return [LiveSegment(segment, self) for segment in self._text.pending()]
+        pending = self._text.pending()
+        self.tell_news()
+        return [LiveSegment(segment, self) for segment in pending]
+
+    def give_up(self) -> bool:
+        """Call `SegmentedText.give_up`, and send."""
+        is_enough = self._text.give_up()
+        if is_enough:
+            self.tell_news()
+        return is_enough
 
     def tell_news(self) -> None:
         """Send all that is certain and was not sent yet."""
@@ -72,8 +78,8 @@ class LiveText:
             segment = segments[self._n_settled]
             before = text[self._source_end : segment.span.start]
             self._source_end = segment.span.start
-            if not segment.renderings:
-                agreed = "" if segment.holds_placeholders else _agreed(segment)
+            if not segment.is_accepted:
+                agreed = "" if segment.may_be_replaced else _agreed(segment)
                 self._tell(before + agreed[self._n_begun :])
                 self._n_begun = max(self._n_begun, len(agreed))
                 return
@@ -93,7 +99,7 @@ class LiveText:
 
 
 def _agreed(segment: Segment) -> str:
-    return segment.codec.decode(segment.agreed).rstrip(UNFINISHED) if segment.agreed else ""
+    return segment.codec.decode(segment.agreed) if segment.agreed else ""
 
 
 @dataclass(frozen=True, slots=True)

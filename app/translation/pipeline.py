@@ -11,13 +11,14 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from app.errors import DeadlineExceededError
 from app.observe.timings import Timings
 from app.scheduling.fair_queue import Lane
 from app.text.document import Answer
 from app.text.inline_tags import WordLink, joined_links
 from app.translation.language_paths import Step
 from app.translation.partial_results import Feed, LiveText
-from app.translation.segmented_text import SegmentedText
+from app.translation.segments.segmented_text import SegmentedText
 
 T = TypeVar("T")
 
@@ -98,20 +99,29 @@ async def _search(blocks: Sequence[Block], step: Step, turn: Turn, *, tells: boo
     lane: Lane = "interactive" if n_segments <= MAX_INTERACTIVE_SEGMENTS else "bulk"
     feeds = [(block.passes[-1], block.feed if tells else None) for block in blocks]
     texts = [LiveText(text, feed) if feed else text for text, feed in feeds]
-    # A segment whose placeholders were lost is pending again, in another form.
+    # A segment whose translation is not acceptable is pending again, in another form.
     while pending := [segment for text in texts for segment in text.pending()]:
-        spent = await step.model.scheduler.translate(
-            pending,
-            lane=lane,
-            client=turn.client,
-            deadline=turn.deadline,
-            stream=isinstance(texts[0], LiveText),
-            is_new=turn.may_be_refused,
-        )
+        try:
+            spent = await step.model.scheduler.translate(
+                pending,
+                lane=lane,
+                client=turn.client,
+                deadline=turn.deadline,
+                stream=isinstance(texts[0], LiveText),
+                is_new=turn.may_be_refused,
+            )
+        except DeadlineExceededError:
+            # A retry that comes too late leaves what there was before it, with its flags.
+            if not all(text.give_up() for text in texts):
+                raise
+            break
         turn.may_be_refused = False
         turn.timings.queue += spent.queued
         turn.timings.decode += spent.worked
         turn.timings.detokenize += spent.settled
+    for text, _ in feeds:
+        for reason, n in text.retried.items():
+            step.model.scheduler.metrics.retried(reason, n)
 
 
 async def _link(blocks: Sequence[Block], step: Step) -> None:

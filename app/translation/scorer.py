@@ -13,7 +13,7 @@ from app.scheduling.scheduler import Scheduler
 from app.text.languages import Direction
 from app.text.spans import Span, Substitution
 from app.text.stand_ins import FAMILIES, StandIns
-from app.translation.segment import Rendering, Segment
+from app.translation.segments.segment import Rendering, Segment
 from app.wire.native import answers
 from model.decoding.hypothesis import SearchOptions, finished_hypothesis
 from model.text.text_codec import TextCodec, Token
@@ -55,6 +55,7 @@ class Scorer:
                 source_ids,
                 options,
                 self.codec,
+                direction,
                 source_tokens=source_tokens,
                 renderings=[
                     Rendering(
@@ -62,10 +63,12 @@ class Scorer:
                             target_ids, log_probs.tolist(), self.codec.eos_id, options
                         ),
                         Substitution(translation, [], []),
+                        translation,
                         target_tokens,
                     )
                 ],
                 is_settled=True,
+                is_accepted=True,
             )
             for (text, translation), (source_tokens, target_tokens), (
                 source_ids,

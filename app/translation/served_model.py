@@ -13,14 +13,15 @@ from app.text.segmentation import Split
 from app.text.spans import Span
 from app.translation.attention_view import AttentionView
 from app.translation.explainer import Explainer
-from app.translation.glossary_constraints import TermSpeller
 from app.translation.scorer import Scorer
-from app.translation.segmented_text import Reading
+from app.translation.segments.glossary_constraints import TermSpeller
+from app.translation.segments.reading import Reading
 from app.wire.native.fields import AttentionRequest
 from model.checkpoint.config import CheckpointConfig
 from model.checkpoint.golden import GoldenSentence
 from model.decoding.hypothesis import SearchOptions
 from model.text.text_codec import TextCodec
+from model.text.unknown_characters import UnknownCharacters
 from model.transformer.config import TransformerConfig
 
 WARM_UP_TOKENS = 16
@@ -57,6 +58,7 @@ class ServedModel:
         self._config = config
         self._tokenizer = tokenizer
         self._speller = TermSpeller(tokenizer)
+        self._unknown = UnknownCharacters(tokenizer)
         self.golden = golden
         self.explainer = Explainer(config, tokenizer, scheduler)
         self.scorer = Scorer(tokenizer, scheduler, config.transformer.max_length)
@@ -80,7 +82,7 @@ class ServedModel:
     async def warm_up(self) -> None:
         """Translate one text, so that lazy initialisation does not slow down the first request."""
         reading = self.reading(self.directions[0], Wanted(max_target_tokens=WARM_UP_TOKENS))
-        await self.scheduler.translate([reading.segment(Span(0, 1), ".", [], family=0)])
+        await self.scheduler.translate([reading.segment(Span(0, 1), ".", [])])
         self.scheduler.forget_pace()
 
     def reading(self, direction: Direction, wanted: Wanted) -> Reading:
@@ -110,6 +112,7 @@ class ServedModel:
             wanted.glossary,
             self._speller,
             wanted.with_tokens,
+            self._unknown,
         )
 
     def scoring_options(self, length_penalty: float | None) -> SearchOptions:

@@ -14,7 +14,7 @@ from app.text.markup_tokens import MarkupError
 from app.translation.language_paths import FoundPath
 from app.translation.partial_results import Feed
 from app.translation.pipeline import Block
-from app.translation.segmented_text import SegmentedText
+from app.translation.segments.segmented_text import SegmentedText
 from app.wire.native import answers
 from app.wire.native.translate_request import TranslateRequest
 

@@ -12,6 +12,7 @@ from model.errors import TokenizerError
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WORD_START = "▁"
+_REPLACEMENT = "\ufffd"
 
 
 class Piece(NamedTuple):
@@ -67,23 +68,45 @@ class SentencePieces:
         found: list[str] = self.processor.encode(_encodable(text), out_type=str)
         return found
 
+    def text(self, ids: Sequence[int]) -> str:
+        """Join ids to text, without spans, which is much faster; see `join`."""
+        if self.processor.unk_id() in ids:
+            return self.join(list(ids))[0]
+        text: str = self.processor.decode(list(ids))
+        return text.replace(_REPLACEMENT, "") if _REPLACEMENT in text else text
+
     def join(self, pieces: Sequence[int] | Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
         """Join pieces, or their ids, to text, and return the span of each.
 
-        Control symbols have an empty span; the bytes of one character share its span.
+        Control symbols have an empty span; the bytes of one character share its span. Bytes that
+        form no character, for which SentencePiece writes U+FFFD, and `<unk>`, for which it writes
+        a mark of its own, are left out: no text contains either.
         """
         mapping = self.processor.decode(pieces, return_type="offset_mapping")
+        offsets: list[tuple[int, int]] = mapping["offsets"]
+        text, left = _without(mapping["text"], self._meaningless(pieces, mapping["text"], offsets))
+        if left is not None:
+            offsets = [(left[start], left[end]) for start, end in offsets]
         spans: list[tuple[int, int]] = []
         # In reverse, since SentencePiece assigns a character's span to the last of its bytes.
-        for piece_id, span in zip(
-            reversed(mapping["ids"]), reversed(mapping["offsets"]), strict=True
-        ):
+        for piece_id, span in zip(reversed(mapping["ids"]), reversed(offsets), strict=True):
             start, end = span
             if start == end and spans and self.processor.is_byte(piece_id):
                 start, end = spans[-1]
             spans.append((start, end))
         spans.reverse()
-        return mapping["text"], spans
+        return text, spans
+
+    def _meaningless(
+        self, pieces: Sequence[int] | Sequence[str], text: str, offsets: Sequence[tuple[int, int]]
+    ) -> list[tuple[int, int]]:
+        """Return the spans of decoded text that stand for no character, in order."""
+        found = [match.span() for match in re.finditer(_REPLACEMENT, text)]
+        unknown = self.processor.unk_id()  # a piece given as a string stands for itself
+        if unknown in pieces:
+            marks = zip(pieces, offsets, strict=True)
+            found = sorted({*found, *(span for piece, span in marks if piece == unknown)})
+        return found
 
     def _byte_spans(self, text: str) -> list[tuple[int, int]]:
         """Map each UTF-8 byte of the normalised `text` to the code points that it comes from.
@@ -103,6 +126,21 @@ class SentencePieces:
             width = len(_WORD_START.encode())
             spans[:width] = [(starts[0], starts[0])] * width
         return spans
+
+
+def _without(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, list[int] | None]:
+    """Return a text without spans, and where each place of it went; None if there are none."""
+    if not spans:
+        return text, None
+    parts: list[str] = []
+    places: list[int] = []
+    at = length = 0
+    for start, end in (*spans, (len(text), len(text))):
+        parts.append(text[at:start])
+        places += [*range(length, length + start - at), *[length + start - at] * (end - start)]
+        length += start - at
+        at = end
+    return "".join(parts), [*places, length]
 
 
 def _encodable(text: str) -> str:

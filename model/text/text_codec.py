@@ -71,8 +71,8 @@ class TextCodec(Protocol):
     def decode(self, ids: Sequence[int]) -> str:
         """Convert decoder output to text, without control symbols.
 
-        The text of a prefix of the ids is a prefix of the whole text, except for U+FFFD at its end,
-        which replace a character with missing bytes.
+        Bytes that form no character and `<unk>` are left out, so that no text has U+FFFD in their
+        place. The text of a prefix of the ids is a prefix of the whole text.
         """
 
     def decode_target(self, ids: Sequence[int]) -> tuple[str, list[Token]]:

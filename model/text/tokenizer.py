@@ -124,8 +124,7 @@ class Tokenizer:
 
     def decode(self, ids: Sequence[int]) -> str:
         """Convert ids to text; control symbols vanish, byte pieces become their characters."""
-        text: str = self._processor.decode(list(ids))
-        return text
+        return self._pieces.text(ids)
 
     def decode_target(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
         """Convert decoder output to text and its tokens, with their spans in that text.

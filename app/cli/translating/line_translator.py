@@ -6,8 +6,9 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 
-from app.translation.segment import Segment
-from app.translation.segmented_text import Reading, SegmentedText
+from app.translation.segments.reading import Reading
+from app.translation.segments.segment import Segment
+from app.translation.segments.segmented_text import SegmentedText
 from model.decoding.hypothesis import Hypothesis
 from model.engine.protocol import Engine, Finished, Job
 from model.engine.run import Item, run_jobs
@@ -34,8 +35,8 @@ class LineTranslator:
                 raise outcome
             if outcome:
                 run.settle(index, outcome)
-            while run.lines and run.lines[0].is_answered:
-                yield run.lines.popleft()
+            yield from run.answered()
+        yield from run.answered()
 
 
 class _Run:
@@ -54,7 +55,14 @@ class _Run:
         line, segment = self._in_flight.pop(job_id)
         segment.settle(hypotheses)
         if all(one.is_settled for one in line.segments):
-            self._again.append(line)
+            line.review()
+            if not line.is_answered:
+                self._again.append(line)
+
+    def answered(self) -> Iterator[SegmentedText]:
+        """Hand out the lines that are answered, up to the first that is not."""
+        while self.lines and self.lines[0].is_answered:
+            yield self.lines.popleft()
 
     def items(self) -> Iterator[Item]:
         """A job for every segment; those that have to be tried another way are among them."""

@@ -11,7 +11,15 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.observe.metrics import CLIENT_GONE, DURATIONS, ENGINE_FAILURES, GAUGES, Gauges, Metrics
+from app.observe.metrics import (
+    CLIENT_GONE,
+    DURATIONS,
+    ENGINE_FAILURES,
+    GAUGES,
+    RETRY_REASONS,
+    Gauges,
+    Metrics,
+)
 from app.observe.timings import Timings
 from app.wire.problems import HTTP_KINDS, KINDS
 from tests.app.asking import scheduler
@@ -121,7 +129,7 @@ async def test_an_engine_tells_of_its_steps_and_of_what_it_finished() -> None:
     engine = FakeEngine(n_steps=3)
     async with running(engine) as scheduler:
         await submit(scheduler, 11, 12, length=5)
-        series = told(scheduler._metrics)
+        series = told(scheduler.metrics)
     steps = of(series, "attend_batch_size_count")
     assert steps == 3
     assert of(series, "attend_step_duration_seconds_count") == steps
@@ -186,7 +194,8 @@ async def test_gauges_of_what_waits_and_of_what_is_in_the_engine(serve: Serve) -
     assert [of(after, f"attend_{name}") for name in names] == [0] * 4
 
 
-REASONS = {kind.slug for kind in (*KINDS.values(), *HTTP_KINDS.values())} | {CLIENT_GONE}
+REASONS = {kind.slug for kind in (*KINDS.values(), *HTTP_KINDS.values())}
+REASONS |= {CLIENT_GONE, *RETRY_REASONS}
 
 
 @asynchronous
@@ -253,7 +262,7 @@ async def test_a_client_that_left_is_a_cancellation(serve: Serve) -> None:
 async def test_a_sentence_that_fails_is_neither_read_nor_generated() -> None:
     async with running(FakeEngine()) as scheduler:
         await asyncio.wait([submit(scheduler, POISON)])
-        series = told(scheduler._metrics)
+        series = told(scheduler.metrics)
     assert of(series, "attend_tokens_read_total") == 0
 
 

@@ -75,7 +75,7 @@ async def test_a_poisoned_sentence_fails_alone_and_the_others_answer_as_ever(pla
         assert answers == [completion.hypotheses for [completion] in clean]
         assert first.exception() is None
         assert scheduler.load == IDLE
-        failures = of(told(scheduler._metrics), "attend_engine_failures_total", kind="exception")
+        failures = of(told(scheduler.metrics), "attend_engine_failures_total", kind="exception")
         assert failures <= 2 + 5  # one for each halving
 
 
@@ -130,7 +130,7 @@ async def test_out_of_memory_splits_the_batch_and_is_remembered() -> None:
         await settle()
         release([engine])
         await asyncio.gather(first, *tasks)
-        series = told(scheduler._metrics)
+        series = told(scheduler.metrics)
         n_failures = of(series, "attend_engine_failures_total", kind="out-of-memory")
         assert n_failures >= 1
         n_admitted = len(engine.admitted)
@@ -139,7 +139,7 @@ async def test_out_of_memory_splits_the_batch_and_is_remembered() -> None:
         later = engine.admitted[n_admitted:]
         assert sum(map(len, later)) == 12
         assert max(map(len, later)) * 4 <= engine.memory
-        series = told(scheduler._metrics)
+        series = told(scheduler.metrics)
         assert of(series, "attend_engine_failures_total", kind="out-of-memory") == n_failures
 
 
@@ -164,7 +164,7 @@ async def test_what_is_not_finite_fails_its_request_alone() -> None:
         assert isinstance(failure, EngineFailedError)
         assert isinstance(failure.__cause__, NumericalError)
         assert {task.exception() for task in tasks.values()} == {None}
-        series = told(scheduler._metrics)
+        series = told(scheduler.metrics)
         assert of(series, "attend_engine_failures_total", kind="not-finite") == 1
 
 
@@ -182,14 +182,14 @@ async def test_a_thread_that_dies_loses_what_is_in_flight_and_begins_anew_once()
             assert isinstance(task.exception(), EngineFailedError)
         assert waiting.exception() is None
         assert scheduler.alive
-        series = told(scheduler._metrics)
+        series = told(scheduler.metrics)
         assert of(series, "attend_engine_restarts_total") == 1
         again = submit(scheduler, COLLAPSE)
         await asyncio.wait([again])
         assert isinstance(again.exception(), EngineDownError)
         assert not scheduler.alive
         assert scheduler.load == Load(0, 0, 0, 0, engines=0)
-        series = told(scheduler._metrics)
+        series = told(scheduler.metrics)
         assert of(series, "attend_engine_restarts_total") == 1
         assert of(series, "attend_engine_failures_total", kind="thread-died") == 2
 

@@ -7,13 +7,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.translation.partial_results import Feed, LiveSegment, LiveText
-from app.translation.segment import Segment
-from app.translation.segmented_text import SegmentedText
+from app.translation.segments.segment import Segment
+from app.translation.segments.segmented_text import SegmentedText
 from app.wire.native.answers import News, SegmentEvent, TokenEvent
 from model.decoding.hypothesis import Hypothesis
 from model.text.text_codec import TextCodec
 from model.text.tokenizer import Tokenizer
-from tests.app.translation.test_segmented_text import said, segmented
+from tests.app.translation.segments.test_segmented_text import said, segmented
 
 
 @pytest.fixture(scope="module")
@@ -129,8 +129,8 @@ def test_in_whatever_order_it_comes_it_adds_up_to_the_answer(
     parts = st.sampled_from(["The dog. ", "- A cat\n", "I like {x} and %s. ", "12 ", "House "])
     text, cut, news = live("".join(data.draw(st.lists(parts, max_size=5))), codec)
     chosen: dict[Segment, Hypothesis] = {}
-    while pending := cut.pending():
-        segment = data.draw(st.sampled_from(pending))
+    while pending := text.pending():
+        segment = data.draw(st.sampled_from(pending)).segment
         answer = chosen.setdefault(segment, said(" ".join(data.draw(st.lists(words))), codec))
         if data.draw(st.booleans()):
             LiveSegment(segment, text).agree(

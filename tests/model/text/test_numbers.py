@@ -9,6 +9,12 @@ from hypothesis import strategies as st
 from model.text.numbers import same_numbers
 
 SAME = [
+    ("12,34,567.8 people", "1 234 567,8 personnes"),
+    ("At 2pm two vans", "À 14 h deux camions"),
+    ("It costs $300.", "Cela coûte trois cents dollars."),
+    ("the age of 97", "l'âge de quatre-vingt-dix-sept ans"),
+    ("in the 70s", "dans les années soixante-dix"),
+    ("2,019 people", "deux mille dix-neuf personnes"),
     ("It costs €25.99.", "Cela coûte 25,99 €."),
     ("It costs $1,234.50.", "Cela coûte 1 234,50 $."),
     ("It costs $1,234.50.", "Cela coûte 1\u202f234,5 $."),
@@ -39,6 +45,11 @@ SAME = [
     ("half of it", "la moitié"),
 ]
 OTHER = [
+    ("3 383 oiseaux", "33 83 birds"),
+    ("It weighs 77.77 kg.", "Il pèse 7,7.77 kg."),
+    ("At 2pm", "À 3 h"),
+    ("trois cents", "301"),
+    ("300 people", "trois personnes"),
     ("It costs €25.99.", "Cela coûte 25,9 €."),
     ("It costs €25.99.", "Cela coûte 25 €."),
     ("10,000 people", "1 000 personnes"),
@@ -83,3 +94,12 @@ def test_time_is_linear_in_the_length(unit: str) -> None:
     began = time.process_time()
     same_numbers(unit * (20_000 // len(unit)), "2 " + unit * (20_000 // len(unit)))
     assert time.process_time() - began < 2
+
+
+def test_words_of_other_languages_may_be_numbers() -> None:
+    for source, translation in (("3 cats", "drei Katzen"), ("100 Jahre", "sto let")):
+        assert same_numbers(source, translation, ("en", "xx"))
+    assert not same_numbers("3 cats", "4 Katzen", ("en", "de"))
+    assert not same_numbers("347 cats", "viele Katzen", ("en", "de"))
+    assert same_numbers("200 million", "2億", ("en", "ja"))
+    assert same_numbers("3 pm", "15時", ("en", "ja"))

@@ -283,3 +283,19 @@ def test_the_text_of_a_beginning_is_the_beginning_of_the_text(
         assert tokenizer.decode(ids).startswith(beginning)
         assert beginning.startswith(told)
         told = beginning
+
+
+def test_bytes_that_form_no_character_and_unknown_pieces_are_left_out(tokenizer: Tokenizer) -> None:
+    byte = {tokenizer.piece(one): one for one in range(tokenizer.vocab_size)}
+    face = [byte[f"<0x{one:02X}>"] for one in "😀".encode()]
+    [the] = [one.id for one in tokenizer.tokenize("the")][:1]
+    for ids, text in (
+        ([*face[:2], the, *face], "😀"), ([*face, tokenizer.unk_id, *face[:3]], "😀"),
+        ([face[1], *face, face[1]], "😀"),
+    ):  # fmt: skip
+        decoded, tokens = tokenizer.decode_target(ids)
+        assert decoded == tokenizer.decode(ids)
+        assert decoded.count(text) == 1
+        assert "\ufffd" not in decoded
+        assert "⁇" not in decoded
+        assert all(0 <= one.start <= one.end <= len(decoded) for one in tokens)

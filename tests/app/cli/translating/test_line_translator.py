@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from app.cli.translating.line_translator import LineTranslator
-from app.translation.segmented_text import Reading
+from app.translation.segments.reading import Reading
 from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Finished

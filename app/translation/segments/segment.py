@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from app.text.flags import (
     Flag,
@@ -14,22 +15,52 @@ from app.text.flags import (
     lost_characters,
 )
 from app.text.glossary import Term, all_said
+from app.text.languages import Direction
 from app.text.spans import Span, Substitution
 from app.text.stand_ins import StandIns
 from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.text.currencies import same_currencies
 from model.text.numbers import same_numbers
 from model.text.text_codec import TextCodec, Token
+
+Fault = Literal["glossary_unmet", "numbers"]
+"""Flags for which a segment is searched again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a segment is given to the model.
+
+    family   of its stand-ins
+    terms    of the glossary: not looked after, required of the search, or as stand-ins
+    numbers  whether its numbers have stand-ins
+    """
+
+    family: int = 0
+    terms: Literal["free", "constrained", "stand-ins"] = "free"
+    numbers: bool = False
+
+    @property
+    def is_first(self) -> bool:
+        """Whether it protects nothing that may also be left to the model."""
+        return self.terms == "free" and not self.numbers
+
+
+AS_IT_IS = Form()
+"""With stand-ins for placeholders only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
     """A hypothesis as text with its placeholders restored.
 
+    rest    its text with a space for each placeholder
     tokens  the decoder's tokens with spans in `substitution.before`; see `Segment.source_tokens`
     """
 
     hypothesis: Hypothesis
     substitution: Substitution
+    rest: str
     tokens: Sequence[Token] = ()
 
     @property
@@ -42,17 +73,19 @@ class Rendering:
 class Segment:
     """A segment, which each stage of the pipeline extends.
 
-    stand_ins      the text of the span with its placeholders replaced: the model's input
-    source_ids     its tokens, as the encoder's input
-    options        options of its search
-    family         family of its stand-ins
-    terms          glossary terms that its translation must contain, with spans in the text with
-                   stand-ins
-    source_tokens  the tokens with spans in that text, if requested; then the best rendering has
-                   tokens as well
-    agreed         certain prefix of the best hypothesis, as reported by an engine so far
-    renderings     the translations, best first; empty until there are any
-    is_settled     whether the search is over; without a rendering, no hypothesis was acceptable
+    stand_ins       the text of the span with its placeholders replaced: the model's input
+    source_ids      its tokens, as the encoder's input
+    options         options of its search
+    form            how it was given to the model
+    terms           glossary terms that its translation must contain
+    source_tokens   the tokens with spans in the model's input, if requested; then the renderings
+                    have tokens as well
+    may_be_retried  whether a rendering may be rejected for its numbers or terms
+    earlier         the searches for the same span before, which have renderings
+    agreed          certain prefix of the best hypothesis, as reported by an engine so far
+    renderings      the translations, best first; empty until there are any
+    is_settled      whether the search is over; without a rendering, no hypothesis was acceptable
+    is_accepted     whether the renderings are final
     """
 
     span: Span
@@ -60,33 +93,64 @@ class Segment:
     source_ids: Sequence[int]
     options: SearchOptions
     codec: TextCodec
-    family: int = 0
+    direction: Direction
+    form: Form = AS_IT_IS
     terms: Sequence[Term] = ()
     source_tokens: Sequence[Token] | None = None
+    may_be_retried: bool = False
+    earlier: tuple[Segment, ...] = ()
     agreed: Sequence[int] = ()
     renderings: list[Rendering] = field(default_factory=list)
     is_settled: bool = False
+    is_accepted: bool = False
 
     @property
-    def holds_placeholders(self) -> bool:
-        """Whether a translation may be rejected, so that several hypotheses are requested."""
-        return bool(self.stand_ins.substitution.spans)
+    def may_be_replaced(self) -> bool:
+        """Whether its translation may be rejected, so that no part of it is certain before."""
+        return self.may_be_retried or bool(self.stand_ins.substitution.spans)
 
     def agree(self, ids: Sequence[int]) -> None:
         """Store the certain prefix of the best hypothesis."""
         self.agreed = ids
 
     def settle(self, hypotheses: Sequence[Hypothesis]) -> None:
-        """Accept the hypotheses that kept the placeholders and other words as renderings."""
+        """Accept the hypotheses that kept the placeholders and other words as renderings.
+
+        Of those, the ones that also have the source's numbers and the terms, if any has.
+        """
+        found: list[Rendering] = []
         for hypothesis in hypotheses:
             text, tokens = self._read(hypothesis)
             substitution = self.stand_ins.put_back(text)
             if substitution is None:
                 continue
-            rendering = Rendering(hypothesis, substitution, tokens)
-            if not (self.holds_placeholders and self._is_cut_short(rendering)):
-                self.renderings.append(rendering)
+            rest = self.stand_ins.rest_of(substitution)
+            rendering = Rendering(hypothesis, substitution, rest, tokens)
+            if not (self.stand_ins.substitution.spans and self._is_cut_short(rendering)):
+                found.append(rendering)
+        self.renderings = self._least_faulty(found) if self.may_be_retried else found
         self.is_settled = True
+        self.is_accepted = bool(found) and self.form.is_first and not self.fault
+
+    def _least_faulty(self, found: list[Rendering]) -> list[Rendering]:
+        faults = [len(self._faults_of(one)) for one in found]
+        return [one for one, n in zip(found, faults, strict=True) if n == min(faults)]
+
+    @property
+    def fault(self) -> Fault | None:
+        """A fault of the best rendering for which another search may be worthwhile."""
+        if not (self.may_be_retried and self.renderings):
+            return None
+        return next(iter(self._faults_of(self.renderings[0])), None)
+
+    def _faults_of(self, rendering: Rendering) -> list[Fault]:
+        faults: list[Fault] = []
+        if not all_said(self.terms, rendering.rest):
+            faults.append("glossary_unmet")
+        pair = self.stand_ins.rest, rendering.rest
+        if not (same_numbers(*pair, self.direction) and same_currencies(*pair, self.direction)):
+            faults.append("numbers")
+        return faults
 
     @property
     def best(self) -> Hypothesis:
@@ -107,34 +171,31 @@ class Segment:
 
     def flags(self) -> Iterator[Flag]:
         """Yield the flags of the best rendering."""
-        best, target = self.best, self.renderings[0].substitution.before
+        best, rendering = self.best, self.renderings[0]
         if best.capped:
             yield "length_capped"
         elif is_truncated(
             len(self.source_ids) - self.codec.n_control_tokens, len(best.ids)
-        ) or self._is_cut_short(self.renderings[0]):
+        ) or self._is_cut_short(rendering):
             yield "truncated"
         if is_repetition(self.source_ids, best.ids):
             yield "repetition"
-        if is_copied(self.stand_ins.text, target):
+        if is_copied(self.stand_ins.rest, rendering.rest):
             yield "copied_source"
-        if not all_said(self.terms, target):
-            yield "glossary_unmet"
-        if lost_characters(self._unknown_characters(), target):
+        if lost_characters(self._unknown_characters(), rendering.substitution.before):
             yield "unknown_characters"
-        if not same_numbers(self.stand_ins.text, target):
-            yield "numbers"
+        yield from self._faults_of(rendering)
 
     def _read(self, hypothesis: Hypothesis) -> tuple[str, Sequence[Token]]:
-        """Return a hypothesis as text, with tokens if requested and it may be the best."""
-        if self.source_tokens is None or self.renderings:
+        """Return a hypothesis as text, with tokens if requested."""
+        if self.source_tokens is None:
             return self.codec.decode(hypothesis.ids), ()
         end = [] if hypothesis.capped else [self.codec.eos_id]
         return self.codec.decode_target([*hypothesis.ids, *end])
 
     def _is_cut_short(self, rendering: Rendering) -> bool:
         """Whether it has too few words besides the placeholders."""
-        return has_too_few_words(self.stand_ins.substitution.rest, rendering.substitution.rest)
+        return has_too_few_words(self.stand_ins.rest, rendering.rest)
 
     def _unknown_characters(self) -> str:
         """Return the characters missing from the vocabulary in both upper and lower case."""

@@ -1,0 +1,107 @@
+"""How the texts of a request are given to a model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from app.text.glossary import NO_GLOSSARY, Glossary, Term
+from app.text.languages import Direction
+from app.text.segmentation import Split
+from app.text.spans import Span
+from app.text.stand_ins import FAMILIES, StandIns, Translated
+from app.translation.segments.glossary_constraints import TermSpeller
+from app.translation.segments.segment import AS_IT_IS, Form, Segment
+from model.decoding.hypothesis import SearchOptions
+from model.text.number_forms import number_forms
+from model.text.text_codec import TextCodec
+from model.text.unknown_characters import UnknownCharacters
+
+_DIGIT = re.compile(r"\d")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the texts of a request are prepared for a model, and its search options.
+
+    max_tokens   the model's limit, including control symbols; longer segments are split
+    glossary     terms to find; terms of several words are not split
+    speller      spells its terms
+    with_tokens  whether the spans of tokens are needed, for explanations and tags
+    unknown      the characters that the model cannot read, if found before for other texts
+    """
+
+    codec: TextCodec
+    direction: Direction
+    max_tokens: int
+    options: SearchOptions
+    split: Split = "sentences"
+    glossary: Glossary = NO_GLOSSARY
+    speller: TermSpeller | None = None
+    with_tokens: bool = False
+    unknown: UnknownCharacters | None = None
+
+    @cached_property
+    def unknown_characters(self) -> UnknownCharacters:
+        """The characters that the model cannot read."""
+        return self.unknown or UnknownCharacters(self.codec)
+
+    def segment(
+        self,
+        span: Span,
+        text: str,
+        placeholders: Sequence[Span],
+        form: Form = AS_IT_IS,
+        *,
+        with_tokens: bool = False,
+        earlier: Sequence[Segment] = (),
+    ) -> Segment:
+        """Return a segment for a span, tokenised with stand-ins for the given placeholders.
+
+        The form may add stand-ins for its terms or its numbers; `earlier` are the searches before.
+        """
+        terms = self.glossary.find(text, placeholders)
+        translated = self._translated(text, placeholders, terms, form)
+        stand_ins = StandIns(text, placeholders, FAMILIES[form.family], translated)
+        target, tokens = self.direction[1], None
+        if with_tokens:
+            tokens = self.codec.encode_source(stand_ins.text, target)
+            ids = [token.id for token in tokens]
+        else:
+            ids = self.codec.source_ids(stand_ins.text, target)
+        may_be_retried = bool(terms) or _DIGIT.search(stand_ins.rest) is not None
+        return Segment(
+            span,
+            stand_ins,
+            ids,
+            self._options(bool(stand_ins.substitution.spans) or may_be_retried, terms, form),
+            self.codec,
+            self.direction,
+            form,
+            terms,
+            tokens,
+            may_be_retried,
+            tuple(earlier),
+        )
+
+    def _translated(
+        self, text: str, placeholders: Sequence[Span], terms: Sequence[Term], form: Form
+    ) -> list[Translated]:
+        found: list[Translated] = []
+        if form.terms == "stand-ins":
+            found = [Translated(term.span, term.target, term.may_be_capital) for term in terms]
+        if form.numbers:
+            taken = [*placeholders, *(term.span for term in terms)]
+            for start, end, written in number_forms(text, *self.direction):
+                if not any(start < other.end and other.start < end for other in taken):
+                    found.append(Translated(Span(start, end), written))
+        return found
+
+    def _options(self, is_selective: bool, terms: Sequence[Term], form: Form) -> SearchOptions:
+        """Return search options: all hypotheses if some may be rejected."""
+        options = self.options
+        if form.terms == "constrained" and self.speller:
+            return replace(options, constraints=self.speller.constraints(terms))
+        return replace(options, n_best=options.beam_size) if is_selective else options

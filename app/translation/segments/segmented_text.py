@@ -1,0 +1,199 @@
+"""Splits a text into segments for a model, and joins their translations."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from operator import mul
+from typing import Literal
+
+from app.text.flags import MIN_SHARE_COPIED, Flag
+from app.text.segmentation import segments, split_to_fit
+from app.text.spans import Span, Substitution, clipped, replace
+from app.translation.segments.attempts import best_so_far, next_step
+from app.translation.segments.reading import Reading
+from app.translation.segments.segment import Form, Segment
+from app.translation.segments.untranslatable import find_untranslatable
+
+Reason = Literal["placeholders", "glossary", "numbers"]
+"""For what a segment was searched again."""
+
+
+class SegmentedText:
+    """A text, split into `segments`; the text between them is unchanged.
+
+    The caller searches for the `pending` segments until there are none: a translation that lost a
+    placeholder, or most other words, is retried with other stand-ins, and then without the
+    placeholder, which stays between two segments. One that lacks a term or has other numbers is
+    retried, too (`attempts`). `retried` counts the searches beyond the first, by reason.
+    """
+
+    def __init__(self, text: str, reading: Reading, *, with_tokens: bool = False) -> None:
+        self.text = text
+        self.retried: Counter[Reason] = Counter()
+        self._reading = reading
+        self._with_tokens = with_tokens or reading.with_tokens
+        self._kept = find_untranslatable(
+            text,
+            reading.unknown_characters,
+            lambda taken: (term.span for term in reading.glossary.find(text, taken)),
+        )
+        self._unbroken = [
+            term.span
+            for term in reading.glossary.find(text, self._kept.spans)
+            if term.n_words > 1 and len(term.span.of(text).splitlines()) == 1
+        ]
+        self._is_cut_short = False
+        self._answers: dict[int, Substitution] = {}
+        source_language, _ = reading.direction
+        self.segments: list[Segment] = [
+            segment
+            for span in segments(
+                text, source_language, reading.split, self._kept.masked, self._unbroken
+            )
+            for segment in self._fitting(span)
+        ]
+
+    def pending(self) -> list[Segment]:
+        """Return the segments to search for, after `review`."""
+        self.review()
+        return [segment for segment in self.segments if not segment.is_settled]
+
+    def review(self) -> None:
+        """Accept the best searches, and replace segments whose search was not good enough."""
+        if any(segment.is_settled and not segment.is_accepted for segment in self.segments):
+            self.segments = [
+                other for segment in self.segments for other in self._reviewed(segment)
+            ]
+
+    def give_up(self) -> bool:
+        """Take the best of what was found so far; false, and no change, if that is not enough."""
+        best = [best_so_far(segment) for segment in self.segments]
+        found = [one for one in best if one is not None]
+        if len(found) < len(best):
+            return False
+        self.segments = [_accepted(one) for one in found]
+        return True
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether every segment has its final rendering."""
+        return all(segment.is_accepted for segment in self.segments)
+
+    def answer(self, rank: int = 0) -> Substitution:
+        """Return the text with each segment's rendering of a rank, or its last if it has fewer.
+
+        Call only when all are answered.
+        """
+        if rank not in self._answers:
+            spans = [segment.span for segment in self.segments]
+            texts = [segment.ranked(rank).text for segment in self.segments]
+            self._answers[rank] = Substitution(self.text, spans, texts)
+        return self._answers[rank]
+
+    @property
+    def n_answers(self) -> int:
+        """Number of ranks."""
+        return max((len(segment.renderings) for segment in self.segments), default=1)
+
+    def score(self, rank: int = 0) -> float:
+        """Mean score of the segments, weighted by the tokens of the best; 0 if none."""
+        weights = [len(segment.best.log_probs) for segment in self.segments]
+        scores = [segment.ranked(rank).hypothesis.score for segment in self.segments]
+        if len(scores) < 2:
+            return sum(scores)
+        return math.fsum(map(mul, weights, scores)) / sum(weights)
+
+    @property
+    def log_probs(self) -> list[float]:
+        """Log-probabilities of all tokens of the best translation."""
+        return [one for segment in self.segments for one in segment.best.log_probs]
+
+    @property
+    def n_source_tokens(self) -> int:
+        """Number of source tokens, including control symbols."""
+        return sum(len(segment.source_ids) for segment in self.segments)
+
+    @property
+    def flags(self) -> list[Flag]:
+        """Flags of the best translation: those of any segment."""
+        flags: set[Flag] = {flag for segment in self.segments for flag in segment.flags()}
+        if self._is_cut_short:
+            flags.add("truncated")
+        if self._kept.foreign and self._is_mostly_foreign():
+            flags.add("copied_source")
+        return sorted(flags)
+
+    def _is_mostly_foreign(self) -> bool:
+        """Whether the model could read so few words that the answer is a copy."""
+        read = replace(self.text, self._kept.foreign, [" "] * len(self._kept.foreign))
+        n_read, n_words = (len(re.findall(r"[^\W\d_]+", text)) for text in (read, self.text))
+        return n_words > n_read and n_words - n_read >= MIN_SHARE_COPIED * n_words
+
+    def _fitting(self, span: Span, family: int = 0) -> list[Segment]:
+        """Split a span into segments that the model can read."""
+        made: dict[Span, Segment] = {}
+
+        def n_tokens(piece: Span) -> int:
+            made[piece] = self._segment(piece, Form(family))
+            return len(made[piece].source_ids)
+
+        limit = self._reading.max_tokens
+        whole = sorted([*self._kept.spans, *self._unbroken])
+        pieces = split_to_fit(self.text, span, n_tokens, limit, whole)
+        fitting = [made[piece] for piece in pieces if self._has_words(made[piece])]
+        readable = [one for one in fitting if len(one.source_ids) <= limit]
+        self._is_cut_short |= len(readable) < len(fitting)
+        return readable
+
+    def _segment(self, span: Span, form: Form, earlier: Sequence[Segment] = ()) -> Segment:
+        kept = [one.shifted(-span.start) for one in clipped(self._kept.spans, span)]
+        return self._reading.segment(
+            span, span.of(self.text), kept, form, with_tokens=self._with_tokens, earlier=earlier
+        )
+
+    def _has_words(self, segment: Segment) -> bool:
+        has_pieces = len(segment.source_ids) > self._reading.codec.n_control_tokens
+        return has_pieces and any(map(str.isalpha, segment.stand_ins.rest))
+
+    def _reviewed(self, segment: Segment) -> list[Segment]:
+        """Return what replaces a segment: it stays, another is taken, or it is tried again."""
+        while segment.is_settled and not segment.is_accepted:
+            step = next_step(segment)
+            if step is None:
+                return self._without_placeholders(segment.span)
+            if isinstance(step, Segment):
+                return [_accepted(step)]
+            self.retried[_reason(step.form)] += 1
+            if not step.earlier:
+                return self._fitting(segment.span, step.form.family)
+            segment = self._segment(segment.span, step.form, step.earlier)
+            if len(segment.source_ids) > self._reading.max_tokens:
+                segment.settle([])
+        return [segment]
+
+    def _without_placeholders(self, whole: Span) -> list[Segment]:
+        """Return the segments between the placeholders of a span."""
+        found: list[Segment] = []
+        start = whole.start
+        end_mark = Span(whole.end, whole.end)
+        source_language, _ = self._reading.direction
+        for placeholder in [*clipped(self._kept.spans, whole), end_mark]:
+            between = self.text[start : placeholder.start]
+            for span in segments(between, source_language, "off"):
+                found += self._fitting(span.shifted(start))
+            start = placeholder.end
+        return found
+
+
+def _accepted(segment: Segment) -> Segment:
+    segment.is_accepted = True
+    return segment
+
+
+def _reason(form: Form) -> Reason:
+    if form.numbers:
+        return "numbers"
+    return "placeholders" if form.is_first else "glossary"

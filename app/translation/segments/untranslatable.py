@@ -1,0 +1,139 @@
+"""What a model must not be given: placeholders, emoji, symbols, characters it does not know.
+
+Each is replaced by a stand-in (`app.text.stand_ins`) and comes back as it was. A word with a letter
+that the vocabulary lacks is lifted as a whole, since its remainder means nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from app.text.placeholders import find_placeholders
+from app.text.scripts import UNSPACED
+from app.text.spans import Span
+from model.text.unknown_characters import UnknownCharacters
+
+_PICTURE = (
+    "\u231a\u231b\u2328\u23cf\u23e9-\u23fa\u24c2\u25aa-\u25fe\u2600-\u27bf\u2934\u2935"
+    "\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+)
+_TINTS = "\ufe0e\ufe0f\U0001f3fb-\U0001f3ff\u20e3\U000e0020-\U000e007f"
+_SYMBOL = (
+    "\u2190-\u21ff\u2300-\u23ff\u2460-\u27ff\u2800-\u2bff\ue000-\uf8ff\ufff0-\ufffd"
+    "\U0001f000-\U0001faff\U000f0000-\U0010ffff"
+)
+_RAISED = "\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u209c\u2150-\u215f\u2189"
+_SYMBOLS = re.compile(
+    rf"""
+      [{_PICTURE}][{_TINTS}]*(?:\u200d[{_PICTURE}\u2640\u2642][{_TINTS}]*)*  # an emoji
+    | [0-9\#*]\ufe0f?\u20e3                                                 # a keycap
+    | [^\w\s]\ufe0f[{_TINTS}]*                                              # shown as an emoji
+    | [^\W_]{{0,3}}[{_RAISED}]+[^\W_]{{0,2}}                                 # m², CO₂, 5½
+    | [{_SYMBOL}]
+    """,
+    re.VERBOSE,
+)
+_MODIFIERS = "\ufe0e\ufe0f🏻🏼🏽🏾🏿"
+_JOINT = re.compile(r"[ \t]?")
+_FOREIGN_JOINT = re.compile(r"[ \t,;:'’/-]{0,3}")
+
+
+@dataclass(frozen=True, slots=True)
+class Untranslatable:
+    """The spans of a text that are replaced by stand-ins, in order and disjoint.
+
+    spans    all of them
+    masked   those that segmentation must not look into; it strips others from a segment's ends
+    foreign  those of words that the model cannot read
+    """
+
+    spans: Sequence[Span] = ()
+    masked: Sequence[Span] = ()
+    foreign: Sequence[Span] = ()
+
+
+def find_untranslatable(
+    text: str, unknown: UnknownCharacters, find_terms: Callable[[Sequence[Span]], Iterable[Span]]
+) -> Untranslatable:
+    """Return what a model with these unknown characters must not be given.
+
+    `find_terms` returns the spans of the glossary's terms, given those of the placeholders: they
+    have a translation, and stay.
+    """
+    placeholders = find_placeholders(text)
+    symbols = [] if text.isascii() else [Span(*one.span()) for one in _SYMBOLS.finditer(text)]
+    lacking = unknown.spans(text)
+    if not symbols and not lacking:
+        return Untranslatable(placeholders, placeholders)
+    terms = list(find_terms(placeholders))
+    symbols = _apart(symbols, terms)
+    foreign = _joined(text, _apart(list(_words(text, lacking)), terms), _FOREIGN_JOINT)
+    spans = _joined(text, [*placeholders, *symbols, *foreign], _JOINT)
+    masked = [span for span in spans if not _is_stripped(span.of(text))]
+    return Untranslatable(spans, masked, foreign)
+
+
+def _words(text: str, lacking: Sequence[tuple[int, int]]) -> Iterator[Span]:
+    """Yield the words around unknown letters, and other unknown characters by themselves."""
+    at = 0
+    for first, last in lacking:
+        if last <= at or not any(map(_is_lifted, text[first:last])):
+            continue
+        start, end = max(first, at), last
+        if any(map(str.isalnum, text[start:end])):
+            while start > at and _is_in_word(text[start - 1]):
+                start -= 1
+            while end < len(text) and _is_in_word(text[end]):
+                end += 1
+        yield Span(start, end)
+        at = end
+
+
+def _is_lifted(character: str) -> bool:
+    """Whether an unknown character is lifted.
+
+    A mark or a joiner alone would break its word, and punctuation shapes the sentence.
+    """
+    return unicodedata.category(character)[0] in "LNS"
+
+
+def _is_in_word(character: str) -> bool:
+    if UNSPACED.match(character):
+        return False
+    return character.isalnum() or unicodedata.category(character)[0] == "M"
+
+
+def _is_stripped(covered: str) -> bool:
+    """Whether segmentation strips it from the ends of a segment."""
+    return all(
+        one.isspace() or one in _MODIFIERS or unicodedata.category(one) in ("So", "Cf")
+        for one in covered
+    )
+
+
+def _joined(text: str, spans: Iterable[Span], joint: re.Pattern[str]) -> list[Span]:
+    """Return spans in order; those that meet, or have but a joint between them, as one."""
+    found: list[Span] = []
+    for span in sorted(spans):
+        if found and (
+            span.start < found[-1].end or joint.fullmatch(text, found[-1].end, span.start)
+        ):
+            found[-1] = Span(found[-1].start, max(found[-1].end, span.end))
+        else:
+            found.append(span)
+    return found
+
+
+def _apart(spans: Sequence[Span], others: Sequence[Span]) -> list[Span]:
+    """Return those of the ordered, disjoint spans that touch none of the others, also ordered."""
+    found: list[Span] = []
+    at = 0
+    for span in spans:
+        while at < len(others) and others[at].end <= span.start:
+            at += 1
+        if at == len(others) or span.end <= others[at].start:
+            found.append(span)
+    return found

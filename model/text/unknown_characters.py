@@ -1,0 +1,64 @@
+"""The characters that a vocabulary lacks, which a model cannot read and does not copy reliably."""
+
+from __future__ import annotations
+
+import re
+
+from model.text.text_codec import TextCodec
+
+_WORD = re.compile(r"\S{1,200}")
+MAX_REMEMBERED = 20_000
+"""Characters per codec; with more scripts than that in use, they are looked up again."""
+
+
+class UnknownCharacters:
+    """Finds what a codec spells in bytes or as `<unk>`.
+
+    Characters that were seen are remembered, so that a text with none costs one look at its set of
+    characters, and is not tokenised for it.
+    """
+
+    def __init__(self, codec: TextCodec) -> None:
+        self._codec = codec
+        self._known: set[str] = set()
+        self._unknown: set[str] = set()
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Return the spans of the unknown characters, in order; adjacent ones are one span.
+
+        A character counts if the codec does not know it alone and does not know it in its word:
+        some are known only as part of longer pieces. One that normalisation removes is not unknown.
+        """
+        if self._known.issuperset(text):
+            return []
+        unknown = self._lacking(text)
+        if not unknown:
+            return []
+        spans: list[tuple[int, int]] = []
+        for word in _WORD.finditer(text):
+            if unknown.isdisjoint(word[0]):
+                continue
+            for token in self._codec.tokenize(word[0]):
+                start, end = token.start + word.start(), token.end + word.start()
+                is_unknown = self._codec.is_unknown(token.id)
+                if not is_unknown or unknown.isdisjoint(text[start:end]):
+                    continue
+                if spans and start <= spans[-1][1]:
+                    spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
+                else:
+                    spans.append((start, end))
+        return spans
+
+    def _lacking(self, text: str) -> set[str]:
+        """Return the characters of a text that the codec does not know alone, in neither case."""
+        if len(self._known) + len(self._unknown) > MAX_REMEMBERED:
+            self._known.clear()
+            self._unknown.clear()
+        characters = set(text)
+        for character in characters - self._known - self._unknown:
+            lacks = self._lacks(character) and self._lacks(character.swapcase())
+            (self._unknown if lacks else self._known).add(character)
+        return characters & self._unknown
+
+    def _lacks(self, character: str) -> bool:
+        return any(self._codec.is_unknown(token.id) for token in self._codec.tokenize(character))

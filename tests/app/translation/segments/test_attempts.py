@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from app.errors import DeadlineExceededError
+from app.observe.metrics import Metrics
+from app.observe.timings import Timings
+from app.scheduling.queue_items import Spent
+from app.text.glossary import Glossary
+from app.translation.partial_results import Feed
+from app.translation.pipeline import Block, Turn, translate_blocks
+from app.translation.segments.glossary_constraints import TermSpeller
+from app.translation.segments.reading import Reading
+from app.translation.segments.segment import Segment
+from app.translation.segments.segmented_text import SegmentedText
+from model.text.text_codec import TextCodec
+from model.text.tokenizer import Tokenizer
+from tests.app.asynchronous import asynchronous
+from tests.app.translation.segments.test_segmented_text import reading, said, settle
+
+
+@pytest.fixture(scope="module")
+def codec(tiny_checkpoint: Path) -> TextCodec:
+    return Tokenizer.load(tiny_checkpoint / "sentencepiece.model")
+
+
+def with_terms(codec: TextCodec, glossary: dict[str, str]) -> Reading:
+    one = reading(codec, max_tokens=80)
+    return replace(one, glossary=Glossary(glossary), speller=TermSpeller(codec))
+
+
+def searched(
+    text: SegmentedText, codec: TextCodec, answers: Sequence[Sequence[str]]
+) -> list[Segment]:
+    """Answer the one pending segment again and again; return the searches."""
+    found: list[Segment] = []
+    for hypotheses in answers:
+        [segment] = text.pending()
+        found.append(segment)
+        segment.settle([said(one, codec) for one in hypotheses])
+    assert text.pending() == []
+    assert text.is_answered
+    return found
+
+
+def test_other_numbers_are_searched_again_with_stand_ins(codec: TextCodec) -> None:
+    text = SegmentedText("the dog €1,234.5 the cat", reading(codec, max_tokens=80))
+    read = settle(text, codec, {"the dog €1,234.5 the cat": "le chien 12 le chat",
+                                "the dog 4817 the cat": "le chien 4817 le chat"})  # fmt: skip
+    assert read == ["the dog €1,234.5 the cat", "the dog 4817 the cat"]
+    assert (text.answer().after, text.flags) == ("le chien 1 234,5 € le chat", [])
+    assert text.retried == {"numbers": 1}
+
+
+def test_a_hypothesis_with_the_right_numbers_needs_no_other_search(codec: TextCodec) -> None:
+    text = SegmentedText("the dog 12", reading(codec))
+    searched(text, codec, [["le chien 13", "un chien 12", "le chien 12"]])
+    assert [text.answer(rank).after for rank in range(text.n_answers)] == [
+        "un chien 12", "le chien 12",
+    ]  # fmt: skip
+    assert (text.flags, text.retried) == ([], {})
+
+
+def test_without_numbers_one_hypothesis_is_enough(codec: TextCodec) -> None:
+    [plain] = SegmentedText("the dog", reading(codec)).segments
+    [numbered] = SegmentedText("the dog 1", reading(codec)).segments
+    assert (plain.options.n_best, plain.may_be_replaced) == (1, False)
+    assert (numbered.options.n_best, numbered.may_be_replaced) == (4, True)
+
+
+def test_a_retry_that_mends_nothing_or_is_worse_is_not_taken(codec: TextCodec) -> None:
+    text = SegmentedText("the old dog 12 the cat", reading(codec))
+    copy = "the old dog {name} the cat"
+    first, *_ = searched(text, codec, [["le vieux chien 13 le chat"], ["le vieux chien"], [copy]])
+    assert text.segments == [first]
+    assert (text.answer().after, text.flags) == ("le vieux chien 13 le chat", ["numbers"])
+    assert text.retried == {"numbers": 2}
+
+
+def test_what_was_cut_at_the_limit_is_not_searched_again(codec: TextCodec) -> None:
+    text = SegmentedText("the dog 12", reading(codec))
+    [segment] = text.pending()
+    segment.settle([said("le chien", codec, capped=True)])
+    assert text.pending() == []
+    assert text.flags == ["length_capped", "numbers"]
+
+
+def test_numbers_beside_placeholders_are_protected_with_them(codec: TextCodec) -> None:
+    text = SegmentedText("the {a} dog 12", reading(codec))
+    searched(text, codec, [["le chien {name} 13"], ["le chien 5926 4817"]])
+    assert (text.answer().after, text.flags) == ("le chien 12 {a}", [])
+
+
+SENTENCE = "The cat sees the dog."
+TERMS = {"cat": "matou", "dog": "toutou"}
+
+
+def test_terms_that_are_said_anyway_are_not_required_of_a_search(codec: TextCodec) -> None:
+    text = SegmentedText(SENTENCE, with_terms(codec, TERMS))
+    [free] = searched(text, codec, [["Le chat voit le chien.", "Le matou voit le toutou."]])
+    assert free.options.constraints == ()
+    assert (text.answer().after, text.flags) == ("Le matou voit le toutou.", [])
+
+
+def test_other_terms_are_required(codec: TextCodec) -> None:
+    text = SegmentedText(SENTENCE, with_terms(codec, TERMS))
+    _, bound = searched(text, codec, [["Le chat voit le chien."], ["Le matou voit le toutou."]])
+    assert len(bound.options.constraints) == 2
+    assert (text.answer().after, text.flags) == ("Le matou voit le toutou.", [])
+    assert text.retried == {"glossary": 1}
+
+
+@pytest.mark.parametrize(
+    "salad", ["Le chat voit le chien.matou toutou.", "Le chat matou voit le chien toutou."]
+)
+def test_terms_out_of_place_are_replaced_by_stand_ins(codec: TextCodec, salad: str) -> None:
+    text = SegmentedText(SENTENCE, with_terms(codec, TERMS))
+    *_, last = searched(
+        text, codec, [["Le chat voit le chien."], [salad], ["Le {name} voit un {user}."]]
+    )
+    assert last.stand_ins.text == "The {name} sees the {user}."
+    assert (text.answer().after, text.flags) == ("Le matou voit un toutou.", [])
+
+
+def test_a_term_may_be_inserted_where_the_stand_in_is(codec: TextCodec) -> None:
+    text = SegmentedText("The old cat.", with_terms(codec, {"old": "vieux"}))
+    searched(text, codec, [["Le chat."], ["Le vieux chat."], ["Un {name} chat."]])
+    assert text.answer().after == "Le vieux chat."
+
+
+def test_where_no_way_leads_to_a_sentence_the_free_one_is_flagged(codec: TextCodec) -> None:
+    text = SegmentedText(SENTENCE, with_terms(codec, TERMS))
+    salad = "Le chat voit le chien.matou toutou."
+    searched(text, codec, [["Le chat voit le chien."], [salad], ["Le {name}."], ["Le 4817."]])
+    assert (text.answer().after, text.flags) == ("Le chat voit le chien.", ["glossary_unmet"])
+    assert text.retried == {"glossary": 3}
+
+
+def test_a_term_at_the_start_of_a_sentence_has_its_capital(codec: TextCodec) -> None:
+    text = SegmentedText("Cat sees.", with_terms(codec, {"cat": "matou"}))
+    searched(text, codec, [["Voit."], ["Voit. matou"], ["{name} voit."]])
+    assert text.answer().after == "Matou voit."
+
+
+def test_giving_up_takes_what_there_is(codec: TextCodec) -> None:
+    text = SegmentedText("The dog 12. The cat.", reading(codec))
+    first, second = text.pending()
+    first.settle([said("Le chien 13.", codec)])
+    assert not text.give_up()
+    second.settle([said("Le chat.", codec)])
+    assert [segment.form.numbers for segment in text.pending()] == [True]
+    assert text.give_up()
+    assert (text.answer().after, text.flags) == ("Le chien 13. Le chat.", ["numbers"])
+    assert text.pending() == []
+
+
+def test_giving_up_takes_no_terms_out_of_place(codec: TextCodec) -> None:
+    for bound, taken in (
+        ("Le matou voit le toutou.", "Le matou voit le toutou."),
+        ("Le chat voit le chien. matou toutou", "Le chat voit le chien."),
+    ):
+        text = SegmentedText(SENTENCE, with_terms(codec, TERMS))
+        for answer in ("Le chat voit le chien.", bound):
+            [segment] = text.pending()
+            segment.settle([said(answer, codec)])
+        text.give_up()
+        assert text.answer().after == taken
+
+
+class LateScheduler:
+    """Answers the first search, and is too late for the second."""
+
+    def __init__(self, codec: TextCodec, answer: str) -> None:
+        self.metrics = Metrics()
+        self._answers = [said(answer, codec)]
+
+    async def translate(self, segments: Sequence[Any], **_: object) -> Spent:
+        if not self._answers:
+            raise DeadlineExceededError("late")
+        for segment in segments:
+            segment.settle(self._answers)
+        self._answers = []
+        return Spent()
+
+
+@pytest.mark.parametrize("is_live", [False, True])
+@asynchronous
+async def test_a_retry_after_the_deadline_leaves_the_first_answer(
+    codec: TextCodec, is_live: bool
+) -> None:
+    news: list[Any] = []
+    scheduler = LateScheduler(codec, "le chien 13")
+    step: Any = SimpleNamespace(
+        reading=reading(codec), model=SimpleNamespace(scheduler=scheduler), direction=("en", "fr")
+    )
+    block = Block("the dog 12", feed=Feed(0, news.append, has_segments=False) if is_live else None)
+    await translate_blocks([block], [step], Turn(None, math.inf, Timings()))
+    assert (block.answer().text, block.passes[0].flags) == ("le chien 13", ["numbers"])
+    assert "".join(one.text for one in news) == ("le chien 13" if is_live else "")
+    assert (
+        b'attend_segment_retries_total{reason="numbers"} 1.0' in scheduler.metrics.exposition()[0]
+    )
+    with pytest.raises(DeadlineExceededError):
+        await translate_blocks([Block("the cat")], [step], Turn(None, math.inf, Timings()))
+
+
+@pytest.mark.parametrize(
+    "foreign", ["привет", "😀 👍🏽", "👨‍👩‍👧", "日本語", "\ufffd", "½"],
+)  # fmt: skip
+def test_what_the_model_cannot_read_comes_back(codec: TextCodec, foreign: str) -> None:
+    text = SegmentedText(f"The {foreign} cat", reading(codec))
+    read = settle(text, codec, {"The {name} cat": "le {name} chat"})
+    assert read == ["The {name} cat"]
+    assert (text.answer().after, text.flags) == (f"le {foreign} chat", [])
+
+
+def test_a_text_that_cannot_be_read_is_called_a_copy(codec: TextCodec) -> None:
+    text = SegmentedText("Привет, мир! Как дела?", reading(codec))
+    assert text.pending() == []
+    assert (text.answer().after, text.flags) == ("Привет, мир! Как дела?", ["copied_source"])

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.text.number_forms import CONVENTIONS, number_forms
+from model.text.numbers import same_numbers
+
+
+def rewritten(text: str, source: str, target: str) -> str:
+    for start, end, written in reversed(number_forms(text, source, target)):
+        text = text[:start] + written + text[end:]
+    return text
+
+
+@pytest.mark.parametrize(
+    ("english", "french"),
+    [
+        ("€25.99", "25,99 €"), ("$1,234.5", "1 234,5 $"), ("1,234,567", "1 234 567"),
+        ("2.5", "2,5"), ("2019", "2019"), ("1st", "1er"), ("3rd", "3e"), ("1.5-2.5", "1,5-2,5"),
+        ("$1.5 million", "$1,5 million"), ("50%", "50%"),
+    ],
+)  # fmt: skip
+def test_numbers_are_written_as_the_target_language_does(english: str, french: str) -> None:
+    assert rewritten(f"it {english} is", "en", "fr") == f"it {french} is"
+    if "million" not in english:
+        assert rewritten(f"ce {french} est", "fr", "en") == f"ce {english} est"
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "target", "written"),
+    [
+        ("3:30 pm", "en", "fr", "15 h 30"), ("12 a.m.", "en", "fr", "0 h"),
+        ("3pm", "en", "de", "15:00"), ("15 h 30", "fr", "en", "15:30"), ("15h", "fr", "en", "15h"),
+        ("2ème", "fr", "en", "2nd"), ("le 11e", "fr", "en", "le 11th"),
+        ("1.234,56 €", "de", "en", "€1,234.56"), ("€25.99", "en", "nl", "€ 25,99"),
+        ("€25.99", "en", "pt-BR", "€ 25,99"), ("1,234", "en-GB", "fr-CA", "1 234"),
+    ],
+)  # fmt: skip
+def test_each_language_has_its_convention(
+    text: str, source: str, target: str, written: str
+) -> None:
+    assert rewritten(text, source, target) == written
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "12/05/2024", "2024-05-12", "2.10.3", "192.168.1.1", "+33 6 12 34 56 78", "555-123-4567",
+        "1/2", "A320", "COVID-19", "MP3", "25kg", "٢٥", "२५", "２５", "3,14", "15:30",
+        "10-20", "007",
+    ],
+)  # fmt: skip
+def test_what_is_not_certain_is_found_as_one_and_stays(text: str) -> None:
+    [(start, end, written)] = number_forms(f"see {text} here", "en", "fr")
+    assert (f"see {text} here"[start:end], written) == (text, text)
+
+
+def test_a_language_without_a_convention_changes_nothing() -> None:
+    text = "€25.99 at 3pm on the 3rd, 1,234.5"
+    for pair in (("en", "xx"), ("xx", "en"), ("sw", "ha")):
+        assert rewritten(text, *pair) == text
+
+
+@pytest.mark.parametrize("word", ["the", "many", "by", "books", "kept", "thick"])
+def test_only_a_power_of_ten_behind_an_amount_keeps_its_sign_in_front(word: str) -> None:
+    assert rewritten(f"€25.99 {word}", "en", "fr") == f"25,99 € {word}"
+
+
+def test_letters_around_a_number_stay_outside() -> None:
+    found = number_forms("第25章 in the 1990s, 90-year-old", "en", "fr")
+    assert [form.written for form in found] == ["25", "1990", "90"]
+
+
+@given(
+    st.integers(0, 10**9),
+    st.integers(0, 99),
+    st.sampled_from(sorted(CONVENTIONS)),
+    st.sampled_from(sorted(CONVENTIONS)),
+)
+def test_the_value_stays_the_same_and_comes_back(
+    whole: int, part: int, source: str, target: str
+) -> None:
+    here = CONVENTIONS[source]
+    text = f"{whole:,}".replace(",", here.group) + f"{here.decimal}{part:02}"
+    written = rewritten(text, source, target)
+    assert same_numbers(text, written, (source, target))
+    assert rewritten(written, target, source) == text
+
+
+@given(st.text("0123456789.,:/- hpam€$e'st", max_size=40), st.sampled_from(["en", "fr", "xx"]))
+def test_any_text_can_be_read(text: str, source: str) -> None:
+    spans = [(form.start, form.end) for form in number_forms(text, source, "fr")]
+    assert spans == sorted(spans)
+    assert all(start < end for start, end in spans)
+
+
+@pytest.mark.parametrize("unit", ["1", "1 ", "1.", "1,", "1:", "+1 ", "A1", "$1", "1-", "11 11 "])
+def test_time_is_linear_in_the_length(unit: str) -> None:
+    began = time.process_time()
+    number_forms(unit * (20_000 // len(unit)), "en", "fr")
+    assert time.process_time() - began < 2
