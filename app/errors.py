@@ -23,12 +23,16 @@
     ├── GoldenSentenceError           a model's translations differ from those recorded with it
     ├── ReloadFailedError             the new models cannot be used; the old ones stay
     ├── ReloadInProgressError         another reload is in progress
+    ├── PullError                     a model cannot be fetched from the hub, or not imported
+    ├── ModelTooLargeError            the model does not fit into the memory for models
     ├── StorageFullError              the disk is full
     ├── StorageUnavailableError       stored data cannot be read or changed
     └── TryAgainLaterError            temporary; `retry_after` holds the seconds to wait
         ├── QueueFullError            the queue is full
         ├── RateLimitedError          the client exceeds its limit per minute
-        ├── StartingError             the model is being loaded
+        ├── StartingError             the server's models are being loaded
+        ├── ModelLoadingError         the model is being loaded, or about to be
+        ├── ModelUnavailableError     the model could not be loaded; it is tried again
         ├── DrainingError             the server is shutting down
         └── EngineDownError           no engine is running
 
@@ -189,6 +193,20 @@ class ReloadInProgressError(AppError):
     """Another reload is in progress."""
 
 
+class PullError(AppError):
+    """A model cannot be fetched from the hub, or is none that can be imported."""
+
+
+class ModelTooLargeError(AppError):
+    """A model does not fit into the memory for models, beside those that are never let go."""
+
+    def __init__(self, model: str, n_bytes: float, room: float) -> None:
+        super().__init__(
+            f"'{model}' needs about {n_bytes / 1e6:,.0f} MB, and --model-memory leaves "
+            f"{max(0.0, room) / 1e6:,.0f} MB beside the pinned models"
+        )
+
+
 class StorageFullError(AppError):
     """The disk has no room for what should be stored."""
 
@@ -211,13 +229,17 @@ class TryAgainLaterError(AppError):
         self.retry_after = retry_after
 
 
+def _retry_after(seconds: float) -> int:
+    return min(max(1, math.ceil(seconds)), MAX_RETRY_AFTER)
+
+
 class QueueFullError(TryAgainLaterError):
     """The queue is full, or the answer would come too late."""
 
     @classmethod
     def after(cls, message: str, seconds: float) -> QueueFullError:
         """Return the error of a server whose present work takes `seconds`."""
-        return cls(message, min(max(1, math.ceil(seconds)), MAX_RETRY_AFTER))
+        return cls(message, _retry_after(seconds))
 
 
 class RateLimitedError(TryAgainLaterError):
@@ -225,7 +247,28 @@ class RateLimitedError(TryAgainLaterError):
 
 
 class StartingError(TryAgainLaterError):
-    """The model is being loaded."""
+    """The server's models are being loaded."""
+
+
+class ModelLoadingError(TryAgainLaterError):
+    """The model of the languages is not loaded in time for this request."""
+
+    @classmethod
+    def of(cls, model: str, seconds: float) -> ModelLoadingError:
+        """Return the error for a model that is expected to be loaded in `seconds`."""
+        return cls(f"the model '{model}' is being loaded", _retry_after(seconds))
+
+
+class ModelUnavailableError(TryAgainLaterError):
+    """The model of the languages could not be loaded."""
+
+    @classmethod
+    def of(cls, model: str, seconds: float) -> ModelUnavailableError:
+        """Return the error for a model that is tried again after `seconds`."""
+        return cls(
+            f"the model '{model}' could not be loaded; the server's log has the reason",
+            _retry_after(seconds),
+        )
 
 
 class DrainingError(TryAgainLaterError):

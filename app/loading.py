@@ -2,47 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+
+import structlog
 
 from app import __version__
 from app.errors import SettingsError
+from app.memory_limit import memory_limit
 from app.observe.metrics import Metrics
 from app.runtime import Runtime
 from app.scheduling.admission import Admission
 from app.scheduling.scheduler import Scheduler
+from app.scheduling.thread_priority import LOADING_NICENESS, step_back
 from app.settings import Settings
+from app.shelf.place import Place
+from app.shelf.shelf import Shelf
+from app.text.languages import Direction, fits
 from app.translation.file_service import FileLimits, FileService
 from app.translation.limits import Limits
-from app.translation.served_model import ServedModel
-from app.translation.service import TranslationService
-from app.wire.native.answers import Info, ModelInfo
+from app.translation.served_model import Facts, KnownModel, ServedModel
+from app.translation.service import TranslationService, prepare
 from model.checkpoint.config import CheckpointConfig, read_config
+from model.checkpoint.parameters import n_parameters
 from model.checkpoint.reader import Checkpoint, load_checkpoint
+from model.checkpoint.shelf_folder import ShelvedCheckpoint, find_checkpoints
 from model.engine.build import build_engines
 from model.engine.device import pick_device, usable_cores
+from model.engine.memory import expected_bytes
 from model.engine.protocol import Engine
+
+TEXT_BYTES = 12
+"""Memory of a vocabulary per byte of its files, approximately."""
+
+Claims = dict[tuple[str, str], Path]
+"""Which folder translates a direction, in lower case."""
+
+_log = structlog.get_logger()
 
 
 def load_runtime(settings: Settings, metrics: Metrics) -> Runtime:
     """Load the checkpoints onto their device and build the runtime. Blocks.
 
-    Raises `ModelError`, and `SettingsError` if two checkpoints claim a direction.
+    Of the folder of models only the configurations are read. Raises `ModelError`, and
+    `SettingsError` if two checkpoints claim a direction or a pinned model does not exist.
     """
-    n_threads = settings.threads or usable_cores()
     check_directions([(folder, read_config(folder)) for folder in settings.checkpoint])
-    device = pick_device(settings.device)
+    shelved = _shelved(settings)
+    builder = _Builder(settings, metrics)
     checkpoints = [load_checkpoint(folder) for folder in settings.checkpoint]
-    engines = [
-        build_engines(checkpoint, settings.precision, n_threads, settings.max_batch_tokens, device)
-        for checkpoint in checkpoints
+    known = [
+        *(builder.permanent(one, builder.engines(one)) for one in checkpoints),
+        *(builder.on_demand(one) for one in shelved),
     ]
-    return build_runtime(checkpoints, engines, settings, metrics)
+    return _assemble(known, settings, metrics)
 
 
 def check_directions(configs: Sequence[tuple[Path, CheckpointConfig]]) -> None:
     """Raise `SettingsError` if two checkpoints, each given with its folder, claim a direction."""
-    claimed: dict[tuple[str, str], Path] = {}
+    claimed: Claims = {}
     for folder, config in configs:
         for source, target in config.directions:
             direction = source.lower(), target.lower()
@@ -61,26 +80,125 @@ def build_runtime(
     metrics: Metrics,
 ) -> Runtime:
     """Build the runtime of loaded checkpoints, with engines of one kind for each."""
-    schedulers = [
-        Scheduler(
-            of_one,
-            metrics=metrics,
+    builder = _Builder(settings, metrics)
+    known = [builder.permanent(*one) for one in zip(checkpoints, engines, strict=True)]
+    return _assemble(known, settings, metrics)
+
+
+def _shelved(settings: Settings) -> list[ShelvedCheckpoint]:
+    """Return the usable checkpoints of the folder of models. Raises `SettingsError`."""
+    if settings.models is None:
+        return []
+    usable, faults = find_checkpoints(settings.models)
+    for fault in faults:
+        _log.warning("not a model", reason=fault.reason)
+    names = {name for one in usable for name in one.names}
+    if unknown := [name for name in settings.pin if name not in names]:
+        there = ", ".join(one.folder.name for one in usable) or "none"
+        raise SettingsError(
+            f"'pin': no model {unknown[0]!r} in {settings.models}; there are: {there}"
+        )
+    return usable
+
+
+class _Builder:
+    """Builds models with the engines that the settings select."""
+
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+        self._settings = settings
+        self._metrics = metrics
+        self._n_threads = settings.threads or usable_cores()
+        self._device = pick_device(settings.device)
+
+    def engines(self, checkpoint: Checkpoint) -> Sequence[Engine]:
+        """Build a checkpoint's engines. Blocks. Raises `ConfigError`."""
+        settings = self._settings
+        return build_engines(
+            checkpoint,
+            settings.precision,
+            self._n_threads,
+            settings.max_batch_tokens,
+            self._device,
+        )
+
+    def permanent(self, checkpoint: Checkpoint, engines: Sequence[Engine]) -> KnownModel:
+        """Return a model that is loaded already and stays."""
+        model = self._served(checkpoint, engines)
+        place = Place(
+            model.name, lambda: model, model.n_bytes, pinned=True, permanent=True, model=model
+        )
+        return KnownModel(checkpoint.config, place, model.facts)
+
+    def on_demand(self, found: ShelvedCheckpoint) -> KnownModel:
+        """Return a model that is loaded when it is asked for."""
+        settings, shape = self._settings, found.config.transformer
+
+        def load() -> ServedModel:
+            step_back(LOADING_NICENESS)
+            checkpoint = load_checkpoint(found.folder)
+            return self._served(checkpoint, self.engines(checkpoint))
+
+        on_cpu = self._device == "cpu"
+        place = Place(
+            found.config.name,
+            load,
+            expected_bytes(shape, settings.precision, self._n_threads, self._device),
+            pinned=not found.names.isdisjoint(settings.pin),
+        )
+        facts = Facts(
+            parameters=n_parameters(shape),
+            engine="cpu" if on_cpu else "reference",
+            device=self._device,
+            precision="int8" if on_cpu and settings.precision != "fp32" else "float32",
+            threads=self._n_threads,
+        )
+        return KnownModel(found.config, place, facts, (found.folder, found.fingerprint))
+
+    def _served(self, checkpoint: Checkpoint, engines: Sequence[Engine]) -> ServedModel:
+        settings, info = self._settings, engines[0].info
+        scheduler = Scheduler(
+            engines,
+            metrics=self._metrics,
             cache_bytes=settings.sentence_cache_bytes,
             step_timeout=settings.engine_timeout,
             max_queue_tokens=settings.max_queue_tokens,
         )
-        for of_one in engines
-    ]
-    models = [
-        ServedModel(checkpoint.config, checkpoint.tokenizer, scheduler, checkpoint.golden)
-        for checkpoint, scheduler in zip(checkpoints, schedulers, strict=True)
-    ]
+        facts = Facts(
+            parameters=checkpoint.n_parameters,
+            engine=info.engine,
+            device=info.device,
+            precision=info.precision,
+            threads=sum(engine.info.threads for engine in engines),
+            digest=checkpoint.digest,
+        )
+        return ServedModel(
+            checkpoint.config,
+            checkpoint.tokenizer,
+            scheduler,
+            checkpoint.golden,
+            facts=facts,
+            prepare=prepare,
+            n_text_bytes=TEXT_BYTES * sum(map(len, checkpoint.tokenizer.files.values())),
+        )
+
+
+def _assemble(known: Sequence[KnownModel], settings: Settings, metrics: Metrics) -> Runtime:
+    """Connect models, shelf and services. Raises `SettingsError` if no direction is left."""
+    chosen = choose_models(known, settings.languages)
+    if not chosen:
+        raise SettingsError(_nothing_served(settings))
+    used = [model for model in known if model in chosen.values()]
+    metrics.expect_models(model.name for model in used)
+    max_bytes: float = math.inf
+    if settings.models is not None:
+        max_bytes = settings.model_memory or memory_limit() // 2
+    shelf = Shelf((model.place for model in used), max_bytes, metrics=metrics)
 
     def forecast() -> float:
-        return max(scheduler.forecast() for scheduler in schedulers)
+        return max((one.scheduler.forecast() for one in shelf.models), default=0.0)
 
     def delay() -> float:
-        return max(scheduler.delay() for scheduler in schedulers)
+        return max((one.scheduler.delay() for one in shelf.models), default=0.0)
 
     admission = Admission(settings.max_concurrent_requests, forecast, delay)
     limits = Limits(
@@ -89,7 +207,9 @@ def build_runtime(
         max_attention_weights=settings.max_attention_weights,
         timeout=settings.request_timeout,
     )
-    service = TranslationService(models, admission, limits, metrics)
+    service = TranslationService(chosen, admission, limits, metrics)
+    if settings.models is not None:  # with two languages, it is short enough
+        service.paths.prepare_detection()
     files = FileService(
         service.paths,
         FileLimits(
@@ -99,25 +219,48 @@ def build_runtime(
         ),
         forecast,
     )
-    first, *others = map(_model_info, checkpoints, engines)
-    info = Info(
-        **dict(first),
-        others=others,
-        pivoted=service.languages.pivoted,
-        version=__version__,
-    )
-    return Runtime(info, service, files, admission, tuple(schedulers))
+    return Runtime(tuple(used), shelf, service, files, admission, __version__)
 
 
-def _model_info(checkpoint: Checkpoint, engines: Sequence[Engine]) -> ModelInfo:
-    return ModelInfo(
-        model=checkpoint.config.name,
-        directions=checkpoint.config.directions,
-        config=checkpoint.config.transformer.model_dump(mode="json"),
-        parameters=checkpoint.n_parameters,
-        digest=checkpoint.digest,
-        engine=engines[0].info.engine,
-        device=engines[0].info.device,
-        precision=engines[0].info.precision,
-        threads=sum(engine.info.threads for engine in engines),
+def choose_models(
+    known: Iterable[KnownModel], languages: Sequence[str] | None
+) -> Mapping[Direction, KnownModel]:
+    """Return the model of each direction between `languages`, or between all.
+
+    If several models translate a direction, a checkpoint that was given by itself is used, else the
+    model with the fewest directions, which is the most specialised, else the first.
+    """
+    preferred = sorted(known, key=lambda one: (one.key is not None, len(one.directions)))
+    claimed: dict[Direction, KnownModel] = {}
+    for model in preferred:
+        for source, target in model.directions:
+            if languages and not (_among(source, languages) and _among(target, languages)):
+                continue
+            first = claimed.setdefault((source.lower(), target.lower()), model)
+            if first is not model:
+                _log.warning(
+                    "two models for one direction",
+                    source=source, target=target, used=first.name, unused=model.name,
+                )  # fmt: skip
+    # In the order of the models, in which languages are listed and pivots are chosen.
+    return {
+        (source, target): model
+        for model in known
+        for source, target in model.directions
+        if claimed.get((source.lower(), target.lower())) is model
+    }
+
+
+def _among(code: str, languages: Sequence[str]) -> bool:
+    """Whether a model's language is one of those, or a variant of one: `zh-Hant` is `zh`."""
+    return any(fits(code, language) for language in languages)
+
+
+def _nothing_served(settings: Settings) -> str:
+    if settings.languages:
+        only = ", ".join(settings.languages)
+        return f"'languages': no model translates between two of {only}"
+    return (
+        f"'models': no checkpoint in {settings.models}; "
+        "`attend pull opus-mt-en-de DIR` fetches one into it"
     )

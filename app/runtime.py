@@ -16,41 +16,62 @@ from app.errors import (
     ReloadInProgressError,
     StartingError,
 )
-from app.observe.metrics import Gauges, Metrics, RunningModel
+from app.observe.metrics import Gauges, Metrics, ModelMemory, RunningModel
 from app.scheduling.admission import Admission
 from app.scheduling.daemon_thread import in_background
 from app.scheduling.scheduler import Scheduler
+from app.shelf.place import Place
+from app.shelf.shelf import Shelf
 from app.translation.file_service import FileService
+from app.translation.served_model import KnownModel, ServedModel
 from app.translation.service import TranslationService
-from app.wire.native.answers import Info
+from app.wire.native.answers import Info, ModelInfo
 from model.errors import ModelError
-
-STOP_SECONDS = 1.0
-"""Seconds to wait for an idle engine to stop; one that hangs is abandoned."""
 
 _log = structlog.get_logger()
 
 
 @dataclass(eq=False)
 class Runtime:
-    """Everything that serves the checkpoints, with one scheduler per checkpoint."""
+    """Everything that serves the models; those of `known` that are loaded are on the shelf."""
 
-    info: Info
+    known: tuple[KnownModel, ...]
+    shelf: Shelf[ServedModel]
     service: TranslationService
     files: FileService
     admission: Admission
-    schedulers: tuple[Scheduler, ...]
+    version: str
     _n_held: int = 0
     _free: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
+    def info(self) -> Info:
+        """The models, as GET /info shows them."""
+        first, *others = map(_model_info, self.known)
+        pivoted = self.service.languages.pivoted
+        return Info(**dict(first), others=others, pivoted=pivoted, version=self.version)
+
+    @property
+    def schedulers(self) -> tuple[Scheduler, ...]:
+        """Those of the loaded models."""
+        return tuple(model.scheduler for model in self.shelf.models)
+
+    @property
     def alive(self) -> bool:
-        """Whether every engine thread is running and none hangs."""
-        return all(scheduler.alive for scheduler in self.schedulers)
+        """Whether every engine thread is running and none hangs.
+
+        A model that is loaded on demand is loaded again if its engines are down.
+        """
+        return not self.shelf.closed and all(
+            place.model is None
+            or (place.model.works if place.permanent else not place.model.scheduler.hangs)
+            for place in self.shelf.places
+        )
 
     def gauges(self) -> Gauges:
         """Return the current load."""
         loads = [scheduler.load for scheduler in self.schedulers]
+        running = [(model.name, model.facts) for model in self.shelf.models]
         return Gauges(
             admitted=self.admission.taken,
             queue_size=sum(load.waiting for load in loads),
@@ -59,16 +80,33 @@ class Runtime:
             batch_tokens=sum(load.in_flight_tokens for load in loads),
             engines=sum(load.engines for load in loads),
             models=tuple(
-                RunningModel(one.model, one.engine, one.device, one.precision)
-                for one in (self.info, *self.info.others)
+                RunningModel(name, one.engine, one.device, one.precision) for name, one in running
             ),
+            memory=tuple(ModelMemory(one.name, one.place.n_bytes) for one in self.known),
         )
 
-    async def start(self) -> None:
-        """Start the engines, warm them up, check the golden sentences."""
-        for scheduler in self.schedulers:
-            scheduler.start()
-        await self.service.warm_up()
+    async def start(self, previous: Runtime | None = None) -> None:
+        """Start the engines, warm them up, check the golden sentences.
+
+        Models that `adopt` will take over from the previous runtime are not loaded again.
+        """
+        twins = self._twins(previous)
+        await self.shelf.start(lambda place: place in twins and twins[place].usable is not None)
+
+    def adopt(self, previous: Runtime) -> None:
+        """Take over the loaded models whose folders are unchanged."""
+        twins = self._twins(previous)
+        for model in self.known:
+            twin = twins.get(model.place)
+            if twin and self.shelf.adopt(previous.shelf, twin, model.place):
+                model.place = twin
+
+    def _twins(self, previous: Runtime | None) -> dict[Place[ServedModel], Place[ServedModel]]:
+        """Map the places of models to those of the same models before a reload."""
+        if previous is None:
+            return {}
+        before = {model.key: model.place for model in previous.known if model.key is not None}
+        return {one.place: before[one.key] for one in self.known if one.key in before}
 
     def hold(self) -> Callable[[], None]:
         """Register a request that uses this runtime; call the result once when it is done."""
@@ -89,7 +127,25 @@ class Runtime:
 
     async def stop(self) -> None:
         """Accept no more work, finish what was submitted, stop the engines."""
-        await asyncio.gather(*(scheduler.stop(STOP_SECONDS) for scheduler in self.schedulers))
+        await self.shelf.stop()
+
+
+def _model_info(model: KnownModel) -> ModelInfo:
+    facts, place = model.facts, model.place
+    return ModelInfo(
+        model=model.name,
+        directions=model.directions,
+        config=model.transformer_config.model_dump(mode="json"),
+        parameters=facts.parameters,
+        digest=facts.digest,
+        engine=facts.engine,
+        device=facts.device,
+        precision=facts.precision,
+        threads=facts.threads,
+        state=place.state,
+        pinned=place.pinned,
+        memory_bytes=place.n_bytes,
+    )
 
 
 class Lifecycle:
@@ -174,11 +230,12 @@ class Lifecycle:
         if self._loading:
             raise ReloadInProgressError("another reload is in progress")
         try:
-            new = await self._make()
+            new = await self._make(old)
         except Exception as error:
             self._metrics.reloaded("failed")
             reason = str(error) if isinstance(error, AppError | ModelError) else "see the log"
             raise ReloadFailedError(reason) from error
+        new.adopt(old)
         self._runtime = new
         self._metrics.reloaded("done")
         self._tell("reloaded")
@@ -187,12 +244,12 @@ class Lifecycle:
         retiring.add_done_callback(self._retired)
         return new
 
-    async def _make(self) -> Runtime:
+    async def _make(self, previous: Runtime | None = None) -> Runtime:
         self._loading = True
         try:
             runtime = await in_background(self._load)
             try:
-                await runtime.start()
+                await runtime.start(previous)
             except BaseException:
                 await runtime.stop()
                 raise

@@ -9,7 +9,14 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import (
+    BeforeValidator,
+    ByteSize,
+    Field,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
@@ -20,6 +27,7 @@ from model.engine.protocol import PrecisionChoice
 from model.transformer.config import describe_validation
 
 ENV_PREFIX = "ATTEND_"
+LIBRETRANSLATE_LANGUAGES = "LT_LOAD_ONLY"
 _KEY = re.compile(r"[!-+\x2d-~]{1,200}")
 
 
@@ -53,8 +61,24 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, frozen=True, extra="forbid")
 
     checkpoint: Annotated[tuple[Path, ...], BeforeValidator(_folders), NoDecode] = Field(
-        (SHIPPED_CHECKPOINT,), min_length=1,
+        (SHIPPED_CHECKPOINT,),
         description="Checkpoint folder, by default the shipped one; repeat the flag for several.",
+    )  # fmt: skip
+    models: Path | None = Field(
+        None,
+        description="Folder of models, each in a folder of its own, which are loaded on demand.",
+    )
+    model_memory: ByteSize | None = Field(
+        None, gt=0,
+        description="Memory for loaded models, such as 2GB; by default half of what there is.",
+    )  # fmt: skip
+    pin: Annotated[tuple[str, ...], BeforeValidator(_commas), NoDecode] = Field(
+        (),
+        description="Name of a model of --models that stays loaded; repeat the flag for several.",
+    )
+    languages: Annotated[tuple[str, ...] | None, BeforeValidator(_commas), NoDecode] = Field(
+        None, min_length=1,
+        description="Languages to translate between, such as en,de,fr; by default all.",
     )  # fmt: skip
     cache: Path | None = Field(
         None, description="Cache folder for imported Marian models; by default the user's."
@@ -174,9 +198,32 @@ class Settings(BaseSettings):
         "info", description="Minimum severity to log: debug, info, warning or error."
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _shipped_checkpoint_unless_others(cls, values: dict[str, Any]) -> dict[str, Any]:
+        return {"checkpoint": ()} | values if values.get("models") else values
+
+    @model_validator(mode="after")
+    def _some_model(self) -> Self:
+        if not self.checkpoint and not self.models:
+            raise PydanticCustomError(
+                "models", "'checkpoint': give at least one, or a folder of them as 'models'"
+            )
+        if self.pin and not self.models:
+            raise PydanticCustomError(
+                "models", "'pin': needs 'models'; a 'checkpoint' always stays loaded"
+            )
+        return self
+
     @classmethod
     def parse(cls, **given: Any) -> Self:
-        """Parse given values and the environment. Raises `SettingsError` with one line."""
+        """Parse given values and the environment. Raises `SettingsError` with one line.
+
+        `LT_LOAD_ONLY`, LibreTranslate's variable, stands for `ATTEND_LANGUAGES` if that is not set.
+        """
+        only = os.environ.get(LIBRETRANSLATE_LANGUAGES)
+        if only and "languages" not in given and env_name("languages") not in os.environ:
+            given["languages"] = only
         try:
             return cls(**given)
         except ValidationError as error:

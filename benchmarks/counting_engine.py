@@ -13,6 +13,7 @@ from model.engine.protocol import (
     AttentionKind,
     AttentionRow,
     EngineInfo,
+    EngineMemory,
     Finished,
     Job,
     Progress,
@@ -24,6 +25,7 @@ class CountingEngine:
     """Finishes each job after one step per source token; see `Engine`. Only translates."""
 
     info = EngineInfo("none", "none", "none", 1)
+    memory = EngineMemory(0, 0)
 
     def __init__(self) -> None:
         self._left: dict[int, tuple[Job, int]] = {}

@@ -14,6 +14,7 @@ from model.engine.protocol import (
     AttentionRow,
     Engine,
     EngineInfo,
+    EngineMemory,
     Finished,
     Job,
     Progress,
@@ -31,6 +32,11 @@ class WrappedEngine:
     def info(self) -> EngineInfo:
         """The engine's."""
         return self._engine.info
+
+    @property
+    def memory(self) -> EngineMemory:
+        """The engine's."""
+        return self._engine.memory
 
     @property
     def busy(self) -> bool:

@@ -20,9 +20,9 @@ HTTP = ("fastapi", "starlette", "uvicorn")
 # from `app.errors` or `model.errors`. A folder within a folder has a row of its own, and so has
 # `model.engine.protocol`, the seam between scheduling and tensors.
 ROWS: dict[str, str] = {
-    "app.cli": "app.cli.translating app.cli.display app.main app.server app.loading app.runtime "
-    "app.settings app.shipped app.translation app.translation.segments app.wire.native app.text "
-    "app.observe model.training "
+    "app.cli": "app.cli.translating app.cli.display app.hub app.main app.server app.loading "
+    "app.runtime app.settings app.shipped app.translation app.translation.segments "
+    "app.wire.native app.text app.observe model.training "
     "model.training.data model.training.update model.interop model.translator model.engine "
     "model.engine.protocol model.checkpoint model.alignment model.decoding model.text "
     "model.transformer model.evaluation",
@@ -42,16 +42,18 @@ ROWS: dict[str, str] = {
     "app.routes.handling": "app.runtime app.settings app.wire app.wire.dialects app.wire.native "
     "app.accounts app.observe",
     "app.server": "app.runtime app.wire app.observe",
-    "app.loading": "app.runtime app.settings app.wire.native app.translation app.scheduling "
-    "app.observe model.engine model.engine.protocol model.checkpoint",
-    "app.runtime": "app.translation app.scheduling app.wire.native app.observe",
+    "app.loading": "app.memory_limit app.runtime app.settings app.shelf app.translation "
+    "app.scheduling app.text app.observe model.engine model.engine.protocol model.checkpoint",
+    "app.memory_limit": "",
+    "app.runtime": "app.shelf app.translation app.scheduling app.wire.native app.observe",
     "app.settings": "app.shipped app.observe model.engine.protocol model.transformer",
     "app.wire": "app.wire.dialects app.wire.native app.observe",
     "app.wire.dialects": "app.wire.native app.accounts app.text",
-    "app.translation": "app.translation.segments app.scheduling app.documents app.wire.native "
-    "app.text app.observe model.checkpoint model.alignment model.decoding model.text "
-    "model.transformer",
+    "app.translation": "app.translation.segments app.shelf app.scheduling app.documents "
+    "app.wire.native app.text app.observe model.checkpoint model.alignment model.decoding "
+    "model.text model.transformer",
     "app.translation.segments": "app.text model.decoding model.text",
+    "app.shelf": "app.scheduling app.observe",
     "app.scheduling": "app.observe model.engine.protocol model.decoding",
     "app.wire.native": "app.text model.engine.protocol model.decoding",
     "app.accounts": "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import get_args
 
@@ -62,6 +63,14 @@ threads_option = click.option(
     "--threads", type=click.IntRange(1), envvar=env_name("threads"),
     help="CPU cores to use [default: all].",
 )  # fmt: skip
+
+
+def shelf_folder() -> Path:
+    """Return the folder of models: $ATTEND_MODELS, else the user's (XDG Base Directory)."""
+    if given := os.environ.get(env_name("models")):
+        return Path(given)
+    base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(base) / "attend" / "models"
 
 
 def choose_direction(

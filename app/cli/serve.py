@@ -38,17 +38,21 @@ class BadSettings(Failure):
     exit_code = 2
 
 
+REPEATED = {"checkpoint": "DIR", "pin": "NAME"}
+"""Settings whose flags are repeated for several values, and what each names."""
+
+
 def _with_settings(command: click.Command) -> click.Command:
     """Add a flag for every setting, such as `--max-batch-tokens` for `max_batch_tokens`."""
     for name, field in Settings.model_fields.items():
-        repeated = name == "checkpoint"
+        repeated = name in REPEATED
         default = "" if field.default is None or repeated else f"; default: {field.default}"
         flag = "--" + name.replace("_", "-")
         text = f"{field.description}  [{env_name(name)}{default}]"
         if field.annotation is bool:
             option = click.Option([f"{flag}/--no-{flag[2:]}"], help=text, default=None)
         else:
-            metavar = "DIR" if repeated else "VALUE"
+            metavar = REPEATED.get(name, "VALUE")
             option = click.Option([flag], help=text, metavar=metavar, multiple=repeated)
         command.params.append(option)
     return command
@@ -62,8 +66,9 @@ def serve(**flags: Any) -> None:
     """Serve checkpoints over HTTP until SIGTERM or Ctrl-C.
 
     With several checkpoints, the languages of a request select one; a pair that only two in
-    sequence can translate uses both. A flag overrides its environment variable. Admitted requests
-    are finished before the server stops.
+    sequence can translate uses both. With --models DIR, every model in DIR can be asked for and is
+    loaded when it is; the least recently used are let go within --model-memory. A flag overrides
+    its environment variable. Admitted requests are finished before the server stops.
     """
     try:
         settings = Settings.parse(**{k: v for k, v in flags.items() if v not in (None, ())})

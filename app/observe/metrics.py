@@ -60,6 +60,13 @@ class RunningModel(NamedTuple):
     precision: str
 
 
+class ModelMemory(NamedTuple):
+    """A known model and the memory that it holds, 0 unless it is loaded."""
+
+    model: str
+    n_bytes: int
+
+
 class Gauges(NamedTuple):
     """The current load over all models.
 
@@ -67,7 +74,8 @@ class Gauges(NamedTuple):
     queue         waiting sentences, and their source tokens
     batch         sentences in the engines, and their source tokens
     engines       that are up
-    models        that answer
+    models        that are loaded
+    memory        of each known model
     """
 
     admitted: int = 0
@@ -77,6 +85,7 @@ class Gauges(NamedTuple):
     batch_tokens: int = 0
     engines: int = 0
     models: tuple[RunningModel, ...] = ()
+    memory: tuple[ModelMemory, ...] = ()
 
 
 GAUGES = {
@@ -160,6 +169,22 @@ class Metrics:
         self._restarts = self._counter(
             "engine_restarts", "Engine threads that died and were restarted"
         )
+        # Of the shelf
+        self._model_requests = self._counters(
+            "model_requests", "Uses of a model: one for each request, two by way of itself", "model"
+        )
+        self._loads = Counter(
+            "attend_model_loads",
+            "Loads of models, by outcome",
+            ("model", "outcome"),
+            registry=self._registry,
+        )
+        self._load_duration = self._histogram(
+            "model_load_duration_seconds", "Duration of loading a model, with its golden sentences"
+        )
+        self._let_go = self._counters(
+            "model_evictions", "Models let go to make room for others", "model"
+        )
 
         self.expect(routes)
         for counters, values in (
@@ -178,6 +203,14 @@ class Metrics:
         for route in (*routes, EARLY):
             self._requests(route)
             self._successes(route)
+
+    def expect_models(self, models: Iterable[str]) -> None:
+        """Models of these names may be loaded, used and let go."""
+        for model in models:
+            self._model_requests(model)
+            self._let_go(model)
+            for outcome in ("done", "failed"):
+                self._loads.labels(model, outcome)
 
     def watch(self, gauges: Callable[[], Gauges]) -> None:
         """Call `gauges` whenever metrics are read."""
@@ -248,6 +281,21 @@ class Metrics:
         """Record a reload with outcome `done` or `failed`."""
         self._reloads(outcome).inc()
 
+    # Of the shelf
+
+    def model_used(self, model: str) -> None:
+        """Record that a request uses a model."""
+        self._model_requests(model).inc()
+
+    def model_loaded(self, model: str, outcome: str, seconds: float) -> None:
+        """Record a load with outcome `done` or `failed`."""
+        self._loads.labels(model, outcome).inc()
+        self._load_duration.observe(seconds)
+
+    def model_let_go(self, model: str) -> None:
+        """Record that a model was let go."""
+        self._let_go(model).inc()
+
     def _counter(self, name: str, meaning: str) -> Counter:
         return Counter(f"attend_{name}", meaning, registry=self._registry)
 
@@ -277,3 +325,11 @@ class _GaugeCollector(Collector):
         for model in gauges.models:
             models.add_metric(model, 1)
         yield models
+        memory = GaugeMetricFamily(
+            "attend_model_memory_bytes",
+            "Memory of each known model, 0 unless it is loaded",
+            labels=("model",),
+        )
+        for one in gauges.memory:
+            memory.add_metric([one.model], one.n_bytes)
+        yield memory

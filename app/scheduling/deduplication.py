@@ -24,6 +24,11 @@ class SharedSegments:
         self._cache = SentenceCache(max_bytes) if max_bytes else None
         self._under_way: dict[_Key, QueuedSegment] = {}
 
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the cache."""
+        return 0 if self._cache is None else self._cache.n_bytes
+
     def join(self, job: Job, request: Request, segment: Searchable) -> bool:
         """Join the request to a known job, if any."""
         if self._cache is None:

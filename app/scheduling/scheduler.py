@@ -119,10 +119,20 @@ class Scheduler:
     @property
     def alive(self) -> bool:
         """Whether any engine is running, and none hangs in a step."""
+        return bool(self._queue.engines) and not self.hangs
+
+    @property
+    def hangs(self) -> bool:
+        """Whether an engine hangs in a step."""
         now = self._clock()
-        return bool(self._queue.engines) and not any(
-            now - thread.busy_since > self._step_timeout for thread in self._threads
-        )
+        return any(now - thread.busy_since > self._step_timeout for thread in self._threads)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the weights, which the engines share, of the engines and of cached results."""
+        memory = [engine.memory for engine in self._engines]
+        weights = max(one.weights for one in memory)
+        return weights + sum(one.work for one in memory) + self._shared.n_bytes
 
     @property
     def load(self) -> Load:

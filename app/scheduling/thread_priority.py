@@ -1,4 +1,4 @@
-"""Lowers the priority of engine threads below the event loop's."""
+"""Lowers the priority of engine and loading threads below the event loop's."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ NICENESS = 5
 with as many engines as cores, throughput rises by 11 %."""
 
 
-def step_back() -> None:
+LOADING_NICENESS = 10
+"""Added niceness of threads that load models, which should not delay the engines."""
+
+
+def step_back(niceness: int = NICENESS) -> None:
     """Lower the priority of the calling thread.
 
     Does nothing if that is not permitted, or not supported for threads (except on Linux).
     """
     if sys.platform == "linux":
         thread = threading.get_native_id()
-        niceness = os.getpriority(os.PRIO_PROCESS, thread) + NICENESS
+        total = os.getpriority(os.PRIO_PROCESS, thread) + niceness
         with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, thread, niceness)
+            os.setpriority(os.PRIO_PROCESS, thread, total)

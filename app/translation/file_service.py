@@ -23,7 +23,7 @@ from app.text.document import Answer
 from app.text.flags import Flag
 from app.text.glossary import NO_GLOSSARY, Glossary
 from app.text.placeholders import ATOM
-from app.translation.language_paths import LanguagePath, LanguagePaths, Step
+from app.translation.language_paths import LanguagePath, LanguagePaths, PlannedStep
 from app.translation.pipeline import Block, Turn, translate_blocks
 from app.translation.served_model import Wanted
 
@@ -88,7 +88,7 @@ class TranslatedFile:
 class _Work:
     """The distinct texts of a file and their translations."""
 
-    steps: list[Step]
+    steps: list[PlannedStep]
     turn: Turn
     progress: Progress
     total: int

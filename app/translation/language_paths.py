@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -11,7 +12,7 @@ from app.errors import InvalidRequestError, UnknownLanguagesError
 from app.text.language_detection import Detected, LanguageDetector
 from app.text.languages import NAMES, Direction, Languages, fits
 from app.translation.segments.reading import Reading
-from app.translation.served_model import ServedModel, Wanted
+from app.translation.served_model import KnownModel, ServedModel, Wanted
 
 AUTO = "auto"
 """The source of a request that requires language detection."""
@@ -20,9 +21,13 @@ MAX_INLINE_TEXTS = 4
 """Detecting the languages of so many texts takes two milliseconds."""
 
 
+SCRIPT_SAMPLES = ("The weather is nice.", "Погода хорошая.", "الطقس جميل.", "मौसम अच्छा है।")
+"""Scripts in which several languages are written, whose n-grams lingua loads together."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One model's part in a request."""
+    """One loaded model's part in a request."""
 
     model: ServedModel
     reading: Reading
@@ -34,6 +39,21 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedStep:
+    """One model's part in a request, before it is known that the model is loaded."""
+
+    model: KnownModel
+    direction: Direction
+    wanted: Wanted
+
+    @asynccontextmanager
+    async def ready(self, deadline: float) -> AsyncIterator[Step]:
+        """Lend the model, loading it if necessary. Raises as `Shelf.lent`."""
+        async with self.model.lent(deadline) as model:
+            yield Step(model, model.reading(self.direction, self.wanted))
+
+
+@dataclass(frozen=True, slots=True)
 class LanguagePath:
     """Source, an optional pivot, and target; a single language if a text is already in its target.
 
@@ -42,7 +62,7 @@ class LanguagePath:
     """
 
     languages: tuple[str, ...]
-    models: tuple[ServedModel, ...]
+    models: tuple[KnownModel, ...]
     name: str
 
     @property
@@ -55,23 +75,24 @@ class LanguagePath:
         """The models' directions."""
         return list(pairwise(self.languages))
 
-    def steps(self, wanted: Wanted) -> list[Step]:
+    def steps(self, wanted: Wanted) -> list[PlannedStep]:
         """Return the options of each model: the last gets all, earlier ones their best hypothesis.
 
         The first applies the glossary's terms, and the second leaves them untranslated. Raises as
-        `ServedModel.reading`.
+        `ModelProfile.search_options`, before any model is loaded.
         """
-        steps: list[Step] = []
+        steps: list[PlannedStep] = []
         for model, direction in zip(self.models, self.directions, strict=True):
             here = wanted
             if len(steps) + 1 < len(self.models):
                 here = replace(here, alternatives=0, max_target_tokens=None)
             if steps and wanted.glossary:
                 here = replace(here, glossary=wanted.glossary.of_what_is_said())
-            steps.append(Step(model, model.reading(direction, here)))
+            model.search_options(here)  # refuses what cannot be
+            steps.append(PlannedStep(model, direction, here))
         return steps
 
-    def sole_step(self, wanted: Wanted) -> Step:
+    def sole_step(self, wanted: Wanted) -> PlannedStep:
         """Return the only step. Raises `InvalidRequestError` if there are none or two."""
         if not self.models:
             raise InvalidRequestError.at("/text", "The text is already in the target language")
@@ -94,10 +115,15 @@ class FoundPath:
 class LanguagePaths:
     """Finds the language paths of a request's texts."""
 
-    def __init__(self, models: Mapping[Direction, ServedModel]) -> None:
+    def __init__(self, models: Mapping[Direction, KnownModel]) -> None:
         self._models = models
         self.languages = Languages(list(models))
         self._detector = LanguageDetector(self.languages.codes)
+
+    def prepare_detection(self) -> None:
+        """Load what detection needs, which would otherwise block the event loop for seconds."""
+        for text in SCRIPT_SAMPLES:
+            self._detector.detect(text)
 
     def direct(self, source: str | None, target: str | None) -> LanguagePath:
         """Return the path of one model. Raises as `Languages.resolve`."""

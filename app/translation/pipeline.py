@@ -7,6 +7,7 @@ the queue (`app.cli.translating.line_translator`).
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -16,7 +17,7 @@ from app.observe.timings import Timings
 from app.scheduling.fair_queue import Lane
 from app.text.document import Answer
 from app.text.inline_tags import WordLink, joined_links
-from app.translation.language_paths import Step
+from app.translation.language_paths import PlannedStep, Step
 from app.translation.partial_results import Feed, LiveText
 from app.translation.segments.segmented_text import SegmentedText
 
@@ -72,14 +73,29 @@ class Turn:
     may_be_refused: bool = True
 
 
-async def translate_blocks(blocks: Sequence[Block], steps: Sequence[Step], turn: Turn) -> None:
-    """Add a pass for each step to each block. Raises as `Scheduler.translate`."""
-    for step in steps:
-        with turn.timings.measure("tokenize"):
-            await _read(blocks, step)
-        await _search(blocks, step, turn, tells=step is steps[-1])
-        with turn.timings.measure("decode"):
-            await _link(blocks, step)
+async def translate_blocks(
+    blocks: Sequence[Block], steps: Sequence[PlannedStep], turn: Turn
+) -> None:
+    """Add a pass for each step to each block. Raises as `Shelf.lent` and `Scheduler.translate`.
+
+    One model is lent at a time: two of a path need not be loaded at once.
+    """
+    for planned in steps:
+        began = time.perf_counter()
+        async with planned.ready(turn.deadline) as step:
+            turn.timings.queue += time.perf_counter() - began
+            await translate_step(blocks, step, turn, tells=planned is steps[-1])
+
+
+async def translate_step(
+    blocks: Sequence[Block], step: Step, turn: Turn, *, tells: bool = True
+) -> None:
+    """Add a pass to each block; with `tells`, also to its feed. Raises as `Scheduler.translate`."""
+    with turn.timings.measure("tokenize"):
+        await _read(blocks, step)
+    await _search(blocks, step, turn, tells=tells)
+    with turn.timings.measure("decode"):
+        await _link(blocks, step)
 
 
 async def _read(blocks: Sequence[Block], step: Step) -> None:

@@ -1,12 +1,14 @@
-"""One checkpoint in service: how it prepares texts and searches for a request."""
+"""One checkpoint in service: what is known of it, and how it prepares texts and searches."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from app.errors import InvalidRequestError
 from app.scheduling.scheduler import Scheduler
+from app.shelf.place import Place
 from app.text.glossary import NO_GLOSSARY, Glossary
 from app.text.languages import Direction
 from app.text.segmentation import Split
@@ -23,6 +25,9 @@ from model.decoding.hypothesis import SearchOptions
 from model.text.text_codec import TextCodec
 from model.text.unknown_characters import UnknownCharacters
 from model.transformer.config import TransformerConfig
+
+STOP_SECONDS = 1.0
+"""Seconds to wait for an idle engine to stop; one that hangs is abandoned."""
 
 WARM_UP_TOKENS = 16
 """Limit for warming up: a checkpoint that never ends a sentence should neither delay the start nor
@@ -45,8 +50,78 @@ class Wanted:
     with_tokens: bool = False
 
 
-class ServedModel:
-    """One checkpoint in service."""
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What GET /info shows of a model; `digest` is None until it was loaded once."""
+
+    parameters: int
+    engine: str
+    device: str
+    precision: str
+    threads: int
+    digest: str | None = None
+
+
+class ModelProfile:
+    """What is known of a model by its configuration alone: languages, defaults, limits."""
+
+    def __init__(self, config: CheckpointConfig) -> None:
+        self.config = config
+
+    @property
+    def name(self) -> str:
+        """Its name in the API."""
+        return self.config.name
+
+    @property
+    def transformer_config(self) -> TransformerConfig:
+        """The hyperparameters."""
+        return self.config.transformer
+
+    @property
+    def directions(self) -> list[Direction]:
+        """Its language directions."""
+        return self.config.directions
+
+    def search_options(self, wanted: Wanted) -> SearchOptions:
+        """Return how to search: as requested, else as in the checkpoint.
+
+        Raises `InvalidRequestError`.
+        """
+        max_length = self.config.transformer.max_length
+        beam_size = wanted.beam_size or self.config.beam_size
+        if wanted.alternatives >= beam_size:
+            detail = f"Input should be less than beam_size, which is {beam_size}"
+            raise InvalidRequestError.at("/alternatives", detail)
+        max_target_tokens = wanted.max_target_tokens
+        return SearchOptions(
+            beam_size=beam_size,
+            n_best=1 + wanted.alternatives,
+            length_penalty=self._length_penalty(wanted.length_penalty),
+            max_target_tokens=max_target_tokens and min(max_target_tokens, max_length),
+            rule=self.config.search_rule,
+        )
+
+    def scoring_options(self, length_penalty: float | None) -> SearchOptions:
+        """Return how to score a translation: as requested, else as in the checkpoint."""
+        penalty = self._length_penalty(length_penalty)
+        return SearchOptions(length_penalty=penalty, rule=self.config.search_rule)
+
+    def attention_view(self, request: AttentionRequest) -> AttentionView:
+        """Resolve a selection for this model. Raises `InvalidRequestError`."""
+        return AttentionView(request, self.config.transformer)
+
+    def _length_penalty(self, wanted: float | None) -> float:
+        return self.config.length_penalty if wanted is None else wanted
+
+
+class ServedModel(ModelProfile):
+    """A loaded checkpoint with its engines.
+
+    facts         as in GET /info
+    prepare       called once its engines run; raises if it is not fit for service
+    n_text_bytes  memory of its vocabulary, approximately
+    """
 
     def __init__(
         self,
@@ -54,30 +129,41 @@ class ServedModel:
         tokenizer: TextCodec,
         scheduler: Scheduler,
         golden: Sequence[GoldenSentence] = (),
+        *,
+        facts: Facts,
+        prepare: Callable[[ServedModel], Awaitable[None]],
+        n_text_bytes: int = 0,
     ) -> None:
-        self._config = config
+        super().__init__(config)
         self._tokenizer = tokenizer
         self._speller = TermSpeller(tokenizer)
         self._unknown = UnknownCharacters(tokenizer)
+        self._prepare = prepare
+        self._n_text_bytes = n_text_bytes
+        self.facts = facts
         self.golden = golden
         self.explainer = Explainer(config, tokenizer, scheduler)
         self.scorer = Scorer(tokenizer, scheduler, config.transformer.max_length)
         self.scheduler = scheduler
 
     @property
-    def name(self) -> str:
-        """Its name in the API."""
-        return self._config.name
+    def n_bytes(self) -> int:
+        """Memory of weights, engines, cached sentences and vocabulary."""
+        return self.scheduler.n_bytes + self._n_text_bytes
 
     @property
-    def transformer_config(self) -> TransformerConfig:
-        """The hyperparameters."""
-        return self._config.transformer
+    def works(self) -> bool:
+        """Whether its engines run."""
+        return self.scheduler.alive
 
-    @property
-    def directions(self) -> list[Direction]:
-        """Its language directions."""
-        return self._config.directions
+    async def start(self) -> None:
+        """Start its engines and prepare it for service. Raises as `prepare`."""
+        self.scheduler.start()
+        await self._prepare(self)
+
+    async def stop(self) -> None:
+        """Finish what was submitted, and stop the engines."""
+        await self.scheduler.stop(STOP_SECONDS)
 
     async def warm_up(self) -> None:
         """Translate one text, so that lazy initialisation does not slow down the first request."""
@@ -86,28 +172,12 @@ class ServedModel:
         self.scheduler.forget_pace()
 
     def reading(self, direction: Direction, wanted: Wanted) -> Reading:
-        """Return how to prepare and search texts: as requested, else as in the checkpoint.
-
-        Raises `InvalidRequestError`.
-        """
-        max_length = self._config.transformer.max_length
-        beam_size = wanted.beam_size or self._config.beam_size
-        if wanted.alternatives >= beam_size:
-            detail = f"Input should be less than beam_size, which is {beam_size}"
-            raise InvalidRequestError.at("/alternatives", detail)
-        max_target_tokens = wanted.max_target_tokens
-        options = SearchOptions(
-            beam_size=beam_size,
-            n_best=1 + wanted.alternatives,
-            length_penalty=self._length_penalty(wanted.length_penalty),
-            max_target_tokens=max_target_tokens and min(max_target_tokens, max_length),
-            rule=self._config.search_rule,
-        )
+        """Return how to prepare and search texts. Raises as `search_options`."""
         return Reading(
             self._tokenizer,
             direction,
-            max_length,
-            options,
+            self.config.transformer.max_length,
+            self.search_options(wanted),
             wanted.split,
             wanted.glossary,
             self._speller,
@@ -115,14 +185,34 @@ class ServedModel:
             self._unknown,
         )
 
-    def scoring_options(self, length_penalty: float | None) -> SearchOptions:
-        """Return how to score a translation: as requested, else as in the checkpoint."""
-        penalty = self._length_penalty(length_penalty)
-        return SearchOptions(length_penalty=penalty, rule=self._config.search_rule)
 
-    def attention_view(self, request: AttentionRequest) -> AttentionView:
-        """Resolve a selection for this model. Raises `InvalidRequestError`."""
-        return AttentionView(request, self._config.transformer)
+class KnownModel(ModelProfile):
+    """A model of the server, loaded or not.
 
-    def _length_penalty(self, wanted: float | None) -> float:
-        return self._config.length_penalty if wanted is None else wanted
+    place     where it is, or will be, loaded
+    key       equal for equal content: a reload keeps a loaded model by it; None if it always loads
+    expected  facts until it was loaded
+    """
+
+    def __init__(
+        self,
+        config: CheckpointConfig,
+        place: Place[ServedModel],
+        expected: Facts,
+        key: Hashable = None,
+    ) -> None:
+        super().__init__(config)
+        self.place = place
+        self.key = key
+        self._facts = expected
+
+    @property
+    def facts(self) -> Facts:
+        """As when it was loaded last, else as expected."""
+        if self.place.model is not None:
+            self._facts = self.place.model.facts
+        return self._facts
+
+    def lent(self, deadline: float) -> AbstractAsyncContextManager[ServedModel]:
+        """Lend the loaded model for a request's step. Raises as `Shelf.lent`."""
+        return self.place.lent(deadline)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -16,12 +16,25 @@ from app.scheduling.side_by_side import side_by_side
 from app.text.language_detection import Detected
 from app.text.languages import Direction
 from app.translation.explainer import Asked
-from app.translation.language_paths import AUTO, FoundPath, LanguagePath, LanguagePaths, Step
+from app.translation.language_paths import (
+    AUTO,
+    FoundPath,
+    LanguagePath,
+    LanguagePaths,
+    PlannedStep,
+    Step,
+)
 from app.translation.limits import Limits
 from app.translation.partial_results import Feed
-from app.translation.pipeline import Block, Turn, off_the_loop, translate_blocks
+from app.translation.pipeline import (
+    Block,
+    Turn,
+    off_the_loop,
+    translate_blocks,
+    translate_step,
+)
 from app.translation.scorer import score_answer
-from app.translation.served_model import ServedModel, Wanted
+from app.translation.served_model import KnownModel, ServedModel, Wanted
 from app.translation.translated_document import (
     TranslatedDocument,
     answer_of,
@@ -40,13 +53,16 @@ class TranslationService:
     """Translates requests with the models of their languages. `translate` shows the stages."""
 
     def __init__(
-        self, models: Sequence[ServedModel], admission: Admission, limits: Limits, metrics: Metrics
+        self,
+        models: Mapping[Direction, KnownModel],
+        admission: Admission,
+        limits: Limits,
+        metrics: Metrics,
     ) -> None:
-        self._models = tuple(models)
         self._admission = admission
         self._limits = limits
         self._metrics = metrics
-        self.paths = LanguagePaths({pair: model for model in models for pair in model.directions})
+        self.paths = LanguagePaths(models)
         self.languages = self.paths.languages
 
     async def translate(
@@ -120,7 +136,7 @@ class TranslationService:
         if request.attention or request.alignment:
             asked = Asked(view, request.alignment, self._limits.max_attention_weights)
             with turn.timings.measure("decode"):
-                await _explain(documents, steps, asked)
+                await _explain(documents, steps, asked, turn.deadline)
         with turn.timings.measure("detokenize"):
             await off_the_loop(
                 partial(put_together, documents, request.alternatives),
@@ -143,28 +159,30 @@ class TranslationService:
     ) -> tuple[ScoreAnswer, Timings]:
         """Score given translations; the wait for an engine counts as decoding. As `translate`."""
         timings = Timings()
-        async with self._admission.place(min(timeout or math.inf, self._limits.timeout)):
+        seconds = min(timeout or math.inf, self._limits.timeout)
+        async with self._admission.place(seconds) as deadline:
             if request.source is not None and request.source.lower() == AUTO:
                 raise InvalidRequestError.at("/source", "Name the source language of the pair")
             path = self.paths.direct(request.source, request.target)
-            [model], [direction] = path.models, path.directions
-            view = model.attention_view(request.attention) if request.attention else None
+            [known], [direction] = path.models, path.directions
+            view = known.attention_view(request.attention) if request.attention else None
             asked = Asked(view, request.alignment, self._limits.max_attention_weights)
-            options = model.scoring_options(request.length_penalty)
+            options = known.scoring_options(request.length_penalty)
             for field in ("text", "translation"):
                 self._limits.check_texts(getattr(request, field), field)
-            pairs = await model.scorer.score(
-                list(zip(request.text, request.translation, strict=True)),
-                direction,
-                options,
-                client=client,
-                timings=timings,
-            )
-            asked.check(pairs)
-            with timings.measure("decode"):
-                explained = [
-                    await model.explainer.explain_pair(pair, direction, asked) for pair in pairs
-                ]
+            async with known.lent(deadline) as model:
+                pairs = await model.scorer.score(
+                    list(zip(request.text, request.translation, strict=True)),
+                    direction,
+                    options,
+                    client=client,
+                    timings=timings,
+                )
+                asked.check(pairs)
+                with timings.measure("decode"):
+                    explained = [
+                        await model.explainer.explain_pair(pair, direction, asked) for pair in pairs
+                    ]
         answer = score_answer(path.name, direction, pairs, explained)
         self._metrics.translated(timings, answer.usage.source_tokens)
         return answer, timings
@@ -179,28 +197,30 @@ class TranslationService:
 
         Raises as `translate`, and as `show`.
         """
-        async with self._admission.place(min(timeout or math.inf, self._limits.timeout)):
+        seconds = min(timeout or math.inf, self._limits.timeout)
+        async with self._admission.place(seconds) as deadline:
             self._limits.check_texts(request.text)
             [document] = await self._open(request, put=None)
             wanted = replace(_wanted(request), with_tokens=True)
-            return await show(document.found.path.sole_step(wanted))
+            async with document.found.path.sole_step(wanted).ready(deadline) as step:
+                return await show(step)
 
-    async def warm_up(self) -> None:
-        """Translate one text with each model, and its golden sentences.
 
-        Raises `GoldenSentenceError`.
-        """
-        for model in self._models:
-            await model.warm_up()
-            for direction in dict.fromkeys((one.source, one.target) for one in model.golden):
-                await _check_golden(model, direction)
+async def prepare(model: ServedModel) -> None:
+    """Translate one text with a model whose engines run, and its golden sentences.
+
+    Raises `GoldenSentenceError`.
+    """
+    await model.warm_up()
+    for direction in dict.fromkeys((one.source, one.target) for one in model.golden):
+        await _check_golden(model, direction)
 
 
 async def _check_golden(model: ServedModel, direction: Direction) -> None:
     golden = [one for one in model.golden if (one.source, one.target) == direction]
     blocks = [Block(one.text) for one in golden]
     step = Step(model, model.reading(direction, Wanted()))
-    await translate_blocks(blocks, [step], Turn(None, math.inf, Timings()))
+    await translate_step(blocks, step, Turn(None, math.inf, Timings()))
     for one, block in zip(golden, blocks, strict=True):
         if (found := block.answer().text) != one.translation:
             raise GoldenSentenceError(
@@ -210,16 +230,20 @@ async def _check_golden(model: ServedModel, direction: Direction) -> None:
 
 
 async def _explain(
-    documents: Sequence[TranslatedDocument], steps: Sequence[Step], asked: Asked
+    documents: Sequence[TranslatedDocument],
+    steps: Sequence[PlannedStep],
+    asked: Asked,
+    deadline: float,
 ) -> None:
     """Explain plain texts translated by one model, or none; see `_check_explicable`."""
     asked.check(one for text in documents for cut in text.passes() for one in cut.segments)
     for text in documents:
-        text.explained = [
-            segment
-            for step, cut in zip(steps, text.passes(), strict=True)
-            for segment in await step.model.explainer.explain(cut, step.direction, asked)
-        ]
+        text.explained = []
+    for planned in steps:
+        async with planned.ready(deadline) as step:
+            for text in documents:
+                [cut] = text.passes()
+                text.explained = await step.model.explainer.explain(cut, step.direction, asked)
 
 
 def _check_explicable(request: TranslateRequest, path: LanguagePath) -> None:

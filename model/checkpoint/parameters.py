@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from model.transformer import parameter_names as names
 from model.transformer.config import TransformerConfig
 
@@ -21,6 +23,11 @@ def parameter_shapes(config: TransformerConfig) -> Shapes:
     if config.output_bias:
         shapes[f"{names.OUTPUT}.bias"] = (config.target_vocab_size,)
     return shapes
+
+
+def n_parameters(config: TransformerConfig) -> int:
+    """Number of trainable parameters, counting shared matrices once."""
+    return sum(map(math.prod, parameter_shapes(config).values()))
 
 
 def _stack(stack: str, n_layers: int, d_ff: int, config: TransformerConfig) -> Shapes:

@@ -8,7 +8,6 @@ faster and in half the memory; `pretrained` builds the modules.
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +23,7 @@ from model.checkpoint.config import (
     read_file,
 )
 from model.checkpoint.golden import GoldenSentence, read_golden
-from model.checkpoint.parameters import parameter_shapes
+from model.checkpoint.parameters import n_parameters, parameter_shapes
 from model.checkpoint.tensor_file import TensorFile
 from model.errors import CheckpointError, TokenizerError
 from model.text.marian_tokenizer import MarianTokenizer
@@ -52,7 +51,7 @@ class Checkpoint:
     @property
     def n_parameters(self) -> int:
         """Number of trainable parameters, counting shared matrices once."""
-        return sum(map(math.prod, parameter_shapes(self.config.transformer).values()))
+        return n_parameters(self.config.transformer)
 
 
 def load_checkpoint(folder: Path) -> Checkpoint:

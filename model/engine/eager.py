@@ -24,6 +24,7 @@ from model.engine.protocol import (
     AttentionKind,
     AttentionRow,
     EngineInfo,
+    EngineMemory,
     Finished,
     Job,
     Progress,
@@ -121,6 +122,12 @@ class EagerEngine:
         """Which engine it is, device, precision and threads."""
         precision = str(self._model.output.weight.dtype).removeprefix("torch.")
         return EngineInfo("reference", str(self._model.device), precision, torch.get_num_threads())
+
+    @property
+    def memory(self) -> EngineMemory:
+        """The parameters and buffers; what a batch needs is gone after it."""
+        tensors = (*self._model.parameters(), *self._model.buffers())
+        return EngineMemory(sum(one.nbytes for one in tensors), 0)
 
     @property
     def busy(self) -> bool:

@@ -71,6 +71,13 @@ class AttentionRow(NamedTuple):
     row: int
 
 
+class EngineMemory(NamedTuple):
+    """Bytes that an engine holds now; those of the weights are counted by each that shares them."""
+
+    weights: int
+    work: int
+
+
 @dataclass(frozen=True)
 class Projections:
     """The vectors of one attention for one of its rows, in every head; `query` has only that row.
@@ -95,6 +102,10 @@ class Engine(Protocol):
     @property
     def info(self) -> EngineInfo:
         """Which engine it is, device, precision and threads."""
+
+    @property
+    def memory(self) -> EngineMemory:
+        """The memory that it holds now. Cheap, and from any thread."""
 
     def room(self, job: Job) -> bool:
         """Whether there is room for a job now, beside those admitted. Cheap.

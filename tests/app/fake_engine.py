@@ -13,6 +13,7 @@ from model.engine.protocol import (
     AttentionKind,
     AttentionRow,
     EngineInfo,
+    EngineMemory,
     Finished,
     Job,
     Progress,
@@ -41,6 +42,7 @@ class FakeEngine:
     n_slots: int = 1000
     gate: threading.Semaphore | None = None
     info: EngineInfo = field(default_factory=lambda: EngineInfo("fake", "cpu", "float32", 1))
+    memory: EngineMemory = field(default_factory=lambda: EngineMemory(1000, 10))
     admitted: list[list[int]] = field(default_factory=list)
     cancelled: list[int] = field(default_factory=list)
     n_interrupts: int = 0

@@ -128,7 +128,14 @@ def local_files(
     beam_size, length_penalty = search
     unlimited = 2**63
     runtime = load_runtime(
-        Settings.parse(checkpoint=(checkpoint,), max_file_characters=unlimited, **settings),
+        Settings.parse(
+            checkpoint=(checkpoint,),
+            models=None,
+            pin=(),
+            languages=None,
+            max_file_characters=unlimited,
+            **settings,
+        ),
         Metrics(),
     )
     with asyncio.Runner() as runner:

@@ -162,11 +162,19 @@ class ModelInfo(BaseModel):
     directions: list[tuple[str, str]] = Field(description="source, target")
     config: dict[str, Any] = Field(description="hyperparameters, with the paper's names")
     parameters: int
-    digest: str = Field(description="SHA-256 of the checkpoint: equal digests, equal translations")
+    digest: str | None = Field(
+        description="SHA-256 of the checkpoint: equal digests, equal translations; null before a "
+        "model of the shelf is loaded for the first time"
+    )
     engine: str = Field(description="cpu: attend's own kernels; reference: modules of PyTorch")
     device: str
     precision: str
     threads: int
+    state: Literal["loaded", "loading", "known", "failed"] = Field(
+        description="known: loaded when it is asked for; failed: could not be loaded, see the log"
+    )
+    pinned: bool = Field(description="never let go")
+    memory_bytes: int = Field(description="memory that it holds now, 0 unless it is loaded")
 
 
 class Info(ModelInfo):

@@ -15,6 +15,7 @@ from model.decoding.trace import SearchTrace
 from model.engine.cpu import decoder, explanation, projections, search
 from model.engine.cpu.admission import check_job, check_pair
 from model.engine.cpu.agreement import agreed_in_slot
+from model.engine.cpu.array_bytes import array_bytes
 from model.engine.cpu.capacity import (
     MAX_ROWS,
     MAX_SENTENCES,
@@ -33,6 +34,7 @@ from model.engine.protocol import (
     AttentionKind,
     AttentionRow,
     EngineInfo,
+    EngineMemory,
     Finished,
     Job,
     Progress,
@@ -85,12 +87,23 @@ class CpuEngine:
         self._n_told: dict[int, int] = {}  # of the slots whose jobs stream
         self._n_constrained = 0
         self._interrupted = np.zeros(1, np.int64)
+        self._weights_bytes = array_bytes(weights)
+        self._fixed_bytes = array_bytes((self._work, self._candidates))
+        self._slot_bytes = array_bytes((self._slots, self._terms)) // MAX_SENTENCES
+        self._page_bytes = page_bytes
+        self._most_slots = self._most_pages = 0  # used at once; the rest was never touched
 
     @property
     def info(self) -> EngineInfo:
         """Which engine it is, device, precision and threads."""
         int8 = self._weights.output.weight.dtype == np.uint8
         return EngineInfo("cpu", "cpu", "int8" if int8 else "float32", 1)
+
+    @property
+    def memory(self) -> EngineMemory:
+        """The weights, the workspace, and the slots and pages that were ever in use."""
+        slots, pages = self._most_slots * self._slot_bytes, self._most_pages * self._page_bytes
+        return EngineMemory(self._weights_bytes, self._fixed_bytes + slots + pages)
 
     @property
     def busy(self) -> bool:
@@ -148,6 +161,9 @@ class CpuEngine:
                 self._terms if self._n_constrained else None, len(self._in_slot),
                 self._interrupted, 1 if self._n_told else STEP_TOKENS, self._step_rows,
             )  # fmt: skip
+            self._most_slots = max(self._most_slots, len(self._in_slot))
+            n_used = self._capacity.n_pages - int(self._pages.n_free[0])
+            self._most_pages = max(self._most_pages, n_used)
             if self._recorder:
                 [slot] = self._in_slot
                 self._recorder.step(slot, self._slots, self._work)

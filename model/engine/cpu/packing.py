@@ -18,6 +18,8 @@ from model.engine.cpu.types import Floats
 LARGEST = 127
 SMALLEST = np.float32(1e-30)
 """Rows, and columns of weights, without any larger value count as zero: inverses may overflow."""
+PACKED_AT_A_TIME = 16 * COLUMNS
+"""Outputs."""
 UNSIGNED = 128
 """Added to every weight, since the dot product multiplies signed by unsigned bytes."""
 
@@ -71,15 +73,25 @@ def pack_float32(
 
 
 def _pack_int8(weight: Floats) -> tuple[NDArray[np.uint8], Floats]:
+    """A few panels at a time, since a vocabulary's matrix is large beside what becomes of it."""
     n_outputs, n_inputs = weight.shape
-    largest = np.abs(weight).max(axis=1)
-    scale = np.zeros(padded(n_outputs, COLUMNS), np.float32)
-    scale[:n_outputs] = np.where(largest <= SMALLEST, 0, largest / LARGEST)
-    whole = np.full((len(scale), padded(n_inputs, GROUP)), UNSIGNED, np.uint8)
-    divisor = np.where(largest <= SMALLEST, 1, largest / LARGEST)[:, None]
-    whole[:n_outputs, :n_inputs] = (np.rint(weight / divisor) + UNSIGNED).astype(np.uint8)
-    panels = whole.reshape(-1, COLUMNS, whole.shape[1] // GROUP, GROUP)
-    return panels.transpose(0, 2, 1, 3).ravel(), scale
+    n_columns = padded(n_outputs, COLUMNS)
+    scale = np.zeros(n_columns, np.float32)
+    packed = np.empty(n_columns * padded(n_inputs, GROUP), np.uint8)
+    for first in range(0, n_columns, PACKED_AT_A_TIME):
+        rows = slice(first, min(first + PACKED_AT_A_TIME, n_columns))
+        part = weight[rows]
+        largest = np.abs(part).max(axis=1)
+        scale[first : first + len(part)] = np.where(largest <= SMALLEST, 0, largest / LARGEST)
+        whole = np.full((rows.stop - first, padded(n_inputs, GROUP)), UNSIGNED, np.uint8)
+        divisor = np.where(largest <= SMALLEST, 1, largest / LARGEST)[:, None]
+        whole[: len(part), :n_inputs] = (np.rint(part / divisor) + UNSIGNED).astype(np.uint8)
+        panels = whole.reshape(-1, COLUMNS, whole.shape[1] // GROUP, GROUP)
+        place = packed[first * whole.shape[1] : rows.stop * whole.shape[1]]
+        place.reshape(len(panels), whole.shape[1] // GROUP, COLUMNS, GROUP)[:] = panels.transpose(
+            0, 2, 1, 3
+        )
+    return packed, scale
 
 
 def _padded_biases(biases: Sequence[Floats], padding: float) -> Floats:

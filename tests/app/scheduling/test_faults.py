@@ -27,12 +27,12 @@ IDLE = Load(0, 0, 0, 0, engines=1)
 class SmallEngine(FakeEngine):
     """Has memory for so many source tokens, whatever it says there is room for."""
 
-    memory: int = 20
+    room_in_memory: int = 20
     n_most: int = 0
 
     def step(self) -> list[Finished]:
         n_tokens = sum(len(job.source_ids) for job, _ in self._left.values())
-        if n_tokens > self.memory:
+        if n_tokens > self.room_in_memory:
             self._left.clear()
             raise MemoryError
         self.n_most = max(self.n_most, n_tokens)
@@ -134,11 +134,11 @@ async def test_out_of_memory_splits_the_batch_and_is_remembered() -> None:
         n_failures = of(series, "attend_engine_failures_total", kind="out-of-memory")
         assert n_failures >= 1
         n_admitted = len(engine.admitted)
-        assert engine.n_most <= engine.memory
+        assert engine.n_most <= engine.room_in_memory
         await asyncio.gather(*(submit(scheduler, name, length=4) for name in range(20, 32)))
         later = engine.admitted[n_admitted:]
         assert sum(map(len, later)) == 12
-        assert max(map(len, later)) * 4 <= engine.memory
+        assert max(map(len, later)) * 4 <= engine.room_in_memory
         series = told(scheduler.metrics)
         assert of(series, "attend_engine_failures_total", kind="out-of-memory") == n_failures
 

@@ -7,12 +7,12 @@ import pytest
 
 from app.errors import InvalidRequestError, UnknownLanguagesError
 from app.translation.language_paths import MAX_INLINE_TEXTS, LanguagePaths
-from app.translation.served_model import ServedModel
+from app.translation.served_model import KnownModel
 from tests.app.asynchronous import asynchronous
 
 DIRECTIONS = [("fr", "en"), ("en", "fr"), ("en", "de"), ("es", "pt-BR")]
 SEVERAL = LanguagePaths(
-    {pair: cast("ServedModel", SimpleNamespace(name="-".join(pair))) for pair in DIRECTIONS}
+    {pair: cast("KnownModel", SimpleNamespace(name="-".join(pair))) for pair in DIRECTIONS}
 )
 TEXTS = {
     "en": "The house is green.",

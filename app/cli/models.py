@@ -1,0 +1,145 @@
+"""`attend models`: shows the models in a folder."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from app.cli.options import precision_option, shelf_folder
+from app.hub.origin import read_origin
+from model.checkpoint.config import CARD_FILE, WEIGHTS_FILE
+from model.checkpoint.parameters import n_parameters
+from model.checkpoint.reader import load_checkpoint, read_tokenizer
+from model.checkpoint.shelf_folder import ShelvedCheckpoint, find_checkpoints
+from model.checkpoint.tensor_file import TensorFile
+from model.engine.memory import expected_bytes
+from model.engine.protocol import PrecisionChoice
+from model.errors import ModelError
+
+_PIPE_WIDTH = 140
+_SHOWN_PAIRS = 4
+
+
+@dataclass(frozen=True)
+class ShelfRow:
+    """A model as shown. `fault` is why it does not load; sizes are in bytes."""
+
+    name: str
+    folder: str
+    directions: list[tuple[str, str]]
+    parameters: int
+    disk_bytes: int
+    memory_bytes: int
+    precision: str
+    engine: str
+    licence: str | None
+    repository: str | None
+    revision: str | None
+    fault: str | None
+
+
+@click.command(epilog="Example: attend models models; attend models --json | jq '.[].name'")
+@click.argument("shelf", type=click.Path(path_type=Path), metavar="[DIR]", required=False)
+@precision_option
+@click.option("--verify", is_flag=True, help="Read all weights, not only their names and shapes.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+def models(shelf: Path | None, precision: PrecisionChoice, verify: bool, as_json: bool) -> None:
+    """Show the models in DIR: languages, size, memory in service, licence, and whether each loads.
+
+    DIR is by default $ATTEND_MODELS, else `models` in the user's data folder. Exits with code 1 if
+    a model does not load.
+    """
+    shelf = shelf or shelf_folder()
+    found, unusable = find_checkpoints(shelf)
+    rows = [_row(one, precision, verify=verify) for one in found]
+    rows += [
+        ShelfRow(
+            one.folder.name, str(one.folder), [], 0, 0, 0, "", "", None, None, None, one.reason
+        )
+        for one in unusable
+    ]
+    if as_json:
+        click.echo(json.dumps([asdict(row) for row in rows], indent=2, ensure_ascii=False))
+    elif rows:
+        _print_table(rows)
+    else:
+        click.echo(f"{shelf}: no models; `attend pull opus-mt-en-de {shelf}` fetches one")
+    if any(row.fault for row in rows):
+        raise SystemExit(1)
+
+
+def _row(found: ShelvedCheckpoint, precision: PrecisionChoice, *, verify: bool) -> ShelfRow:
+    config, origin = found.config, read_origin(found.folder)
+    return ShelfRow(
+        name=config.name,
+        folder=str(found.folder),
+        directions=config.directions,
+        parameters=n_parameters(config.transformer),
+        disk_bytes=found.n_bytes,
+        memory_bytes=expected_bytes(config.transformer, precision),
+        precision="float32" if precision == "fp32" else "int8",
+        engine="cpu",
+        licence=(origin and origin.licence) or _licence_of(found.folder),
+        repository=origin.repository if origin else None,
+        revision=origin.revision if origin else None,
+        fault=_fault(found, verify=verify),
+    )
+
+
+def _fault(found: ShelvedCheckpoint, *, verify: bool) -> str | None:
+    """Why it does not load; without `verify`, weights are not read."""
+    try:
+        if verify:
+            load_checkpoint(found.folder)
+            return None
+        read_tokenizer(found.folder, found.config)
+        TensorFile(found.folder / WEIGHTS_FILE)
+    except ModelError as error:
+        return str(error)
+    return None
+
+
+def _licence_of(folder: Path) -> str | None:
+    """Return the licence that the front matter of a card on the hub gives."""
+    for name in ("README.md", CARD_FILE):
+        try:
+            text = (folder / name).read_text("utf-8", errors="replace")
+        except OSError:
+            continue
+        if said := re.search(r"\A---\n(?:.*\n)*?license:\s*([^\n]+)\n", text):
+            return said[1].strip()
+    return None
+
+
+def _print_table(rows: list[ShelfRow]) -> None:
+    table = Table()
+    for heading in ("Model", "Languages"):
+        table.add_column(heading)
+    for heading in ("Parameters", "Disk", "Memory"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for heading in ("Precision", "Licence", "Loads"):
+        table.add_column(heading)
+    for row in rows:
+        pairs = [" → ".join(pair) for pair in row.directions]
+        more = len(pairs) - _SHOWN_PAIRS
+        shown = ", ".join(pairs[:_SHOWN_PAIRS]) + (f" and {more} more" if more > 0 else "")
+        sizes = row.disk_bytes, row.memory_bytes
+        table.add_row(
+            row.name,
+            shown,
+            f"{row.parameters / 1e6:.1f} M" if row.parameters else "–",
+            *(f"{size / 1e6:,.0f} MB" if size else "–" for size in sizes),
+            row.precision or "–",
+            row.licence or "not stated",
+            "yes" if row.fault is None else f"no: {row.fault}",
+        )
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_PIPE_WIDTH)
+    console.print(table)

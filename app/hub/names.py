@@ -1,0 +1,34 @@
+"""Names of models and revisions on the hub."""
+
+from __future__ import annotations
+
+import re
+
+from app.errors import PullError
+
+OPUS_MT = "Helsinki-NLP"
+"""The owner of the models whose names may be given alone."""
+
+_NAME = re.compile(r"[\w-][\w.-]{0,95}")
+_REVISION = re.compile(r"[\w][\w./-]{0,199}")
+
+
+def repository_of(name: str) -> str:
+    """Return the full name: `opus-mt-en-de` is `Helsinki-NLP/opus-mt-en-de`. Raises `PullError`."""
+    owner, slash, model = name.rpartition("/")
+    if not slash and model.startswith("opus-mt"):
+        owner = OPUS_MT
+    parts = (owner, model)
+    if not all(_NAME.fullmatch(part) and ".." not in part for part in parts):
+        raise PullError(
+            f"{name}: neither a folder nor a name on the hub, such as opus-mt-en-de or "
+            "facebook/m2m100_418M"
+        )
+    return f"{owner}/{model}"
+
+
+def check_revision(revision: str) -> str:
+    """Return the name of a branch, tag or commit. Raises `PullError`."""
+    if not _REVISION.fullmatch(revision) or ".." in revision:
+        raise PullError(f"{revision!r}: not the name of a revision, such as main or a commit")
+    return revision

@@ -1,0 +1,8 @@
+"""A shelf of models: each is loaded when it is asked for, and let go when others need its memory.
+
+    known ──lend──▶ wanted ──loaded──▶ lent and returned ──least recently used──▶ known
+                       └── failed: requests get the error, and it is tried again after a pause
+
+`place` is one model's state, `shelf` decides which model is loaded next and which is let go. Both
+belong to one event loop, and know neither texts nor HTTP nor tensors.
+"""

@@ -1,0 +1,112 @@
+"""One model's place on the shelf: known, wanted, loaded, leaving, or failed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Generic, Literal, Protocol, TypeVar
+
+State = Literal["known", "loading", "loaded", "failed"]
+
+
+class Model(Protocol):
+    """The shelf's view of a model."""
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory that it holds now. Cheap."""
+
+    @property
+    def works(self) -> bool:
+        """False if only loading it again helps."""
+
+    async def start(self) -> None:
+        """Prepare it for use. Raises if it cannot be used."""
+
+    async def stop(self) -> None:
+        """Finish its work and free its memory."""
+
+
+M = TypeVar("M", bound=Model)
+
+
+class Lender(Protocol[M]):
+    """The place's view of the shelf that it is on."""
+
+    def lent(self, place: Place[M], deadline: float) -> AbstractAsyncContextManager[M]:
+        """As `Shelf.lent`."""
+
+    def take_back(self, place: Place[M]) -> None:
+        """As `Shelf.take_back`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a model could not be loaded, how often in a row, and when it is tried again."""
+
+    reason: str
+    count: int
+    retry_at: float
+
+
+@dataclass(eq=False)
+class Place(Generic[M]):
+    """A model's place on the shelf.
+
+    name      in messages, logs and metrics
+    load      returns the model; blocks, in a thread of its own
+    expected  bytes of memory that it is expected to need, until it was loaded once
+    pinned    loaded at the start and never let go
+    permanent there before the start, and never loaded again
+    owner     the shelf that it is on
+    model     None unless loaded
+    n_lent    present uses
+    last_lent its place in the order of uses, for least recently used
+    leaving   no longer lent, and let go after the present uses
+    waiting   those who wait until it is loaded
+    """
+
+    name: str
+    load: Callable[[], M]
+    expected: int = 0
+    pinned: bool = False
+    permanent: bool = False
+    model: M | None = None
+    n_lent: int = 0
+    last_lent: int = 0
+    leaving: bool = False
+    loading: bool = False
+    failure: Failure | None = None
+    waiting: list[asyncio.Future[M]] = field(default_factory=list)
+    owner: Lender[M] = field(init=False)
+    returned: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def usable(self) -> M | None:
+        """The model, if it can be lent now."""
+        return None if self.leaving or self.model is None else self.model
+
+    @property
+    def state(self) -> State:
+        """Its state, as shown to users."""
+        if self.model is not None:
+            return "loaded"
+        if self.loading:
+            return "loading"
+        return "failed" if self.failure else "known"
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory that it holds now."""
+        return 0 if self.model is None else self.model.n_bytes
+
+    def claims(self) -> list[asyncio.Future[M]]:
+        """Return the futures of those who still wait, and forget them."""
+        waiting, self.waiting = self.waiting, []
+        return [future for future in waiting if not future.done()]
+
+    def lent(self, deadline: float) -> AbstractAsyncContextManager[M]:
+        """As `Shelf.lent`, by the shelf that it is on now."""
+        return self.owner.lent(self, deadline)

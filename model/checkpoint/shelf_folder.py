@@ -1,0 +1,72 @@
+"""Finds the checkpoints in a folder of checkpoints, by their configurations alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from model.checkpoint.config import CheckpointConfig, read_config
+from model.errors import CheckpointError
+
+Fingerprint = tuple[tuple[str, int, int, int], ...]
+"""Name, size, time of modification and inode of each file of a checkpoint."""
+
+
+@dataclass(frozen=True)
+class ShelvedCheckpoint:
+    """A checkpoint on a shelf; `fingerprint` is equal as long as no file is replaced."""
+
+    folder: Path
+    config: CheckpointConfig
+    fingerprint: Fingerprint
+
+    @property
+    def names(self) -> set[str]:
+        """The names by which it may be called: in the API, and of its folder."""
+        return {self.config.name, self.folder.name}
+
+    @property
+    def n_bytes(self) -> int:
+        """Size of its files."""
+        return sum(size for _, size, _, _ in self.fingerprint)
+
+
+@dataclass(frozen=True)
+class UnusableFolder:
+    """A folder on a shelf that is not a readable checkpoint, and the reason in one line."""
+
+    folder: Path
+    reason: str
+
+
+def find_checkpoints(shelf: Path) -> tuple[list[ShelvedCheckpoint], list[UnusableFolder]]:
+    """Return the folders in `shelf`, by name, without reading weights.
+
+    Files and hidden folders, such as unfinished imports, are ignored. Raises `CheckpointError` if
+    `shelf` is not a folder.
+    """
+    try:
+        folders = sorted(
+            path for path in shelf.iterdir() if path.is_dir() and not path.name.startswith(".")
+        )
+    except OSError as error:
+        raise CheckpointError(f"{shelf}: {error.strerror}; expected a folder of models") from None
+    usable: list[ShelvedCheckpoint] = []
+    unusable: list[UnusableFolder] = []
+    for folder in folders:
+        try:
+            usable.append(ShelvedCheckpoint(folder, read_config(folder), tuple(_files(folder))))
+        except CheckpointError as error:
+            unusable.append(UnusableFolder(folder, str(error)))
+    return usable, unusable
+
+
+def _files(folder: Path) -> Iterator[tuple[str, int, int, int]]:
+    try:
+        for path in sorted(folder.iterdir()):
+            if path.is_file():
+                stat = path.stat()
+                yield path.name, stat.st_size, stat.st_mtime_ns, stat.st_ino
+    except OSError:  # removed meanwhile, or unreadable: loading it says why
+        return

@@ -1,0 +1,20 @@
+"""The memory of records of arrays, such as a model's weights or an engine's workspace."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def array_bytes(record: object) -> int:
+    """Bytes of all arrays in nested tuples, each array counted once."""
+    arrays: dict[int, np.ndarray] = {}
+    _collect(record, arrays)
+    return sum(array.nbytes for array in arrays.values())
+
+
+def _collect(record: object, arrays: dict[int, np.ndarray]) -> None:
+    if isinstance(record, np.ndarray):
+        arrays[id(record)] = record
+    elif isinstance(record, tuple):
+        for one in record:
+            _collect(one, arrays)

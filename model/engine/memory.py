@@ -1,0 +1,53 @@
+"""Forecasts the memory of a model's engines from its configuration."""
+
+from __future__ import annotations
+
+import math
+
+from model.checkpoint.parameters import parameter_shapes
+from model.engine.cpu.capacity import MAX_ROWS
+from model.engine.cpu.packing import padded
+from model.engine.cpu.tile import COLUMNS, GROUP
+from model.engine.cpu.workspace import LOGIT_ROWS
+from model.engine.protocol import PrecisionChoice
+from model.transformer.config import TransformerConfig
+
+FLOAT = 4
+SENTENCES_BYTES = 6_000_000
+"""Of the first sentences in an engine: their slots, and the pages of their keys and values."""
+
+
+def expected_bytes(
+    config: TransformerConfig,
+    precision: PrecisionChoice = "auto",
+    n_threads: int = 1,
+    device: str = "cpu",
+) -> int:
+    """Return the bytes that `build_engines` is expected to need, with a few sentences in flight."""
+    shapes = parameter_shapes(config)
+    if device != "cpu":
+        return FLOAT * sum(map(math.prod, shapes.values()))
+    width = 1 if precision != "fp32" else FLOAT
+    weights = FLOAT * config.max_length * config.d_model
+    for name, shape in shapes.items():
+        if name.endswith("embedding.weight"):
+            weights += FLOAT * math.prod(shape)
+        elif len(shape) == 2 and name != "output.weight":
+            weights += _packed(shape[0], shape[1], width)
+    weights += _packed(config.target_vocab_size, config.d_model, width)
+    rows = max(MAX_ROWS, config.max_length)
+    inner = max(config.d_ff, config.d_ff_of_decoder)
+    n_columns = padded(config.target_vocab_size, COLUMNS)
+    work = FLOAT * (
+        rows * (7 * padded(config.d_model, COLUMNS) + inner)
+        + LOGIT_ROWS * n_columns
+        + 2 * rows * n_columns // COLUMNS
+    )
+    return weights + n_threads * (work + SENTENCES_BYTES)
+
+
+def _packed(n_outputs: int, n_inputs: int, width: int) -> int:
+    """Bytes of a `Linear`: weights, scales and biases."""
+    columns = padded(n_outputs, COLUMNS)
+    inputs = padded(n_inputs, GROUP) if width == 1 else n_inputs
+    return columns * (inputs * width + 2 * FLOAT)

@@ -1,0 +1,253 @@
+"""`attend pull` from a fake hub and from folders, and `attend models`, which shows the result."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app.cli import pull as pull_module
+from app.hub.origin import read_origin
+from app.hub.requests import Hub
+from model.checkpoint.reader import load_checkpoint
+from tests.app.cli.conftest import Attend
+from tests.app.hub.fake_hub import COMMIT, FakeHub
+from tests.marian_folder import MakeFolder, change_json
+
+WEIGHTS = "model.safetensors"
+Serving = Callable[[Path], FakeHub]
+
+
+@pytest.fixture(autouse=True)
+def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTEND_CACHE", str(tmp_path / "cache"))
+    for name in ("ATTEND_MODELS", "HF_ENDPOINT", "HF_TOKEN", "HF_HUB_OFFLINE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def serving(monkeypatch: pytest.MonkeyPatch) -> Serving:
+    """Puts a folder on a hub, beside files that no import needs."""
+
+    def put(folder: Path) -> FakeHub:
+        files = {path.name: path.read_bytes() for path in folder.iterdir()}
+        files |= {"tf_model.h5": b"x" * 100, "README.md": b"---\nlicense: mit\n---\n# A model\n"}
+        hub = FakeHub(files, lfs={WEIGHTS, "pytorch_model.bin", "source.spm"})
+        make = partial(Hub, "https://hub.test", None, hub.transport(), hub.slept.append)
+        monkeypatch.setattr(pull_module, "Hub", make)
+        return hub
+
+    return put
+
+
+def test_a_model_is_fetched_imported_and_shown(
+    attend: Attend, make_folder: MakeFolder, serving: Serving, tmp_path: Path
+) -> None:
+    hub, shelf = serving(make_folder()), tmp_path / "models"
+    pulled = attend("pull", "opus-mt-en-fr", shelf)
+    assert pulled.exit_code == 0, pulled.stderr
+    assert pulled.stdout == f"wrote {shelf}/opus-mt-en-fr: opus-mt-en-fr, en to fr\n"
+    fetched = [request.url.path.rpartition("/")[2] for request in hub.requests[1:]]
+    assert "tf_model.h5" not in fetched
+    assert fetched[-1] == WEIGHTS  # after what decides whether it is worth it
+    folder = shelf / "opus-mt-en-fr"
+    assert load_checkpoint(folder).config.directions == [("en", "fr")]
+    origin = read_origin(folder)
+    assert origin
+    assert (origin.repository, origin.revision) == ("Helsinki-NLP/opus-mt-en-fr", COMMIT)
+    assert origin.licence == "cc-by-4.0"
+    assert (folder / "README.md").read_bytes().endswith(b"# A model\n")
+    assert [path.name for path in shelf.iterdir()] == ["opus-mt-en-fr"]
+    assert not list((tmp_path / "cache").rglob("*.safetensors"))
+    n_before = len(hub.requests)
+    again = attend("pull", "Helsinki-NLP/opus-mt-en-fr", shelf, "--revision", COMMIT)
+    assert (again.exit_code, len(hub.requests)) == (0, n_before + 1)
+    assert "is there already, at revision c0ffee000000" in again.stdout
+    [row] = json.loads(attend("models", shelf, "--json").stdout)
+    assert (row["name"], row["directions"]) == ("opus-mt-en-fr", [["en", "fr"]])
+    assert (row["licence"], row["precision"], row["fault"]) == ("cc-by-4.0", "int8", None)
+    assert row["disk_bytes"] > row["parameters"] > 0
+    assert row["memory_bytes"] > 0
+    table = attend("models", shelf, "--verify").stdout
+    assert "opus-mt-en-fr" in table
+    assert "en → fr" in table
+
+
+def test_weights_in_another_form_are_fetched(
+    attend: Attend, make_folder: MakeFolder, serving: Serving, tmp_path: Path
+) -> None:
+    hub = serving(make_folder(pickled=True))
+    assert attend("pull", "opus-mt-en-fr", tmp_path / "models").exit_code == 0
+    assert any(request.url.path.endswith("pytorch_model.bin") for request in hub.requests)
+
+
+def test_an_interrupted_pull_is_resumed(
+    attend: Attend, make_folder: MakeFolder, serving: Serving, tmp_path: Path
+) -> None:
+    hub = serving(make_folder())
+    hub.cut_after = [500_000]
+
+    def gone(request: httpx.Request) -> httpx.Response | None:
+        return httpx.Response(503) if "range" in request.headers else None
+
+    size = len(hub.files[WEIGHTS])
+    hub.cut_after = [size // 2]
+    hub.faults = gone
+    failed = attend("pull", "opus-mt-en-fr", tmp_path / "models")
+    assert failed.exit_code == 1
+    assert failed.stderr.endswith("503; run the command again to resume\n")
+    assert not (tmp_path / "models" / "opus-mt-en-fr").exists()
+    hub.faults = lambda _: None
+    hub.requests.clear()
+    assert attend("pull", "opus-mt-en-fr", tmp_path / "models").exit_code == 0
+    [weights] = [one for one in hub.requests if one.url.path.endswith(WEIGHTS)]
+    assert weights.headers["range"] == f"bytes={size // 2}-"
+    assert len(hub.requests) == 2  # the listing, and what was missing
+
+
+def test_an_architecture_that_cannot_be_imported_is_told_before_its_weights(
+    attend: Attend, make_folder: MakeFolder, serving: Serving, tmp_path: Path
+) -> None:
+    folder = make_folder()
+    change_json(folder / "config.json", model_type="bart")
+    hub = serving(folder)
+    refused = attend("pull", "opus-mt-en-fr", tmp_path / "models")
+    assert refused.exit_code == 1
+    assert "is a 'bart' model; attend imports marian" in refused.stderr
+    assert not any(request.url.path.endswith(WEIGHTS) for request in hub.requests)
+
+
+def test_a_repository_without_weights_is_told(
+    attend: Attend, make_folder: MakeFolder, serving: Serving, tmp_path: Path
+) -> None:
+    hub = serving(make_folder())
+    del hub.files[WEIGHTS]
+    refused = attend("pull", "opus-mt-en-fr", tmp_path / "models")
+    assert "has no weights that can be imported" in refused.stderr
+    assert ".h5" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("t5-small", "t5-small: neither a folder nor a name on the hub"),
+        ("a/b/c", "neither a folder nor a name"),
+        ("../secret", "neither a folder nor a name"),
+        ("someone/else", "someone/else: no such model on https://hub.test, or it is private"),
+    ],
+)
+def test_a_name_that_means_nothing_is_told(
+    attend: Attend, make_folder: MakeFolder, serving: Serving, tmp_path: Path, name: str, said: str
+) -> None:
+    serving(make_folder())
+    refused = attend("pull", name, tmp_path / "models")
+    assert refused.exit_code == 1
+    assert said in refused.stderr
+
+
+def test_revisions_are_checked(
+    attend: Attend, make_folder: MakeFolder, serving: Serving, tmp_path: Path
+) -> None:
+    serving(make_folder())
+    unknown = attend("pull", "opus-mt-en-fr", tmp_path, "--revision", "v9")
+    assert "has no revision 'v9'" in unknown.stderr
+    odd = attend("pull", "opus-mt-en-fr", tmp_path, "--revision", "../x")
+    assert "not the name of a revision" in odd.stderr
+
+
+def test_what_is_there_is_replaced_only_if_told(
+    attend: Attend, make_folder: MakeFolder, serving: Serving, tmp_path: Path
+) -> None:
+    folder, shelf = make_folder(), tmp_path / "models"
+    serving(folder)
+    assert attend("pull", folder, shelf).exit_code == 0  # a folder: no network
+    shutil.move(shelf / "opus-mt", shelf / "opus-mt-en-fr")
+    refused = attend("pull", "opus-mt-en-fr", shelf)
+    assert refused.exit_code == 1
+    assert "has another model; --replace replaces it" in refused.stderr
+    assert attend("pull", "opus-mt-en-fr", shelf, "--replace").exit_code == 0
+    origin = read_origin(shelf / "opus-mt-en-fr")
+    assert origin
+    assert origin.revision == COMMIT
+    assert [path.name for path in shelf.iterdir()] == ["opus-mt-en-fr"]
+
+
+def test_a_folder_is_pulled_without_a_network(
+    attend: Attend, make_folder: MakeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("ATTEND_MODELS", str(tmp_path / "shelf"))
+    assert attend("pull", make_folder()).exit_code == 0
+    assert attend("models", tmp_path / "shelf").exit_code == 0
+    offline = attend("pull", "opus-mt-en-fr")
+    assert "HF_HUB_OFFLINE is set; pull from a folder instead" in offline.stderr
+    again = attend("pull", make_folder())
+    assert "exists; --replace replaces it" in again.stderr
+
+
+def test_nothing_is_left_of_an_import_that_fails(
+    attend: Attend, make_folder: MakeFolder, serving: Serving, tmp_path: Path
+) -> None:
+    hub = serving(make_folder())
+    del hub.files["vocab.json"]
+    failed = attend("pull", "opus-mt-en-fr", tmp_path / "models")
+    assert failed.exit_code == 1
+    assert "vocab.json" in failed.stderr
+    assert list((tmp_path / "models").iterdir()) == []
+
+
+def test_a_disk_without_room_is_told_before_the_download(
+    attend: Attend, make_folder: MakeFolder, serving: Serving, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    hub = serving(make_folder())
+    usage = shutil.disk_usage(tmp_path)._replace(free=1_000_000)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
+    refused = attend("pull", "opus-mt-en-fr", tmp_path / "models")
+    assert refused.exit_code == 1
+    assert "MB in" in refused.stderr
+    assert "where 1 MB are free" in refused.stderr
+    assert not any(request.url.path.endswith(WEIGHTS) for request in hub.requests)
+
+
+def test_one_model_is_fetched_once_at_a_time(tmp_path: Path) -> None:
+    from app.errors import PullError
+
+    with (
+        pull_module._only_one(tmp_path / "hub" / "a", "a/b"),
+        pytest.raises(PullError, match="a/b: another `attend pull` is fetching it"),
+        pull_module._only_one(tmp_path / "hub" / "a", "a/b"),
+    ):
+        pass
+
+
+def test_models_shows_what_does_not_load(
+    attend: Attend, tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    empty = attend("models", tmp_path)
+    assert (empty.exit_code, empty.stdout.count("attend pull")) == (0, 1)
+    shutil.copytree(tiny_checkpoint, tmp_path / "fine")
+    shutil.copytree(tiny_checkpoint, tmp_path / "cut")
+    shutil.copytree(tiny_checkpoint, tmp_path / "nan")
+    (tmp_path / "not-a-model").mkdir()
+    weights = tmp_path / "cut" / WEIGHTS
+    weights.write_bytes(weights.read_bytes()[:-1])
+    content = (tmp_path / "nan" / WEIGHTS).read_bytes()
+    (tmp_path / "nan" / WEIGHTS).write_bytes(content[:-4] + b"\xff\xff\xff\x7f")
+    shown = attend("models", tmp_path, "--json")
+    assert shown.exit_code == 1
+    faults = {Path(row["folder"]).name: row["fault"] for row in json.loads(shown.stdout)}
+    assert faults["fine"] is faults["nan"] is None
+    assert "damaged" in faults["cut"]
+    assert "config.json" in faults["not-a-model"]
+    verified = attend("models", tmp_path, "--json", "--verify", "--precision", "fp32")
+    rows = {Path(row["folder"]).name: row for row in json.loads(verified.stdout)}
+    assert "NaN" in rows["nan"]["fault"]
+    assert rows["fine"]["precision"] == "float32"
+    missing = attend("models", tmp_path / "nowhere")
+    assert missing.stderr.count("expected a folder of models") == 1

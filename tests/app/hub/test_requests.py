@@ -1,0 +1,155 @@
+"""Errors and retries of requests to the hub, through its listing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from app.errors import PullError
+from app.hub.listing import RemoteFile, list_files
+from app.hub.requests import RETRIES, Hub
+from tests.app.hub.fake_hub import COMMIT, FakeHub
+
+NAME = "Helsinki-NLP/opus-mt-en-fr"
+
+
+def hub_of(fake: FakeHub, token: str | None = None) -> Hub:
+    return Hub("https://hub.test/", token, fake.transport(), fake.slept.append)
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeHub:
+    for name in ("HF_ENDPOINT", "HF_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    return FakeHub({"config.json": b"{}", "model.safetensors": b"weights"}, {"model.safetensors"})
+
+
+def test_the_listing_has_sizes_and_digests(fake: FakeHub) -> None:
+    listing = list_files(hub_of(fake), NAME, "main")
+    assert (listing.revision, listing.licence) == (COMMIT, "cc-by-4.0")
+    config, weights = listing.files
+    # printf '{}' | git hash-object --stdin
+    assert config == RemoteFile("config.json", 2, None, "9e26dfeeb6e641a33dae4961196235bdb965b21b")
+    # printf 'weights' | sha256sum
+    assert (weights.size, weights.blob_sha1) == (7, None)
+    assert weights.sha256 == "9a129038d9a00aed0cf6a7ea059ca50a813449061ab87848cf1a13eafdf33b2c"
+
+
+def test_the_endpoint_and_the_token_are_of_the_environment(
+    fake: FakeHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "https://mirror.test/hub/")
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    hub = Hub(transport=fake.transport())
+    fake.faults = lambda _: httpx.Response(200, json=fake.info())
+    list_files(hub, NAME, "main")
+    [asked] = fake.requests
+    assert str(asked.url).startswith(f"https://mirror.test/hub/api/models/{NAME}/revision/main")
+    assert asked.headers["Authorization"] == "Bearer hf_secret"
+
+
+def test_the_token_does_not_follow_a_redirect_to_another_host(fake: FakeHub) -> None:
+    def redirected(request: httpx.Request) -> httpx.Response | None:
+        if request.url.host == "hub.test":
+            return httpx.Response(302, headers={"Location": "https://cdn.test/file"})
+        return httpx.Response(200, json=fake.info())
+
+    fake.faults = redirected
+    list_files(hub_of(fake, "hf_secret"), NAME, "main")
+    assert ["Authorization" in request.headers for request in fake.requests] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "token", "said"),
+    [
+        (404, "RepoNotFound", None, "no such model on https://hub.test, or it is private"),
+        (401, "RepoNotFound", None, "no such model on https://hub.test, or it is private"),
+        (401, "RepoNotFound", "t", "no such model on https://hub.test$"),
+        (401, "", "t", "does not accept HF_TOKEN"),
+        (401, "GatedRepo", None, "is gated: request access on https://hub.test/Helsinki-NLP/"),
+        (403, "GatedRepo", "t", "is gated: request access"),
+        (404, "RevisionNotFound", None, "has no revision 'main'"),
+        (404, "EntryNotFound", None, "a file was removed meanwhile"),
+        (410, "", None, "answered 410"),
+    ],
+)
+def test_each_refusal_says_what_to_do(
+    fake: FakeHub, status: int, code: str, token: str | None, said: str
+) -> None:
+    headers = {"X-Error-Code": code} if code else {}
+    fake.faults = lambda _: httpx.Response(status, headers=headers)
+    with pytest.raises(PullError, match=said) as refused:
+        list_files(hub_of(fake, token), NAME, "main")
+    assert str(refused.value).startswith(f"{NAME}: ")
+    assert len(fake.requests) == 1
+    assert not fake.slept
+
+
+def test_transient_answers_are_retried_and_retry_after_is_respected(fake: FakeHub) -> None:
+    answers = [httpx.Response(503), httpx.Response(429, headers={"Retry-After": "7"})]
+    fake.faults = lambda _: answers.pop() if answers else None
+    assert list_files(hub_of(fake), NAME, "main").files
+    assert fake.slept == [7.0, 2.0]
+
+
+@pytest.mark.parametrize("status", [429, 502])
+def test_an_unwell_hub_is_given_up(fake: FakeHub, status: int) -> None:
+    fake.faults = lambda _: httpx.Response(status)
+    with pytest.raises(PullError, match=f"answered {status}; run the command again"):
+        list_files(hub_of(fake), NAME, "main")
+    assert len(fake.requests) == RETRIES + 1
+
+
+def test_no_network_is_told(fake: FakeHub) -> None:
+    def gone(_: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("no route")
+
+    fake.faults = gone
+    with pytest.raises(PullError, match=r"the network failed \(ConnectError\); run"):
+        list_files(hub_of(fake), NAME, "main")
+    assert len(fake.requests) == RETRIES + 1
+
+
+def test_a_circle_of_redirects_is_told(fake: FakeHub) -> None:
+    fake.faults = lambda request: httpx.Response(302, headers={"Location": str(request.url)})
+    with pytest.raises(PullError, match="redirects in a circle"):
+        list_files(hub_of(fake), NAME, "main")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        httpx.Response(200, text="<html>Log in to the WiFi</html>"),
+        httpx.Response(200, json=["no"]),
+        httpx.Response(200, json={"sha": COMMIT}),
+    ],
+)
+def test_an_answer_of_something_else_is_told(fake: FakeHub, answer: httpx.Response) -> None:
+    fake.faults = lambda _: answer
+    with pytest.raises(PullError, match=r"not as the hub does; check HF_ENDPOINT"):
+        list_files(hub_of(fake), NAME, "main")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"sha": "main"}, "commit 'main' is not one"),
+        ({"siblings": [{"rfilename": "../../.profile", "size": 1, "blobId": "0"}]}, "file called"),
+        ({"siblings": [{"rfilename": "/etc/passwd", "size": 1, "blobId": "0"}]}, "file called"),
+        ({"siblings": [{"rfilename": "config.json"}]}, "neither size nor digest of .config.json"),
+    ],
+)
+def test_a_listing_that_cannot_be_trusted_is_refused(
+    fake: FakeHub, change: dict[str, Any], said: str
+) -> None:
+    fake.faults = lambda _: httpx.Response(200, json=fake.info() | change)
+    with pytest.raises(PullError, match=said):
+        list_files(hub_of(fake), NAME, "main")
+
+
+@pytest.mark.parametrize("endpoint", ["hub.test", "ftp://hub.test", "http://", "http://[::"])
+def test_an_endpoint_that_is_no_address_is_refused(endpoint: str) -> None:
+    with pytest.raises(PullError, match="HF_ENDPOINT"):
+        Hub(endpoint)

@@ -1,0 +1,394 @@
+"""Lending, loading one at a time, letting go within the limit, failing and trying again."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+from dataclasses import dataclass, field
+
+import pytest
+
+from app.errors import (
+    DrainingError,
+    ModelLoadingError,
+    ModelTooLargeError,
+    ModelUnavailableError,
+)
+from app.observe.metrics import Metrics
+from app.shelf.place import Place
+from app.shelf.shelf import FIRST_PAUSE, Shelf
+from model.errors import CheckpointError
+from tests.app.asynchronous import asynchronous
+from tests.app.scheduling.harness import until
+
+SOON = 1e9
+
+
+@dataclass
+class FakeModel:
+    n_bytes: int = 10
+    works: bool = True
+    failure: Exception | None = None
+    started: int = 0
+    stopped: int = 0
+
+    async def start(self) -> None:
+        self.started += 1
+        if self.failure:
+            raise self.failure
+
+    async def stop(self) -> None:
+        self.stopped += 1
+
+
+@dataclass
+class Maker:
+    """Loads fake models; `gate` holds a load up until the test releases it."""
+
+    n_bytes: int = 10
+    gate: threading.Semaphore | None = None
+    failure: Exception | None = None
+    start_failure: Exception | None = None
+    made: list[FakeModel] = field(default_factory=list)
+    tried: int = 0
+
+    def __call__(self) -> FakeModel:
+        self.tried += 1
+        if self.gate:
+            assert self.gate.acquire(timeout=10)
+        if self.failure:
+            raise self.failure
+        self.made.append(FakeModel(self.n_bytes, failure=self.start_failure))
+        return self.made[-1]
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def places(n: int, **maker: object) -> tuple[list[Place[FakeModel]], list[Maker]]:
+    makers = [Maker(**maker) for _ in range(n)]  # type: ignore[arg-type]
+    return [Place(f"model-{index}", load, expected=10) for index, load in enumerate(makers)], makers
+
+
+async def use(place: Place[FakeModel], deadline: float = SOON) -> FakeModel:
+    async with place.lent(deadline) as model:
+        return model
+
+
+def loaded(shelf: Shelf[FakeModel]) -> list[str]:
+    return [place.name for place in shelf.places if place.model]
+
+
+@asynchronous
+async def test_a_model_is_loaded_when_it_is_asked_for_and_only_once() -> None:
+    [place, _], [maker, other] = places(2)
+    metrics = Metrics()
+    shelf = Shelf([place], metrics=metrics)
+    await shelf.start()
+    assert (place.state, maker.tried) == ("known", 0)
+    first, second = await asyncio.gather(use(place), use(place))
+    assert first is second is await use(place)
+    assert (maker.tried, first.started, place.state, other.tried) == (1, 1, "loaded", 0)
+    text = metrics.exposition()[0].decode()
+    assert 'attend_model_requests_total{model="model-0"} 3.0' in text
+    assert 'attend_model_loads_total{model="model-0",outcome="done"} 1.0' in text
+    await shelf.stop()
+    assert first.stopped == 1
+
+
+@asynchronous
+async def test_the_least_recently_used_goes_within_the_limit() -> None:
+    (a, b, c), makers = places(3)
+    shelf = Shelf([a, b, c], max_bytes=20)
+    await use(a)
+    await use(b)
+    await use(a)
+    await use(c)
+    assert loaded(shelf) == ["model-0", "model-2"]
+    assert makers[1].made[0].stopped == 1
+    assert shelf.n_bytes == 20
+    await use(b)  # it comes back
+    assert loaded(shelf) == ["model-1", "model-2"]
+    assert len(makers[1].made) == 2
+
+
+@asynchronous
+async def test_a_model_in_use_finishes_before_it_goes_and_an_unused_one_is_preferred() -> None:
+    (a, b, c), makers = places(3)
+    shelf = Shelf([a, b, c], max_bytes=20)
+    async with a.lent(SOON) as used:
+        await use(b)
+        await use(c)  # a is older, but in use
+        assert loaded(shelf) == ["model-0", "model-2"]
+        async with c.lent(SOON) as other:
+            waiting = asyncio.create_task(use(b))
+            await until(lambda: a.leaving)
+            back = asyncio.create_task(use(a))  # not lent any more: it would never become free
+            await asyncio.sleep(0.05)
+            assert not waiting.done()
+            assert (used.stopped, other.stopped) == (0, 0)
+    assert await waiting is makers[1].made[1]
+    assert used.stopped == 1
+    assert await back is makers[0].made[1]
+
+
+@asynchronous
+async def test_pinned_models_are_loaded_at_the_start_and_never_go() -> None:
+    (a, b, c), _ = places(3)
+    a.pinned = True
+    shelf = Shelf([a, b, c], max_bytes=20)
+    await shelf.start()
+    assert loaded(shelf) == ["model-0"]
+    for _ in range(3):
+        await use(b)
+        await use(c)
+    assert loaded(shelf) == ["model-0", "model-2"]
+
+
+@asynchronous
+async def test_a_model_that_never_fits_is_refused_with_its_size() -> None:
+    (a, b), makers = places(2)
+    a.pinned = True
+    shelf = Shelf([a, b], max_bytes=15)
+    await shelf.start()
+    with pytest.raises(ModelUnavailableError):
+        await use(b)
+    assert makers[1].tried == 0
+    assert b.failure
+    assert b.failure.reason.startswith("'model-1' needs about 0 MB, and --model-memory leaves 0 MB")
+    b.pinned = True
+    with pytest.raises(ModelTooLargeError, match="'model-1' needs"):
+        await Shelf([b], max_bytes=5).start()
+
+
+@asynchronous
+async def test_a_model_that_grows_lets_others_go() -> None:
+    (a, b), makers = places(2)
+    shelf = Shelf([a, b], max_bytes=20)
+    await use(a)
+    async with b.lent(SOON) as model:
+        model.n_bytes = 15
+        assert loaded(shelf) == ["model-0", "model-1"]
+    await until(lambda: loaded(shelf) == ["model-1"])
+    await until(lambda: makers[0].made[0].stopped == 1)
+
+
+@asynchronous
+async def test_one_load_at_a_time_in_the_order_of_requests_and_others_do_not_wait() -> None:
+    gate = threading.Semaphore(0)
+    (a, b, c), makers = places(3)
+    makers[0].gate = makers[1].gate = gate
+    Shelf([a, b, c])
+    await use(c)
+    first, second = (asyncio.create_task(use(place)) for place in (a, b))
+    await until(lambda: makers[0].tried == 1)
+    assert a.state == "loading"
+    assert await use(c) is makers[2].made[0]
+    assert makers[1].tried == 0
+    gate.release()
+    await first
+    await until(lambda: makers[1].tried == 1)
+    assert not second.done()
+    gate.release()
+    await second
+
+
+@asynchronous
+async def test_a_request_waits_within_its_deadline_and_is_told_when_to_come_back() -> None:
+    (a,), [maker] = places(1, gate=threading.Semaphore(0))
+    shelf = Shelf([a])
+    now = asyncio.get_running_loop().time()
+    with pytest.raises(ModelLoadingError, match="'model-0' is being loaded") as early:
+        await use(a, now + 0.3)
+    assert early.value.retry_after >= 1
+    assert asyncio.get_running_loop().time() < now + 0.3  # before its deadline
+    assert maker.gate
+    patient = asyncio.create_task(use(a))
+    maker.gate.release()
+    assert await patient is maker.made[0]  # what was begun for the first is for the second
+    assert maker.tried == 1
+    await shelf.stop()
+
+
+@asynchronous
+async def test_a_wait_that_is_forecast_to_be_too_long_is_refused_at_once() -> None:
+    clock = Clock()
+    (a, b), makers = places(2)
+
+    def slow() -> FakeModel:
+        clock.now += 5
+        return FakeModel()
+
+    a.load = slow
+    Shelf([a, b], clock=clock)
+    await use(a)
+    with pytest.raises(ModelLoadingError) as refused:
+        await use(b, clock.now + 4)
+    assert refused.value.retry_after == 5
+    assert makers[1].tried == 0
+    await use(b, clock.now + 6)
+
+
+@asynchronous
+async def test_what_nobody_waits_for_any_more_is_not_loaded() -> None:
+    gate = threading.Semaphore(0)
+    (a, b), makers = places(2)
+    makers[0].gate = gate
+    shelf = Shelf([a, b])
+    first, second = (asyncio.create_task(use(place)) for place in (a, b))
+    await until(lambda: makers[0].tried == 1)
+    second.cancel()
+    gate.release()
+    await first
+    await until(lambda: shelf._worker is None)
+    assert makers[1].tried == 0
+    assert await use(b) is makers[1].made[0]
+
+
+@asynchronous
+async def test_a_use_is_not_counted_for_one_who_leaves_as_the_model_comes() -> None:
+    loop = asyncio.get_running_loop()
+    asked: list[asyncio.Task[FakeModel]] = []
+
+    class Hasty(FakeModel):
+        async def start(self) -> None:
+            loop.call_soon(asked[0].cancel)  # before the one who waits hears of it
+
+    place: Place[FakeModel] = Place("hasty", Hasty)
+    shelf = Shelf([place])
+    asked.append(asyncio.create_task(use(place)))
+    with pytest.raises(asyncio.CancelledError):
+        await asked[0]
+    assert place.state == "loaded"
+    assert place.n_lent == 0
+    await shelf.stop()
+
+
+@pytest.mark.parametrize("where", ["load", "start"])
+@asynchronous
+async def test_a_failure_is_told_and_tried_again_after_a_pause(where: str) -> None:
+    clock, metrics = Clock(), Metrics()
+    (a, b), makers = places(2)
+    failure = CheckpointError("a/model.safetensors: no such file")
+    if where == "load":
+        makers[0].failure = failure
+    else:
+        makers[0].start_failure = failure  # such as a golden sentence that differs
+    Shelf([a, b], clock=clock, metrics=metrics)
+    results = await asyncio.gather(use(a), use(a), return_exceptions=True)
+    assert [type(one) for one in results] == [ModelUnavailableError] * 2
+    assert results[0] is not results[1]
+    assert "no such file" not in str(results[0])  # that is for the log
+    assert a.state == "failed"
+    assert [model.stopped for model in makers[0].made] == [1] * (where == "start")
+    clock.now = FIRST_PAUSE - 1
+    with pytest.raises(ModelUnavailableError) as refused:
+        await use(a)
+    assert (refused.value.retry_after, makers[0].tried) == (1, 1)
+    await use(b)  # others are as before
+    clock.now = FIRST_PAUSE + 1
+    with pytest.raises(ModelUnavailableError):
+        await use(a)
+    assert makers[0].tried == 2
+    assert a.failure
+    assert a.failure.retry_at == clock.now + 2 * FIRST_PAUSE
+    clock.now += 2 * FIRST_PAUSE
+    makers[0].failure = makers[0].start_failure = None
+    assert await use(a) is makers[0].made[-1]
+    assert a.model
+    text = metrics.exposition()[0].decode()
+    assert 'attend_model_loads_total{model="model-0",outcome="failed"} 2.0' in text
+
+
+@asynchronous
+async def test_any_exception_of_a_load_is_survived() -> None:
+    (a, b), makers = places(2)
+    makers[0].failure = ZeroDivisionError("secret")
+    Shelf([a, b])
+    with pytest.raises(ModelUnavailableError):
+        await use(a)
+    assert a.failure
+    assert a.failure.reason == "ZeroDivisionError, see the log"
+    await use(b)
+
+
+@asynchronous
+async def test_a_model_that_works_no_more_is_loaded_again() -> None:
+    (a,), [maker] = places(1)
+    Shelf([a])
+    model = await use(a)
+    model.works = False
+    assert await use(a) is maker.made[1]
+    assert model.stopped == 1
+
+
+@asynchronous
+async def test_one_that_was_there_from_the_start_is_lent_as_it_is() -> None:
+    model = FakeModel(works=False)
+    place = Place("fixed", lambda: model, 10, pinned=True, permanent=True, model=model)
+    shelf = Shelf([place], max_bytes=1)
+    await shelf.start()
+    assert await use(place) is model
+    assert model.started == 1
+
+
+@asynchronous
+async def test_the_end_refuses_those_who_wait() -> None:
+    (a,), [maker] = places(1, gate=threading.Semaphore(0))
+    shelf = Shelf([a])
+    asked = asyncio.create_task(use(a))
+    await until(lambda: maker.tried == 1)
+    await shelf.stop()
+    with pytest.raises(DrainingError):
+        await asked
+    with pytest.raises(DrainingError):
+        await use(a)
+    assert maker.gate
+    maker.gate.release()
+
+
+@asynchronous
+async def test_a_loaded_model_moves_to_the_next_shelf_with_its_uses() -> None:
+    (a, same), makers = places(2)
+    old, new = Shelf([a]), Shelf([same])
+    async with a.lent(SOON) as model:
+        assert new.adopt(old, a, same)
+        assert list(new.places) == [a]
+        await old.stop()
+        assert model.stopped == 0
+        new.max_bytes = 5
+    await until(lambda: model.stopped == 1)  # the new one takes it back, and lets it go
+    assert makers[1].tried == 0
+    unloaded, twin = places(2)[0]
+    assert not Shelf([twin]).adopt(Shelf([unloaded]), unloaded, twin)
+
+
+@asynchronous
+async def test_random_use_never_exceeds_the_limit_and_never_lends_what_is_gone() -> None:
+
+    choose = random.Random(1)
+    shelved, makers = places(12)
+    shelf = Shelf(shelved, max_bytes=40)
+    most = 0
+
+    async def client() -> None:
+        nonlocal most
+        for _ in range(30):
+            async with choose.choice(shelved).lent(SOON) as model:
+                most = max(most, shelf.n_bytes)
+                assert not model.stopped
+                await asyncio.sleep(choose.random() / 1000)
+                assert not model.stopped
+
+    await asyncio.gather(*(client() for _ in range(6)))
+    assert most <= 40
+    assert sum(maker.tried for maker in makers) > 12
+    assert all(place.n_lent == 0 for place in shelved)
+    await shelf.stop()
+    assert all(model.stopped == 1 for maker in makers for model in maker.made)

@@ -1,0 +1,306 @@
+"""A server of a folder of models: each is loaded on demand, behind every route."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app.errors import ReloadFailedError, SettingsError
+from app.loading import choose_models, load_runtime
+from app.memory_limit import memory_limit
+from app.observe.metrics import Metrics
+from app.runtime import Lifecycle, Runtime
+from app.settings import Settings
+from app.shelf.place import Place
+from app.translation.served_model import Facts, KnownModel
+from model.checkpoint.config import CheckpointConfig
+from model.transformer.config import PRESETS
+from tests.app.asking import answered, content
+from tests.app.asynchronous import asynchronous
+from tests.app.conftest import Serve
+
+MakeShelf = Callable[..., Path]
+
+
+def lifecycle_of(client: httpx.AsyncClient) -> Lifecycle:
+    lifecycle: Lifecycle = client._transport.app.state.lifecycle  # type: ignore[attr-defined]
+    return lifecycle
+
+
+def runtime_of(client: httpx.AsyncClient) -> Runtime:
+    return lifecycle_of(client).started
+
+
+@pytest.fixture
+def shelf(row_of_checkpoints: tuple[Path, Path], tmp_path: Path) -> Path:
+    """`fr-en`, both ways, and `en-de`; something that is no model, and something hidden."""
+    folder = tmp_path / "models"
+    for checkpoint in row_of_checkpoints:
+        shutil.copytree(checkpoint, folder / checkpoint.name)
+    (folder / "notes.txt").write_text("not a folder", "utf-8")
+    (folder / "broken").mkdir()
+    shutil.copytree(row_of_checkpoints[1], folder / ".en-es.unfinished")
+    return folder
+
+
+def change(folder: Path, **values: Any) -> None:
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    (folder / "config.json").write_text(json.dumps(config | values), "utf-8")
+
+
+def states(client: httpx.AsyncClient) -> dict[str, str]:
+    info = runtime_of(client).info
+    return {one.model: one.state for one in (info, *info.others)}
+
+
+@asynchronous
+async def test_models_are_known_at_once_and_loaded_when_they_are_asked_for(
+    serve: Serve, shelf: Path, row_of_checkpoints: tuple[Path, Path]
+) -> None:
+    async with serve(checkpoint=row_of_checkpoints) as client:
+        body = {"text": "le chat voit la maison", "source": "fr"}
+        direct = await answered(client, **body, target="en")
+        pivoted = await answered(client, **body, target="de")
+    async with serve(checkpoint=(), models=shelf) as client:
+        languages = content_list(await client.get("/languages"))
+        info = content(await client.get("/info"))
+        assert states(client) == {"en-de": "known", "fr-en": "known"}
+        assert (info["digest"], info["memory_bytes"], info["engine"]) == (None, 0, "cpu")
+        assert await answered(client, **body, target="en") == direct
+        assert states(client) == {"en-de": "known", "fr-en": "loaded"}
+        assert await answered(client, **body, target="de") == pivoted
+        assert states(client) == {"en-de": "loaded", "fr-en": "loaded"}
+        loaded = content(await client.get("/info"))
+        metrics = (await client.get("/metrics")).text
+    assert {one["code"]: one["targets"] for one in languages} == {
+        "en": ["de", "fr"], "fr": ["en", "de"],
+    }  # fmt: skip
+    assert len(loaded["digest"]) == 64
+    assert loaded["memory_bytes"] > 0
+    assert 'attend_model_requests_total{model="fr-en"} 2.0' in metrics
+    [held] = re.findall(r'attend_model_memory_bytes{model="en-de"} (\S+)', metrics)
+    assert float(held) == loaded["memory_bytes"]
+    assert 'attend_model_loads_total{model="en-de",outcome="done"} 1.0' in metrics
+
+
+def content_list(response: httpx.Response) -> list[dict[str, Any]]:
+    assert response.status_code == httpx.codes.OK
+    listed: list[dict[str, Any]] = response.json()
+    return listed
+
+
+@asynchronous
+async def test_every_route_loads_what_it_needs(serve: Serve, shelf: Path) -> None:
+    pair = {"source": "en", "target": "de"}
+    async with serve(checkpoint=(), models=shelf, model_memory=1) as client:
+        runtime = runtime_of(client)
+        runtime.shelf.max_bytes = 1e12
+
+        async def unload() -> None:
+            for place in runtime.shelf.places:
+                if place.model:
+                    await runtime.shelf._let_go(place)
+
+        for path, body in (
+            ("/translate", {"text": "the cat", **pair, "alignment": True, "attention": True}),
+            ("/translate", {"text": "<p>the <b>cat</b></p>", **pair, "format": "html"}),
+            ("/translate", {"text": "the cat", **pair, "stream": True}),
+            ("/translate", {"q": "the cat", **pair}),
+            ("/score", {"text": "the cat", "translation": "der", **pair}),
+            ("/explain", {"text": "the cat", **pair}),
+            ("/v2/translate", {"text": ["the cat"], "target_lang": "DE", "source_lang": "EN"}),
+        ):
+            answer = await client.post(path, json=body)
+            assert answer.status_code == httpx.codes.OK, (path, answer.text)
+            assert "error" not in answer.text
+            await unload()
+        upload = {"file": ("a.txt", b"the cat sees the dog")}
+        answer = await client.post("/translate_file", files=upload, data=pair)
+        assert answer.status_code == httpx.codes.OK, answer.text
+        await unload()
+        detected = await answered(client, text="The house is green and nice today.", source="auto",
+                                  target="de")  # fmt: skip
+        assert detected["translations"][0]["detected"]["language"] == "en"
+        assert set(states(client).values()) == {"known", "loaded"}
+
+
+@asynchronous
+async def test_what_cannot_be_is_refused_without_loading(serve: Serve, shelf: Path) -> None:
+    body = {"text": "chat", "source": "fr", "target": "en", "beam_size": 1, "alternatives": 3}
+    async with serve(checkpoint=(), models=shelf) as client:
+        assert (await client.post("/translate", json=body)).status_code == 422
+        assert set(states(client).values()) == {"known"}
+
+
+@asynchronous
+async def test_the_least_recently_used_is_let_go(serve: Serve, shelf: Path) -> None:
+    async with serve(checkpoint=(), models=shelf) as client:
+        whole = await answered(client, text="chat", source="fr", target="de")
+        shelf_of = runtime_of(client).shelf
+        shelf_of.max_bytes = 1.2 * max(place.n_bytes for place in shelf_of.places)
+        for _ in range(2):  # though there is memory for one model at a time
+            assert await answered(client, text="chat", source="fr", target="de") == whole
+        assert states(client) == {"en-de": "loaded", "fr-en": "known"}
+        metrics = (await client.get("/metrics")).text
+    [n_evictions] = re.findall(r'attend_model_evictions_total{model="fr-en"} (\S+)', metrics)
+    assert float(n_evictions) >= 2
+
+
+@asynchronous
+async def test_a_model_that_does_not_load_is_told_and_others_go_on(
+    serve: Serve, shelf: Path
+) -> None:
+    weights = shelf / "en-de" / "model.safetensors"
+    whole = weights.read_bytes()
+    weights.write_bytes(whole[:-10])
+    body = {"text": "cat", "source": "en", "target": "de"}
+    async with serve(checkpoint=(), models=shelf) as client:
+        failed = await client.post("/translate", json=body)
+        assert failed.json()["type"] == "urn:problem-type:attend:model-unavailable"
+        assert (failed.status_code, failed.headers["Retry-After"]) == (503, "10")
+        assert "'en-de' could not be loaded" in failed.json()["detail"]
+        assert str(shelf) not in failed.text
+        assert states(client) == {"en-de": "failed", "fr-en": "known"}
+        await answered(client, text="chat", source="fr", target="en")
+        for path in ("/livez", "/readyz", "/startupz"):
+            assert (await client.get(path)).status_code == 200
+        deepl = {"text": ["cat"], "source_lang": "EN", "target_lang": "DE"}
+        assert "could not be loaded" in (await client.post("/v2/translate", json=deepl)).text
+        weights.write_bytes(whole)
+        [place] = [one for one in runtime_of(client).shelf.places if one.name == "en-de"]
+        assert place.failure
+        place.failure = None  # as after the pause
+        await answered(client, **body)
+
+
+@asynchronous
+async def test_golden_sentences_are_checked_when_a_model_is_loaded(
+    serve: Serve, shelf: Path
+) -> None:
+    wrong = [{"source": "en", "target": "de", "text": "cat", "translation": "Katze"}]
+    (shelf / "en-de" / "golden.json").write_text(json.dumps(wrong), "utf-8")
+    async with serve(checkpoint=(), models=shelf) as client:
+        refused = await client.post("/translate", json={"text": "cat", "target": "de"})
+        assert refused.status_code == 503
+        [place] = [one for one in runtime_of(client).shelf.places if one.name == "en-de"]
+        assert place.failure
+        assert "differs from golden.json" in place.failure.reason
+
+
+@asynchronous
+async def test_a_reload_finds_new_folders_and_keeps_loaded_models(
+    serve: Serve, shelf: Path
+) -> None:
+    async with serve(checkpoint=(), models=shelf, pin=("fr-en",)) as client:
+        await answered(client, text="cat", source="en", target="de")
+        before = {one.name: one.model for one in runtime_of(client).shelf.places}
+        assert states(client) == {"en-de": "loaded", "fr-en": "loaded"}
+        shutil.copytree(shelf / "en-de", shelf / "en-es")
+        change(shelf / "en-es", name="en-es", directions=[["es", "de"]])
+        info = (await lifecycle_of(client).reload()).info
+        assert [one.model for one in (info, *info.others)] == ["en-de", "en-es", "fr-en"]
+        after = {one.name: one.model for one in runtime_of(client).shelf.places}
+        assert after == before | {"en-es": None}
+        await answered(client, text="gato", source="es", target="de")
+        shutil.rmtree(shelf / "en-es")
+        change(shelf / "en-de", name="renamed")
+        await lifecycle_of(client).reload()
+        assert states(client) == {"renamed": "known", "fr-en": "loaded"}
+        assert {one.name: one.model for one in runtime_of(client).shelf.places} == {
+            "renamed": None, "fr-en": before["fr-en"],
+        }  # fmt: skip
+        await answered(client, text="cat", source="en", target="de")
+        shutil.rmtree(shelf / "fr-en")
+        with pytest.raises(ReloadFailedError, match="no model 'fr-en'"):
+            await lifecycle_of(client).reload()
+        await answered(client, text="chat", source="fr", target="en")  # as before
+
+
+@asynchronous
+async def test_a_request_holds_its_model_over_a_reload(serve: Serve, shelf: Path) -> None:
+    async with serve(checkpoint=(), models=shelf, sentence_cache_bytes=0) as client:
+        await answered(client, text="cat", source="en", target="de")
+        old = runtime_of(client)
+        texts = ["the cat sees the old dog"] * 100
+        asked = asyncio.create_task(
+            client.post("/translate", json={"text": texts, "source": "en", "target": "de"})
+        )
+        while not any(place.n_lent for place in old.shelf.places):
+            await asyncio.sleep(0.001)
+        await lifecycle_of(client).reload()
+        assert len(content(await asked)["translations"]) == 100
+
+
+@asynchronous
+async def test_languages_limit_what_is_served(
+    serve: Serve, shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LT_LOAD_ONLY", "en,fr")
+    async with serve(checkpoint=(), models=shelf) as client:
+        listed = content_list(await client.get("/languages"))
+        assert [(one["code"], one["targets"]) for one in listed] == [("fr", ["en"]), ("en", ["fr"])]
+        assert states(client) == {"fr-en": "known"}
+    with pytest.raises(SettingsError, match="'languages': no model translates between two of en"):
+        load_runtime(Settings.parse(models=shelf, languages="en"), Metrics())
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"pin": "fr-es"}, "'pin': no model 'fr-es' in .*; there are: en-de, fr-en"),
+        ({"models": "nowhere"}, "nowhere: No such file or directory; expected a folder of models"),
+    ],
+)
+def test_what_is_not_there_is_told_at_the_start(
+    shelf: Path, settings: dict[str, str], said: str
+) -> None:
+    with pytest.raises(Exception, match=said):
+        load_runtime(Settings.parse(**{"models": shelf} | settings), Metrics())
+
+
+def test_an_empty_shelf_says_how_to_fill_it(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"no checkpoint in .*`attend pull opus-mt-en-de DIR`"):
+        load_runtime(Settings.parse(models=tmp_path), Metrics())
+
+
+def known(name: str, *directions: tuple[str, str], shelved: bool = True) -> KnownModel:
+    config = CheckpointConfig(name=name, directions=list(directions), transformer=PRESETS["tiny"])
+    facts = Facts(0, "cpu", "cpu", "int8", 1)
+    place: Place[Any] = Place(name, lambda: None)
+    return KnownModel(config, place, facts, name if shelved else None)
+
+
+def test_of_models_for_one_direction_the_most_special_is_used() -> None:
+    many = known("many", ("en", "de"), ("en", "fr"), ("en", "zh-Hant"))
+    few, fewer = known("few", ("en", "DE"), ("en", "fr")), known("fewer", ("en", "fr"))
+    given = known("given", ("en", "fr"), ("en", "es"), ("en", "it"), shelved=False)
+
+    def names(*models: KnownModel, only: tuple[str, ...] = ()) -> dict[tuple[str, str], str]:
+        return {pair: one.name for pair, one in choose_models(models, only).items()}
+
+    assert names(many, few, fewer) == {
+        ("en", "zh-Hant"): "many", ("en", "DE"): "few", ("en", "fr"): "fewer",
+    }  # fmt: skip
+    assert names(fewer, given)["en", "fr"] == "given"
+    assert names(many, few, only=("en", "zh")) == {("en", "zh-Hant"): "many"}
+
+
+def test_the_memory_limit_is_the_containers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = memory_limit()
+    assert whole > 100_000_000
+    file = tmp_path / "memory.max"
+    monkeypatch.setattr("app.memory_limit._CGROUP_FILES", (tmp_path / "none", file))
+    for written, expected in (("123456789\n", 123_456_789), ("max\n", whole)):
+        file.write_text(written, "ascii")
+        assert memory_limit() >= expected
+        assert (memory_limit() == 123_456_789) == (written == "123456789\n")

@@ -1,0 +1,57 @@
+"""The forecast of a model's memory, beside what its engines then hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from model.checkpoint.parameters import parameter_shapes
+from model.decoding.hypothesis import SearchOptions
+from model.engine.cpu.engine import CpuEngine
+from model.engine.cpu.weights import pack
+from model.engine.memory import SENTENCES_BYTES, expected_bytes
+from model.engine.protocol import Job
+from model.transformer.config import PRESETS, TransformerConfig
+
+CONFIGS = {
+    "tiny": PRESETS["tiny"],
+    "small": PRESETS["small"],
+    "separate": PRESETS["small"].model_copy(
+        update={"share_embeddings": False, "tie_output": False, "target_vocab_size": 9_000}
+    ),
+}
+
+
+def engine(config: TransformerConfig, precision: str) -> CpuEngine:
+    noise = np.random.default_rng(0)
+    tensors = {
+        name: noise.normal(size=shape).astype(np.float32)
+        for name, shape in parameter_shapes(config).items()
+    }
+    return CpuEngine(config, pack(config, tensors, "int8" if precision == "int8" else "float32"))
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("precision", ["int8", "fp32"])
+def test_the_forecast_is_what_an_engine_holds(name: str, precision: str) -> None:
+    config = CONFIGS[name]
+    held = engine(config, precision).memory
+    forecast = expected_bytes(config, "fp32" if precision == "fp32" else "auto", 2)
+    assert forecast - 2 * SENTENCES_BYTES == pytest.approx(held.weights + 2 * held.work, rel=0.1)
+
+
+def test_memory_grows_with_what_was_in_flight_at_a_time(kernels: None) -> None:
+    config = PRESETS["tiny"]
+    one = engine(config, "int8")
+    before = one.memory
+    options = SearchOptions(beam_size=4, max_target_tokens=20)
+    one.admit([Job(index, (5, 6, 7, config.eos_id), options) for index in range(8)])
+    while one.busy:
+        one.step()
+    after = one.memory
+    assert after.weights == before.weights
+    assert after.work > before.work
+    one.admit([Job(9, (5, 6, config.eos_id), options)])
+    while one.busy:
+        one.step()
+    assert one.memory == after
