@@ -72,7 +72,7 @@ def make_shelf(folder: Path, n_models: int, preset: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     vocabulary = folder / "vocabulary.model"
     sentences = read_sentences(FIXTURE) * 20
-    train_tokenizer(iter(sentences), sorted({"en", *targets}), 700, vocabulary)
+    train_tokenizer(iter(sentences), sorted({"en", *targets}), 480, vocabulary)
     tokenizer = Tokenizer.load(vocabulary)
     shape = PRESETS[preset].model_copy(
         update=vocabulary_fields(tokenizer.vocab_size, tokenizer.pad_id, tokenizer.eos_id)

@@ -55,6 +55,7 @@ ROWS: dict[str, str] = {
     "app.translation.segments": "app.text model.decoding model.text",
     "app.shelf": "app.scheduling app.observe",
     "app.scheduling": "app.observe model.engine.protocol model.decoding",
+    "app.hub": "",
     "app.wire.native": "app.text model.engine.protocol model.decoding",
     "app.accounts": "",
     "app.documents": "app.text",

@@ -145,10 +145,10 @@ async def test_the_least_recently_used_is_let_go(serve: Serve, shelf: Path) -> N
     async with serve(checkpoint=(), models=shelf) as client:
         whole = await answered(client, text="chat", source="fr", target="de")
         shelf_of = runtime_of(client).shelf
-        shelf_of.max_bytes = 1.2 * max(place.n_bytes for place in shelf_of.places)
+        shelf_of.max_bytes = 1.3 * max(place.expected for place in shelf_of.places)
         for _ in range(2):  # though there is memory for one model at a time
             assert await answered(client, text="chat", source="fr", target="de") == whole
-        assert states(client) == {"en-de": "loaded", "fr-en": "known"}
+            assert list(states(client).values()).count("loaded") <= 1
         metrics = (await client.get("/metrics")).text
     [n_evictions] = re.findall(r'attend_model_evictions_total{model="fr-en"} (\S+)', metrics)
     assert float(n_evictions) >= 2

@@ -90,13 +90,12 @@ def test_an_interrupted_pull_is_resumed(
     attend: Attend, make_folder: MakeFolder, serving: Serving, tmp_path: Path
 ) -> None:
     hub = serving(make_folder())
-    hub.cut_after = [500_000]
 
     def gone(request: httpx.Request) -> httpx.Response | None:
         return httpx.Response(503) if "range" in request.headers else None
 
     size = len(hub.files[WEIGHTS])
-    hub.cut_after = [size // 2]
+    hub.cut, hub.cut_after = WEIGHTS, [size // 2]
     hub.faults = gone
     failed = attend("pull", "opus-mt-en-fr", tmp_path / "models")
     assert failed.exit_code == 1

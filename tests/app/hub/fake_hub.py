@@ -32,6 +32,7 @@ class FakeHub:
     lfs        files that are in Git LFS
     faults     called before each answer; what it returns is the answer instead
     cut_after  bytes after which a download breaks, once for each entry
+    cut        the file that this happens to; any, if empty
     served     content that is served in place of the announced
     """
 
@@ -40,6 +41,7 @@ class FakeHub:
     repository: str = "Helsinki-NLP/opus-mt-en-fr"
     faults: Callable[[httpx.Request], httpx.Response | None] = lambda _: None
     cut_after: list[int] = field(default_factory=list)
+    cut: str = ""
     breaks: bool = True
     ranges: bool = True
     served: dict[str, bytes] = field(default_factory=dict)
@@ -72,7 +74,7 @@ class FakeHub:
                 return httpx.Response(416)
             headers["Content-Range"] = f"bytes {first}-{len(content) - 1}/{len(content)}"
             status, content = 206, content[first:]
-        if self.cut_after and len(content) > self.cut_after[0]:
+        if self.cut in {"", name} and self.cut_after and len(content) > self.cut_after[0]:
             part = content[: self.cut_after.pop(0)]
             return httpx.Response(status, headers=headers, stream=Broken(part, breaks=self.breaks))
         return httpx.Response(status, headers=headers, stream=Broken(content, breaks=False))

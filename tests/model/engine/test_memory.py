@@ -37,7 +37,8 @@ def test_the_forecast_is_what_an_engine_holds(name: str, precision: str) -> None
     config = CONFIGS[name]
     held = engine(config, precision).memory
     forecast = expected_bytes(config, "fp32" if precision == "fp32" else "auto", 2)
-    assert forecast - 2 * SENTENCES_BYTES == pytest.approx(held.weights + 2 * held.work, rel=0.1)
+    forecast -= 2 * SENTENCES_BYTES
+    assert forecast == pytest.approx(held.weights + 2 * held.work, rel=0.1, abs=1_500_000)
 
 
 def test_memory_grows_with_what_was_in_flight_at_a_time(kernels: None) -> None:
