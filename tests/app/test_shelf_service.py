@@ -26,6 +26,7 @@ from model.transformer.config import PRESETS
 from tests.app.asking import answered, content
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
+from tests.app.scheduling.harness import until
 
 MakeShelf = Callable[..., Path]
 
@@ -148,7 +149,7 @@ async def test_the_least_recently_used_is_let_go(serve: Serve, shelf: Path) -> N
         shelf_of.max_bytes = 1.3 * max(place.expected for place in shelf_of.places)
         for _ in range(2):  # though there is memory for one model at a time
             assert await answered(client, text="chat", source="fr", target="de") == whole
-            assert list(states(client).values()).count("loaded") <= 1
+            await until(lambda: list(states(client).values()).count("loaded") <= 1)
         metrics = (await client.get("/metrics")).text
     [n_evictions] = re.findall(r'attend_model_evictions_total{model="fr-en"} (\S+)', metrics)
     assert float(n_evictions) >= 2
