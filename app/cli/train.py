@@ -14,6 +14,7 @@ import torch
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from app.cli.display.tensorboard import TensorBoard
 from app.cli.display.training_display import TrainingDisplay
 from app.shipped import recipe_path
 from model.checkpoint.reader import load_checkpoint
@@ -98,6 +99,9 @@ def _with_hyperparameters(command: click.Command) -> click.Command:
     help="Processes that prepare batches; use several for a GPU.",
 )  # fmt: skip
 @click.option(
+    "--tensorboard", is_flag=True, help="Also write the log for TensorBoard, to RUN/tensorboard."
+)
+@click.option(
     "--checkpoint", type=click.Path(path_type=Path), default=None,
     help="Folder for the finished checkpoint [default: RUN/checkpoint].",
 )  # fmt: skip
@@ -120,6 +124,7 @@ def train(
     device: str,
     threads: int | None,
     workers: int,
+    tensorboard: bool,
     checkpoint: Path | None,
     finish: bool,
     plot: Path | None,
@@ -148,7 +153,8 @@ def train(
         if processes.is_first:
             click.echo(f"reading {corpora}", err=True)
         log = run / LOG_FILE if processes.is_first else None
-        with TrainingDisplay(log, config.schedule.steps) as display:
+        scalars = _tensorboard(run) if tensorboard and processes.is_first else None
+        with TrainingDisplay(log, config.schedule.steps, scalars) as display:
             trainer = open_run(
                 config,
                 run,
@@ -173,6 +179,14 @@ def train(
     if not plot or finish:
         write_checkpoint(run, config, recipe.stem, checkpoint)
         click.echo(f"wrote {checkpoint}")
+
+
+def _tensorboard(run: Path) -> TensorBoard:
+    try:
+        return TensorBoard(run / "tensorboard")
+    except ImportError:
+        message = "--tensorboard needs tensorboard: pip install tensorboard"
+        raise click.ClickException(message) from None
 
 
 def _own_device(name: str) -> torch.device:

@@ -19,6 +19,11 @@ def language_token(language: str) -> str:
     return f"{_LANGUAGE_PREFIX}{language}{_LANGUAGE_SUFFIX}"
 
 
+def tag_token(tag: str) -> str:
+    """Return the control symbol of a kind of training text: `<bt>` (Caswell et al. 2019)."""
+    return f"<{tag}>"
+
+
 class Tokenizer:
     """One SentencePiece model for both sides, with a control symbol per target language.
 
@@ -94,6 +99,13 @@ class Tokenizer:
             known = ", ".join(self._language_ids)
             raise LanguageError(f"no target language '{language}'; there are: {known}") from None
 
+    def tag_id(self, tag: str) -> int:
+        """The id of a tag's control symbol. Raises `LanguageError`."""
+        token_id: int = self._processor.piece_to_id(tag_token(tag))
+        if not self._processor.is_control(token_id):
+            raise LanguageError(f"the vocabulary has no symbol for the tag '{tag}'")
+        return token_id
+
     def encode_source(self, text: str, target_language: str) -> list[Token]:
         """`<2xx>`, the pieces of `text`, `</s>`: what the encoder reads."""
         return [
@@ -120,6 +132,17 @@ class Tokenizer:
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Only the ids of the pieces, for training data."""
         ids: list[list[int]] = self._processor.encode(list(texts))
+        return ids
+
+    def sample_batch(self, texts: Sequence[str], alpha: float) -> list[list[int]]:
+        """Like `encode_batch`, with random segmentations (Kudo 2018, Provilkov et al. 2020).
+
+        `alpha` is the smoothing of a unigram model, or the dropout of a BPE model. The drawing
+        follows `sentencepiece.set_random_generator_seed`.
+        """
+        ids: list[list[int]] = self._processor.encode(
+            list(texts), enable_sampling=True, alpha=alpha, nbest_size=-1, num_threads=1
+        )
         return ids
 
     def decode(self, ids: Sequence[int]) -> str:

@@ -9,6 +9,9 @@ from typing import Any, Literal, Self
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from model.errors import ConfigError
+from model.training.data.config import CorpusConfig, TokenizerConfig, both_ways
+from model.training.data.corpus import Files
+from model.training.data.filters import FilterConfig
 from model.training.data.noise import NoiseConfig
 from model.training.update.config import OptimizerConfig, ScheduleConfig, Table
 from model.training.update.precision import Precision
@@ -23,48 +26,34 @@ FROM_VOCABULARY = frozenset(vocabulary_fields(vocab_size=2, pad_id=1, eos_id=0))
 """Fields of `TransformerConfig` that follow from the learnt vocabulary."""
 
 
-class CorpusConfig(Table):
-    """One parallel corpus: files, weight, origin and licence."""
-
-    name: str
-    files: list[Path] = Field(
-        default_factory=list, description="tab-separated; .xz and .gz are decompressed"
-    )
-    written_numbers: int = Field(
-        0, ge=0, description="generated English-French sentences with numbers, instead of files"
-    )
-    languages: tuple[str, str] = Field(description="languages of the two columns")
-    weight: float = Field(1.0, gt=0, description="share of the examples")
-    origin: str = Field("", description="where to get it")
-    licence: str = ""
-    credit: str = Field("", description="credit that the licence requires; printed in the card")
-
-    @model_validator(mode="after")
-    def _has_pairs(self) -> Self:
-        if bool(self.files) == bool(self.written_numbers):
-            raise ValueError("give either files or written_numbers")
-        if self.written_numbers and self.languages != ("en", "fr"):
-            raise ValueError("written_numbers are English and French: languages = ['en', 'fr']")
-        return self
-
-
 class ValidationConfig(Table):
     """Measurement of progress on held-out pairs."""
 
-    files: dict[str, Path] = Field(default_factory=dict, description="name → tab-separated file")
+    files: dict[str, Files] = Field(
+        default_factory=dict, description="name → file of pairs, or two files"
+    )
     languages: tuple[str, str] = ("en", "fr")
     every: int = Field(1000, gt=0, description="steps between measurements")
     loss_pairs: int = Field(500, gt=0, description="pairs per file and direction for the loss")
     bleu_pairs: int = Field(100, ge=0, description="how many of them are translated for BLEU")
-
-
-class TokenizerConfig(Table):
-    """The vocabulary learnt at the start of the run."""
-
-    vocab_size: int = Field(37_000, gt=0)
-    sentences: int = Field(
-        500_000, gt=0, description="number of pairs, from the start of each corpus, to learn from"
+    metric: Literal["cross_entropy", "bleu"] = Field(
+        "cross_entropy", description="what decides on the best step, as the mean over all sets"
     )
+    patience: int = Field(
+        0, ge=0, description="stop after this many measurements without a better one; 0: never"
+    )
+    keep_best: bool = Field(
+        False, description="the checkpoint is the best measured step, not an average of the last"
+    )
+
+    @model_validator(mode="after")
+    def _can_be_measured(self) -> Self:
+        needed = [name for name in ("patience", "keep_best") if getattr(self, name)]
+        if needed and not self.files:
+            raise ValueError(f"{needed[0]} needs validation.files")
+        if needed and self.metric == "bleu" and not self.bleu_pairs:
+            raise ValueError("metric bleu needs bleu_pairs")
+        return self
 
 
 class TrainingConfig(Table):
@@ -85,6 +74,7 @@ class TrainingConfig(Table):
     tokenizer: TokenizerConfig = TokenizerConfig()
     optimizer: OptimizerConfig = OptimizerConfig()
     schedule: ScheduleConfig = ScheduleConfig()
+    filters: FilterConfig = FilterConfig()
     noise: NoiseConfig = NoiseConfig()
     straight_apostrophes: bool = Field(
         False, description="replace curly apostrophes by straight ones on both sides"
@@ -122,13 +112,13 @@ class TrainingConfig(Table):
             source, target = min(missing)
             raise ValueError(f"directions: no corpus for {source} → {target}")
         for corpus in self.corpora:
-            if not _both_ways(corpus.languages) & self.all_directions:
+            if not corpus.all_directions & self.all_directions:
                 raise ValueError(
                     f"corpora: '{corpus.name}' ({'-'.join(corpus.languages)}) "
                     f"matches none of the directions"
                 )
         validation = self.validation
-        if validation.files and not _both_ways(validation.languages) & self.all_directions:
+        if validation.files and not both_ways(validation.languages) & self.all_directions:
             raise ValueError(
                 f"validation.languages: {'-'.join(validation.languages)} is not trained"
             )
@@ -150,11 +140,13 @@ class TrainingConfig(Table):
             raise ValueError(
                 f"max_length {self.max_length} exceeds the model's ({shape.max_length})"
             )
+        if self.tokenizer.file and "vocab_size" in self.tokenizer.model_fields_set:
+            raise ValueError("tokenizer: give either file or vocab_size")
         return self
 
     @property
     def _possible_directions(self) -> frozenset[tuple[str, str]]:
-        return frozenset().union(*(_both_ways(corpus.languages) for corpus in self.corpora))
+        return frozenset().union(*(corpus.all_directions for corpus in self.corpora))
 
     @property
     def all_directions(self) -> frozenset[tuple[str, str]]:
@@ -179,10 +171,6 @@ class TrainingConfig(Table):
     def load(cls, path: Path) -> Self:
         """Read a TOML recipe. Raises `ConfigError`."""
         return cls.parse(read_recipe(path), str(path))
-
-
-def _both_ways(languages: tuple[str, str]) -> frozenset[tuple[str, str]]:
-    return frozenset({languages, languages[::-1]})
 
 
 def read_recipe(path: Path) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from model.text.tokenizer import Tokenizer
 from model.training.card import model_card
 from model.training.config import TrainingConfig
 from model.training.run import INIT_FILE, TOKENIZER_FILE, check_recipe
-from model.training.snapshots import average_saves
+from model.training.snapshots import average_saves, best_save
 from model.training.state import latest_state, load_counters
 
 
@@ -29,7 +29,8 @@ def write_checkpoint(run: Path, config: TrainingConfig, name: str, destination: 
         raise TrainingError(f"{run}: nothing saved yet; --save-every sets the interval in steps")
     counters = load_counters(state)
     tokenizer = Tokenizer.load(run / TOKENIZER_FILE)
-    weights = average_saves(run, config.average_last)
+    keep_best = config.validation.keep_best
+    weights = best_save(run) if keep_best else average_saves(run, config.average_last)
     if config.store == "fp16":
         weights = {name: _half(name, tensor) for name, tensor in weights.items()}
     checkpoint = CheckpointConfig(

@@ -13,19 +13,17 @@ from typing import Any
 
 import torch
 
-from model.errors import DataError, TrainingError
+from model.errors import LanguageError, TrainingError
 from model.text.tokenizer import Tokenizer
-from model.training.config import CorpusConfig, TrainingConfig
+from model.training.config import TrainingConfig
+from model.training.corpora import existing, read_corpora, read_held_out
 from model.training.data.batches import BatchStream, Corpus
-from model.training.data.corpus import load_pairs
 from model.training.data.vocabulary import train_tokenizer
-from model.training.data.written_numbers import generate_pairs
 from model.training.log import LOG_FILE, cut_log
 from model.training.snapshots import SNAPSHOTS
 from model.training.state import latest_state
 from model.training.trainer import Reporter, Trainer
 from model.training.update.processes import ALONE, Processes
-from model.training.validation import HeldOut
 from model.training.warm_start import WarmStart
 
 RECIPE_FILE = "recipe.json"
@@ -76,15 +74,12 @@ def open_run(
         check_recipe(run, config)
     elif latest_state(run):
         raise TrainingError(f"{run}: already has a run; continue it with --resume")
-    corpora = tuple(
-        Corpus(corpus.languages, _pairs(corpus, config, corpora_root), corpus.weight)
-        for corpus in config.corpora
-    )
-    held_out = _held_out(config, corpora_root)
+    corpora = read_corpora(config, corpora_root, reporter)
+    held_out = read_held_out(config, corpora_root)
     if processes.is_first:
         try:
             if not latest_state(run):
-                _begin(run, config, corpora, init)
+                _begin(run, config, corpora, corpora_root, init)
             (run / RECIPE_FILE).write_text(config.model_dump_json(indent=2))
         except OSError as error:
             raise TrainingError(f"{run}: {error.strerror}") from None
@@ -99,6 +94,7 @@ def open_run(
         chunk_pairs=config.chunk_pairs,
         batch_tokens=config.batch_tokens,
         max_length=config.max_length,
+        sampling=config.tokenizer.sampling,
     )
     trainer = Trainer(
         config, run, tokenizer, stream, held_out, reporter, device, workers, processes
@@ -138,7 +134,11 @@ def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> 
 
 
 def _begin(
-    run: Path, config: TrainingConfig, corpora: Sequence[Corpus], init: WarmStart | None
+    run: Path,
+    config: TrainingConfig,
+    corpora: Sequence[Corpus],
+    root: Path,
+    init: WarmStart | None,
 ) -> None:
     """Clear the remains of an attempt that never saved, and learn or copy the vocabulary."""
     run.mkdir(parents=True, exist_ok=True)
@@ -150,42 +150,37 @@ def _begin(
         if taken := init.vocabulary(config):
             (run / TOKENIZER_FILE).write_bytes(taken.serialized)
             return
+    languages = sorted({target for _, target in config.all_directions})
+    tags = sorted({corpus.tag for corpus in config.corpora} - {""})
+    if config.tokenizer.file:
+        (given,) = existing([config.tokenizer.file], root)
+        check_vocabulary(Tokenizer.load(given), languages, tags, str(given))
+        shutil.copyfile(given, run / TOKENIZER_FILE)
+        return
     sentences = (
         sentence
         for corpus in corpora
         for pair in corpus.pairs[: config.tokenizer.sentences]
         for sentence in pair
     )
-    languages = sorted({target for _, target in config.all_directions})
-    train_tokenizer(sentences, languages, config.tokenizer.vocab_size, run / TOKENIZER_FILE)
+    train_tokenizer(
+        sentences,
+        languages,
+        config.tokenizer.vocab_size,
+        run / TOKENIZER_FILE,
+        kind=config.tokenizer.kind,
+        tags=tags,
+    )
 
 
-def _pairs(corpus: CorpusConfig, config: TrainingConfig, root: Path) -> list[tuple[str, str]]:
-    if corpus.written_numbers:
-        return generate_pairs(corpus.written_numbers, config.seed)
-    pairs = load_pairs(_files(corpus.files, root))
-    if config.straight_apostrophes:
-        pairs = [(first.replace("’", "'"), second.replace("’", "'")) for first, second in pairs]
-    return pairs
-
-
-def _files(files: list[Path], root: Path) -> list[Path]:
-    found = [root / file for file in files]
-    for path in found:
-        if not path.is_file():
-            raise DataError(f"{path}: no such file; set its folder with --corpora")
-    return found
-
-
-def _held_out(config: TrainingConfig, root: Path) -> list[HeldOut]:
-    settings = config.validation
-    sets = []
-    for name, file in settings.files.items():
-        pairs = load_pairs(_files([file], root))[: settings.loss_pairs]
-        first, second = ([pair[side] for pair in pairs] for side in (0, 1))
-        source, target = settings.languages
-        if (source, target) in config.all_directions:
-            sets.append(HeldOut(name, target, first, second))
-        if (target, source) in config.all_directions:
-            sets.append(HeldOut(name, source, second, first))
-    return sets
+def check_vocabulary(
+    tokenizer: Tokenizer, languages: Sequence[str], tags: Sequence[str], origin: str
+) -> None:
+    """Raise `TrainingError` unless the vocabulary has a symbol for each language and tag."""
+    try:
+        for language in languages:
+            tokenizer.language_id(language)
+        for tag in tags:
+            tokenizer.tag_id(tag)
+    except LanguageError as error:
+        raise TrainingError(f"{origin}: {error}") from None

@@ -14,6 +14,7 @@ from model.training.state import WEIGHTS_FILE, latest_state, parameters, step_of
 from model.transformer.transformer import Transformer
 
 SNAPSHOTS = "snapshots"
+BEST_FILE = "best.safetensors"
 
 
 def save_snapshot(run: Path, model: Transformer, step: int, keep: int) -> None:
@@ -25,6 +26,22 @@ def save_snapshot(run: Path, model: Transformer, step: int, keep: int) -> None:
     partial.rename(folder / f"step-{step:08}.safetensors")
     for old in _snapshots(run)[:-keep]:
         old.unlink()
+
+
+def save_best(run: Path, model: Transformer) -> None:
+    """Replace the parameters of the best measured step."""
+    partial = run / f"{BEST_FILE}.partial"
+    save_file(parameters(model), partial)
+    partial.rename(run / BEST_FILE)
+
+
+def best_save(run: Path) -> dict[str, Tensor]:
+    """Return the parameters of the best measured step. Raises `TrainingError` if there are none."""
+    if not (run / BEST_FILE).exists():
+        raise TrainingError(
+            f"{run}: no step was measured yet; validation.every sets the interval in steps"
+        )
+    return _load(run / BEST_FILE)
 
 
 def average_saves(run: Path, count: int) -> dict[str, Tensor]:
@@ -42,13 +59,16 @@ def average_saves(run: Path, count: int) -> dict[str, Tensor]:
     files = files[-count:]
     sums: dict[str, Tensor] = {}
     for file in files:
-        try:
-            tensors = load_file(file)
-        except (OSError, SafetensorError) as error:
-            raise TrainingError(f"{file}: {str(error).splitlines()[0]}") from None
-        for name, tensor in tensors.items():
+        for name, tensor in _load(file).items():
             sums[name] = sums.get(name, torch.zeros_like(tensor, dtype=torch.float64)) + tensor
     return {name: (total / len(files)).float() for name, total in sums.items()}
+
+
+def _load(file: Path) -> dict[str, Tensor]:
+    try:
+        return load_file(file)
+    except (OSError, SafetensorError) as error:
+        raise TrainingError(f"{file}: {str(error).splitlines()[0]}") from None
 
 
 def _snapshots(run: Path) -> list[Path]:

@@ -29,12 +29,20 @@ _GENERATORS = "rng."
 
 @dataclass
 class Counters:
-    """A run's progress. `tokens` counts target tokens, `seconds` training time."""
+    """A run's progress.
+
+    tokens   target tokens so far
+    seconds  training time
+    best     best validation figure so far, smaller is better (BLEU is negated)
+    stale    measurements since then
+    """
 
     step: int = 0
     tokens: int = 0
     seconds: float = 0.0
     position: Position = START
+    best: float | None = None
+    stale: int = 0
 
 
 def latest_state(run: Path) -> Path | None:

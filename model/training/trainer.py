@@ -18,7 +18,8 @@ from model.errors import TrainingError
 from model.text.tokenizer import Tokenizer
 from model.training.config import TrainingConfig
 from model.training.data.batches import Batch, BatchStream, Position
-from model.training.snapshots import save_snapshot
+from model.training.data.filters import FilterCounts
+from model.training.snapshots import save_best, save_snapshot
 from model.training.state import Counters, latest_state, load_state, save_state, step_of
 from model.training.update import precision
 from model.training.update.divergence import first_not_finite, parameter_not_finite
@@ -41,6 +42,9 @@ class Part(NamedTuple):
 
 class Reporter(Protocol):
     """Receives a run's metrics as flat mappings, each of which fits one JSON line."""
+
+    def on_corpus(self, name: str, counts: FilterCounts) -> None:
+        """After a corpus is read and filtered."""
 
     def on_step(self, figures: dict[str, float]) -> None:
         """After an update: step, loss, cross_entropy, learning_rate, tokens, seconds, …"""
@@ -94,9 +98,8 @@ class Trainer:
                 self.counters.seconds = self.clock() - began
                 self.reporter.on_step(figures | {"seconds": self.counters.seconds})
                 step = self.counters.step
-                is_due = step % self.config.validation.every == 0 or self.is_finished
-                if is_due and self.processes.is_first:
-                    self.reporter.on_validation(self.validate())
+                if step % self.config.validation.every == 0 or self.is_finished:
+                    self._measure()
                 if step % self.config.save_every == 0 or self.is_finished:
                     self._save(snapshot=True)
         self._save(snapshot=False)
@@ -108,8 +111,33 @@ class Trainer:
 
     @property
     def is_finished(self) -> bool:
-        """True after the last step of the schedule."""
-        return self.counters.step >= self.config.schedule.steps
+        """True after the last step of the schedule, or `patience` measurements without gain."""
+        patience = self.config.validation.patience
+        is_stale = bool(patience) and self.counters.stale >= patience
+        return is_stale or self.counters.step >= self.config.schedule.steps
+
+    def _measure(self) -> None:
+        """Validate, report, and compare with the best step; all processes learn the result."""
+        outcome = torch.zeros(1, dtype=torch.float64)
+        if self.processes.is_first:
+            figures = self.validate()
+            self.reporter.on_validation(figures)
+            outcome[0] = self._merit(figures)
+        self.processes.broadcast([outcome], 0)
+        best = self.counters.best
+        if best is None or outcome.item() < best:
+            self.counters = replace(self.counters, best=outcome.item(), stale=0)
+            if self.config.validation.keep_best and self.processes.is_first:
+                save_best(self.run, self.model)
+        else:
+            self.counters = replace(self.counters, stale=self.counters.stale + 1)
+
+    def _merit(self, figures: dict[str, float]) -> float:
+        """Return the mean of the metric over all sets, smaller for better models."""
+        metric = self.config.validation.metric
+        values = [value for name, value in figures.items() if name.endswith(f".{metric}")]
+        mean = sum(values) / len(values) if values else math.inf
+        return -mean if metric == "bleu" else mean
 
     def validate(self) -> dict[str, float]:
         """Cross-entropy and BLEU on the held-out pairs, by name and direction."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
@@ -11,21 +11,32 @@ from typing import IO, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from model.training.data.filters import FilterCounts
 from model.training.log import write_figures
 from model.training.state import Counters
 
 _LOG_EVERY = 50
 """Steps between log lines; each line is the mean over the steps since the last one."""
 
+_EARLY = (1, 2, 5, 10, 20)
+"""Steps after the start that also get a line, without a terminal."""
+
 
 class TrainingDisplay:
     """A `Reporter`: on a terminal a live bar, elsewhere a line every `_LOG_EVERY` steps.
 
     Without `log`, nothing is shown or written, as in all processes of a run but the first.
+    `scalars` also gets every line of the log.
     """
 
-    def __init__(self, log: Path | None, steps: int) -> None:
+    def __init__(
+        self,
+        log: Path | None,
+        steps: int,
+        scalars: Callable[[Mapping[str, float]], None] | None = None,
+    ) -> None:
         self._path = log
+        self._scalars = scalars
         self._log: IO[str] | None = None
         self._console = Console(stderr=True, quiet=log is None)
         self._progress = Progress(
@@ -41,6 +52,7 @@ class TrainingDisplay:
         self._task: TaskID | None = None
         self._sums: dict[str, float] = {}
         self._count = 0
+        self._first = 0
         self._last = Counters()
 
     def __enter__(self) -> Self:
@@ -61,12 +73,17 @@ class TrainingDisplay:
         if self._path:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._log = self._path.open("a", encoding="utf-8", buffering=1)  # whole lines
+        self._first = counters.step
         self._last = counters
         self._console.print(f"{n_parameters:,} parameters, from step {counters.step:,}")
         self._progress.start()
         self._task = self._progress.add_task(
             "", total=self._steps, completed=counters.step, figures="…"
         )
+
+    def on_corpus(self, name: str, counts: FilterCounts) -> None:
+        """Print how many pairs were read, kept and dropped."""
+        self._console.print(f"{name}: {counts}", highlight=False)
 
     def on_step(self, figures: dict[str, float]) -> None:
         """Add to the averages; write and show them periodically."""
@@ -77,6 +94,9 @@ class TrainingDisplay:
         if self._task is not None:
             self._progress.update(self._task, completed=step)
         if step % _LOG_EVERY and step != self._steps:
+            if self._is_early(step):
+                speed = (tokens - self._last.tokens) / max(1e-9, seconds - self._last.seconds)
+                self._print(step, f"loss {figures['loss']:.3f}  {speed:,.0f} tokens/s", seconds)
             return
         means = {name: total / self._count for name, total in self._sums.items()}
         speed = (tokens - self._last.tokens) / max(1e-9, seconds - self._last.seconds)
@@ -87,6 +107,13 @@ class TrainingDisplay:
         shown = f"loss {means['loss']:.3f}  {speed:,.0f} tokens/s"
         if self._task is not None:
             self._progress.update(self._task, figures=shown)
+        self._print(step, shown, seconds)
+
+    def _is_early(self, step: int) -> bool:
+        """True at the first, second, fifth, … step after the start, to show that it runs."""
+        return step - self._first in _EARLY
+
+    def _print(self, step: int, shown: str, seconds: float) -> None:
         if not self._console.is_terminal:
             left = timedelta(seconds=round((self._steps - step) * seconds / step))
             self._console.print(f"step {step:,}/{self._steps:,}  {shown}  {left} left")
@@ -106,3 +133,5 @@ class TrainingDisplay:
     def _write(self, figures: Mapping[str, float]) -> None:
         if self._log:
             write_figures(self._log, figures)
+            if self._scalars:
+                self._scalars(figures)

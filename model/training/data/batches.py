@@ -20,6 +20,7 @@ from random import Random
 from typing import NamedTuple
 
 import numpy as np
+import sentencepiece
 from numpy.typing import NDArray
 
 from model.errors import DataError, TrainingError
@@ -48,11 +49,17 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class Corpus:
-    """Pairs in two languages, and their share of each chunk."""
+    """Pairs in two languages, and their share of each chunk.
+
+    directions  those that it is used in; empty: both
+    tag         symbol before each source; empty: none
+    """
 
     languages: tuple[str, str]
     pairs: list[tuple[str, str]]
     weight: float
+    directions: frozenset[tuple[str, str]] = frozenset()
+    tag: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,7 @@ class BatchStream:
     chunk_pairs        pairs per chunk
     batch_tokens       maximum tokens of one side in a batch, including padding
     max_length         longer sentences are skipped
+    sampling           subword regularisation of both sides; see `Tokenizer.sample_batch`
     """
 
     corpora: tuple[Corpus, ...]
@@ -72,10 +80,13 @@ class BatchStream:
     chunk_pairs: int
     batch_tokens: int
     max_length: int
+    sampling: float = 0.0
 
     def chunk(self, number: int) -> list[Batch]:
         """Return a chunk's batches in training order. Raises `DataError` if no pair fits."""
         random = Random(f"{self.seed} {number}")
+        if self.sampling:
+            sentencepiece.set_random_generator_seed(Random(number).getrandbits(31) ^ self.seed)
         examples: list[tuple[list[int], list[int]]] = []
         for index, corpus in enumerate(self.corpora):
             examples += self._examples(corpus, self._draw(index, number), random)
@@ -144,7 +155,8 @@ class BatchStream:
     ) -> list[tuple[list[int], list[int]]]:
         """Return the source and target ids of pairs, after choosing direction and noise."""
         forward, backward = corpus.languages, corpus.languages[::-1]
-        choices = [direction for direction in (forward, backward) if direction in self.directions]
+        allowed = self.directions & (corpus.directions or {forward, backward})
+        choices = [direction for direction in (forward, backward) if direction in allowed]
         by_target: dict[str, list[Pair]] = {target: [] for _, target in choices}
         pairs = iter(drawn)
         for first, second in pairs:
@@ -160,15 +172,24 @@ class BatchStream:
         eos = self.tokenizer.eos_id
         examples = []
         for language, noised in by_target.items():
-            prefix = self.tokenizer.language_id(language)
-            sources = self.tokenizer.encode_batch([pair.source for pair in noised])
-            targets = self.tokenizer.encode_batch([pair.target for pair in noised])
+            prefix = [self.tokenizer.language_id(language)]
+            if corpus.tag:
+                prefix.append(self.tokenizer.tag_id(corpus.tag))
+            sources = self._ids([pair.source for pair in noised])
+            targets = self._ids([pair.target for pair in noised])
             examples += [
-                ([prefix, *source, eos], [*target, eos])
+                ([*prefix, *source, eos], [*target, eos])
                 for source, target in zip(sources, targets, strict=True)
-                if source and target and max(len(source), len(target)) + 2 <= self.max_length
+                if source
+                and target
+                and max(len(source), len(target)) + 1 + len(prefix) <= self.max_length
             ]
         return examples
+
+    def _ids(self, texts: list[str]) -> list[list[int]]:
+        if self.sampling:
+            return self.tokenizer.sample_batch(texts, self.sampling)
+        return self.tokenizer.encode_batch(texts)
 
     def _bucket(self, examples: list[tuple[list[int], list[int]]], random: Random) -> list[Batch]:
         random.shuffle(examples)

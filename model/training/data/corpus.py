@@ -1,8 +1,14 @@
-"""Parallel text on disk: tab-separated pairs in UTF-8, plain or compressed with xz or gzip."""
+"""Parallel text on disk, in UTF-8, plain or compressed with xz or gzip.
+
+Three forms: tab-separated pairs; two files with a sentence per line (`train.en`, `train.fr`); JSON
+lines, whose objects have a text per language, possibly under `translation` as in Hugging Face's
+datasets.
+"""
 
 from __future__ import annotations
 
 import gzip
+import json
 import lzma
 import zlib
 from collections.abc import Iterator
@@ -11,6 +17,8 @@ from pathlib import Path
 from typing import IO
 
 from model.errors import DataError
+
+_XZ, _GZIP = _COMPRESSED = (".xz", ".gz")
 
 
 def read_pairs(path: Path) -> Iterator[tuple[str, str]]:
@@ -47,17 +55,42 @@ def read_lines(path: Path) -> Iterator[str]:
         raise DataError(f"{path}: {reason}, after line {number}") from None
 
 
-def load_pairs(paths: list[Path]) -> list[tuple[str, str]]:
-    """Return all pairs with text on both sides. Raises `DataError` if there are none."""
-    pairs = [pair for path in paths for pair in read_pairs(path) if pair[0] and pair[1]]
-    if not pairs:
-        raise DataError(f"{', '.join(map(str, paths))}: no pairs")
-    return pairs
+Files = Path | tuple[Path, Path]
+"""A file of pairs, or one file per language."""
+
+
+def read_corpus(files: Files, languages: tuple[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of a corpus, in the order of `languages`. Raises `DataError`."""
+    if isinstance(files, tuple):
+        return read_parallel(*files)
+    suffixes = [suffix for suffix in files.suffixes if suffix not in _COMPRESSED]
+    if suffixes[-1:] == [".jsonl"]:
+        return read_json_lines(files, languages)
+    return read_pairs(files)
+
+
+def read_json_lines(path: Path, languages: tuple[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the texts of both languages of each line. Raises `DataError` with file and line."""
+    for number, line in enumerate(read_lines(path), start=1):
+        try:
+            values = json.loads(line)
+        except ValueError as error:
+            raise DataError(f"{path}:{number}: not JSON: {error}") from None
+        if isinstance(values, dict):
+            values = values.get("translation", values)
+        texts = [
+            values.get(language) if isinstance(values, dict) else None for language in languages
+        ]
+        for language, text in zip(languages, texts, strict=True):
+            if not isinstance(text, str):
+                raise DataError(f"{path}:{number}: has no text '{language}'")
+        first, second = (" ".join(str(text).splitlines()) for text in texts)
+        yield first, second
 
 
 def _open(path: Path) -> IO[bytes] | gzip.GzipFile:
-    if path.suffix == ".xz":
+    if path.suffix == _XZ:
         return lzma.open(path)
-    if path.suffix == ".gz":
+    if path.suffix == _GZIP:
         return gzip.open(path)
     return path.open("rb")

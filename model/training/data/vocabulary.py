@@ -1,28 +1,34 @@
-"""Learns the SentencePiece vocabulary (Kudo 2018, unigram) that both languages share."""
+"""Learns the SentencePiece vocabulary that both languages share: unigram (Kudo 2018) or BPE."""
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import sentencepiece
 
 from model.errors import TrainingError
-from model.text.tokenizer import language_token
+from model.text.tokenizer import language_token, tag_token
 
 REQUIRED_CHARACTERS = "{}<>[]()$%@#&*_/\\|=+-~^`\"'«»“”‘’…–—€£°0123456789"
 """Characters of placeholders, URLs and typography: rare in corpora, common in real requests."""
 
 
 def train_tokenizer(
-    sentences: Iterable[str], languages: list[str], vocab_size: int, destination: Path
+    sentences: Iterable[str],
+    languages: list[str],
+    vocab_size: int,
+    destination: Path,
+    *,
+    kind: str = "unigram",
+    tags: Sequence[str] = (),
 ) -> None:
     """Write a SentencePiece model of exactly `vocab_size` pieces to `destination`.
 
-    Ids follow Marian: 0 `</s>`, 1 `<unk>`, then a control symbol per target language, and `<pad>`
-    last. Control symbols are never matched in text, so typing one is harmless.
+    Ids follow Marian: 0 `</s>`, 1 `<unk>`, then a control symbol per target language and tag, and
+    `<pad>` last. Control symbols are never matched in text, so typing one is harmless.
     Characters outside the vocabulary fall back to their UTF-8 bytes. Raises `TrainingError`.
     """
     model = io.BytesIO()
@@ -30,14 +36,14 @@ def train_tokenizer(
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=iter(sentences),
             model_writer=model,
-            model_type="unigram",
+            model_type=kind,
             vocab_size=vocab_size,
             character_coverage=0.9999,
             byte_fallback=True,
             split_digits=True,
             normalization_rule_name="nmt_nfkc",
             required_chars=REQUIRED_CHARACTERS,
-            control_symbols=[language_token(language) for language in languages],
+            control_symbols=[*map(language_token, languages), *map(tag_token, tags)],
             eos_id=0,
             unk_id=1,
             bos_id=-1,

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import ModuleType
 from typing import Literal, get_args, get_origin
 
 import click
@@ -121,6 +122,40 @@ def test_a_flag_wins_over_the_file(folder: Path) -> None:
     assert recipe["optimizer"]["kind"] == "muon"
     assert recipe["model"] == {"d_ff": 48, "norm_order": "pre", "share_embeddings": True}
     assert load_checkpoint(folder / "run" / "checkpoint").config.transformer.d_ff == 48
+
+
+def test_the_log_for_tensorboard(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[tuple[str, int]] = []
+    places: list[str] = []
+
+    class SummaryWriter:
+        def __init__(self, place: str) -> None:
+            places.append(place)
+
+        def add_scalar(self, name: str, value: float, step: int) -> None:
+            assert isinstance(value, float | int)
+            written.append((name, step))
+
+        def flush(self) -> None:
+            pass
+
+    fake = ModuleType("torch.utils.tensorboard")
+    fake.SummaryWriter = SummaryWriter  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, fake.__name__, fake)
+    assert attend(folder, "--tensorboard").exit_code == 0
+    assert places == [str(folder / "run" / "tensorboard")]
+    assert {("cross_entropy", 3), ("dev/yy/bleu", 3)} <= set(written)
+    assert len(written) == len(set(written))
+
+
+def test_tensorboard_that_is_not_installed_is_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    result = attend(folder, "--tensorboard")
+    assert result.exit_code == 1
+    assert "--tensorboard needs tensorboard: pip install tensorboard" in result.output
+    assert not (folder / "run").exists()
 
 
 def scalars(model: type[BaseModel], prefix: str = "-") -> set[str]:

@@ -86,6 +86,17 @@ def test_model_table_changes_the_preset() -> None:
         ({"model": {"max_length": 100}}, r"max_length 200 exceeds the model's \(100\)"),
         ({"model": {"d_modell": 100}}, r"\[model\]: unknown key 'd_modell'"),
         ({"model": {"n_heads": 7}}, r"\[model\]: d_model 512 is not divisible by n_heads 7"),
+        ({"validation": {"patience": 2}}, "patience needs validation.files"),
+        (
+            {"validation": {"files": {"a": "b"}, "metric": "bleu", "bleu_pairs": 0, "patience": 1}},
+            "metric bleu needs bleu_pairs",
+        ),
+        (
+            {"tokenizer": {"file": "a", "vocab_size": 8}},
+            "tokenizer: give either file or vocab_size",
+        ),
+        ({"corpora": [CORPUS | {"directions": [["en", "de"]]}]}, "directions: en → de is not of"),
+        ({"corpora": [CORPUS | {"tag": "B T"}]}, "corpora.0.tag"),
         ({"model": {"pad_id": 7}}, "model.pad_id follows from the vocabulary"),
     ],
 )

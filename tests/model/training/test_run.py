@@ -14,8 +14,9 @@ from model.decoding.beam import beam_search
 from model.decoding.hypothesis import SearchOptions
 from model.decoding.padding import padded_ids
 from model.errors import DataError, ModelError, TrainingError
+from model.training.config import TrainingConfig
 from model.training.finish import write_checkpoint
-from model.training.run import check_recipe
+from model.training.run import check_recipe, open_run
 from model.training.snapshots import average_saves
 from tests.model.training.toy import Recorder, Workshop, reverse, toy_pairs, write_pairs
 
@@ -226,3 +227,67 @@ def test_weights_beyond_half_precision_are_refused_by_name(workshop: Workshop) -
     ):
         write_checkpoint(trainer.run, trainer.config, "half", folder)
     assert not folder.exists()
+
+
+def test_a_given_vocabulary_is_used(workshop: Workshop) -> None:
+    learnt = workshop.open("first", tokenizer={"kind": "bpe"})
+    given = workshop.folder / "given.model"
+    given.write_bytes(learnt.tokenizer.serialized)
+    recipe = {"tokenizer": {"file": "given.model"}}
+    recipes = workshop.recipe()
+    del recipes["tokenizer"]
+    run = open_run(
+        TrainingConfig.parse(recipes | recipe, "recipe"),
+        workshop.folder / "second",
+        workshop.folder,
+        Recorder(),
+        torch.device("cpu"),
+        resume=False,
+    )
+    assert run.tokenizer.serialized == learnt.tokenizer.serialized
+    assert run.model.config.target_vocab_size == learnt.tokenizer.vocab_size
+
+
+@pytest.mark.parametrize(
+    ("corpus", "message"),
+    [
+        ({"languages": ["xx", "zz"]}, r"given\.model: no target language 'zz'"),
+        ({"tag": "bt"}, r"given\.model: the vocabulary has no symbol for the tag 'bt'"),
+    ],
+)
+def test_a_given_vocabulary_without_a_symbol_is_refused(
+    workshop: Workshop, corpus: dict[str, Any], message: str
+) -> None:
+    learnt = workshop.open("first", directions=[])
+    (workshop.folder / "given.model").write_bytes(learnt.tokenizer.serialized)
+    recipe = workshop.recipe() | {"tokenizer": {"file": "given.model"}, "directions": []}
+    recipe["corpora"] = [recipe["corpora"][0] | corpus]
+    recipe["validation"] = {}
+    with pytest.raises(TrainingError, match=message):
+        open_run(
+            TrainingConfig.parse(recipe, "recipe"),
+            workshop.folder / "second",
+            workshop.folder,
+            Recorder(),
+            torch.device("cpu"),
+            resume=False,
+        )
+
+
+def test_corpora_are_filtered_and_counted(workshop: Workshop) -> None:
+    pairs = toy_pairs(200)
+    write_pairs(workshop.folder / "double.tsv", [*pairs, *pairs, ("", "x")])
+    recorder = Recorder()
+    recipe = {"name": "double", "files": ["double.tsv"], "languages": ["xx", "yy"]}
+    workshop.open(corpora=[recipe], filters={"duplicates": True}, reporter=recorder)
+    counts = recorder.corpora["double"]
+    assert counts.read == 401
+    assert counts.kept == len(set(pairs))
+    assert counts.dropped == {"empty": 1, "duplicates": 400 - len(set(pairs))}
+
+
+def test_a_corpus_of_which_nothing_is_left_is_refused(workshop: Workshop) -> None:
+    write_pairs(workshop.folder / "same.tsv", [("a", "a"), ("b", "b")])
+    recipe = {"name": "same", "files": ["same.tsv"], "languages": ["xx", "yy"]}
+    with pytest.raises(DataError, match=r"corpus 'same': 2 pairs, 0 kept \(dropped: 2 identical\)"):
+        workshop.open(corpora=[recipe], filters={"identical": True})

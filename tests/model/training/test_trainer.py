@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch import Tensor
 
 from model.errors import TrainingError
 from model.training.data.batches import START
+from model.training.finish import write_checkpoint
 from model.training.state import latest_state, load_counters
 from model.training.trainer import Part, Trainer
 from tests.model.training.toy import Recorder, Workshop
@@ -191,3 +193,56 @@ def test_the_padding_row_stays_zero_though_the_output_is_tied_to_it(workshop: Wo
     embedding = trainer.model.target_embedding
     assert trainer.model.output.weight is embedding.weight
     assert embedding.weight[embedding.pad_id].count_nonzero() == 0
+
+
+MEASURED = {"files": {"dev": "train.tsv"}, "every": 2, "loss_pairs": 5, "bleu_pairs": 2}
+
+
+def measured(monkeypatch: pytest.MonkeyPatch, values: list[float], metric: str) -> None:
+    """Let the measurements of the next run be these, one after the other."""
+    rest = iter(values)
+    monkeypatch.setattr(
+        Trainer, "validate", lambda trainer: {"step": 0.0, f"dev.yy.{metric}": next(rest)}
+    )
+
+
+@pytest.mark.parametrize(
+    ("metric", "values"),
+    [("cross_entropy", [3.0, 2.0, 2.5, 2.1]), ("bleu", [1.0, 9.0, 8.0, 9.0])],
+)
+def test_a_run_stops_after_measurements_without_gain_and_keeps_the_best(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch, metric: str, values: list[float]
+) -> None:
+    settings = MEASURED | {"metric": metric, "patience": 2, "keep_best": True}
+    changes: dict[str, Any] = {"validation": settings, "schedule": {"steps": 100}}
+    measured(monkeypatch, values[:3], metric)
+    best: dict[str, Tensor] = {}
+    trainer = workshop.open(**changes)
+    weight = trainer.model.get_parameter(f"decoder.{_WEIGHT}")
+
+    def watch(figures: dict[str, float]) -> None:
+        if figures["step"] == 4:
+            best["weight"] = weight.detach().clone()
+        trainer.stop_requested = figures["step"] == 6
+
+    trainer.reporter = Recorder(then=watch)
+    trainer.train()
+    assert not trainer.is_finished
+    measured(monkeypatch, values[3:], metric)
+    resumed = workshop.open(resume=True, **changes)
+    resumed.train()
+    assert resumed.is_finished
+    assert resumed.counters.step == 8
+    write_checkpoint(resumed.run, resumed.config, "toy", resumed.run / "out")
+    written = load_file(resumed.run / "out" / "model.safetensors")[f"decoder.{_WEIGHT}"]
+    assert torch.equal(written, best["weight"])
+
+
+def test_the_best_of_a_run_that_was_not_measured_is_missed_by_name(workshop: Workshop) -> None:
+    trainer = workshop.open(
+        validation=MEASURED | {"every": 50, "keep_best": True}, schedule={"steps": 100}
+    )
+    trainer.stop_requested = True
+    trainer.train()
+    with pytest.raises(TrainingError, match=r"no step was measured yet; validation\.every"):
+        write_checkpoint(trainer.run, trainer.config, "toy", trainer.run / "out")

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from model.training.config import TrainingConfig
+from model.training.data.filters import FilterCounts
 from model.training.run import open_run
 from model.training.trainer import Trainer
 from model.training.update.processes import ALONE, Processes
@@ -42,9 +43,13 @@ def write_pairs(path: Path, pairs: list[tuple[str, str]]) -> Path:
 class Recorder:
     """A `Reporter` that keeps what it is told, and may act on a step."""
 
+    corpora: dict[str, FilterCounts] = field(default_factory=dict)
     steps: list[dict[str, float]] = field(default_factory=list)
     validations: list[dict[str, float]] = field(default_factory=list)
     then: Callable[[dict[str, float]], None] = lambda figures: None
+
+    def on_corpus(self, name: str, counts: FilterCounts) -> None:
+        self.corpora[name] = counts
 
     def on_step(self, figures: dict[str, float]) -> None:
         self.steps.append(figures)

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from app.cli.display.training_display import TrainingDisplay
+from model.training.data.filters import FilterCounts
 from model.training.log import read_log
 from model.training.state import Counters
 
@@ -56,6 +58,34 @@ def test_without_a_terminal_there_is_a_line_per_log_line(
     errors = capsys.readouterr().err
     assert "12,345 parameters, from step 0" in errors
     assert "step 50/1,000  loss 25.500  500 tokens/s  0:31:40 left" in errors
+    shown = [int(step) for step in re.findall(r"step (\d+)/", errors)]
+    assert shown == [1, 2, 5, 10, 20, 50]
+
+
+def test_the_first_steps_after_a_resumption_are_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(tmp_path / "log.jsonl", 70, 90, steps=1000)
+    assert [int(step) for step in re.findall(r"step (\d+)/", capsys.readouterr().err)] == [
+        71, 72, 75, 80, 90,
+    ]  # fmt: skip
+
+
+def test_without_a_log_nothing_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    with TrainingDisplay(None, 10) as display:
+        display.begin(Counters(), 7)
+        display.on_corpus("toy", FilterCounts(3, 3))
+        for step in range(1, 11):
+            display.on_step(figures(step))
+    assert capsys.readouterr() == ("", "")
+
+
+def test_corpora_are_shown_with_their_counts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with TrainingDisplay(tmp_path / "log.jsonl", 10) as display:
+        display.on_corpus("toy", FilterCounts(read=1200, kept=1199, identical=1))
+    assert "toy: 1,200 pairs, 1,199 kept (dropped: 1 identical)" in capsys.readouterr().err
 
 
 def test_validations_are_logged_and_shown(

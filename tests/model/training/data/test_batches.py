@@ -5,6 +5,7 @@ import os
 import signal
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from model.errors import DataError, TrainingError
 from model.text.tokenizer import Tokenizer
 from model.training.data.batches import START, Batch, BatchStream, Corpus, Position
 from model.training.data.noise import NoiseConfig
-from tests.model.training.toy import toy_pairs
+from model.training.data.vocabulary import train_tokenizer
+from tests.model.training.toy import VOCABULARY, toy_pairs
 
 NOISY = NoiseConfig(lowercase_source=0.1, uppercase=0.1, attach=0.1, copy_only=0.1, join=0.3)
 
@@ -179,3 +181,44 @@ def test_joining_leaves_no_pair_out(stream: BatchStream) -> None:
     directed = replace(joined, directions=frozenset({("xx", "yy")}))
     words = [word for _, line, _ in texts(directed, directed.chunk(0)) for word in line.split()]
     assert sorted(words) == sorted(source for source, _ in stream.corpora[0].pairs)
+
+
+def test_a_corpus_in_one_direction_with_a_tag(tmp_path: Path) -> None:
+    sentences = itertools.chain.from_iterable(toy_pairs(300))
+    path = tmp_path / "tagged.model"
+    train_tokenizer(sentences, ["xx", "yy"], VOCABULARY + 1, path, tags=["bt"])
+    tokenizer = Tokenizer.load(path)
+    tagged, plain = toy_pairs(50), toy_pairs(50, seed=1)
+    stream = BatchStream(
+        corpora=(
+            Corpus(("xx", "yy"), tagged, 1.0, frozenset({("yy", "xx")}), "bt"),
+            Corpus(("xx", "yy"), plain, 1.0),
+        ),
+        directions=frozenset({("xx", "yy"), ("yy", "xx")}),
+        tokenizer=tokenizer,
+        noise=NoiseConfig(),
+        seed=7,
+        chunk_pairs=100,
+        batch_tokens=60,
+        max_length=30,
+    )
+    tag, to_xx = tokenizer.tag_id("bt"), tokenizer.language_id("xx")
+    rows = [row for batch in stream.chunk(0) for row in batch.source.tolist()]
+    assert all(row[0] == to_xx for row in rows if row[1] == tag)
+    found = {tokenizer.decode(row) for row in rows if row[1] == tag}
+    assert found == {second for _, second in tagged}
+    assert len(rows) == 100
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_subword_regularisation_varies_segmentations_but_not_text(
+    stream: BatchStream, tmp_path: Path, kind: str
+) -> None:
+    path = tmp_path / "longer.model"  # with pieces of several letters
+    sentences = itertools.chain.from_iterable(toy_pairs(300))
+    train_tokenizer(sentences, ["xx", "yy"], VOCABULARY + 20, path, kind=kind)
+    stream = replace(stream, tokenizer=Tokenizer.load(path))
+    sampled = replace(stream, sampling=0.3)
+    assert same(sampled.chunk(3), replace(sampled).chunk(3))
+    assert not same(sampled.chunk(3), stream.chunk(3))
+    assert sorted(texts(stream, sampled.chunk(0))) == sorted(texts(stream, stream.chunk(0)))

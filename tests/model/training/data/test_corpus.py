@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from model.errors import DataError
-from model.training.data.corpus import load_pairs, read_pairs, read_parallel
+from model.training.data.corpus import read_corpus, read_pairs, read_parallel
 
 PAIRS = [("one", "un"), ("two é", "deux\u2028ligne")]
 TEXT = "".join(f"{a}\t{b}\n" for a, b in PAIRS).encode()
@@ -90,15 +90,38 @@ def test_missing_file(tmp_path: Path) -> None:
         list(read_pairs(tmp_path / "b.tsv"))
 
 
-@pytest.mark.parametrize("content", ["", "one\t\n\tun\n"])
-def test_nothing_to_learn_from(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "a.tsv"
-    path.write_text(content)
-    with pytest.raises(DataError, match=r"a\.tsv: no pairs"):
-        load_pairs([path])
+def test_json_lines_in_both_forms(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl.gz"
+    lines = [
+        '{"fr": "un", "en": "one", "id": 3}',
+        '{"translation": {"en": "two\\nlines", "fr": "deux\\u2028lignes"}}',
+    ]
+    path.write_bytes(gzip.compress("\n".join(lines).encode()))
+    pairs = [("one", "un"), ("two lines", "deux lignes")]
+    assert list(read_corpus(path, ("en", "fr"))) == pairs
 
 
-def test_pairs_with_an_empty_side_are_left_out(tmp_path: Path) -> None:
-    path = tmp_path / "a.tsv"
-    path.write_text("one\tun\ntwo\t\n\ttrois\nfour\tquatre\n")
-    assert load_pairs([path, path]) == [("one", "un"), ("four", "quatre")] * 2
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "not JSON"),
+        ("[1]", "has no text 'en'"),
+        ('{"en": "one"}', "has no text 'fr'"),
+        ('{"en": "one", "fr": 7}', "has no text 'fr'"),
+        ('{"translation": null}', "has no text 'en'"),
+    ],
+)
+def test_json_lines_that_are_not_pairs(tmp_path: Path, line: str, message: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{{"en": "a", "fr": "b"}}\n{line}\n')
+    with pytest.raises(DataError, match=f"^{re.escape(str(path))}:2: {message}"):
+        list(read_corpus(path, ("en", "fr")))
+
+
+def test_the_form_follows_from_the_files(tmp_path: Path) -> None:
+    first, second, both = tmp_path / "a.en.xz", tmp_path / "a.fr", tmp_path / "v1.2.tsv.gz"
+    first.write_bytes(lzma.compress(b"one\n"))
+    second.write_text("un\n")
+    both.write_bytes(gzip.compress(b"two\tdeux\n"))
+    assert list(read_corpus((first, second), ("en", "fr"))) == [("one", "un")]
+    assert list(read_corpus(both, ("en", "fr"))) == [("two", "deux")]
