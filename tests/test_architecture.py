@@ -29,7 +29,7 @@ ROWS: dict[str, str] = {
     "app.cli.translating": "app.cli.display app.loading app.settings app.translation "
     "app.translation.segments app.documents "
     "app.observe model.translator model.engine model.engine.protocol model.decoding",
-    "app.cli.display": "model.training model.alignment",
+    "app.cli.display": "model.training model.training.data model.alignment",
     "app.main": "app.routes app.routes.deepl app.routes.handling app.server app.loading "
     "app.runtime app.settings app.wire app.accounts app.observe app.web",
     "app.routes": "app.routes.handling app.runtime app.settings app.wire app.wire.dialects "
