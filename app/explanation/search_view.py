@@ -173,7 +173,10 @@ class SearchView:
 
     def _positions(self, n_positions: int) -> PositionTable:
         n_rows = min(n_positions, self._config.max_length)
-        table = sinusoidal_positions(n_rows, self._config.d_model, self._config.position_layout)
+        shape = self._config
+        table = sinusoidal_positions(
+            n_rows, shape.d_model, shape.position_layout, shape.position_offset
+        )
         encoded = base64.b64encode(table.astype("<f2").tobytes()).decode("ascii")
         return PositionTable(shape=(n_rows, self._config.d_model), weights=encoded)
 

@@ -117,7 +117,7 @@ def beam_steps(model: Transformer, source_ids: Tensor, options: SearchOptions) -
     for length in range(1, int(limits.max()) + 1):
         capped = running & (limits <= length)
         log_probs = next_log_probs(
-            model.step(latest, cache), config, options, capped.repeat_interleave(beam)
+            model.step(latest, cache), config, options, length, capped.repeat_interleave(beam)
         )
         log_probs = log_probs.view(n_sentences, beam, -1)
         found, parent = live.continued(log_probs, 1 if beam == 1 else 2 * beam)

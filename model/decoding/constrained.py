@@ -121,8 +121,8 @@ def constrained_steps(
     config = model.config
     limit = int(token_limits(source_ids, config, options)[0])
     normalisation_at_limit = options.normalisation(limit)
-    n_usable = options.room_for_terms(limit)
-    constraints = fitting(options.constraints, n_usable)
+    constraints = fitting(options.constraints, options.room_for_terms(limit))
+    n_usable = options.n_given + options.room_for_terms(limit)
     if not constraints:
         return (yield from beam_steps(model, source_ids, options))
     beam, width = options.beam_size, search_width(options.beam_size, len(constraints))
@@ -135,7 +135,7 @@ def constrained_steps(
         cache = cache.select(source_ids.new_tensor([one.row for one in live]))
         at_limit = torch.full((len(live),), length == limit, device=source_ids.device)
         log_probs = next_log_probs(
-            model.step(source_ids.new_tensor(latest), cache), config, options, at_limit
+            model.step(source_ids.new_tensor(latest), cache), config, options, length, at_limit
         )
         n_wanted = min(2 * width, log_probs.shape[1])
         likely = log_probs.topk(n_wanted).indices.tolist()
@@ -143,7 +143,10 @@ def constrained_steps(
         for row, (one, tokens, row_log_probs) in enumerate(
             zip(live, likely, log_probs.tolist(), strict=True)
         ):
-            for token, progress in _continuations(one, tokens, constraints, edges, config.eos_id):
+            at_start = length == 1 + options.n_given
+            for token, progress in _continuations(
+                one, at_start, tokens, constraints, edges, config.eos_id
+            ):
                 log_prob = row_log_probs[token]
                 n_missing = progress.n_missing(constraints)
                 if not math.isfinite(log_prob) or (n_missing and length + n_missing > n_usable):
@@ -197,6 +200,7 @@ def _agreed(
 
 def _continuations(
     one: _Live,
+    at_start: bool,
     tokens: Sequence[int],
     constraints: Sequence[Constraint],
     edges: PieceEdges,
@@ -219,7 +223,7 @@ def _continuations(
         if progress.begun[index] or not is_next:
             continue
         for wording in constraint.wordings:
-            if _fits(wording, one, edges):
+            if _fits(wording, one, at_start, edges):
                 yield wording.ids[0], progress.begin(index, wording)
 
 
@@ -230,13 +234,13 @@ def _said(begun: tuple[bool, ...], wording: Wording, n: int) -> Progress:
     return Progress(begun, closed=wording.closed)
 
 
-def _fits(wording: Wording, one: _Live, edges: PieceEdges) -> bool:
+def _fits(wording: Wording, one: _Live, at_start: bool, edges: PieceEdges) -> bool:
     if wording.where == FIRST:
-        return not one.ids
+        return at_start
     if one.progress.closed and edges.before[wording.ids[0]]:
         return False
     if wording.where == GLUED:
-        return bool(one.ids) and not edges.behind[one.ids[-1]]
+        return not at_start and bool(one.ids) and not edges.behind[one.ids[-1]]
     return True
 
 

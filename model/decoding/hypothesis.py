@@ -21,9 +21,12 @@ class SearchOptions:
     beam_size          K; 1 is greedy search
     n_best             hypotheses to return, 1 … beam_size
     length_penalty     α of Wu et al. 2016, equation 14, at most 10; 0 ranks by log-probability
-    max_target_tokens  cap, counting the end-of-sentence token; None is source tokens + 50
+    max_target_tokens  cap, counting the end-of-sentence token, but not `first_id`; None is source
+                       tokens + 50
     rule               None is attend's own, see `model.decoding.beam`
     constraints        terms that the translation has to contain, in the order of their importance
+    first_id           the token that every translation begins with, at no cost, such as that of the
+                       target language; None: the model chooses
     """
 
     beam_size: int = 4
@@ -32,6 +35,7 @@ class SearchOptions:
     max_target_tokens: int | None = None
     rule: Rule | None = None
     constraints: tuple[Constraint, ...] = ()
+    first_id: int | None = None
 
     def __post_init__(self) -> None:
         if self.beam_size < 1:
@@ -44,6 +48,13 @@ class SearchOptions:
             )
         if self.max_target_tokens is not None and self.max_target_tokens < 1:
             raise ValueError(f"max_target_tokens must be at least 1, not {self.max_target_tokens}")
+        if self.first_id is not None and self.first_id < 0:
+            raise ValueError(f"first_id must be at least 0, not {self.first_id}")
+
+    @property
+    def n_given(self) -> int:
+        """Number of tokens, at the beginning, that are given and not chosen."""
+        return 0 if self.first_id is None else 1
 
     @property
     def traits(self) -> Traits:
@@ -56,14 +67,18 @@ class SearchOptions:
 
     def token_limit(self, n_source: int, max_length: int) -> int:
         """Maximum target tokens for `n_source` source tokens (§6.1: input length + 50)."""
-        limit = self.max_target_tokens
-        if limit is None and self.rule:
-            limit = self.rule.token_limit(n_source)
-        return min(n_source + 50 if limit is None else limit, max_length)
+        if self.max_target_tokens is not None:
+            return min(self.max_target_tokens + self.n_given, max_length)
+        limit = self.rule.token_limit(n_source) if self.rule else None
+        wanted = n_source + 50 if limit is None else limit
+        return min(max(wanted, 1 + self.n_given), max_length)
 
     def room_for_terms(self, limit: int) -> int:
-        """Tokens, of that many, in which constraints may be said: a forced end takes the last."""
-        return limit - self.traits.forces_end
+        """Tokens, of that many, in which constraints may be said.
+
+        A given beginning takes the first, a forced end the last.
+        """
+        return limit - self.n_given - self.traits.forces_end
 
 
 @dataclass(frozen=True)

@@ -83,15 +83,20 @@ class _Recorder:
     def step(self, ids: Tensor, cache: _Cache) -> Tensor:
         """Delegate to the model and record the rows."""
         logits = self._model.step(ids, cache.inner)
-        at_limit = torch.full_like(ids, len(self._beams) + 1 >= self._limit, dtype=torch.bool)
-        log_probs = next_log_probs(logits, self.config, self._options, at_limit).cpu()
+        length = len(self._beams) + 1
+        at_limit = torch.full_like(ids, length >= self._limit, dtype=torch.bool)
+        log_probs = next_log_probs(logits, self.config, self._options, length, at_limit).cpu()
         likeliest = log_probs.topk(min(N_LIKELIEST, log_probs.shape[1]), dim=1)
         beams: list[Beam] = []
         beams_ids: list[tuple[int, ...]] = []
         beam_of: dict[int, int] = {}
         for row, (token, parent) in enumerate(zip(ids.tolist(), cache.parents, strict=True)):
             tokens, values = likeliest.indices[row].tolist(), likeliest.values[row].tolist()
-            shown = [NextToken(*one) for one in zip(tokens, values, strict=True)]
+            shown = [
+                NextToken(token, value)
+                for token, value in zip(tokens, values, strict=True)
+                if value > -torch.inf
+            ]
             if not self._beams:
                 if row == 0:  # the others are not live yet
                     beam_of[row] = 0

@@ -224,6 +224,8 @@ class EagerEngine:
         logits = model(source, fed[None])[0]
         distribution = given_log_probs(logits, model.config, options)
         log_probs: NDArray[np.float32] = distribution.gather(1, target[:, None])[:, 0].cpu().numpy()
+        if options.first_id is not None:
+            log_probs[0] = 0 if target_ids[0] == options.first_id else -math.inf
         return log_probs
 
     @torch.inference_mode()

@@ -46,6 +46,9 @@ class TransformerConfig(BaseModel):
         description="interleaved: sin and cos alternate (§3.5); halves: all sines before all "
         "cosines; marian: as halves, with other wavelengths",
     )
+    position_offset: int = Field(
+        0, ge=0, description="position of the first token; fairseq's models count from pad_id + 1"
+    )
     scale_embedding: bool = Field(True, description="multiply embeddings by √d_model (§3.4)")
     share_embeddings: bool = Field(True, description="one embedding for source and target (§3.4)")
     tie_output: bool = Field(

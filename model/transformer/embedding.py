@@ -36,11 +36,11 @@ class PositionalEncoding(nn.Module):
     table: Tensor
 
     def __init__(
-        self, max_length: int, d_model: int, layout: PositionLayout, dropout: float
+        self, max_length: int, d_model: int, layout: PositionLayout, dropout: float, offset: int = 0
     ) -> None:
         super().__init__()
         self.dropout = nn.Dropout(dropout)
-        self._shape = (max_length, d_model, layout)
+        self._shape = (max_length, d_model, layout, offset)
         # Not persistent: it follows from the configuration.
         self.register_buffer("table", torch.empty(max_length, d_model), persistent=False)
         if not self.table.is_meta:

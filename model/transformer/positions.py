@@ -8,14 +8,17 @@ from numpy.typing import NDArray
 from model.transformer.config import PositionLayout
 
 
-def sinusoidal_positions(length: int, d_model: int, layout: PositionLayout) -> NDArray[np.float32]:
+def sinusoidal_positions(
+    length: int, d_model: int, layout: PositionLayout, first: int = 0
+) -> NDArray[np.float32]:
     """[length, D] of §3.5: PE(pos, 2i) = sin(pos / 10000^(2i/D)), PE(pos, 2i+1) = cos of the same.
 
     `halves` has the same values with all sines first. `marian` has the same order, but its
     wavelengths end at 2π · 10000, as in the authors' tensor2tensor: D − 2 replaces D in the
-    exponent. Computed in float64, so that late positions are exact in float32.
+    exponent. Row 0 is position `first`. Computed in float64, so that late positions are exact in
+    float32.
     """
-    positions = np.arange(length, dtype=np.float64)[:, None]
+    positions = np.arange(first, first + length, dtype=np.float64)[:, None]
     even_dimensions = np.arange(0, d_model, 2, dtype=np.float64)
     divisor = max(d_model - 2, 1) if layout == "marian" else d_model
     angles = positions / 10_000 ** (even_dimensions / divisor)

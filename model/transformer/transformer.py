@@ -46,7 +46,11 @@ class Transformer(nn.Module):
             else TokenEmbedding(config.target_vocab_size, width, pad_id, scaled)
         )
         self.positions = PositionalEncoding(
-            config.max_length, config.d_model, config.position_layout, config.dropout
+            config.max_length,
+            config.d_model,
+            config.position_layout,
+            config.dropout,
+            config.position_offset,
         )
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)

@@ -14,8 +14,9 @@ def check_job(job: Job, config: TransformerConfig) -> None:
     _check_ids("source", job.source_ids, config.source_vocab_size, config.max_length)
     if job.options.beam_size > MAX_BEAM:
         raise ValueError(f"beam_size {job.options.beam_size}: at most {MAX_BEAM}")
-    if job.options.traits.unk_id is not None:
-        _check_vocabulary("target", [job.options.traits.unk_id], config.target_vocab_size)
+    for token in (job.options.traits.unk_id, job.options.first_id):
+        if token is not None:
+            _check_vocabulary("target", [token], config.target_vocab_size)
     for constraint in job.options.constraints:
         for wording in constraint.wordings:
             _check_vocabulary("target", wording.ids, config.target_vocab_size)

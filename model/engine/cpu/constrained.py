@@ -8,7 +8,7 @@ from model.decoding.constraints import FIRST, GLUED
 from model.engine.cpu.finish import finish, finish_behind, is_settled
 from model.engine.cpu.jit import kernel
 from model.engine.cpu.output import Predictions
-from model.engine.cpu.rules import AS_IT_IS, BEHIND, ENDED, normalisation
+from model.engine.cpu.rules import AS_IT_IS, BEHIND, ENDED, NO_TOKEN, normalisation
 from model.engine.cpu.slots import MAX_BEAM, Pages, Slots
 from model.engine.cpu.terms import NO_WORDING, Terms
 from model.engine.cpu.types import Ints
@@ -44,7 +44,8 @@ def ask(
 @kernel
 def _fits(slot: int, lane: int, wording: int, slots: Slots, terms: Terms) -> bool:
     """Whether the wording may begin here."""
-    is_first = slots.length[slot] == 0
+    n_given = 0 if slots.rule[slot].first_id == NO_TOKEN else 1
+    is_first = slots.length[slot] == n_given
     where = terms.wording[slot, wording].where
     if where == FIRST:
         return bool(is_first)

@@ -16,6 +16,7 @@ from model.engine.cpu.encoder import (
 from model.engine.cpu.flat import get, put
 from model.engine.cpu.jit import kernel
 from model.engine.cpu.linear import NO_FLOOR, prepare, project, project_prepared
+from model.engine.cpu.rules import NO_TOKEN
 from model.engine.cpu.slots import MAX_BEAM, PAGE, Pages, Slots, take_page
 from model.engine.cpu.types import Floats, Ints
 from model.engine.cpu.weights import Weights
@@ -77,26 +78,56 @@ def gather(weights: Weights, slots: Slots, pages: Pages, work: Workspace) -> int
     """
     row = 0
     for slot in range(len(slots.active)):
-        if not slots.active[slot]:
-            continue
-        length = slots.length[slot]
-        if length % PAGE == 0:
-            for lane in range(MAX_BEAM):
-                slots.page[slot, lane] = -1
-        for lane in range(slots.n_live[slot]):
-            if slots.page[slot, lane] < 0:
-                slots.page[slot, lane] = take_page(slots, slot, pages)
-            position = slots.page[slot, lane] * PAGE + length % PAGE
-            slots.path[slot * MAX_BEAM + lane, length] = position
-            token = slots.latest[slot, lane]
-            pages.token[position] = token
-            pages.log_prob[position] = slots.latest_log_prob[slot, lane]
-            embed(weights.target_embedding, token, weights.positions, length, weights.shape,
-                  work.x, row)  # fmt: skip
-            work.row_slot[row] = slot
-            work.row_lane[row] = lane
-            row += 1
+        if slots.active[slot]:
+            row = _gather_slot(slot, row, weights, slots, pages, work)
     return row
+
+
+@kernel
+def _gather_slot(
+    slot: int, row: int, weights: Weights, slots: Slots, pages: Pages, work: Workspace
+) -> int:
+    """As `gather`, of one slot, from a row on; returns the row behind its last."""
+    length = slots.length[slot]
+    if length % PAGE == 0:
+        for lane in range(MAX_BEAM):
+            slots.page[slot, lane] = -1
+    for lane in range(slots.n_live[slot]):
+        if slots.page[slot, lane] < 0:
+            slots.page[slot, lane] = take_page(slots, slot, pages)
+        position = slots.page[slot, lane] * PAGE + length % PAGE
+        slots.path[slot * MAX_BEAM + lane, length] = position
+        token = slots.latest[slot, lane]
+        pages.token[position] = token
+        pages.log_prob[position] = slots.latest_log_prob[slot, lane]
+        embed(weights.target_embedding, token, weights.positions, length, weights.shape,
+              work.x, row)  # fmt: skip
+        work.row_slot[row] = slot
+        work.row_lane[row] = lane
+        row += 1
+    return row
+
+
+@kernel
+def begin(
+    weights: Weights, newcomers: Newcomers, slots: Slots, pages: Pages, work: Workspace
+) -> None:
+    """Feed the start symbol to newcomers whose first token is given, so that they have it.
+
+    It needs no prediction, which with a vocabulary of many languages is most of a step.
+    """
+    n_rows = 0
+    for slot in newcomers.slots:
+        if slots.rule[slot].first_id != NO_TOKEN and slots.limit[slot] > 1:
+            n_rows = _gather_slot(slot, n_rows, weights, slots, pages, work)
+    if n_rows == 0:
+        return
+    decode(weights, n_rows, slots, pages, work, work.no_record, work.no_record)
+    for row in range(n_rows):
+        slot = work.row_slot[row]
+        slots.length[slot] = 1
+        slots.latest[slot, 0] = slots.rule[slot].first_id
+        slots.latest_log_prob[slot, 0] = 0
 
 
 @kernel

@@ -260,7 +260,7 @@ class CpuEngine:
         check_pair(source_ids, target_ids, self._config)
         return explanation.score(
             self._weights, self._work, source_ids, target_ids,
-            renormalises=options.traits.renormalises,
+            renormalises=options.traits.renormalises, first_id=options.first_id,
         )  # fmt: skip
 
     def project(

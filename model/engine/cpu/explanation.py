@@ -38,7 +38,7 @@ def explain(
 
 def score(
     weights: Weights, work: Workspace, source_ids: Sequence[int], target_ids: Sequence[int],
-    *, renormalises: bool,
+    *, renormalises: bool, first_id: int | None,
 ) -> Floats:  # fmt: skip
     """[T]; see `Engine.score` and `Traits`. Between two steps, since it uses `work`."""
     log_probs = np.zeros(len(target_ids), np.float32)
@@ -50,6 +50,8 @@ def score(
         predictions.asked[0, 0] = (token, 0, 0.0)
         predict(weights.output, 1, weights.shape.pad_id, work, predictions)
         log_probs[t] = predictions.asked["log_prob"][0, 0]
+    if first_id is not None:
+        log_probs[0] = 0 if target_ids[0] == first_id else -np.inf
     return log_probs
 
 

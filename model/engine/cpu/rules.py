@@ -20,11 +20,11 @@ NO_TOKEN = -1
 
 RULE = np.dtype(
     [("alpha", np.float64), ("length_offset", np.int64), ("at_limit", np.int64),
-     ("stopping", np.int64), ("unk_id", np.int64), ("narrows", np.bool_),
-     ("renormalises", np.bool_)],
+     ("stopping", np.int64), ("unk_id", np.int64), ("first_id", np.int64),
+     ("narrows", np.bool_), ("renormalises", np.bool_)],
     align=True,
 )  # fmt: skip
-"""`alpha` is the length penalty; the rest is named as in `Traits`."""
+"""`alpha` is the length penalty, `first_id` that of `SearchOptions`; the rest is as in `Traits`."""
 
 
 def rule_record(options: SearchOptions) -> tuple[object, ...]:
@@ -36,6 +36,7 @@ def rule_record(options: SearchOptions) -> tuple[object, ...]:
         get_args(AtLimit).index(traits.at_limit),
         get_args(Stopping).index(traits.stopping),
         NO_TOKEN if traits.unk_id is None else traits.unk_id,
+        NO_TOKEN if options.first_id is None else options.first_id,
         traits.narrows,
         traits.renormalises,
     )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.engine.cpu.constrained import advance_constrained, ask
-from model.engine.cpu.decoder import Newcomers, decode, gather, join
+from model.engine.cpu.decoder import Newcomers, begin, decode, gather, join
 from model.engine.cpu.finish import finish, finish_behind, finish_ended, is_settled
 from model.engine.cpu.jit import kernel
 from model.engine.cpu.output import Predictions, make_predictions, predict
@@ -61,6 +61,7 @@ def run(
     then are not handed over, no sentence has constraints.
     """
     join(weights, newcomers, slots, pages, work)
+    begin(weights, newcomers, slots, pages, work)
     n_done = n_tokens = n_rows = 0
     while n_done < n_sentences:
         is_enough = n_tokens >= most_tokens or n_rows >= most_rows

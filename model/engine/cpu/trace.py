@@ -34,6 +34,9 @@ class Recorder:
             self._predictions.unk_id[:] = options.traits.unk_id
         self._ids: list[tuple[int, ...]] = [()]  # of the beams that the next step begins with
         self._beams: Sequence[tuple[int | None, int | None, float]] = [(None, None, 0.0)]
+        if (first := options.first_id) is not None:  # which the engine feeds as the sentence joins
+            self.steps = [SearchStep([Beam(None, None, 0.0, [NextToken(first, 0.0)])], [])]
+            self._ids, self._beams = [(first,)], [(0, first, 0.0)]
 
     def step(self, slot: int, slots: Slots, work: Workspace) -> None:
         """To be called when every beam got one more token, and before the slot is given back.

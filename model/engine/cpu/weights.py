@@ -101,7 +101,9 @@ def pack(config: TransformerConfig, tensors: Tensors, precision: Precision) -> W
         ),
         source_embedding=source,
         target_embedding=target,
-        positions=sinusoidal_positions(config.max_length, config.d_model, config.position_layout),
+        positions=sinusoidal_positions(
+            config.max_length, config.d_model, config.position_layout, config.position_offset
+        ),
         encoder=_encoder(packer, config),
         decoder=_decoder(packer, config),
         # Rows that pad the vocabulary get no probability.

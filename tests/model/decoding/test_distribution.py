@@ -12,8 +12,10 @@ LOGITS = torch.tensor([[0.1, 0.2, 0.3, 0.4]]).log()
 NOWHERE = torch.tensor([False])
 
 
-def probabilities(options: SearchOptions, at_limit: torch.Tensor = NOWHERE) -> list[float]:
-    found = next_log_probs(LOGITS.clone(), CONFIG, options, at_limit).exp()[0]
+def probabilities(
+    options: SearchOptions, at_limit: torch.Tensor = NOWHERE, length: int = 2
+) -> list[float]:
+    found = next_log_probs(LOGITS.clone(), CONFIG, options, length, at_limit).exp()[0]
     return [round(p, 6) for p in found.tolist()]
 
 
@@ -32,6 +34,13 @@ def test_the_end_is_forced_at_the_limit_alone() -> None:
     assert probabilities(options) == [0.1, 0.2, 0.3, 0.0]
     assert probabilities(options, torch.tensor([True])) == [1.0, 0.0, 0.0, 0.0]
     assert probabilities(SearchOptions(), torch.tensor([True])) == [0.1, 0.2, 0.3, 0.0]
+
+
+def test_a_given_first_token_is_certain_at_the_start_alone() -> None:
+    options = SearchOptions(first_id=2)
+    assert probabilities(options, length=1) == [0.0, 0.0, 1.0, 0.0]
+    assert probabilities(options, length=2) == [0.1, 0.2, 0.3, 0.0]
+    assert probabilities(SearchOptions(), length=1) == [0.1, 0.2, 0.3, 0.0]
 
 
 def test_marians_unknown_token_keeps_its_probability_and_is_not_chosen() -> None:

@@ -60,6 +60,7 @@ FAMILY: dict[str, dict[str, Any]] = {
     "heads of 80": {"d_model": 160, "n_heads": 2, "d_ff": 64, "spread": 0.06},
     "two short of a group of four": {"d_model": 18, "n_heads": 3, "d_ff": 30},
     "unscaled": {"scale_embedding": False},
+    "positions from 2 on": {"position_layout": "marian", "position_offset": 2},
     "another epsilon": {"norm_epsilon": 0.1},
     "ids elsewhere": {"pad_id": 11, "eos_id": 0, "start_id": 11},
     "started with a word": {"start_id": 7},
