@@ -25,7 +25,8 @@ from app.shelf.shelf import Shelf
 from app.translation.file_service import FileService
 from app.translation.served_model import KnownModel, ServedModel
 from app.translation.service import TranslationService
-from app.wire.native.answers import Info, ModelInfo
+from app.wire.native.answers import AnyOf, Info, ModelInfo
+from model.checkpoint.directions import AnyPair
 from model.errors import ModelError
 
 _log = structlog.get_logger()
@@ -131,10 +132,12 @@ class Runtime:
 
 
 def _model_info(model: KnownModel) -> ModelInfo:
-    facts, place = model.facts, model.place
+    facts, place, directions = model.facts, model.place, model.directions
     return ModelInfo(
         model=model.name,
-        directions=model.directions,
+        directions=AnyOf(any_of=list(directions.any_of))
+        if isinstance(directions, AnyPair)
+        else list(directions),
         config=model.transformer_config.model_dump(mode="json"),
         parameters=facts.parameters,
         digest=facts.digest,

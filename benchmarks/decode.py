@@ -69,8 +69,8 @@ class Timing:
 
 def natural_sources(checkpoint: Checkpoint, sentences: Sequence[str]) -> list[Ids]:
     """Encode the sentences in the checkpoint's first direction."""
-    _, target = checkpoint.config.directions[0]
-    return [tuple(checkpoint.tokenizer.source_ids(one, target)) for one in sentences]
+    source, target = checkpoint.config.directions[0]
+    return [tuple(checkpoint.tokenizer.source_ids(one, target, source)) for one in sentences]
 
 
 def random_sources(checkpoint: Checkpoint, n: int, n_tokens: int) -> list[Ids]:

@@ -6,7 +6,7 @@ For programs that have all sentences available; a server schedules requests inst
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Self
 
@@ -57,7 +57,7 @@ class Translator:
     wait, so all preceding translations are yielded first; it does not count as a text. Raises
     `SentenceTooLongError`, and `LanguageError` for a target without a symbol in the vocabulary;
     these and errors of `texts` are raised after all preceding translations are yielded, errors of
-    an engine at once.
+    an engine at once. A model that reads the source's language, such as M2M-100, needs `source`.
     """
 
     def __init__(self, tokenizer: TextCodec, max_length: int, engines: Sequence[Engine]) -> None:
@@ -81,29 +81,38 @@ class Translator:
         return cls(checkpoint.tokenizer, max_length, engines)
 
     def translate(
-        self, texts: Sequence[str], target: str, options: SearchOptions
+        self, texts: Sequence[str], target: str, options: SearchOptions, source: str | None = None
     ) -> list[Translation]:
         """Return the translations, in the order of the texts."""
-        return list(self.translate_stream(texts, target, options))
+        return list(self.translate_stream(texts, target, options, source))
 
     def translate_stream(
-        self, texts: Iterable[str | None], target: str, options: SearchOptions
+        self,
+        texts: Iterable[str | None],
+        target: str,
+        options: SearchOptions,
+        source: str | None = None,
     ) -> Iterator[Translation]:
         """Yield the translations in the order of the texts, each as early as possible."""
         ahead: dict[int, Translation] = {}
         due = 0
-        for index, translation in self.translate_as_ready(texts, target, options):
+        for index, translation in self.translate_as_ready(texts, target, options, source):
             ahead[index] = translation
             while due in ahead:
                 yield ahead.pop(due)
                 due += 1
 
     def translate_as_ready(
-        self, texts: Iterable[str | None], target: str, options: SearchOptions
+        self,
+        texts: Iterable[str | None],
+        target: str,
+        options: SearchOptions,
+        source: str | None = None,
     ) -> Iterator[tuple[int, Translation]]:
         """Yield (index, translation) of each text, as they finish."""
         blank: dict[int, str] = {}
-        items = longest_first(self._items(texts, target, options, blank))
+        options = replace(options, first_id=self._tokenizer.first_id(target))
+        items = longest_first(self._items(texts, (source, target), options, blank))
         for index, outcome in run_jobs(self._engines, items):
             if isinstance(outcome, Exception):
                 raise outcome
@@ -115,17 +124,18 @@ class Translator:
     def _items(
         self,
         texts: Iterable[str | None],
-        target: str,
+        direction: tuple[str | None, str],
         options: SearchOptions,
         blank: dict[int, str],
     ) -> Iterator[Item]:
         """Yield a job per text, or no hypotheses for a text that is put into `blank`."""
+        source, target = direction
         index = 0
         for text in texts:
             if text is None:
                 yield None
                 continue
-            ids = tuple(self._tokenizer.source_ids(text, target))
+            ids = tuple(self._tokenizer.source_ids(text, target, source))
             if len(ids) > self._max_length:
                 raise SentenceTooLongError(index, len(ids), self._max_length)
             if text.isspace() or len(ids) == self._tokenizer.n_control_tokens:

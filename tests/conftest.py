@@ -95,3 +95,11 @@ def make_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]
     from tests.marian_folder import folder_maker
 
     return folder_maker(tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def make_multilingual(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Makes M2M-100 and NLLB models in Hugging Face form."""
+    from tests.m2m100_folder import multilingual_maker
+
+    return multilingual_maker(tmp_path_factory)

@@ -94,6 +94,7 @@ def folder_maker(tmp_path_factory: pytest.TempPathFactory) -> MakeFolder:
         multi: bool = False,
         dtype: torch.dtype = torch.float32,
         pickled: bool = False,
+        shard: str | None = None,
         bias: bool = True,
         legacy: bool = False,
         generation: dict[str, Any] | None = None,
@@ -137,7 +138,7 @@ def folder_maker(tmp_path_factory: pytest.TempPathFactory) -> MakeFolder:
                 state = {name: t for name, t in state.items() if "positions" not in name}
             torch.save(state, folder / "pytorch_model.bin")
         else:
-            model.save_pretrained(folder)
+            model.save_pretrained(folder, **({"max_shard_size": shard} if shard else {}))
         if legacy:  # before there was a generation_config.json
             change_json(folder / "config.json", **(settings | (generation or {})))
             (folder / "generation_config.json").unlink()

@@ -45,7 +45,8 @@ ROWS: dict[str, str] = {
     "app.loading": "app.memory_limit app.runtime app.settings app.shelf app.translation "
     "app.scheduling app.text app.observe model.engine model.engine.protocol model.checkpoint",
     "app.memory_limit": "",
-    "app.runtime": "app.shelf app.translation app.scheduling app.wire.native app.observe",
+    "app.runtime": "app.shelf app.translation app.scheduling app.wire.native app.observe "
+    "model.checkpoint",
     "app.settings": "app.shipped app.observe model.engine.protocol model.transformer",
     "app.wire": "app.wire.dialects app.wire.native app.observe",
     "app.wire.dialects": "app.wire.native app.accounts app.text",
@@ -68,8 +69,9 @@ ROWS: dict[str, str] = {
     "model.text model.transformer",
     "model.training.data": "model.text",
     "model.training.update": "model.transformer",
-    "model.interop": "model.interop.npz model.checkpoint model.decoding model.text "
-    "model.transformer",
+    "model.interop": "model.interop.npz model.interop.m2m100 model.checkpoint model.decoding "
+    "model.text model.transformer",
+    "model.interop.m2m100": "model.text",
     "model.interop.npz": "model.checkpoint model.decoding model.text model.transformer",
     "model.translator": "model.engine model.engine.protocol model.checkpoint model.decoding "
     "model.text",

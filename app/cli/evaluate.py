@@ -101,7 +101,7 @@ def evaluate(
             file,
             pairs=pairs,
             source_column=column,
-            target=direction[1],
+            direction=direction,
             options=options,
         )
         for file, pairs in corpora.items()
@@ -125,9 +125,10 @@ def _evaluate_file(
     *,
     pairs: list[tuple[str, str]],
     source_column: int,
-    target: str,
+    direction: tuple[str, str],
     options: SearchOptions,
 ) -> Result:
+    source, target = direction
     sources = [pair[source_column] for pair in pairs]
     references = [pair[1 - source_column] for pair in pairs]
     hypotheses = [""] * len(pairs)
@@ -136,7 +137,8 @@ def _evaluate_file(
     with counted_progress() as progress:
         task = progress.add_task(file.name, total=len(pairs))
         try:
-            for index, translation in translator.translate_as_ready(sources, target, options):
+            translations = translator.translate_as_ready(sources, target, options, source)
+            for index, translation in translations:
                 hypotheses[index] = translation.text
                 capped += translation.capped
                 progress.advance(task)

@@ -48,7 +48,7 @@ def golden(*, checkpoint: Path, source: str | None, target: str | None, count: i
     loaded = load_checkpoint(checkpoint)
     direction = choose_direction(loaded.config, source, target)
     max_length = loaded.config.transformer.max_length
-    options = search_options(loaded.config, None, None)
+    options = search_options(loaded.config, None, None, loaded.tokenizer.first_id(direction[1]))
     reading = Reading(loaded.tokenizer, direction, max_length, options)
     lines = [line for line in _lines() if line.strip()]
     engines = build_engines(loaded), [EagerEngine(load_model(loaded))]

@@ -1,4 +1,4 @@
-"""Imports Marian folders given in place of checkpoints, cached by content."""
+"""Imports folders of other projects given in place of checkpoints, cached by content."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 from app import __version__
 from model.errors import CheckpointError
-from model.interop.marian_folder import is_marian
+from model.interop.marian_folder import project_of
 
-_READ = {".json", ".safetensors", ".bin", ".spm", ".npz", ".yml"}
+_READ = {".json", ".safetensors", ".bin", ".spm", ".npz", ".yml", ".model"}
 """Extensions of the files that an import may read."""
 
 
@@ -28,15 +28,16 @@ def default_cache() -> Path:
 
 
 def checkpoint_folder(folder: Path, cache: Path | None) -> Path:
-    """Return `folder`, or if it is a Marian model its import, creating it if not in `cache`.
+    """Return `folder`, or the import of another project's model, creating it if not in `cache`.
 
     Writes are atomic; if two processes import at once, one result is kept. Raises
     `CheckpointError`.
     """
-    if not is_marian(folder):
+    project = project_of(folder)
+    if project is None:
         return folder
     name = folder.resolve().name
-    kept = (cache or default_cache()) / "marian" / f"{name}-{_digest(folder)[:16]}"
+    kept = (cache or default_cache()) / project / f"{name}-{_digest(folder)[:16]}"
     if kept.is_dir():
         return kept
     try:
@@ -44,14 +45,15 @@ def checkpoint_folder(folder: Path, cache: Path | None) -> Path:
         scratch = Path(tempfile.mkdtemp(prefix=".importing-", dir=kept.parent))
     except OSError as error:
         raise CheckpointError(
-            f"{folder}: is a Marian model, whose import cannot be cached in {kept.parent} "
+            f"{folder}: is a {project} model, whose import cannot be cached in {kept.parent} "
             f"({error.strerror}); set another folder with --cache"
         ) from None
     # Importing needs torch, serving does not.
-    from model.interop.marian_import import import_marian
+    from model.interop.marian_import import import_m2m100, import_marian
 
     try:
-        import_marian(folder, scratch / "checkpoint", name)
+        importer = import_m2m100 if project == "m2m100" else import_marian
+        importer(folder, scratch / "checkpoint", name)
         try:
             (scratch / "checkpoint").rename(kept)
         except OSError:

@@ -13,7 +13,9 @@ from rich.table import Table
 
 from app.cli.import_cache import checkpoint_folder
 from app.cli.options import cache_option
+from app.text.languages import described
 from model.checkpoint.architecture import PAPER_PARAMETERS, describe
+from model.checkpoint.directions import AnyPair
 from model.checkpoint.reader import load_checkpoint
 from model.transformer.config import PRESETS
 from model.transformer.transformer import Transformer, transformer_without_weights
@@ -39,7 +41,11 @@ def inspect(folder: Path | None, preset: str | None, cache: Path | None, as_json
         paper = PAPER_PARAMETERS.get(preset)
     elif folder is not None and preset is None:
         loaded = load_checkpoint(checkpoint_folder(folder, cache))
-        directions = [" → ".join(direction) for direction in loaded.config.directions]
+        directions = (
+            [described(loaded.config.directions)]
+            if isinstance(loaded.config.directions, AnyPair)
+            else [" → ".join(direction) for direction in loaded.config.directions]
+        )
         facts = {"name": loaded.config.name, "directions": directions, "sha256": loaded.digest}
         model, paper = transformer_without_weights(loaded.config.transformer), None
     else:

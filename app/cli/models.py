@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -32,7 +33,7 @@ class ShelfRow:
 
     name: str
     folder: str
-    directions: list[tuple[str, str]]
+    directions: Sequence[tuple[str, str]]
     parameters: int
     disk_bytes: int
     memory_bytes: int
@@ -126,9 +127,9 @@ def _print_table(rows: list[ShelfRow]) -> None:
     for heading in ("Precision", "Licence", "Loads"):
         table.add_column(heading)
     for row in rows:
-        pairs = [" → ".join(pair) for pair in row.directions]
-        more = len(pairs) - _SHOWN_PAIRS
-        shown = ", ".join(pairs[:_SHOWN_PAIRS]) + (f" and {more} more" if more > 0 else "")
+        pairs = [" → ".join(pair) for pair in row.directions[:_SHOWN_PAIRS]]
+        more = len(row.directions) - _SHOWN_PAIRS
+        shown = ", ".join(pairs) + (f" and {more} more" if more > 0 else "")
         sizes = row.disk_bytes, row.memory_bytes
         table.add_row(
             row.name,

@@ -11,7 +11,7 @@ import click
 from app.errors import InvalidRequestError, UnknownLanguagesError
 from app.settings import env_name
 from app.shipped import SHIPPED_CHECKPOINT
-from app.text.languages import Languages
+from app.text.languages import Languages, described
 from app.wire.native.fields import MAX_BEAM_SIZE
 from model.checkpoint.config import CheckpointConfig
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY, SearchOptions
@@ -85,7 +85,7 @@ def choose_direction(
     try:
         return Languages(config.directions).resolve(source, target)
     except (InvalidRequestError, UnknownLanguagesError):
-        known = ", ".join(" to ".join(direction) for direction in config.directions)
+        known = described(config.directions)
         asked = f"--source {source or 'any'} --target {target or 'any'}"
         raise LanguageError(
             f"{asked}: must select a direction of '{config.name}': {known}"
@@ -102,11 +102,18 @@ def source_column(columns: str | None, direction: tuple[str, str]) -> int:
 
 
 def search_options(
-    config: CheckpointConfig, beam_size: int | None, length_penalty: float | None
+    config: CheckpointConfig,
+    beam_size: int | None,
+    length_penalty: float | None,
+    first_id: int | None = None,
 ) -> SearchOptions:
-    """Return the search options: those given, else the checkpoint's."""
+    """Return the search options: those given, else the checkpoint's.
+
+    `first_id` is that of the codec for the target.
+    """
     return SearchOptions(
         beam_size=config.beam_size if beam_size is None else beam_size,
         length_penalty=config.length_penalty if length_penalty is None else length_penalty,
         rule=config.search_rule,
+        first_id=first_id,
     )

@@ -36,6 +36,7 @@ from app.hub.selection import (
     total_size,
     weight_files,
 )
+from app.text.languages import described
 from model.checkpoint.config import CheckpointConfig
 from model.errors import CheckpointError
 from model.interop.marian_config import read_object
@@ -195,7 +196,7 @@ def importer_of(folder: Path) -> Importer:
 
     Raises `PullError` for an architecture that cannot be imported.
     """
-    importers: dict[str, Importer] = {"marian": _import_marian}
+    importers: dict[str, Importer] = {"marian": _import_marian, "m2m_100": _import_m2m100}
     if (folder / KEPT_FOLDER / CONFIG_FILE).exists() or not (folder / CONFIG_FILE).exists():
         return _import_marian  # attend's own exports, and Marian's own format
     model_type = read_object(folder / CONFIG_FILE).get("model_type")
@@ -204,6 +205,12 @@ def importer_of(folder: Path) -> Importer:
             f"{folder.name}: is a {model_type!r} model; attend imports {', '.join(importers)}"
         )
     return importers[model_type]
+
+
+def _import_m2m100(folder: Path, destination: Path, name: str) -> CheckpointConfig:
+    from model.interop.marian_import import import_m2m100  # needs torch
+
+    return import_m2m100(folder, destination, name)
 
 
 def _import_marian(folder: Path, destination: Path, name: str) -> CheckpointConfig:
@@ -243,6 +250,4 @@ def _put(unfinished: Path, destination: Path) -> None:
 
 
 def _tell(destination: Path, config: CheckpointConfig) -> None:
-    pairs = [" to ".join(direction) for direction in config.directions]
-    shown = ", ".join(pairs[:8]) + (f" and {len(pairs) - 8} more" if len(pairs) > 8 else "")
-    click.echo(f"wrote {destination}: {config.name}, {shown}")
+    click.echo(f"wrote {destination}: {config.name}, {described(config.directions)}")

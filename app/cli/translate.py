@@ -179,11 +179,12 @@ def _local(
 
     loaded = load_checkpoint(checkpoint)
     precision, n_threads = engines
+    chosen = choose_direction(loaded.config, *direction)
     reading = Reading(
         loaded.tokenizer,
-        choose_direction(loaded.config, *direction),
+        chosen,
         loaded.config.transformer.max_length,
-        search_options(loaded.config, *search),
+        search_options(loaded.config, *search, loaded.tokenizer.first_id(chosen[1])),
     )
     built = build_engines(
         loaded, precision, n_threads or usable_cores(), BATCH_TOKENS, pick_device(device)

@@ -29,6 +29,9 @@ CERTAIN = 0.99
 LEAST = 0.01
 """Minimum probability to report a language."""
 
+MAX_PRECISE = 16
+"""Served languages that are distinguished by n-grams of all lengths; more are by trigrams."""
+
 DECIMALS = 4
 """Decimals of a probability."""
 
@@ -66,10 +69,11 @@ class LanguageDetector:
                 self._served.setdefault(language, code)
         everything = _WIDESPREAD | self._served.keys()
         self._among_all = Builder.from_languages(*everything).with_low_accuracy_mode().build()
-        # lingua requires at least two.
-        self._among_served = (
-            Builder.from_languages(*self._served).build() if len(self._served) > 1 else None
-        )
+        # lingua requires at least two. Of many, all n-grams would take a gigabyte.
+        among = Builder.from_languages(*self._served)
+        if len(self._served) > MAX_PRECISE:
+            among = among.with_low_accuracy_mode()
+        self._among_served = among.build() if len(self._served) > 1 else None
 
     def detect(self, text: str) -> list[Detected]:
         """Return the possible languages, best first; none without letters that lingua knows.

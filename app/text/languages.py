@@ -8,6 +8,7 @@ from itertools import product
 from typing import Literal
 
 from app.errors import InvalidRequestError, UnknownLanguagesError
+from model.text.language_codes import requested_codes
 
 NAMES = {  # ISO 639-1, English
     "ar": "Arabic", "bg": "Bulgarian", "ca": "Catalan", "cs": "Czech", "da": "Danish",
@@ -25,6 +26,9 @@ NAMES = {  # ISO 639-1, English
 
 Direction = tuple[str, str]
 """Source and target."""
+
+MAX_PAIRS_LISTED = 20
+"""More directions are described by their languages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +88,10 @@ class Languages:
     def resolve(self, source: str | None, target: str | None) -> Direction:
         """Return the direction of a request, in the models' codes.
 
-        Codes are BCP-47, in any case; if only a more general one is known, it is used (`fr-CA` is
-        `fr`: RFC 4647 lookup). An omitted side is inferred if there is one choice. Raises
-        `InvalidRequestError` if there are several, `UnknownLanguagesError` if there is none.
+        Codes are BCP-47, in any case, or those of NLLB and ISO 639-3 (`fra_Latn`). If only a more
+        general one is known, it is used (`fr-CA` is `fr`: RFC 4647 lookup). An omitted side is
+        inferred if there is one choice. Raises `InvalidRequestError` if there are several,
+        `UnknownLanguagesError` if there is none.
         """
         if direction := self._direct(source, target):
             return direction
@@ -152,8 +157,30 @@ class Languages:
     @property
     def known(self) -> str:
         """Describe the directions in an error message."""
-        pairs = ", ".join(f"{source} to {target}" for source, target in self._directions)
-        return f"this server translates {pairs}"
+        return f"this server translates {described(self._directions)}"
+
+
+def described(directions: Sequence[Direction]) -> str:
+    """Describe directions in short: `en to fr, fr to en`, or `any two of af, am, …`.
+
+    Beyond a few, sources with the same targets are taken together.
+    """
+    if len(directions) <= MAX_PAIRS_LISTED:
+        return ", ".join(f"{source} to {target}" for source, target in directions)
+    targets: dict[str, list[str]] = {}
+    for source, target in directions:
+        targets.setdefault(source, []).append(target)
+    sources: dict[frozenset[str], list[str]] = {}
+    for source, to in targets.items():
+        sources.setdefault(frozenset((source, *to)), []).append(source)
+    parts: list[str] = []
+    for languages, alike in sources.items():
+        if languages == set(alike):
+            parts.append(f"any two of {', '.join(alike)}")
+        else:
+            others = dict.fromkeys(target for source in alike for target in targets[source])
+            parts.append(f"{', '.join(alike)} to {', '.join(others)}")
+    return "; ".join(parts)
 
 
 def language_name(code: str) -> str:
@@ -165,12 +192,14 @@ def _pivoted(directions: Sequence[Direction]) -> Iterator[tuple[str, str, str]]:
     targets: dict[str, list[str]] = {}
     for source, target in directions:
         targets.setdefault(source, []).append(target)
-    found = set(directions)
-    for source, pivot in directions:
-        for target in targets.get(pivot, ()):
-            if target != source and (source, target) not in found:
-                found.add((source, target))
-                yield source, pivot, target
+    everywhere = set().union(*targets.values())
+    for source, pivots in targets.items():
+        found = {source, *pivots}
+        for pivot in pivots if not everywhere <= found else ():
+            for target in targets.get(pivot, ()):
+                if target not in found:
+                    found.add(target)
+                    yield source, pivot, target
 
 
 def fits(said: str | None, code: str) -> bool:
@@ -179,8 +208,5 @@ def fits(said: str | None, code: str) -> bool:
 
 
 def _ever_more_general(code: str | None) -> list[str] | list[None]:
-    """`zh-Hant-TW` → `zh-hant-tw`, `zh-hant`, `zh`; None stays None."""
-    if code is None:
-        return [None]
-    subtags = code.lower().split("-")
-    return ["-".join(subtags[:n]) for n in range(len(subtags), 0, -1)]
+    """Return what a code may mean; None stays None."""
+    return [None] if code is None else requested_codes(code)

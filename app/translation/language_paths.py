@@ -88,7 +88,7 @@ class LanguagePath:
                 here = replace(here, alternatives=0, max_target_tokens=None)
             if steps and wanted.glossary:
                 here = replace(here, glossary=wanted.glossary.of_what_is_said())
-            model.search_options(here)  # refuses what cannot be
+            model.search_options(here, direction[1])  # refuses what cannot be
             steps.append(PlannedStep(model, direction, here))
         return steps
 

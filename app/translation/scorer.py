@@ -79,8 +79,9 @@ class Scorer:
     def _encode(
         self, text: str, translation: str, direction: Direction
     ) -> tuple[Sequence[Token], Sequence[Token]]:
-        source_tokens = self.codec.encode_source(text, direction[1])
-        target_tokens = self.codec.encode_target(translation)
+        source, target = direction
+        source_tokens = self.codec.encode_source(text, target, source)
+        target_tokens = self.codec.encode_target(translation, target)
         for side, tokens in (("text", source_tokens), ("translation", target_tokens)):
             if len(tokens) > self.max_tokens:
                 raise TextTooLongError(

@@ -79,12 +79,12 @@ class ModelProfile:
         return self.config.transformer
 
     @property
-    def directions(self) -> list[Direction]:
+    def directions(self) -> Sequence[Direction]:
         """Its language directions."""
         return self.config.directions
 
-    def search_options(self, wanted: Wanted) -> SearchOptions:
-        """Return how to search: as requested, else as in the checkpoint.
+    def search_options(self, wanted: Wanted, target: str) -> SearchOptions:
+        """Return how to search for a target language: as requested, else as in the checkpoint.
 
         Raises `InvalidRequestError`.
         """
@@ -100,12 +100,16 @@ class ModelProfile:
             length_penalty=self._length_penalty(wanted.length_penalty),
             max_target_tokens=max_target_tokens and min(max_target_tokens, max_length),
             rule=self.config.search_rule,
+            first_id=self.config.first_id(target),
         )
 
-    def scoring_options(self, length_penalty: float | None) -> SearchOptions:
+    def scoring_options(self, target: str, length_penalty: float | None) -> SearchOptions:
         """Return how to score a translation: as requested, else as in the checkpoint."""
-        penalty = self._length_penalty(length_penalty)
-        return SearchOptions(length_penalty=penalty, rule=self.config.search_rule)
+        return SearchOptions(
+            length_penalty=self._length_penalty(length_penalty),
+            rule=self.config.search_rule,
+            first_id=self.config.first_id(target),
+        )
 
     def attention_view(self, request: AttentionRequest) -> AttentionView:
         """Resolve a selection for this model. Raises `InvalidRequestError`."""
@@ -177,7 +181,7 @@ class ServedModel(ModelProfile):
             self._tokenizer,
             direction,
             self.config.transformer.max_length,
-            self.search_options(wanted),
+            self.search_options(wanted, direction[1]),
             wanted.split,
             wanted.glossary,
             self._speller,

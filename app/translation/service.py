@@ -167,7 +167,7 @@ class TranslationService:
             [known], [direction] = path.models, path.directions
             view = known.attention_view(request.attention) if request.attention else None
             asked = Asked(view, request.alignment, self._limits.max_attention_weights)
-            options = known.scoring_options(request.length_penalty)
+            options = known.scoring_options(direction[1], request.length_penalty)
             for field in ("text", "translation"):
                 self._limits.check_texts(getattr(request, field), field)
             async with known.lent(deadline) as model:

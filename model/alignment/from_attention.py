@@ -109,10 +109,12 @@ def passes(codec: TextCodec, max_length: int, pair: Bitext, *, both_directions: 
     symbol in the vocabulary.
     """
     forward = Pass(
-        source=codec.encode_source(pair.source, pair.target_language)
+        source=codec.encode_source(pair.source, pair.target_language, pair.source_language)
         if pair.read is None
         else pair.read,
-        target=codec.encode_target(pair.target) if pair.produced is None else pair.produced,
+        target=codec.encode_target(pair.target, pair.target_language)
+        if pair.produced is None
+        else pair.produced,
         source_words=pair.source_words,
         target_words=pair.target_words,
         reverse=False,
@@ -123,8 +125,8 @@ def passes(codec: TextCodec, max_length: int, pair: Bitext, *, both_directions: 
     if not both_directions:
         return [forward]
     back = Pass(
-        source=codec.encode_source(pair.target, pair.source_language),
-        target=codec.encode_target(pair.source),
+        source=codec.encode_source(pair.target, pair.source_language, pair.target_language),
+        target=codec.encode_target(pair.source, pair.source_language),
         source_words=pair.target_words,
         target_words=pair.source_words,
         reverse=True,

@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from model.alignment.from_attention import AlignmentMethod
+from model.checkpoint.directions import AnyPair
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY
 from model.decoding.rules import HuggingFaceRule, MarianRule, traits_of
 from model.errors import CheckpointError
@@ -31,6 +32,10 @@ CARD_FILE = "CARD.md"
 TRAINING_FILE = "training.json"
 
 
+_PROJECTS = {"marian": ("a Marian", "marian"), "m2m_100": ("an M2M-100 or NLLB", "m2m100")}
+"""`model_type` in Hugging Face format → what it is called, and the verb that imports it."""
+
+
 class MarianVocabulary(BaseModel):
     """The checkpoint has Marian's vocabulary files instead of one SentencePiece model.
 
@@ -42,6 +47,21 @@ class MarianVocabulary(BaseModel):
 
     separate: bool = False
     target_symbols: dict[str, str] = {}
+
+
+class MultilingualVocabulary(BaseModel):
+    """The checkpoint has the vocabulary files of M2M-100 or NLLB.
+
+    listed     ids are those of vocab.json (M2M-100), else of the SentencePiece model (NLLB)
+    languages  API code → token and its id, such as `fr` → (`__fr__`, 128028)
+    behind     the source's language stands behind the text (NLLB's `legacy_behaviour`)
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    listed: bool
+    languages: dict[str, tuple[str, int]] = Field(min_length=1)
+    behind: bool = False
 
 
 def _project(rule: object) -> str:
@@ -64,7 +84,9 @@ class CheckpointConfig(BaseModel):
     format: Literal["attend"] = FORMAT
     version: Literal[1] = VERSION
     name: str = Field(min_length=1, description="the model's name in the API")
-    directions: list[tuple[str, str]] = Field(min_length=1, description="source, target languages")
+    directions: Annotated[list[tuple[str, str]], Field(min_length=1)] | AnyPair = Field(
+        description="source, target languages; or any two of a list"
+    )
     beam_size: int = Field(4, ge=1, le=8, description="default of the search")
     length_penalty: float = Field(0.6, ge=0, le=MAX_LENGTH_PENALTY)
     search_rule: SearchRule | None = Field(
@@ -73,6 +95,9 @@ class CheckpointConfig(BaseModel):
     marian_vocabulary: MarianVocabulary | None = Field(
         None, description="null: sentencepiece.model, with a symbol per target language"
     )
+    multilingual_vocabulary: MultilingualVocabulary | None = Field(
+        None, description="the vocabulary of M2M-100 or NLLB instead"
+    )
     alignment: AlignmentMethod | None = Field(
         None, description="best method of word alignment; null: the mean of the last layer's heads"
     )
@@ -80,8 +105,15 @@ class CheckpointConfig(BaseModel):
 
     @model_validator(mode="after")
     def _distinct_directions(self) -> Self:
-        if len(set(self.directions)) != len(self.directions):
+        is_list = not isinstance(self.directions, AnyPair)
+        if is_list and len(set(self.directions)) != len(self.directions):
             raise ValueError("directions contains a pair twice")
+        return self
+
+    @model_validator(mode="after")
+    def _one_vocabulary(self) -> Self:
+        if self.marian_vocabulary and self.multilingual_vocabulary:
+            raise ValueError("there is one vocabulary, marian_vocabulary or the multilingual one")
         return self
 
     @model_validator(mode="after")
@@ -101,9 +133,16 @@ class CheckpointConfig(BaseModel):
             raise ValueError(f"search_rule.unk_id {unk_id} is outside the target vocabulary")
         return self
 
+    def first_id(self, target: str) -> int | None:
+        """The token that translations to a language begin with; see `TextCodec.first_id`."""
+        vocabulary = self.multilingual_vocabulary
+        return vocabulary.languages[target][1] if vocabulary else None
+
     @property
     def is_two_way(self) -> bool:
         """Whether the reverse of every direction is included."""
+        if isinstance(self.directions, AnyPair):
+            return True
         return {(target, source) for source, target in self.directions} <= set(self.directions)
 
 
@@ -122,8 +161,9 @@ def read_config(folder: Path) -> CheckpointConfig:
         hint = ""
         if isinstance(values, dict) and "model_type" in values:
             hint = f" (a Hugging Face {values['model_type']!r} model?)"
-            if values["model_type"] == "marian":
-                hint = " (a Marian model: convert it with `attend import marian`)"
+            if project := _PROJECTS.get(str(values["model_type"])):
+                called, verb = project
+                hint = f" ({called} model: convert it with `attend import {verb}`)"
         raise CheckpointError(f"{path}: not the configuration of an attend checkpoint{hint}")
     version = values.get("version")
     if version is True or version != VERSION:

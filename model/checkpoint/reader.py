@@ -27,6 +27,7 @@ from model.checkpoint.parameters import n_parameters, parameter_shapes
 from model.checkpoint.tensor_file import TensorFile
 from model.errors import CheckpointError, TokenizerError
 from model.text.marian_tokenizer import MarianTokenizer
+from model.text.multilingual_tokenizer import LanguageTokens, MultilingualTokenizer
 from model.text.text_codec import TextCodec
 from model.text.tokenizer import TOKENIZER_FILE, Tokenizer
 from model.transformer.config import TransformerConfig
@@ -66,11 +67,18 @@ def load_checkpoint(folder: Path) -> Checkpoint:
 
 def read_tokenizer(folder: Path, config: CheckpointConfig) -> TextCodec:
     """Read the vocabulary and check it against the configuration. Raises `CheckpointError`."""
-    marian = config.marian_vocabulary
-    path = folder if marian else folder / TOKENIZER_FILE
+    marian, multilingual = config.marian_vocabulary, config.multilingual_vocabulary
+    path = folder if marian or multilingual else folder / TOKENIZER_FILE
     tokenizer: TextCodec
     try:
-        if marian:
+        if multilingual:
+            tokenizer = MultilingualTokenizer.load(
+                folder,
+                LanguageTokens(multilingual.languages, multilingual.behind),
+                config.transformer.source_vocab_size,
+                listed=multilingual.listed,
+            )
+        elif marian:
             tokenizer = MarianTokenizer.load(
                 folder, marian.target_symbols, separate=marian.separate
             )
@@ -87,11 +95,17 @@ def read_tokenizer(folder: Path, config: CheckpointConfig) -> TextCodec:
     ):
         if ours != theirs:
             raise CheckpointError(f"{path}: {name} {ours}, but {CONFIG_FILE} says {theirs}")
-    for _, target in config.directions:
+    for target in dict.fromkeys(target for _, target in config.directions):
         if not tokenizer.can_translate_to(target):
             raise CheckpointError(
                 f"{path}: no symbol for '{target}', but {CONFIG_FILE} translates to it"
             )
+    if multilingual:
+        for source in dict.fromkeys(source for source, _ in config.directions):
+            if source not in multilingual.languages:
+                raise CheckpointError(
+                    f"{path}: no symbol for '{source}', but {CONFIG_FILE} translates from it"
+                )
     return tokenizer
 
 

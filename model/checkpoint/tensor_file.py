@@ -1,11 +1,14 @@
-"""Reads a safetensors file one tensor at a time, to avoid holding two copies in memory."""
+"""Maps the tensors of a safetensors file into memory, one at a time."""
 
 from __future__ import annotations
 
 import json
+import math
+import mmap
+import os
+import weakref
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,57 +16,62 @@ from numpy.typing import NDArray
 from model.checkpoint.safetensors_file import open_safetensors
 from model.errors import CheckpointError
 
-_NUMPY_TYPES = {kind: np.dtype(f"<f{n}") for kind, n in (("F16", 2), ("F32", 4), ("F64", 8))}
-_HEADER_LENGTH = 8
-"""Bytes before the header, which hold its length (https://github.com/huggingface/safetensors)."""
+_TYPES = {"F32": "<f4", "F16": "<f2", "F64": "<f8", "BF16": "<u2"}
+_LENGTH_BYTES = 8
 
 
 class TensorFile(Mapping[str, NDArray[np.float32]]):
-    """Name → float32 array, read from the file on each access.
+    """Name → float32 array, mapped from the file on each access.
+
+    A float32 tensor is the file's own pages, which take memory once they are touched and for as
+    long as the array lives: a row that is looked up in a table of 256,000 is one page. Writing to
+    an array does not change the file. What is read stays that of the file as it was opened, even if
+    another replaces it.
 
     Raises `CheckpointError` on creation for a file that is missing, truncated or of another format,
     and on access for a tensor that is not floating-point.
-
-    Tensors are copied from a memory map without the interpreter's lock: a server loads models while
-    others translate, and the library would hold the lock for 0.1 s to copy an embedding.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        with open_safetensors(path, "numpy") as file:
-            self._types = {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118
-        with path.open("rb") as file:
-            length = int.from_bytes(file.read(_HEADER_LENGTH), "little")
-            header = json.loads(file.read(length))
-        self._places = {
-            name: (_HEADER_LENGTH + length + header[name]["data_offsets"][0], header[name]["shape"])
-            for name in self._types
-        }
+        with open_safetensors(path, "numpy"):  # which checks the header and all offsets
+            self._file = os.open(path, os.O_RDONLY)
+            weakref.finalize(self, os.close, self._file)
+            n_header = int.from_bytes(os.pread(self._file, _LENGTH_BYTES, 0), "little")
+            header = json.loads(os.pread(self._file, n_header, _LENGTH_BYTES))
+        self._start = _LENGTH_BYTES + n_header
+        self._tensors = {name: value for name, value in header.items() if name != "__metadata__"}
 
     def __getitem__(self, name: str) -> NDArray[np.float32]:
-        kind = self._types[name]
-        if kind == "BF16":  # the upper halves of float32, which NumPy does not have
-            halves = self._mapped(name, np.dtype("<u2"))
-            whole: NDArray[np.float32] = np.left_shift(halves, 16, dtype=np.uint32).view(np.float32)
-            return whole
-        if kind not in _NUMPY_TYPES:
+        found = self._tensors[name]
+        if found["dtype"] not in _TYPES:
             raise CheckpointError(
-                f"{self._path}: tensor '{name}' has type {kind}, not floating-point"
+                f"{self._path}: tensor '{name}' has type {found['dtype']}, not floating-point"
             )
-        return np.array(self._mapped(name, _NUMPY_TYPES[kind]), np.float32)
+        kind = np.dtype(_TYPES[found["dtype"]])
+        if not math.prod(found["shape"]):
+            return np.zeros(found["shape"], np.float32)
+        first, behind = (self._start + offset for offset in found["data_offsets"])
+        try:
+            array = self._mapped(first, behind).view(kind)
+        except (OSError, ValueError):
+            raise CheckpointError(f"{self._path}: damaged: it became shorter") from None
+        if found["dtype"] == "BF16":  # float32 without its last two bytes
+            array = (array.astype(np.uint32) << 16).view(np.float32)
+        # Kernels are compiled for arrays that begin at a multiple of their type's size.
+        array = np.require(array, np.float32, "A")
+        return array.reshape(found["shape"])
 
-    def _mapped(self, name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
-        offset, shape = self._places[name]
-        if 0 in shape:  # which cannot be mapped
-            return np.zeros(shape, dtype)
-        with open_safetensors(self._path, "numpy"):  # still the whole file
-            return np.asarray(np.memmap(self._path, dtype, "r", offset, tuple(shape)))
+    def _mapped(self, first: int, behind: int) -> NDArray[np.uint8]:
+        base = first - first % mmap.ALLOCATIONGRANULARITY
+        pages = mmap.mmap(self._file, behind - base, access=mmap.ACCESS_COPY, offset=base)
+        return np.frombuffer(pages, np.uint8, offset=first - base)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._types
+        return name in self._tensors
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._types)
+        return iter(self._tensors)
 
     def __len__(self) -> int:
-        return len(self._types)
+        return len(self._tensors)

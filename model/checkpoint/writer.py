@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from safetensors.torch import save_file
 from torch import Tensor
 
 from model.alignment.from_attention import AlignmentMethod
@@ -22,6 +21,7 @@ from model.checkpoint.config import (
     read_config,
 )
 from model.checkpoint.golden import GoldenSentence, write_golden
+from model.checkpoint.tensor_writer import write_tensors
 from model.errors import CheckpointError
 from model.text.text_codec import TextCodec
 from model.transformer.config import describe_validation
@@ -50,9 +50,7 @@ def save_checkpoint(  # noqa: PLR0917  (the parts of the folder, in its order)
     partial.mkdir(parents=True)
     try:
         _write_text(partial / CONFIG_FILE, config.model_dump_json(indent=2))
-        save_file(dict(weights), partial / WEIGHTS_FILE, metadata={"format": "pt"})
-        # safetensors makes it readable only by its owner, but a server may run as another user.
-        (partial / WEIGHTS_FILE).chmod((partial / CONFIG_FILE).stat().st_mode)
+        write_tensors(partial / WEIGHTS_FILE, weights)
         for name, content in tokenizer.files.items():
             (partial / name).write_bytes(content)
         _write_text(partial / CARD_FILE, card)
@@ -74,9 +72,9 @@ def record_alignment(folder: Path, method: AlignmentMethod) -> None:
 
     Raises `CheckpointError` for a folder that is not a checkpoint or a method it does not support.
     """
-    values = read_config(folder).model_dump() | {"alignment": method}
+    values = read_config(folder).model_dump(mode="json") | {"alignment": method.model_dump()}
     try:
-        config = CheckpointConfig.model_validate(values)
+        config = CheckpointConfig.model_validate_json(json.dumps(values))
     except ValidationError as error:
         raise CheckpointError(f"{folder}: {describe_validation(error)}") from None
     partial = folder / f".{CONFIG_FILE}.partial"

@@ -143,9 +143,13 @@ def constrained_steps(
         for row, (one, tokens, row_log_probs) in enumerate(
             zip(live, likely, log_probs.tolist(), strict=True)
         ):
-            at_start = length == 1 + options.n_given
             for token, progress in _continuations(
-                one, at_start, tokens, constraints, edges, config.eos_id
+                one,
+                tokens,
+                constraints,
+                edges,
+                config.eos_id,
+                at_start=length == 1 + options.n_given,
             ):
                 log_prob = row_log_probs[token]
                 n_missing = progress.n_missing(constraints)
@@ -200,11 +204,12 @@ def _agreed(
 
 def _continuations(
     one: _Live,
-    at_start: bool,
     tokens: Sequence[int],
     constraints: Sequence[Constraint],
     edges: PieceEdges,
     eos_id: int,
+    *,
+    at_start: bool,
 ) -> Iterator[tuple[int, Progress]]:
     """Return the allowed next tokens, given the most probable `tokens`, with their progress."""
     progress = one.progress

@@ -7,24 +7,35 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from model.checkpoint.config import MarianVocabulary, MultilingualVocabulary
+from model.checkpoint.directions import AnyPair, Direction
 from model.decoding.rules import Rule
 from model.text.marian_tokenizer import MarianTokenizer
+from model.text.text_codec import TextCodec
 from model.transformer.config import TransformerConfig
 
 
 @dataclass(frozen=True)
 class ForeignModel:
-    """A validated Marian model in attend's terms.
+    """A validated model in attend's terms, with the vocabulary of one of two kinds.
 
-    origin   the format it was read from, for its card
+    project  whose it is, and `origin`, the format it was read from: for its card
     weights  a `Transformer`'s parameters by name, shared ones once
     """
 
+    project: str
     origin: str
-    directions: list[tuple[str, str]]
+    directions: list[Direction] | AnyPair
     beam_size: int
     length_penalty: float
     rule: Rule
     shape: TransformerConfig
     weights: Mapping[str, Tensor]
-    tokenizer: MarianTokenizer
+    tokenizer: TextCodec
+    marian_vocabulary: MarianVocabulary | None = None
+    multilingual_vocabulary: MultilingualVocabulary | None = None
+
+
+def vocabulary_of(tokenizer: MarianTokenizer) -> MarianVocabulary:
+    """Return what a checkpoint says of a Marian vocabulary."""
+    return MarianVocabulary(separate=tokenizer.separate, target_symbols=tokenizer.target_symbols)

@@ -7,20 +7,23 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from model.errors import CheckpointError
+from model.interop.m2m100.languages import LANGUAGE_FILES
 from model.interop.marian_config import CONFIG_FILE, GENERATION_FILE, TOKENIZER_FILE
 from model.interop.marian_folder import KEPT_FOLDER
-from model.interop.marian_weights import PICKLE_FILE, SAFE_FILE
+from model.interop.weight_files import PICKLE_FILES, SAFE_FILES
 from model.text.marian_tokenizer import (
     SOURCE_PIECES_FILE,
     TARGET_PIECES_FILE,
     TARGET_VOCABULARY_FILE,
     VOCABULARY_FILE,
 )
+from model.text.multilingual_tokenizer import PIECES_FILE as MULTILINGUAL_PIECES_FILE
 
 _NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 _FILES = (
     CONFIG_FILE, GENERATION_FILE, TOKENIZER_FILE, SOURCE_PIECES_FILE, TARGET_PIECES_FILE,
-    VOCABULARY_FILE, TARGET_VOCABULARY_FILE, f"{KEPT_FOLDER}/*",
+    VOCABULARY_FILE, TARGET_VOCABULARY_FILE, MULTILINGUAL_PIECES_FILE, *LANGUAGE_FILES,
+    f"{KEPT_FOLDER}/*",
 )  # fmt: skip
 
 
@@ -31,9 +34,9 @@ def is_hub_name(source: str) -> bool:
 
 def fetch(name: str) -> Path:
     """Return the folder with the files that an import needs. Raises `CheckpointError`."""
-    folder = _download(name, [*_FILES, SAFE_FILE])
-    if not (folder / SAFE_FILE).exists():
-        folder = _download(name, [*_FILES, PICKLE_FILE])
+    folder = _download(name, [*_FILES, *SAFE_FILES])
+    if not any((folder / name).exists() for name in SAFE_FILES[:2]):
+        folder = _download(name, [*_FILES, *PICKLE_FILES])
     return folder
 
 

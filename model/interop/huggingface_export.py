@@ -34,9 +34,9 @@ from model.interop import key_map
 from model.interop.marian_config import GENERATION_FILE
 from model.interop.marian_config import TOKENIZER_FILE as TOKENIZER_CONFIG_FILE
 from model.interop.marian_folder import KEPT_FOLDER
-from model.interop.marian_weights import read_safetensors
 from model.interop.position_layout import to_halves
 from model.interop.tensor_check import check_tensors
+from model.interop.weight_files import read_tensors
 from model.text.marian_tokenizer import (
     EOS,
     PAD,
@@ -87,7 +87,7 @@ def export_huggingface(folder: Path, destination: Path, form: Form) -> list[str]
     check_new_folder(destination)
     golden = read_golden(folder, config.directions)
     tokenizer = read_tokenizer(folder, config)
-    weights: Mapping[str, Tensor] = read_safetensors(folder / WEIGHTS_FILE)
+    weights: Mapping[str, Tensor] = read_tensors(folder / WEIGHTS_FILE)
     check_tensors(folder / WEIGHTS_FILE, shape, weights)
     if shape.position_layout == "interleaved":
         weights = to_halves(weights, shape.d_model)

@@ -6,20 +6,15 @@ from pathlib import Path
 
 from model.checkpoint.config import CONFIG_FILE
 from model.errors import CheckpointError, TokenizerError
-from model.interop.foreign_model import ForeignModel
-from model.interop.language_codes import language_code
+from model.interop.foreign_model import ForeignModel, vocabulary_of
 from model.interop.languages_said import Languages, directions
 from model.interop.marian_config import TOKENIZER_FILE, Settings, read_object, read_settings
-from model.interop.marian_weights import (
-    Embeddings,
-    embeddings,
-    read_tensors,
-    renamed,
-    weights_file,
-)
+from model.interop.marian_weights import Embeddings, embeddings, renamed
 from model.interop.tensor_check import check_tensors
+from model.interop.weight_files import read_tensors, weights_file
+from model.text.language_codes import language_code
 from model.text.marian_tokenizer import MarianTokenizer, symbols
-from model.transformer.config import TransformerConfig
+from model.transformer.config import NormOrder, PositionLayout, TransformerConfig
 
 
 def read_huggingface(folder: Path, languages: Languages) -> ForeignModel:
@@ -34,10 +29,11 @@ def read_huggingface(folder: Path, languages: Languages) -> ForeignModel:
         tie=settings.config.tie_word_embeddings,
         share=settings.config.share_encoder_decoder_embeddings,
     )
-    shape = _shape(folder, settings, found)
+    shape = shape_of(folder, settings, found, norm_order="post", position_layout="halves")
     weights = renamed(path, tensors, shape, found)
     check_tensors(path, shape, weights)
     return ForeignModel(
+        project="Marian",
         origin="Hugging Face format",
         directions=pairs,
         beam_size=settings.beam_size,
@@ -46,10 +42,20 @@ def read_huggingface(folder: Path, languages: Languages) -> ForeignModel:
         shape=shape,
         weights=weights,
         tokenizer=tokenizer,
+        marian_vocabulary=vocabulary_of(tokenizer),
     )
 
 
-def _shape(folder: Path, settings: Settings, found: Embeddings) -> TransformerConfig:
+def shape_of(
+    folder: Path,
+    settings: Settings,
+    found: Embeddings,
+    *,
+    norm_order: NormOrder,
+    position_layout: PositionLayout,
+    position_offset: int = 0,
+) -> TransformerConfig:
+    """Return a folder's shape in our terms. Raises `ConfigError`."""
     config = settings.config
     values = {
         "d_model": config.d_model,
@@ -64,8 +70,9 @@ def _shape(folder: Path, settings: Settings, found: Embeddings) -> TransformerCo
         "max_length": config.max_position_embeddings,
         "dropout": config.dropout,
         "activation": settings.activation,
-        "norm_order": "post",
-        "position_layout": "halves",
+        "norm_order": norm_order,
+        "position_layout": position_layout,
+        "position_offset": position_offset,
         "scale_embedding": config.scale_embedding,
         "share_embeddings": found.shared,
         "tie_output": found.tied,

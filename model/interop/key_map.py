@@ -32,7 +32,10 @@ OUTPUT = "lm_head.weight"
 OUTPUT_BIAS = "final_logits_bias"
 POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
 
-OUTSIDE_LAYERS = {SHARED, SOURCE, TARGET, OUTPUT, OUTPUT_BIAS, *POSITIONS}
+# Tables that M2M-100 used to be saved with, and is computed without.
+_UNREAD = ("model.encoder.embed_positions.weights", "model.decoder.embed_positions.weights")
+
+OUTSIDE_LAYERS = {SHARED, SOURCE, TARGET, OUTPUT, OUTPUT_BIAS, *POSITIONS, *_UNREAD}
 
 
 def layer_names(config: TransformerConfig) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from model.errors import CheckpointError
-from model.interop.language_codes import codes_of_symbols
+from model.text.language_codes import codes_of_symbols
 from model.text.marian_tokenizer import symbols
 
 

@@ -1,4 +1,4 @@
-"""Reads and checks the configuration of a Marian folder in Hugging Face format.
+"""Reads and checks the configuration of a Marian or M2M-100 folder in Hugging Face format.
 
 `config.json` has the architecture, `generation_config.json` the search; if the latter is missing,
 `transformers` takes the search from the former. Defaults are those of `transformers`.
@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -64,6 +64,17 @@ class MarianConfig(_Foreign):
     eos_token_id: int | list[int] = 0
 
 
+class M2M100Config(MarianConfig):
+    """config.json of M2M-100 or NLLB, which has the same keys."""
+
+    vocab_size: int = 128112
+    activation_function: str = "relu"
+    scale_embedding: bool = True
+    decoder_start_token_id: int = 2
+    pad_token_id: int = 1
+    eos_token_id: int | list[int] = 2
+
+
 class GenerationConfig(_Foreign):
     """generation_config.json, or the same keys of config.json."""
 
@@ -97,23 +108,20 @@ class Settings:
     rule: HuggingFaceRule
 
 
-def read_settings(folder: Path) -> Settings:
+def read_settings(folder: Path, form: type[MarianConfig] = MarianConfig) -> Settings:
     """Read and check both files. Raises `CheckpointError` listing all unsupported options."""
     path = folder / CONFIG_FILE
     values = read_object(path)
-    if values.get("model_type") != "marian":
-        raise CheckpointError(
-            f"{path}: model_type {values.get('model_type')!r}, attend imports only 'marian'"
-        )
-    config = _validate(MarianConfig, values, path)
+    check_model_type(path, values, form)
+    config = _validate(form, values, path)
     if (folder / GENERATION_FILE).exists():
         path = folder / GENERATION_FILE
         generation = _validate(GenerationConfig, read_object(path), path)
     else:
         generation = _validate(GenerationConfig, values, path)
     faults = [
-        *_unsupported(CONFIG_FILE, config, _ARCHITECTURE),
-        *_unsupported(path.name, generation, _GENERATION),
+        *_unsupported(CONFIG_FILE, config, _ARCHITECTURE[form]),
+        *_unsupported(path.name, generation, _GENERATION[form]),
         *_contradictions(config, generation),
     ]
     if faults:
@@ -134,6 +142,22 @@ def read_settings(folder: Path) -> Settings:
             max_target_tokens=limit,
         ),
     )
+
+
+_MODEL_TYPES: dict[type[MarianConfig], str] = {MarianConfig: "marian", M2M100Config: "m2m_100"}
+VERBS = {"marian": "marian", "m2m_100": "m2m100"}
+"""`model_type` → the verb of `attend import`."""
+
+
+def check_model_type(path: Path, values: Mapping[str, Any], form: type[MarianConfig]) -> None:
+    """Raise `CheckpointError` unless config.json, read from `path`, is of the form's type."""
+    found, wanted = values.get("model_type"), _MODEL_TYPES[form]
+    if found == wanted:
+        return
+    if found in VERBS:
+        raise CheckpointError(f"{path}: model_type {found!r}; use `attend import {VERBS[found]}`")
+    known = " and ".join(map(repr, VERBS))
+    raise CheckpointError(f"{path}: model_type {found!r}, attend imports only {known}")
 
 
 def read_object(path: Path) -> dict[str, Any]:
@@ -177,15 +201,10 @@ def _between(low: float, high: float) -> Supported:
 # Option → whether attend supports a value. Not listed are options that do not change the result
 # (dropout and layerdrop in training, caching, output selection), and those used only in sampling,
 # which `do_sample` excludes.
-_ARCHITECTURE: dict[str, Supported] = {
+_COMMON_ARCHITECTURE: dict[str, Supported] = {
     "activation_function": _is(*ACTIVATIONS),
     "is_encoder_decoder": _is(True),
     "is_decoder": _nothing,
-    "normalize_before": _nothing,
-    "normalize_embedding": _nothing,
-    "add_final_layer_norm": _nothing,
-    "static_position_embeddings": _is(True),
-    "do_blenderbot_90_layernorm": _nothing,
     "add_cross_attention": _nothing,
     "quantization_config": _nothing,
     "pruned_heads": _nothing,
@@ -193,7 +212,18 @@ _ARCHITECTURE: dict[str, Supported] = {
     "encoder_layers": lambda value: value > 0,
     "decoder_layers": lambda value: value > 0,
 }
-_GENERATION: dict[str, Supported] = {
+_ARCHITECTURE: dict[type[MarianConfig], dict[str, Supported]] = {
+    M2M100Config: _COMMON_ARCHITECTURE,
+    MarianConfig: _COMMON_ARCHITECTURE
+    | {
+        "normalize_before": _nothing,
+        "normalize_embedding": _nothing,
+        "add_final_layer_norm": _nothing,
+        "static_position_embeddings": _is(True),
+        "do_blenderbot_90_layernorm": _nothing,
+    },
+}
+_COMMON_GENERATION: dict[str, Supported] = {
     "num_beams": _between(1, MAX_BEAM_SIZE),
     "length_penalty": _between(0, MAX_LENGTH_PENALTY),
     "max_length": _between(2, 1_000_000),
@@ -218,10 +248,13 @@ _GENERATION: dict[str, Supported] = {
     "force_words_ids": _nothing,
     "suppress_tokens": _nothing,
     "begin_suppress_tokens": _nothing,
-    "forced_bos_token_id": _nothing,
     "forced_decoder_ids": _nothing,
     "exponential_decay_length_penalty": _nothing,
     "watermarking_config": _nothing,
+}
+_GENERATION: dict[type[MarianConfig], dict[str, Supported]] = {
+    M2M100Config: _COMMON_GENERATION,  # forced_bos_token_id is the target that a request names
+    MarianConfig: _COMMON_GENERATION | {"forced_bos_token_id": _nothing},
 }
 
 

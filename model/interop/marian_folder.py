@@ -1,4 +1,4 @@
-"""Recognises folders with a Marian model, quickly and without torch."""
+"""Recognises folders with a model to import, quickly and without torch."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from pathlib import Path
 
 from model.checkpoint.config import CONFIG_FILE
 from model.errors import CheckpointError
-from model.interop.marian_config import read_object
+from model.interop.marian_config import VERBS, read_object
 
 KEPT_FOLDER = "attend"
 """Stores what the format cannot express, so that an import restores the exported checkpoint."""
 
 
-def is_marian(folder: Path) -> bool:
-    """Whether the folder looks like one for `import_marian`."""
+def project_of(folder: Path) -> str | None:
+    """Return the verb of `attend import` for a folder, `marian` or `m2m100`; None for others."""
     if (folder / KEPT_FOLDER / CONFIG_FILE).exists():
-        return True
+        return "marian"
     if not (folder / CONFIG_FILE).exists():
-        return holds_npz(folder)
+        return "marian" if holds_npz(folder) else None
     try:
-        return read_object(folder / CONFIG_FILE).get("model_type") == "marian"
+        return VERBS.get(str(read_object(folder / CONFIG_FILE).get("model_type")))
     except CheckpointError:
-        return False
+        return None
 
 
 def holds_npz(folder: Path) -> bool:

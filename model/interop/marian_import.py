@@ -9,7 +9,6 @@ from model.checkpoint.config import (
     CONFIG_FILE,
     TRAINING_FILE,
     CheckpointConfig,
-    MarianVocabulary,
     read_config,
     read_file,
 )
@@ -18,18 +17,21 @@ from model.checkpoint.reader import read_tokenizer
 from model.checkpoint.writer import check_new_folder, save_checkpoint
 from model.errors import CheckpointError
 from model.interop import key_map
+from model.interop.foreign_model import ForeignModel
 from model.interop.huggingface_reader import read_huggingface
 from model.interop.languages_said import NOT_SAID, Languages
+from model.interop.m2m100_reader import read_m2m100
 from model.interop.marian_config import read_object
 from model.interop.marian_folder import KEPT_FOLDER, holds_npz
-from model.interop.marian_weights import embeddings, read_tensors, renamed, weights_file
+from model.interop.marian_weights import embeddings, renamed
 from model.interop.npz_reader import read_npz_folder
 from model.interop.position_layout import to_interleaved
 from model.interop.tensor_check import check_tensors
+from model.interop.weight_files import read_tensors, weights_file
 
 _CARD = """# {name}
 
-A Marian model, imported by attend from {origin}. For its licence, training
+A {project} model, imported by attend from {origin}. For its licence, training
 data and credits, see its publisher.
 """
 
@@ -51,24 +53,40 @@ def import_marian(
         return _restore(folder, destination, name)
     in_npz = holds_npz(folder) and not (folder / CONFIG_FILE).exists()
     read = (read_npz_folder if in_npz else read_huggingface)(folder, languages)
+    return _write(read, folder, destination, name)
+
+
+def import_m2m100(
+    folder: Path, destination: Path, name: str | None = None, languages: Languages = NOT_SAID
+) -> CheckpointConfig:
+    """As `import_marian`, for M2M-100 and NLLB in Hugging Face format."""
+    if not folder.is_dir():
+        reason = "not a folder" if folder.exists() else "no such folder"
+        raise CheckpointError(f"{folder}: {reason}; expected an M2M-100 or NLLB model")
+    check_new_folder(destination)
+    return _write(read_m2m100(folder, languages), folder, destination, name)
+
+
+def _write(
+    read: ForeignModel, folder: Path, destination: Path, name: str | None
+) -> CheckpointConfig:
     config = CheckpointConfig(
         name=name or folder.resolve().name,
         directions=read.directions,
         beam_size=read.beam_size,
         length_penalty=read.length_penalty,
         search_rule=read.rule,
-        marian_vocabulary=MarianVocabulary(
-            separate=read.tokenizer.separate, target_symbols=read.tokenizer.target_symbols
-        ),
+        marian_vocabulary=read.marian_vocabulary,
+        multilingual_vocabulary=read.multilingual_vocabulary,
         transformer=read.shape,
     )
     save_checkpoint(
         destination,
         config,
-        {name: tensor.contiguous() for name, tensor in read.weights.items()},
+        read.weights,
         read.tokenizer,
-        _CARD.format(name=config.name, origin=read.origin),
-        {"imported_from": f"marian, {read.origin}"},
+        _CARD.format(name=config.name, project=read.project, origin=read.origin),
+        {"imported_from": f"{read.project}, {read.origin}"},
     )
     return config
 
@@ -83,7 +101,7 @@ def _restore(folder: Path, destination: Path, name: str | None) -> CheckpointCon
     path = weights_file(folder)
     tensors = read_tensors(path)
     found = embeddings(path, tensors, tie=shape.tie_output, share=shape.share_embeddings)
-    weights = renamed(path, tensors, shape, found)
+    weights = dict(renamed(path, tensors, shape, found))
     if shape.output_bias and key_map.OUTPUT_BIAS in tensors:  # even if it is zero
         weights["output.bias"] = tensors[key_map.OUTPUT_BIAS].flatten()
     check_tensors(path, shape, weights)

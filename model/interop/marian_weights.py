@@ -1,23 +1,18 @@
-"""Reads the tensors of a Marian folder in Hugging Face format, without executing code."""
+"""The tensors of Marian, M2M-100 and NLLB in Hugging Face format, by our names."""
 
 from __future__ import annotations
 
-import zipfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from model.checkpoint.safetensors_file import open_safetensors
 from model.errors import CheckpointError
 from model.interop import key_map
 from model.transformer.config import TransformerConfig
 from model.transformer.positions import sinusoidal_positions
-
-SAFE_FILE = "model.safetensors"
-PICKLE_FILE = "pytorch_model.bin"
 
 _SHOWN = 3
 _HALF_PRECISION = 1e-3
@@ -47,40 +42,6 @@ class Embeddings:
         return _same(self.output, self.target)
 
 
-def weights_file(folder: Path) -> Path:
-    """Return the file with the tensors. Raises `CheckpointError` if there is none."""
-    for name in (SAFE_FILE, PICKLE_FILE):
-        if (folder / name).exists():
-            return folder / name
-    raise CheckpointError(f"{folder}: neither {SAFE_FILE} nor {PICKLE_FILE}")
-
-
-def read_safetensors(path: Path) -> dict[str, Tensor]:
-    """Read tensors by name. Raises `CheckpointError`."""
-    with open_safetensors(path, "pt") as file:
-        return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-
-
-def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Read tensors by name. Raises `CheckpointError`."""
-    if path.name == SAFE_FILE:
-        return read_safetensors(path)
-    try:
-        tensors = torch.load(
-            path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path)
-        )
-    except OSError as error:
-        raise CheckpointError(f"{path}: {error.strerror}") from None
-    except Exception as error:  # malicious or truncated files can cause any exception
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise CheckpointError(f"{path}: not a file of plain tensors ({reason})") from None
-    if not isinstance(tensors, dict) or not all(
-        isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in tensors.items()
-    ):
-        raise CheckpointError(f"{path}: not a dictionary of tensors by name")
-    return dict(tensors)
-
-
 def embeddings(path: Path, tensors: Mapping[str, Tensor], *, tie: bool, share: bool) -> Embeddings:
     """Return the matrices that `transformers` would use, given what config.json declares as shared.
 
@@ -88,10 +49,12 @@ def embeddings(path: Path, tensors: Mapping[str, Tensor], *, tie: bool, share: b
     it could use either.
     """
 
+    read: dict[str, Tensor] = {}
+
     def first(*names: str) -> Tensor:
         for name in names:
             if name in tensors:
-                return tensors[name]
+                return read.setdefault(name, tensors[name])
         raise CheckpointError(f"{path}: tensor '{names[0]}' is missing")
 
     source = first(key_map.SOURCE, key_map.SHARED)
@@ -110,7 +73,7 @@ def embeddings(path: Path, tensors: Mapping[str, Tensor], *, tie: bool, share: b
 
 def renamed(
     path: Path, tensors: Mapping[str, Tensor], config: TransformerConfig, found: Embeddings
-) -> dict[str, Tensor]:
+) -> Mapping[str, Tensor]:
     """Rename tensors, shared ones once. Raises `CheckpointError` for unexpected ones."""
     names = dict(key_map.layer_names(config)) | dict(key_map.final_norm_names(config))
     check_names(path, tensors, list(names.values()), key_map.OUTSIDE_LAYERS)
@@ -118,12 +81,32 @@ def renamed(
     weights = {"source_embedding.weight": found.source}
     if not config.share_embeddings:
         weights["target_embedding.weight"] = found.target
-    weights |= {ours: tensors[theirs] for ours, theirs in names.items()}
     if not config.tie_output:
         weights["output.weight"] = found.output
     if found.bias is not None:
         weights["output.bias"] = found.bias
-    return weights
+    return _Renamed(weights, tensors, names)
+
+
+class _Renamed(Mapping[str, Tensor]):
+    """Those `read`, and others that are read on each access, by our → their names."""
+
+    def __init__(
+        self, read: Mapping[str, Tensor], tensors: Mapping[str, Tensor], names: Mapping[str, str]
+    ) -> None:
+        self._read = read
+        self._tensors = tensors
+        self._names = names
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self._read[name] if name in self._read else self._tensors[self._names[name]]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._read
+        yield from self._names
+
+    def __len__(self) -> int:
+        return len(self._read) + len(self._names)
 
 
 def check_names(

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from model.decoding.rules import MarianRule
 from model.errors import CheckpointError, TokenizerError
-from model.interop.foreign_model import ForeignModel
+from model.interop.foreign_model import ForeignModel, vocabulary_of
 from model.interop.languages_said import Languages, directions
 from model.interop.marian_weights import check_names
 from model.interop.npz import key_map
@@ -59,6 +59,7 @@ def read_npz_folder(folder: Path, languages: Languages) -> ForeignModel:
     weights = _weights(path, arrays, shape)
     check_tensors(path, shape, weights)
     return ForeignModel(
+        project="Marian",
         origin="Marian's own format",
         directions=pairs,
         beam_size=search.beam_size,
@@ -69,6 +70,7 @@ def read_npz_folder(folder: Path, languages: Languages) -> ForeignModel:
         shape=shape,
         weights=weights,
         tokenizer=tokenizer,
+        marian_vocabulary=vocabulary_of(tokenizer),
     )
 
 

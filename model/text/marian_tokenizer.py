@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from model.errors import LanguageError, TokenizerError
-from model.text.sentence_pieces import Piece, SentencePieces
+from model.text.piece_table import PieceTable
+from model.text.sentence_pieces import SentencePieces
 from model.text.text_codec import Token
 
 SOURCE_PIECES_FILE = "source.spm"
@@ -20,7 +21,6 @@ VOCABULARY_FILE = "vocab.json"
 TARGET_VOCABULARY_FILE = "target_vocab.json"
 
 EOS, UNK, PAD = "</s>", "<unk>", "<pad>"
-_WORD_START = "▁"
 
 
 class MarianTokenizer:
@@ -35,35 +35,39 @@ class MarianTokenizer:
         self, files: Mapping[str, bytes], target_symbols: Mapping[str, str], origin: str
     ) -> None:
         self.files = dict(files)
-        self._source = SentencePieces(files[SOURCE_PIECES_FILE], f"{origin}/{SOURCE_PIECES_FILE}")
-        self._target = SentencePieces(files[TARGET_PIECES_FILE], f"{origin}/{TARGET_PIECES_FILE}")
+        readers = [
+            SentencePieces(files[name], f"{origin}/{name}")
+            for name in (SOURCE_PIECES_FILE, TARGET_PIECES_FILE)
+        ]
         self.source_pieces = _pieces(files, VOCABULARY_FILE, origin)
         self.separate = TARGET_VOCABULARY_FILE in files
         self.target_pieces = (
             _pieces(files, TARGET_VOCABULARY_FILE, origin) if self.separate else self.source_pieces
         )
-        self._ids = {piece: index for index, piece in enumerate(self.source_pieces)}
-        self._target_ids = {piece: index for index, piece in enumerate(self.target_pieces)}
-        self.eos_id, self._unk_id, self.pad_id = (self._ids[piece] for piece in (EOS, UNK, PAD))
-        for piece in (EOS, PAD):
-            here, there = self._ids[piece], self._target_ids[piece]
-            if here != there:
+        self.eos_id, self._unk_id, self.pad_id = map(self.source_pieces.index, (EOS, UNK, PAD))
+        for piece, here in ((EOS, self.eos_id), (PAD, self.pad_id)):
+            if here != (there := self.target_pieces.index(piece)):
                 raise TokenizerError(
                     f"{origin}: {piece} is {here} in {VOCABULARY_FILE}, "
                     f"{there} in {TARGET_VOCABULARY_FILE}"
                 )
+        known = {piece: index for index, piece in enumerate(self.source_pieces)}
         for symbol in target_symbols.values():
-            if symbol not in self._ids:
+            if symbol not in known:
                 raise TokenizerError(f"{origin}/{VOCABULARY_FILE}: has no piece {symbol}")
-        self.target_unk_id = self._target_ids[UNK]
+        self.target_unk_id = self.target_pieces.index(UNK)
         self.target_symbols = dict(target_symbols)
-        never_text = {EOS, PAD, *symbols(self.source_pieces), *symbols(self.target_pieces)}
-        # A run of unknown characters is also a piece, and may be spelt `</s>`.
-        self._readable, self._writable = (
-            {piece: index for piece, index in ids.items() if piece not in never_text}
-            for ids in (self._ids, self._target_ids)
+        self._symbol_ids = {symbol: known[symbol] for symbol in target_symbols.values()}
+        special = {EOS, PAD, *symbols(self.source_pieces), *symbols(self.target_pieces)}
+        self._source, self._target = (
+            PieceTable(reader, pieces, special, unknown)
+            for reader, pieces, unknown in zip(
+                readers,
+                (self.source_pieces, self.target_pieces),
+                (self._unk_id, self.target_unk_id),
+                strict=True,
+            )
         )
-        self._silent = {EOS, UNK, PAD, *symbols(self.target_pieces)}
 
     @classmethod
     def load(
@@ -100,20 +104,33 @@ class MarianTokenizer:
         """Whether it has a symbol; a single target needs none."""
         return not self.target_symbols or language in self.target_symbols
 
-    def encode_source(self, text: str, target_language: str) -> list[Token]:
+    def first_id(self, target_language: str) -> None:
+        """The decoder chooses."""
+
+    def encode_source(
+        self,
+        text: str,
+        target_language: str,
+        source_language: str | None = None,  # noqa: ARG002
+    ) -> list[Token]:
         """The target's symbol if there are several, the pieces of `text`, `</s>`."""
         symbols = self._symbols(target_language)
         return [
-            *(Token(self._ids[symbol], symbol, 0, 0) for symbol in symbols),
+            *(Token(self._symbol_ids[symbol], symbol, 0, 0) for symbol in symbols),
             *self.tokenize(text),
             Token(self.eos_id, EOS, len(text), len(text)),
         ]
 
-    def source_ids(self, text: str, target_language: str) -> list[int]:
+    def source_ids(
+        self,
+        text: str,
+        target_language: str,
+        source_language: str | None = None,  # noqa: ARG002
+    ) -> list[int]:
         """The ids of `encode_source`."""
         return [
-            *(self._ids[symbol] for symbol in self._symbols(target_language)),
-            *(self._readable.get(piece, self._unk_id) for piece in self._source.pieces(text)),
+            *(self._symbol_ids[symbol] for symbol in self._symbols(target_language)),
+            *self._source.ids(text),
             self.eos_id,
         ]
 
@@ -126,16 +143,20 @@ class MarianTokenizer:
             raise LanguageError(f"no target language '{target_language}'; there are: {known}")
         return [self.target_symbols[target_language]]
 
-    def encode_target(self, text: str) -> list[Token]:
+    def encode_target(
+        self,
+        text: str,
+        target_language: str | None = None,  # noqa: ARG002
+    ) -> list[Token]:
         """The pieces of `text` in the target's vocabulary, and `</s>`."""
         return [
-            *_tokens(self._target.split(text), self._writable, self._target_ids[UNK]),
+            *self._target.tokens(text),
             Token(self.eos_id, EOS, len(text), len(text)),
         ]
 
     def tokenize(self, text: str) -> list[Token]:
         """Only the pieces of a source text. Text that looks like a symbol never becomes one."""
-        return _tokens(self._source.split(text), self._readable, self._unk_id)
+        return self._source.tokens(text)
 
     def decode(self, ids: Sequence[int]) -> str:
         """Convert decoder output to text, without control symbols and `<unk>`."""
@@ -143,23 +164,7 @@ class MarianTokenizer:
 
     def decode_target(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
         """Convert decoder output to text and its tokens, with their spans in that text."""
-        pieces = [self.piece(token_id) for token_id in ids]
-        joined, joined_spans = self._target.join(
-            [piece for piece in pieces if piece not in self._silent]
-        )
-        # A piece of vocab.json that target.spm lacks keeps its ▁.
-        spaced = joined.replace(_WORD_START, " ")
-        text = spaced.strip()
-        skipped = len(spaced) - len(spaced.lstrip())
-        spans = iter(joined_spans)
-        tokens: list[Token] = []
-        end = 0
-        for token_id, piece in zip(ids, pieces, strict=True):
-            start = end
-            if piece not in self._silent:
-                start, end = (min(max(at - skipped, 0), len(text)) for at in next(spans))
-            tokens.append(Token(token_id, piece, start, end))
-        return text, tokens
+        return self._target.decode(ids)
 
     def is_unknown(self, token_id: int) -> bool:
         """Whether it is `<unk>`."""
@@ -170,17 +175,24 @@ class MarianTokenizer:
         return self.target_pieces[token_id]
 
 
-def _tokens(pieces: list[Piece], ids: Mapping[str, int], unknown: int) -> list[Token]:
-    return [Token(ids.get(piece, unknown), piece, start, end) for _, piece, start, end in pieces]
-
-
 def symbols(pieces: Sequence[str]) -> list[str]:
     """Return the pieces that select a target language, such as `>>fra<<`."""
     return [piece for piece in pieces if piece.startswith(">>") and piece.endswith("<<")]
 
 
 def _pieces(files: Mapping[str, bytes], name: str, origin: str) -> list[str]:
-    """Return the pieces of a vocabulary, in the order of their ids 0, 1, …."""
+    pieces = read_pieces(files, name, origin)
+    for special in (EOS, UNK, PAD):
+        if special not in pieces:
+            raise TokenizerError(f"{origin}/{name}: has no {special} piece")
+    return pieces
+
+
+def read_pieces(files: Mapping[str, bytes], name: str, origin: str) -> list[str]:
+    """Return the pieces of a JSON vocabulary, in the order of their ids 0, 1, ….
+
+    Raises `TokenizerError`.
+    """
     path = f"{origin}/{name}"
     try:
         ids = json.loads(files[name])
@@ -194,7 +206,4 @@ def _pieces(files: Mapping[str, bytes], name: str, origin: str) -> list[str]:
             raise TokenizerError(
                 f"{path}: ids must be 0 … {len(ids) - 1}, each once; {piece!r} has {ids[piece]}"
             )
-    for special in (EOS, UNK, PAD):
-        if special not in ids:
-            raise TokenizerError(f"{path}: has no {special} piece")
     return pieces

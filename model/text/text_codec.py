@@ -26,7 +26,8 @@ class TextCodec(Protocol):
     """Converts text to the ids that an encoder reads, and a decoder's ids to text.
 
     `model.text.tokenizer.Tokenizer` is one SentencePiece model for both sides, as attend trains;
-    `model.text.marian_tokenizer.MarianTokenizer` is for Marian models.
+    `model.text.marian_tokenizer.MarianTokenizer` is for Marian models, and
+    `model.text.multilingual_tokenizer.MultilingualTokenizer` for M2M-100 and NLLB.
     """
 
     @property
@@ -56,14 +57,30 @@ class TextCodec(Protocol):
     def can_translate_to(self, language: str) -> bool:
         """Whether `encode_source` accepts it as a target."""
 
-    def encode_source(self, text: str, target_language: str) -> list[Token]:
-        """Return the encoder's input. Raises `LanguageError`."""
+    def first_id(self, target_language: str) -> int | None:
+        """The token that every translation to a language begins with, see `SearchOptions.first_id`.
 
-    def source_ids(self, text: str, target_language: str) -> list[int]:
+        Raises `LanguageError`.
+        """
+
+    def encode_source(
+        self, text: str, target_language: str, source_language: str | None = None
+    ) -> list[Token]:
+        """Return the encoder's input. Raises `LanguageError`.
+
+        M2M-100 and NLLB read the source's language, so there it must be given.
+        """
+
+    def source_ids(
+        self, text: str, target_language: str, source_language: str | None = None
+    ) -> list[int]:
         """Return the ids of `encode_source` without spans, which is much faster."""
 
-    def encode_target(self, text: str) -> list[Token]:
-        """Return the decoder output that corresponds to a given translation."""
+    def encode_target(self, text: str, target_language: str | None = None) -> list[Token]:
+        """Return the decoder output that corresponds to a given translation.
+
+        It begins with the `first_id` of the language, if that is given.
+        """
 
     def tokenize(self, text: str) -> list[Token]:
         """Return only the pieces of a source text."""

@@ -106,7 +106,15 @@ class Tokenizer:
             raise LanguageError(f"the vocabulary has no symbol for the tag '{tag}'")
         return token_id
 
-    def encode_source(self, text: str, target_language: str) -> list[Token]:
+    def first_id(self, target_language: str) -> None:
+        """The decoder chooses."""
+
+    def encode_source(
+        self,
+        text: str,
+        target_language: str,
+        source_language: str | None = None,  # noqa: ARG002
+    ) -> list[Token]:
         """`<2xx>`, the pieces of `text`, `</s>`: what the encoder reads."""
         return [
             self._control(self.language_id(target_language), 0),
@@ -114,11 +122,20 @@ class Tokenizer:
             self._control(self.eos_id, len(text)),
         ]
 
-    def source_ids(self, text: str, target_language: str) -> list[int]:
+    def source_ids(
+        self,
+        text: str,
+        target_language: str,
+        source_language: str | None = None,  # noqa: ARG002
+    ) -> list[int]:
         """The ids of `encode_source`."""
         return [self.language_id(target_language), *self._pieces.ids(text), self.eos_id]
 
-    def encode_target(self, text: str) -> list[Token]:
+    def encode_target(
+        self,
+        text: str,
+        target_language: str | None = None,  # noqa: ARG002
+    ) -> list[Token]:
         """The pieces of `text` and `</s>`: the expected decoder output."""
         return [*self.tokenize(text), self._control(self.eos_id, len(text))]
 

@@ -91,7 +91,9 @@ class RemoteTranslator:
 
     def _first_direction(self) -> tuple[str, str]:
         try:
-            source, target = self._ask("GET", "/info")["directions"][0]
+            directions = self._ask("GET", "/info")["directions"]
+            listed = directions["any_of"] if isinstance(directions, dict) else directions[0]
+            source, target = listed[:2]
         except (KeyError, IndexError, TypeError, ValueError):
             raise self._foreign("/info") from None
         return source, target

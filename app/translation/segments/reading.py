@@ -65,12 +65,12 @@ class Reading:
         terms = self.glossary.find(text, placeholders)
         translated = self._translated(text, placeholders, terms, form)
         stand_ins = StandIns(text, placeholders, FAMILIES[form.family], translated)
-        target, tokens = self.direction[1], None
+        (source, target), tokens = self.direction, None
         if with_tokens:
-            tokens = self.codec.encode_source(stand_ins.text, target)
+            tokens = self.codec.encode_source(stand_ins.text, target, source)
             ids = [token.id for token in tokens]
         else:
-            ids = self.codec.source_ids(stand_ins.text, target)
+            ids = self.codec.source_ids(stand_ins.text, target, source)
         may_be_retried = bool(terms) or _DIGIT.search(stand_ins.rest) is not None
         return Segment(
             span,

@@ -175,7 +175,8 @@ class Segment:
         if best.capped:
             yield "length_capped"
         elif is_truncated(
-            len(self.source_ids) - self.codec.n_control_tokens, len(best.ids)
+            len(self.source_ids) - self.codec.n_control_tokens,
+            len(best.ids) - self.options.n_given,
         ) or self._is_cut_short(rendering):
             yield "truncated"
         if is_repetition(self.source_ids, best.ids):

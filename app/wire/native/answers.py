@@ -155,11 +155,19 @@ class LanguageAnswer(BaseModel):
     targets: list[str]
 
 
+class AnyOf(BaseModel):
+    """Directions in short: from any of the languages to any other."""
+
+    any_of: list[str]
+
+
 class ModelInfo(BaseModel):
     """One model of GET /info."""
 
     model: str
-    directions: list[tuple[str, str]] = Field(description="source, target")
+    directions: list[tuple[str, str]] | AnyOf = Field(
+        description="source, target; of a model such as M2M-100 any two of a list"
+    )
     config: dict[str, Any] = Field(description="hyperparameters, with the paper's names")
     parameters: int
     digest: str | None = Field(

@@ -87,7 +87,9 @@ def pack(config: TransformerConfig, tensors: Tensors, precision: Precision) -> W
     packer = _Packer(tensors, pack_int8 if precision == "int8" else pack_float32)
     source = packer.embedding(names.SOURCE_EMBEDDING)
     target = source if config.share_embeddings else packer.embedding(names.TARGET_EMBEDDING)
-    output = target if config.tie_output else packer.embedding(names.OUTPUT)
+    # Read once more where it is the embedding, so that the table's pages are not all touched.
+    target_name = names.SOURCE_EMBEDDING if config.share_embeddings else names.TARGET_EMBEDDING
+    output = tensors[f"{target_name if config.tie_output else names.OUTPUT}.weight"]
     bias = tensors.get(f"{names.OUTPUT}.bias", np.zeros(config.target_vocab_size, np.float32))
     return Weights(
         shape=Shape(

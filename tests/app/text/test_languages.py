@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from app.errors import InvalidRequestError, UnknownLanguagesError
-from app.text.languages import Languages
+from app.text.languages import Languages, described
 
 MANY = Languages([("en", "fr"), ("en", "pt-BR"), ("en", "zh-Hant"), ("de", "fr"), ("x-tlh", "en")])
 
@@ -14,6 +14,9 @@ MANY = Languages([("en", "fr"), ("en", "pt-BR"), ("en", "zh-Hant"), ("de", "fr")
         ("en", "fr", ("en", "fr")),
         ("EN", "PT-br", ("en", "pt-BR")),
         ("en-US", "zh-hant-TW", ("en", "zh-Hant")),
+        ("eng_Latn", "fra_Latn", ("en", "fr")),
+        ("deu", "FRA", ("de", "fr")),
+        ("en_US", "zh-TW", ("en", "zh-Hant")),
         (None, "pt-BR", ("en", "pt-BR")),
         ("de", None, ("de", "fr")),
         ("x-tlh", None, ("x-tlh", "en")),
@@ -25,7 +28,7 @@ def test_resolve(source: str | None, target: str | None, direction: tuple[str, s
 
 @pytest.mark.parametrize(
     ("source", "target"),
-    [("es", "fr"), ("de", "pt-BR"), ("en", "pt"), ("en", "zh"), ("en_US", "fr"), ("-", "fr")],
+    [("es", "fr"), ("de", "pt-BR"), ("en", "pt"), ("en", "zh"), ("-", "fr")],
 )
 def test_no_direction(source: str, target: str) -> None:
     with pytest.raises(UnknownLanguagesError, match="de to fr"):
@@ -40,6 +43,35 @@ def test_several_directions(source: str | None, target: str | None, pointer: str
     with pytest.raises(InvalidRequestError) as failure:
         MANY.resolve(source, target)
     assert [error.pointer for error in failure.value.errors] == [pointer]
+
+
+def test_chinese_is_the_simplified_unless_a_place_says_otherwise() -> None:
+    both = Languages([("en", "zh-Hans"), ("en", "zh-Hant")])
+    for said, code in (
+        ("zh", "zh-Hans"), ("ZH-HANS", "zh-Hans"), ("zho_Hant", "zh-Hant"), ("zh-HK", "zh-Hant"),
+        ("cmn", "zh-Hans"), ("zh-CN", "zh-Hans"),
+    ):  # fmt: skip
+        assert both.resolve("en", said) == ("en", code)
+
+
+def test_many_directions_are_described_in_short() -> None:
+    codes = [f"x{n}" for n in range(9)]
+    pairs = [(a, b) for a in codes for b in codes if a != b]
+    everything = f"any two of {', '.join(codes)}"
+    assert Languages(pairs).known == f"this server translates {everything}"
+    assert described([*pairs, ("en", "fr")]) == f"{everything}; en to fr"
+    fan = [(a, b) for a in ("en", "de") for b in codes]
+    fan += [(b, a) for a in ("en", "de") for b in codes]
+    names = ", ".join(codes)
+    assert described(fan[: 2 * 9 + 1]) == ", ".join(f"{a} to {b}" for a, b in fan[:19])
+    assert described(fan) == f"en to {names}; de to {names}; {names} to en, de"
+
+
+def test_no_pivot_is_looked_for_where_all_is_direct() -> None:
+    codes = [f"x{n}" for n in range(200)]
+    languages = Languages([(a, b) for a in codes for b in codes if a != b])
+    assert languages.pivoted == []
+    assert languages.chain("x7", "x199") == ("x7", "x199")
 
 
 def test_the_only_direction_needs_no_name() -> None:

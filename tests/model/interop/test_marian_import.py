@@ -36,6 +36,7 @@ FAMILY: dict[str, dict[str, Any]] = {
     "half precision": {"dtype": torch.float16, "generation": {"forced_eos_token_id": None}},
     "pickled": {"pickled": True, "generation": {"early_stopping": "never", "length_penalty": 0.6}},
     "pickled in half precision": {"pickled": True, "dtype": torch.float16},
+    "in shards": {"shard": "20KB", "dtype": torch.bfloat16},
     "search in config.json": {"legacy": True, "generation": {"max_length": 12}},
     "deep decoder": {"encoder_layers": 1, "decoder_layers": 3, "generation": {"max_length": 9}},
     "cut without an end": {"generation": {"max_length": 6, "forced_eos_token_id": None}},
@@ -334,6 +335,18 @@ def test_positions_that_are_the_sinusoids_are_left_out(
     assert not [
         name for name in load_file(tmp_path / "ours" / "model.safetensors") if "pos" in name
     ]
+
+
+def test_files_of_other_programs_and_unknown_keys_do_not_matter(
+    make_folder: MakeFolder, tmp_path: Path
+) -> None:
+    folder = make_folder()
+    for name in ("README.md", "tf_model.h5", "rust_model.ot", "tokenizer.json", ".gitattributes"):
+        (folder / name).write_bytes(b"\xff")
+    (folder / "benchmark_results").mkdir()
+    change_json(folder / "config.json", **{"gradient_checkpointing": False, "id2label": {"0": "x"}})
+    change_json(folder / "generation_config.json", _from_model_config=True, mine=[1])
+    import_marian(folder, tmp_path / "ours")
 
 
 def test_half_precision_stays_half_on_disk(make_folder: MakeFolder, tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import json
 import os
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,8 @@ import torch
 from safetensors.torch import save_file
 
 from model.errors import CheckpointError
-from model.interop.marian_weights import embeddings, read_tensors, weights_file
+from model.interop.marian_weights import embeddings
+from model.interop.weight_files import read_tensors, weights_file
 
 
 def refusal(path: Path) -> str:
@@ -76,6 +79,63 @@ def test_safetensors_are_preferred_to_a_pickle(tmp_path: Path) -> None:
     assert weights_file(tmp_path).name == "pytorch_model.bin"
     (tmp_path / "model.safetensors").touch()
     assert weights_file(tmp_path).name == "model.safetensors"
+
+
+def write_shards(folder: Path, suffix: str, **changes: object) -> Path:
+    """Two tensors in two shards; returns the index."""
+    for name in ("a", "b"):
+        file = f"part-{name}{suffix}"
+        tensors = {name: torch.full((3,), float(name == "b"))}
+        if suffix == ".bin":
+            torch.save(tensors, folder / file)
+        else:
+            save_file(tensors, folder / file)
+    stem = "pytorch_model" if suffix == ".bin" else "model"
+    index = folder / f"{stem}{suffix}.index.json"
+    shards: dict[str, object] = {name: f"part-{name}{suffix}" for name in ("a", "b")}
+    index.write_text(json.dumps({"metadata": {}, "weight_map": shards | changes}))
+    return index
+
+
+@pytest.mark.parametrize("suffix", [".bin", ".safetensors"])
+def test_shards_are_found_by_their_index(tmp_path: Path, suffix: str) -> None:
+    index = write_shards(tmp_path, suffix)
+    assert weights_file(tmp_path) == index
+    tensors = read_tensors(index)
+    assert {name: tensor.tolist() for name, tensor in tensors.items()} == {
+        "a": [0, 0, 0], "b": [1, 1, 1],
+    }  # fmt: skip
+    assert "c" not in tensors
+    assert len(tensors) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"c": "part-b.bin"}, "tensor 'c' is missing"),
+        ({"c": "part-c.bin"}, "part-c.bin: No such file"),
+        ({"c": "../part-b.bin"}, "names '../part-b.bin', not a file *.bin of the folder"),
+        ({"c": 7}, "names 7, not a file"),
+        ({"c": "part-b.safetensors"}, "not a file *.bin"),
+    ],
+)
+def test_an_index_that_is_wrong(tmp_path: Path, changes: dict[str, object], told: str) -> None:
+    index = write_shards(tmp_path, ".bin", **changes)
+    with pytest.raises(CheckpointError, match=re.escape(told)):
+        read_tensors(index)
+
+
+def test_an_index_of_nothing(tmp_path: Path) -> None:
+    index = tmp_path / "model.safetensors.index.json"
+    for content in ({}, {"weight_map": []}, {"weight_map": {}}):
+        index.write_text(json.dumps(content))
+        assert "'weight_map' must be an object" in refusal(index)
+
+
+def test_weights_of_another_program_are_named(tmp_path: Path) -> None:
+    (tmp_path / "tf_model.h5").touch()
+    with pytest.raises(CheckpointError, match=r"in shards with an index \(there is tf_model.h5\)"):
+        weights_file(tmp_path)
 
 
 def test_the_shared_matrix_stands_for_all_three(tmp_path: Path) -> None:

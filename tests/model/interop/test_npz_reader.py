@@ -22,7 +22,7 @@ from model.decoding.padding import padded_ids
 from model.decoding.rules import HuggingFaceRule, MarianRule
 from model.errors import CheckpointError
 from model.interop.languages_said import Languages
-from model.interop.marian_folder import is_marian
+from model.interop.marian_folder import project_of
 from model.interop.marian_import import import_marian
 from tests.marian_npz import NEWEST, change_npz, marian_positions, npz_of, write_npz_folder
 
@@ -177,7 +177,7 @@ def assert_same_greedy(ours: Checkpoint, translator: Any, source: torch.Tensor) 
 
 def test_it_translates_with_the_search_of_decoder_yml(tmp_path: Path) -> None:
     write_npz_folder(tmp_path / "theirs")
-    assert is_marian(tmp_path / "theirs")
+    assert project_of(tmp_path / "theirs") == "marian"
     ours = imported(tmp_path / "theirs", tmp_path / "ours")
     assert ours.config.directions == [("en", "fr")]
     assert (ours.config.beam_size, ours.config.length_penalty) == (6, 1.0)

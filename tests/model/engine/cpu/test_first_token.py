@@ -16,13 +16,13 @@ from model.decoding.hypothesis import SearchOptions
 from model.decoding.rules import Rule
 from model.decoding.trace import SearchTrace
 from model.engine.cpu.engine import CpuEngine
+from model.engine.cpu.weights import Precision
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Engine, Job
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import (
     PRECISIONS,
     RULES,
-    Precision,
     alone,
     check_empty,
     check_same,

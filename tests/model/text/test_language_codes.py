@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from model.interop.language_codes import codes_of_symbols, language_code
+from model.text.language_codes import codes_of_symbols, language_code
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Import of M2M-100 and NLLB: their languages, their vocabularies, their folders."""

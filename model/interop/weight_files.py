@@ -1,0 +1,135 @@
+"""Reads the tensors of a folder in Hugging Face format, without executing code.
+
+There is one file or several shards with an index, and either kind is mapped into memory: a tensor
+takes memory once it is read, and for as long as it is held.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from model.checkpoint.safetensors_file import open_safetensors
+from model.errors import CheckpointError
+from model.interop.marian_config import read_object
+
+SAFE_FILE = "model.safetensors"
+PICKLE_FILE = "pytorch_model.bin"
+INDEX_SUFFIX = ".index.json"
+
+SAFE_FILES = (SAFE_FILE, f"{SAFE_FILE}{INDEX_SUFFIX}", "model-*-of-*.safetensors")
+PICKLE_FILES = (PICKLE_FILE, f"{PICKLE_FILE}{INDEX_SUFFIX}", "pytorch_model-*-of-*.bin")
+"""Patterns of what a folder may have, of which the first kind is preferred, as `transformers`
+does."""
+
+
+def weights_file(folder: Path) -> Path:
+    """Return the file with the tensors, or the index of its shards.
+
+    Raises `CheckpointError` if there is none.
+    """
+    for name in (*SAFE_FILES[:2], *PICKLE_FILES[:2]):
+        if (folder / name).exists():
+            return folder / name
+    strangers = [
+        path.name
+        for pattern in ("*.safetensors", "*.bin", "*.h5", "*.msgpack", "*.gguf", "*.onnx")
+        for path in sorted(folder.glob(pattern))
+    ]
+    others = f" (there is {strangers[0]})" if strangers else ""
+    raise CheckpointError(
+        f"{folder}: neither {SAFE_FILE} nor {PICKLE_FILE}, in one piece or in shards with an "
+        f"index{others}"
+    )
+
+
+def read_tensors(path: Path) -> Mapping[str, Tensor]:
+    """Read tensors by name from what `weights_file` found. Raises `CheckpointError`."""
+    if path.name.endswith(INDEX_SUFFIX):
+        return _sharded(path)
+    if path.suffix == ".safetensors":
+        return _SafeTensors(path)
+    return _read_pickle(path)
+
+
+class _SafeTensors(Mapping[str, Tensor]):
+    """Read on each access."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with open_safetensors(path, "pt") as file:
+            self._names = dict.fromkeys(file.keys())
+
+    def __getitem__(self, name: str) -> Tensor:
+        if name not in self._names:
+            raise KeyError(name)
+        with open_safetensors(self._path, "pt") as file:
+            tensor: Tensor = file.get_tensor(name)
+        return tensor
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+class _Shards(Mapping[str, Tensor]):
+    """The tensors of several files; `shard_of` has the file of each."""
+
+    def __init__(self, shards: Mapping[str, Mapping[str, Tensor]], shard_of: dict[str, str]):
+        self._shards = shards
+        self._shard_of = shard_of
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self._shards[self._shard_of[name]][name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._shard_of
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._shard_of)
+
+    def __len__(self) -> int:
+        return len(self._shard_of)
+
+
+def _sharded(index: Path) -> Mapping[str, Tensor]:
+    shard_of = read_object(index).get("weight_map")
+    if not isinstance(shard_of, dict) or not shard_of:
+        raise CheckpointError(f"{index}: 'weight_map' must be an object of tensors and their files")
+    suffix = Path(index.name.removesuffix(INDEX_SUFFIX)).suffix
+    for name in dict.fromkeys(shard_of.values()):
+        if not isinstance(name, str) or Path(name).name != name or Path(name).suffix != suffix:
+            raise CheckpointError(
+                f"{index}: 'weight_map' names {name!r}, not a file *{suffix} of the folder"
+            )
+    shards = {name: read_tensors(index.parent / name) for name in dict.fromkeys(shard_of.values())}
+    for name, shard in shard_of.items():
+        if name not in shards[shard]:
+            raise CheckpointError(f"{index.parent / shard}: tensor '{name}' is missing")
+    return _Shards(shards, shard_of)
+
+
+def _read_pickle(path: Path) -> dict[str, Tensor]:
+    try:
+        tensors = torch.load(
+            path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path)
+        )
+    except OSError as error:
+        raise CheckpointError(f"{path}: {error.strerror}") from None
+    except Exception as error:  # malicious or truncated files can cause any exception
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise CheckpointError(f"{path}: not a file of plain tensors ({reason})") from None
+    if not isinstance(tensors, dict) or not all(
+        isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in tensors.items()
+    ):
+        raise CheckpointError(f"{path}: not a dictionary of tensors by name")
+    return dict(tensors)

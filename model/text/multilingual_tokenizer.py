@@ -1,0 +1,193 @@
+"""The tokeniser of M2M-100 and NLLB: one SentencePiece model, and a token per language.
+
+The encoder reads the source's language, the decoder begins with the target's. The ids are
+fairseq's: `<s>`, `<pad>`, `</s>` and `<unk>` are 0 to 3 and the pieces follow, as `vocab.json`
+lists them (M2M-100) or in the order of the SentencePiece model, which has three symbols of its own
+before them (NLLB). Languages have ids behind all pieces, and ids behind those are unused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from model.errors import LanguageError, TokenizerError
+from model.text.marian_tokenizer import EOS, PAD, UNK, VOCABULARY_FILE, read_pieces
+from model.text.piece_table import PieceTable
+from model.text.sentence_pieces import SentencePieces
+from model.text.text_codec import Token
+
+PIECES_FILE = "sentencepiece.bpe.model"
+
+BOS = "<s>"
+SPECIAL = (BOS, PAD, EOS, UNK)
+"""By id."""
+
+_OWN_SYMBOLS = 3
+"""Symbols at the start of NLLB's SentencePiece model: `<unk>`, `<s>`, `</s>`."""
+
+
+@dataclass(frozen=True)
+class LanguageTokens:
+    """The languages of a vocabulary.
+
+    tokens  API code → token and its id, such as `fr` → (`__fr__`, 128028)
+    behind  the encoder reads the source's after `</s>`, not first (NLLB's `legacy_behaviour`)
+    """
+
+    tokens: Mapping[str, tuple[str, int]]
+    behind: bool = False
+
+
+class MultilingualTokenizer:
+    """The `TextCodec` of M2M-100 and NLLB.
+
+    `files` maps file names to content: `sentencepiece.bpe.model`, and `vocab.json` if ids are
+    listed there. `size` is the number of ids. Raises `TokenizerError` for files that are damaged or
+    inconsistent.
+    """
+
+    def __init__(
+        self, files: Mapping[str, bytes], languages: LanguageTokens, size: int, origin: str
+    ) -> None:
+        self.files = dict(files)
+        self.languages = languages
+        reader = SentencePieces(files[PIECES_FILE], f"{origin}/{PIECES_FILE}")
+        self.n_pieces, pieces = _pieces(files, reader, size, origin)
+        for code, (token, token_id) in languages.tokens.items():
+            if not self.n_pieces <= token_id < size:
+                raise TokenizerError(
+                    f"{origin}: the token of {code!r} has id {token_id}, "
+                    f"not {self.n_pieces} … {size - 1}"
+                )
+            pieces[token_id] = token
+        self._table = PieceTable(reader, pieces, {*SPECIAL, *pieces[self.n_pieces :]}, _UNK_ID)
+
+    @classmethod
+    def load(
+        cls, folder: Path, languages: LanguageTokens, size: int, *, listed: bool
+    ) -> MultilingualTokenizer:
+        """Read the files of a folder, `vocab.json` if `listed`. Raises as the class."""
+        files: dict[str, bytes] = {}
+        for name in (PIECES_FILE, VOCABULARY_FILE)[: 1 + listed]:
+            try:
+                files[name] = (folder / name).read_bytes()
+            except OSError as error:
+                raise TokenizerError(f"{folder / name}: {error.strerror}") from None
+        return cls(files, languages, size, str(folder))
+
+    @property
+    def source_vocab_size(self) -> int:
+        """Number of ids that the encoder accepts."""
+        return len(self._table.pieces)
+
+    @property
+    def target_vocab_size(self) -> int:
+        """Number of ids that the decoder may produce."""
+        return len(self._table.pieces)
+
+    @property
+    def pad_id(self) -> int:
+        """Of `<pad>`."""
+        return SPECIAL.index(PAD)
+
+    @property
+    def eos_id(self) -> int:
+        """Of `</s>`."""
+        return SPECIAL.index(EOS)
+
+    @property
+    def n_control_tokens(self) -> int:
+        """The source language and the end of sentence."""
+        return 2
+
+    def can_translate_to(self, language: str) -> bool:
+        """Whether it has a token."""
+        return language in self.languages.tokens
+
+    def first_id(self, target_language: str) -> int:
+        """The token of the target's language. Raises `LanguageError`."""
+        return self._language(target_language, "target").id
+
+    def encode_source(
+        self, text: str, target_language: str, source_language: str | None = None
+    ) -> list[Token]:
+        """The source's language, the pieces of `text`, `</s>`."""
+        self._language(target_language, "target")
+        language = self._language(source_language, "source")
+        end = Token(self.eos_id, EOS, len(text), len(text))
+        if not self.languages.behind:
+            return [language, *self.tokenize(text), end]
+        behind = Token(language.id, language.piece, len(text), len(text))
+        return [*self.tokenize(text), end, behind]
+
+    def source_ids(
+        self, text: str, target_language: str, source_language: str | None = None
+    ) -> list[int]:
+        """The ids of `encode_source`."""
+        self._language(target_language, "target")
+        language = self._language(source_language, "source").id
+        ids = self._table.ids(text)
+        if self.languages.behind:
+            return [*ids, self.eos_id, language]
+        return [language, *ids, self.eos_id]
+
+    def encode_target(self, text: str, target_language: str | None = None) -> list[Token]:
+        """The target's language if it is given, the pieces of `text`, `</s>`."""
+        first = [] if target_language is None else [self._language(target_language, "target")]
+        return [*first, *self.tokenize(text), Token(self.eos_id, EOS, len(text), len(text))]
+
+    def tokenize(self, text: str) -> list[Token]:
+        """Only the pieces of `text`. Text that looks like a symbol never becomes one."""
+        return self._table.tokens(text)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Convert decoder output to text, without control symbols and `<unk>`."""
+        return self.decode_target(ids)[0]
+
+    def decode_target(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
+        """Convert decoder output to text and its tokens, with their spans in that text."""
+        return self._table.decode(ids)
+
+    def is_unknown(self, token_id: int) -> bool:
+        """Whether it is `<unk>`."""
+        return token_id == _UNK_ID
+
+    def piece(self, token_id: int) -> str:
+        """The piece of an id; `▁` marks the start of a word."""
+        return self._table.pieces[token_id]
+
+    def _language(self, code: str | None, side: str) -> Token:
+        if code is None:
+            raise LanguageError(f"a {side} language is needed")
+        if code not in self.languages.tokens:
+            known = ", ".join(self.languages.tokens)
+            raise LanguageError(f"no {side} language '{code}'; there are: {known}")
+        token, token_id = self.languages.tokens[code]
+        return Token(token_id, token, 0, 0)
+
+
+_UNK_ID = SPECIAL.index(UNK)
+
+
+def _pieces(
+    files: Mapping[str, bytes], reader: SentencePieces, size: int, origin: str
+) -> tuple[int, list[str]]:
+    """Return how many pieces there are, and those, by id, with unused ones up to `size`."""
+    if VOCABULARY_FILE in files:
+        pieces = read_pieces(files, VOCABULARY_FILE, origin)
+        name = VOCABULARY_FILE
+    else:
+        processor = reader.processor
+        own = range(_OWN_SYMBOLS, processor.vocab_size())
+        pieces = [*SPECIAL, *map(processor.id_to_piece, own)]
+        name = PIECES_FILE
+    if tuple(pieces[: len(SPECIAL)]) != SPECIAL:
+        raise TokenizerError(
+            f"{origin}/{name}: ids 0 to 3 are {', '.join(pieces[: len(SPECIAL)])}, "
+            f"not {', '.join(SPECIAL)}"
+        )
+    if len(pieces) > size:
+        raise TokenizerError(f"{origin}/{name}: {len(pieces)} pieces, more than {size} ids")
+    return len(pieces), [*pieces, *(f"<unused{index}>" for index in range(size - len(pieces)))]

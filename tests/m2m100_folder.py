@@ -1,0 +1,131 @@
+"""Small random models of M2M-100 and NLLB, made with `transformers`, in Hugging Face form."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+import sentencepiece
+import torch
+from transformers import (
+    AutoTokenizer,
+    M2M100Config,
+    M2M100ForConditionalGeneration,
+    NllbTokenizer,
+)
+
+from model.interop.m2m100.languages import M2M100_LISTS, NLLB_LIST
+from tests.marian_folder import SOURCE_WORDS, TARGET_WORDS, write_json
+
+MakeMultilingual = Callable[..., Path]
+Kind = Literal["m2m100", "nllb", "wmt21"]
+MADE_UP = 8
+"""Ids behind M2M-100's languages; NLLB has `<mask>` and two more."""
+
+
+def learn_pieces() -> bytes:
+    model = io.BytesIO()
+    words = f"{SOURCE_WORDS} {TARGET_WORDS}"
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter([words, words.upper(), "Zäh größer, été 1995!"] * 20),
+        model_writer=model,
+        model_type="bpe",
+        vocab_size=120,
+        character_coverage=1.0,
+        minloglevel=2,
+    )
+    return model.getvalue()
+
+
+def random_model(vocab_size: int, seed: int = 0, **options: Any) -> Any:
+    values: dict[str, Any] = {
+        "d_model": 32,
+        "encoder_layers": 2,
+        "decoder_layers": 1,
+        "encoder_ffn_dim": 48,
+        "decoder_ffn_dim": 40,
+        "encoder_attention_heads": 4,
+        "decoder_attention_heads": 2,
+        "max_position_embeddings": 64,
+    }
+    torch.manual_seed(seed)
+    model: Any = M2M100ForConditionalGeneration(
+        M2M100Config(vocab_size=vocab_size, **(values | options))
+    )
+    with torch.no_grad():
+        for name, tensor in model.named_parameters():
+            offset = 1.0 if "layer_norm.weight" in name else 0.0
+            tensor.copy_(offset + 0.3 * torch.randn(tensor.shape))
+        # So that some hypotheses end and some are cut.
+        model.model.shared.weight[2] = 0
+        model.model.decoder.layer_norm.bias[:] = 0.1 * torch.randn(values["d_model"])
+        model.model.shared.weight[2] += 2.2 * model.model.decoder.layer_norm.bias / 0.1 / 8
+    return model.eval()
+
+
+def save_fast_tokenizer(folder: Path, vocabulary: list[str]) -> None:
+    """tokenizer.json and tokenizer_config.json with the ids of the published models."""
+    write_json(folder / "tokenizer_config.json", {"tokenizer_class": "NllbTokenizer"})
+    plain: Any = AutoTokenizer.from_pretrained(folder)
+    tokens = [*vocabulary, *NLLB_LIST, "<mask>"]
+    ids = {token: index for index, token in enumerate(tokens)}
+    NllbTokenizer(vocab=ids, merges=plain._merges).save_pretrained(folder)
+
+
+def multilingual_maker(tmp_path_factory: pytest.TempPathFactory) -> MakeMultilingual:
+    """Writes models with random weights as `transformers` saves them."""
+    pieces = learn_pieces()
+    processor = sentencepiece.SentencePieceProcessor()
+    processor.LoadFromSerializedProto(pieces)
+    own = [processor.id_to_piece(index) for index in range(3, processor.vocab_size())]
+
+    def make(
+        *,
+        kind: Kind = "m2m100",
+        behind: bool = False,
+        fast: bool = True,
+        dtype: torch.dtype = torch.float32,
+        pickled: bool = False,
+        shard: str | None = None,
+        generation: dict[str, Any] | None = None,
+        tokenizer: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> Path:
+        folder = tmp_path_factory.mktemp(kind) / f"{kind}-tiny"
+        folder.mkdir()
+        (folder / "sentencepiece.bpe.model").write_bytes(pieces)
+        vocabulary = ["<s>", "<pad>", "</s>", "<unk>", *own]
+        settings: dict[str, Any] = {}
+        if kind == "nllb":
+            n_languages = len(NLLB_LIST)
+            settings |= {"tokenizer_class": "NllbTokenizer", "legacy_behaviour": behind}
+            if fast:
+                save_fast_tokenizer(folder, vocabulary)
+                settings = json.loads((folder / "tokenizer_config.json").read_text()) | settings
+        else:
+            n_languages = len(M2M100_LISTS[kind])
+            settings |= {"tokenizer_class": "M2M100Tokenizer", "language_codes": kind}
+            write_json(folder / "vocab.json", {one: index for index, one in enumerate(vocabulary)})
+        write_json(folder / "tokenizer_config.json", settings | (tokenizer or {}))
+        made_up = 3 if kind == "nllb" else MADE_UP
+        model = random_model(len(vocabulary) + n_languages + made_up, **options)
+        searched = {"max_length": 30, "num_beams": 5, "early_stopping": True}
+        for name, value in (searched | {"bad_words_ids": [[1]]} | (generation or {})).items():
+            setattr(model.generation_config, name, value)
+        model = model.to(dtype)
+        if pickled:
+            model.config.save_pretrained(folder)
+            model.generation_config.save_pretrained(folder)
+            state = model.state_dict() | {
+                "model.encoder.embed_positions.weights": torch.zeros(66, 32)
+            }
+            torch.save(state, folder / "pytorch_model.bin")
+        else:
+            model.save_pretrained(folder, **({"max_shard_size": shard} if shard else {}))
+        return folder
+
+    return make
