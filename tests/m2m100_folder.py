@@ -62,7 +62,7 @@ def random_model(vocab_size: int, seed: int = 0, **options: Any) -> Any:
             tensor.copy_(offset + 0.3 * torch.randn(tensor.shape))
         # So that some hypotheses end and some are cut.
         model.model.shared.weight[2] = 0
-        model.model.decoder.layer_norm.bias[:] = 0.1 * torch.randn(values["d_model"])
+        model.model.decoder.layer_norm.bias[:] = 0.1 * torch.randn(model.config.d_model)
         model.model.shared.weight[2] += 2.2 * model.model.decoder.layer_norm.bias / 0.1 / 8
     return model.eval()
 

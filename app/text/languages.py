@@ -174,12 +174,14 @@ def described(directions: Sequence[Direction]) -> str:
     for source, to in targets.items():
         sources.setdefault(frozenset((source, *to)), []).append(source)
     parts: list[str] = []
+    others: dict[tuple[str, ...], list[str]] = {}
     for languages, alike in sources.items():
         if languages == set(alike):
             parts.append(f"any two of {', '.join(alike)}")
         else:
-            others = dict.fromkeys(target for source in alike for target in targets[source])
-            parts.append(f"{', '.join(alike)} to {', '.join(others)}")
+            for source in alike:
+                others.setdefault(tuple(targets[source]), []).append(source)
+    parts += [f"{', '.join(alike)} to {', '.join(to)}" for to, alike in others.items()]
     return "; ".join(parts)
 
 

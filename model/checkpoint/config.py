@@ -76,6 +76,18 @@ SearchRule = Annotated[
 ]
 
 
+def _form(directions: object) -> str:
+    """Which of the forms of `directions` it is."""
+    return "any_of" if isinstance(directions, dict | AnyPair) else "pairs"
+
+
+Directions = Annotated[
+    Annotated[list[tuple[str, str]], Field(min_length=1), Tag("pairs")]
+    | Annotated[AnyPair, Tag("any_of")],
+    Discriminator(_form),
+]
+
+
 class CheckpointConfig(BaseModel):
     """config.json: the folder's contents and language directions. Unknown keys are rejected."""
 
@@ -84,9 +96,7 @@ class CheckpointConfig(BaseModel):
     format: Literal["attend"] = FORMAT
     version: Literal[1] = VERSION
     name: str = Field(min_length=1, description="the model's name in the API")
-    directions: Annotated[list[tuple[str, str]], Field(min_length=1)] | AnyPair = Field(
-        description="source, target languages; or any two of a list"
-    )
+    directions: Directions = Field(description="source, target languages; or any two of a list")
     beam_size: int = Field(4, ge=1, le=8, description="default of the search")
     length_penalty: float = Field(0.6, ge=0, le=MAX_LENGTH_PENALTY)
     search_rule: SearchRule | None = Field(

@@ -285,9 +285,12 @@ def test_foreign_configurations(saved: Path, content: bytes, told: str) -> None:
          "'transformer': d_model 33 is not divisible by n_heads 4"),
         (lambda c: c["transformer"].update(d_model="32"), "'transformer.d_model': input should be"),
         (lambda c: c.update(name=""), "'name': "),
-        (lambda c: c.update(directions=[]), "'directions': "),
+        (lambda c: c.update(directions=[]), "'directions.pairs': list should have"),
+        (lambda c: c.update(directions={"any_of": ["en"]}), "'directions.any_of': any_of needs two"),
+        (lambda c: c.update(directions={"any_of": ["en", "en"]}), "'directions.any_of': any_of con"),
+        (lambda c: c.update(directions={"all": 1}), "'directions.any_of.any_of': field required"),
         (lambda c: c.update(directions=[["en", "fr"]] * 2), "directions contains a pair twice"),
-        (lambda c: c.update(directions=[["en"]]), "'directions.0.1': field required"),
+        (lambda c: c.update(directions=[["en"]]), "'directions.pairs.0.1': field required"),
         (lambda c: c.update(beam_size=9), "'beam_size': input should be less than or equal to 8"),
         (lambda c: c.update(beam_size="4"), "'beam_size': input should be a valid integer"),
         (lambda c: c.update(length_penalty=-1), "'length_penalty': input should be"),
@@ -349,7 +352,7 @@ def test_saving_replaces_a_checkpoint_whole(saved: Path, tokenizer: Tokenizer) -
     assert [path.name for path in saved.parent.iterdir()] == [saved.name], "nothing lies around"
 
 
-@pytest.mark.parametrize("failing", ["save_file", "_write_text"])
+@pytest.mark.parametrize("failing", ["write_tensors", "_write_text"])
 def test_a_save_that_fails_leaves_the_old_folder(
     saved: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch, failing: str
 ) -> None:

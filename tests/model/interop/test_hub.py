@@ -72,6 +72,8 @@ def test_only_the_files_that_are_needed_are_fetched(
     assert set(asked) == {
         "config.json", "generation_config.json", "tokenizer_config.json", "source.spm",
         "target.spm", "vocab.json", "target_vocab.json", "attend/*", "model.safetensors",
+        "model.safetensors.index.json", "model-*-of-*.safetensors", "sentencepiece.bpe.model",
+        "added_tokens.json", "special_tokens_map.json", "tokenizer.json",
     }  # fmt: skip
 
 
