@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
-from sacrebleu.metrics import CHRF
+from sacrebleu.metrics.chrf import CHRF
 
 from benchmarks.checkpoints import random_checkpoint
 from benchmarks.decode import natural_sources
@@ -98,11 +98,11 @@ def main(
     if peers:
         from benchmarks.peers import CTranslate2
 
-        both = [
+        int8_peer, float32_peer = (
             CTranslate2(loaded, work, kind, inter_threads=threads, intra_threads=1)
             for kind in ("int8", "float32")
-        ]
-        pairs.append(("CTranslate2", *both))
+        )
+        pairs.append(("CTranslate2", int8_peer, float32_peer))
     rows: list[dict[str, object]] = []
     for beam in beams:
         options = SearchOptions(

@@ -127,7 +127,8 @@ def test_an_index_that_is_wrong(tmp_path: Path, changes: dict[str, object], told
 
 def test_an_index_of_nothing(tmp_path: Path) -> None:
     index = tmp_path / "model.safetensors.index.json"
-    for content in ({}, {"weight_map": []}, {"weight_map": {}}):
+    contents: list[dict[str, object]] = [{}, {"weight_map": []}, {"weight_map": {}}]
+    for content in contents:
         index.write_text(json.dumps(content))
         assert "'weight_map' must be an object" in refusal(index)
 
