@@ -232,11 +232,11 @@ def test_ids_of_languages_come_from_any_file_that_states_them(
     found = [import_m2m100(one, tmp_path / str(n)) for n, one in enumerate((fast, slow))]
     assert found[0].multilingual_vocabulary == found[1].multilingual_vocabulary
     # A language that a fine-tuned model has in addition, and one that it has elsewhere.
-    write_json(slow / "added_tokens.json", {"tyv_Cyrl": 325, "fra_Latn": 326})
+    write_json(slow / "added_tokens.json", {"tyv_Cyrl": 324, "fra_Latn": 325})
     vocabulary = import_m2m100(slow, tmp_path / "added").multilingual_vocabulary
     assert vocabulary is not None
-    assert vocabulary.languages["tyv"] == ("tyv_Cyrl", 325)
-    assert vocabulary.languages["fr"] == ("fra_Latn", 326)
+    assert vocabulary.languages["tyv"] == ("tyv_Cyrl", 324)
+    assert vocabulary.languages["fr"] == ("fra_Latn", 325)
     (slow / "added_tokens.json").unlink()
     write_json(
         slow / "special_tokens_map.json",
