@@ -51,9 +51,9 @@ async def test_long_texts_are_tokenised_beside_the_event_loop(
         tokenised_in: list[threading.Thread] = []
         source_ids = Tokenizer.source_ids
 
-        def note(codec: Tokenizer, text: str, language: str) -> list[int]:
+        def note(codec: Tokenizer, text: str, *languages: str) -> list[int]:
             tokenised_in.append(threading.current_thread())
-            return source_ids(codec, text, language)
+            return source_ids(codec, text, *languages)
 
         monkeypatch.setattr(Tokenizer, "source_ids", note)
         texts = ["cat " * (n_characters // 40) for _ in range(10)]

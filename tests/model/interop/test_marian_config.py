@@ -80,7 +80,7 @@ def test_searches_that_attend_has_not(
     assert fault in refusal(folder_of(tmp_path, CONFIG, generation))
 
 
-@pytest.mark.parametrize("kind", ["bert", "t5", "m2m_100", None])
+@pytest.mark.parametrize("kind", ["bert", "t5", "nllb-moe", None])
 def test_other_architectures(tmp_path: Path, kind: str | None) -> None:
     told = refusal(folder_of(tmp_path, CONFIG | {"model_type": kind}))
     assert f"model_type {kind!r}, attend imports only 'marian'" in told
