@@ -145,13 +145,14 @@ def _begin(
     shutil.rmtree(run / SNAPSHOTS, ignore_errors=True)
     (run / LOG_FILE).unlink(missing_ok=True)
     (run / INIT_FILE).unlink(missing_ok=True)
+    languages = sorted({target for _, target in config.all_directions})
+    tags = sorted({corpus.tag for corpus in config.corpora} - {""})
     if init:
         (run / INIT_FILE).write_text(json.dumps(init.provenance(), indent=2))
         if taken := init.vocabulary(config):
+            check_vocabulary(taken, languages, tags, str(init.origin.folder))
             (run / TOKENIZER_FILE).write_bytes(taken.serialized)
             return
-    languages = sorted({target for _, target in config.all_directions})
-    tags = sorted({corpus.tag for corpus in config.corpora} - {""})
     if config.tokenizer.file:
         (given,) = existing([config.tokenizer.file], root)
         check_vocabulary(Tokenizer.load(given), languages, tags, str(given))

@@ -49,14 +49,12 @@ class WarmStart:
                 f"{folder}: only vocabularies from `attend train` can be used in training"
             )
         wanted = config.tokenizer.vocab_size
-        if "tokenizer" in config.model_fields_set and wanted != tokenizer.vocab_size:
+        given = config.tokenizer.model_fields_set
+        if "vocab_size" in given and wanted != tokenizer.vocab_size:
             raise TrainingError(
                 f"{folder}: has {tokenizer.vocab_size} pieces, the recipe's tokenizer.vocab_size "
-                f"is {wanted}; omit [tokenizer], or adapt the checkpoint to a new vocabulary"
+                f"is {wanted}; omit it, or adapt the checkpoint to a new vocabulary"
             )
-        for _, target in sorted(config.all_directions):
-            if not tokenizer.can_translate_to(target):
-                raise TrainingError(f"{folder}: its vocabulary has no symbol for '{target}'")
         return tokenizer
 
     def fill(self, model: Transformer, tokenizer: Tokenizer) -> None:

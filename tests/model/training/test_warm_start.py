@@ -21,6 +21,7 @@ from model.training.warm_start import WarmStart, mean_rows, pieces_by_old, sprea
 from tests.model.training.toy import Workshop, toy_pairs, write_pairs
 
 PRE_NORM: dict[str, Any] = {"model": {"norm_order": "pre", "dropout": 0.0}}
+TAGGED = {"name": "toy", "files": ["train.tsv"], "languages": ["xx", "yy"], "tag": "bt"}
 
 
 @pytest.fixture
@@ -75,7 +76,8 @@ def test_the_finished_checkpoint_remembers_where_it_began(
         ({"model": PRE_NORM["model"] | {"n_encoder_layers": 2}}, "n_encoder_layers 1, not 2"),
         ({"model": {"norm_order": "post"}}, "norm_order pre, not post"),
         (PRE_NORM | {"tokenizer": {"vocab_size": 330}}, "tokenizer.vocab_size is 330"),
-        (PRE_NORM | {"directions": [["yy", "xx"]]}, "no symbol for 'xx'"),
+        (PRE_NORM | {"directions": [["yy", "xx"]]}, "no target language 'xx'"),
+        (PRE_NORM | {"corpora": [TAGGED]}, "no symbol for the tag 'bt'"),
     ],
 )
 def test_what_does_not_fit_is_refused_by_name(
