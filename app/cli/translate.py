@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, cast
 import click
 from click.core import ParameterSource
 
+from app.cli.display.translation_progress import TranslationProgress, count_lines
 from app.cli.options import (
     beam_size_option,
     cache_option,
@@ -61,6 +62,7 @@ TranslateBlocks: TypeAlias = Callable[[Iterator[list[str]]], Iterator[Record]]
 @beam_size_option
 @length_penalty_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@click.option("--flags", "list_flags", is_flag=True, help="List the lines with flags on stderr.")
 @device_option
 @precision_option
 @threads_option
@@ -80,6 +82,7 @@ def translate(
     beam_size: int | None,
     length_penalty: float | None,
     as_json: bool,
+    list_flags: bool,
     device: str,
     precision: PrecisionChoice,
     threads: int | None,
@@ -91,6 +94,9 @@ def translate(
 
     --json prints {"text", "score", "token_ids", "tokens"} per line, and "flags" if there are any
     (docs/api.md). With --url, token_ids and tokens are missing.
+
+    If the output goes to a file, a terminal shows the progress. The last line on stderr counts the
+    lines with flags; --flags lists them.
 
     --file accepts .txt, .html, .xml, .md, .srt, .po, .json and .docx, and preserves everything
     but the text (docs/files.md); --json then prints one object per file.
@@ -132,8 +138,17 @@ def translate(
                 )
             return
         opened = _remote(translator)
-    with opened as translate_blocks:
-        _write(translate_blocks(line_blocks(cast("ByteSource", sys.stdin.buffer))), as_json)
+    stdin = cast("ByteSource", sys.stdin.buffer)
+    with opened as translate_blocks, _progress(stdin, list_flags=list_flags) as progress:
+        _write(translate_blocks(line_blocks(stdin)), progress, as_json)
+
+
+def _progress(stdin: ByteSource, *, list_flags: bool) -> TranslationProgress:
+    try:
+        lines = count_lines(stdin.fileno())
+    except OSError:
+        lines = None
+    return TranslationProgress(lines, list_flags=list_flags)
 
 
 def _first(api_keys: str | None) -> str | None:
@@ -219,11 +234,10 @@ def _remote(translator: RemoteTranslator) -> Iterator[TranslateBlocks]:
         translator.close()
 
 
-def _write(records: Iterator[Record], as_json: bool) -> None:
+def _write(records: Iterator[Record], progress: TranslationProgress, as_json: bool) -> None:
     output = sys.stdout.buffer
-    for number, record in enumerate(records, start=1):
-        if record["flags"]:
-            click.echo(f"attend: line {number}: {', '.join(record['flags'])}", err=True)
+    for record in records:
+        progress.on_line(record["flags"])
         if as_json:
             shown = {key: value for key, value in record.items() if key != "flags" or value}
             line = json.dumps(shown, ensure_ascii=False)

@@ -1,0 +1,97 @@
+"""What `attend translate` shows beside the translations: progress, and flags at the end."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+import click
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+_CHUNK_BYTES = 2**20
+
+
+class TranslationProgress:
+    """Counts lines and flags; shows a bar if stderr is a terminal and the output goes elsewhere.
+
+    lines  number of lines to come, if known
+    """
+
+    def __init__(self, lines: int | None, *, list_flags: bool = False) -> None:
+        console = Console(stderr=True)
+        is_shown = console.is_terminal and not sys.stdout.isatty()
+        self._list_flags = list_flags
+        self._count = 0
+        self._flagged = 0
+        self._flags: Counter[str] = Counter()
+        self._progress = Progress(
+            BarColumn(),
+            MofNCompleteColumn(),
+            TaskProgressColumn(show_speed=True),
+            TimeRemainingColumn(),
+            TextColumn("left" if lines else ""),
+            console=console,
+            disable=not is_shown,
+            transient=True,
+        )
+        self._task = self._progress.add_task("", total=lines)
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._progress.stop()
+        if self._flagged:
+            click.echo(f"attend: {self._summary()}", err=True)
+
+    def on_line(self, flags: Sequence[str]) -> None:
+        """Count a translated line."""
+        self._count += 1
+        self._progress.advance(self._task)
+        if not flags:
+            return
+        self._flagged += 1
+        self._flags.update(flags)
+        if self._list_flags:
+            self._progress.console.print(
+                f"attend: line {self._count}: {', '.join(flags)}", highlight=False, soft_wrap=True
+            )
+
+    def _summary(self) -> str:
+        counts = ", ".join(f"{flag} {count:,}" for flag, count in self._flags.most_common())
+        hint = "" if self._list_flags else "; --flags lists them"
+        return f"{self._flagged:,} of {self._count:,} lines have flags: {counts}{hint}"
+
+
+def count_lines(descriptor: int) -> int | None:
+    """Return the number of lines in a regular file from its current offset, else None."""
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        place, count, last = os.lseek(descriptor, 0, os.SEEK_CUR), 0, b"\n"
+        while chunk := os.pread(descriptor, _CHUNK_BYTES, place):
+            count += chunk.count(b"\n")
+            place += len(chunk)
+            last = chunk[-1:]
+    except OSError:
+        return None
+    return count + (last != b"\n")
