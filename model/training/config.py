@@ -99,6 +99,18 @@ class TrainingConfig(Table):
         "fp32", description="type of the checkpoint's weights on disk; fp16 halves the file"
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _default_max_length_fits(cls, values: Any) -> Any:
+        """Shorten the default `max_length` to that of a smaller model."""
+        if not isinstance(values, dict) or "max_length" in values:
+            return values
+        preset, model = PRESETS.get(values.get("preset", "base")), values.get("model")
+        own = model.get("max_length") if isinstance(model, dict) else None
+        limit = own or (preset.max_length if preset else None)
+        default = cls.model_fields["max_length"].default
+        return values | {"max_length": min(default, limit)} if isinstance(limit, int) else values
+
     @field_validator("preset")
     @classmethod
     def _known_preset(cls, value: str) -> str:

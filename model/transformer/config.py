@@ -134,7 +134,7 @@ PRESETS: dict[str, TransformerConfig] = {
     # Small enough for manual tests.
     "tiny": TransformerConfig(
         d_model=32, d_ff=64, n_heads=4, n_encoder_layers=2, n_decoder_layers=2,
-        source_vocab_size=64, target_vocab_size=64, max_length=256, dropout=0.0,
+        source_vocab_size=64, target_vocab_size=64, max_length=128, dropout=0.0,
     ),
     # What two CPU cores can train: deep encoder, shallow decoder (Kasai et al. 2021).
     "small": TransformerConfig(

@@ -28,7 +28,7 @@ from tests.app.conftest import Serve
 from tests.app.fake_engine import POISON, FakeEngine
 from tests.app.scheduling.harness import running, submit, until
 
-SECRET = "xyzzy"
+SECRET = "xyxxy"
 
 Series = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 

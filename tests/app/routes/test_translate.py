@@ -350,4 +350,4 @@ async def test_an_answer_from_memory_is_the_answer(serve: Serve) -> None:
         assert await answered(client, target="fr", **body) == anew
         response = await client.post("/translate", json={"target": "fr"} | body)
     assert response.json() == anew
-    assert "queue;dur=0.00" in response.headers["Server-Timing"]
+    assert "decode;dur=0.00" in response.headers["Server-Timing"]

@@ -24,7 +24,7 @@ from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 
-SECRET = "xyzzy"
+SECRET = "xyxxy"
 
 
 Logged = Callable[[], list[dict[str, Any]]]

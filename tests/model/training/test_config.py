@@ -83,7 +83,10 @@ def test_model_table_changes_the_preset() -> None:
             "written_numbers are English and French",
         ),
         ({"batch_tokens": 100}, "max_length 200 exceeds batch_tokens"),
-        ({"model": {"max_length": 100}}, r"max_length 200 exceeds the model's \(100\)"),
+        (
+            {"max_length": 200, "model": {"max_length": 100}},
+            r"max_length 200 exceeds the model's \(100\)",
+        ),
         ({"model": {"d_modell": 100}}, r"\[model\]: unknown key 'd_modell'"),
         ({"model": {"n_heads": 7}}, r"\[model\]: d_model 512 is not divisible by n_heads 7"),
         ({"validation": {"patience": 2}}, "patience needs validation.files"),
@@ -104,6 +107,22 @@ def test_faults_are_named_in_one_line(values: dict[str, Any], reason: str) -> No
     with pytest.raises(ConfigError, match=rf"^my\.toml: .*{reason}") as caught:
         parse(**values)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({}, 200),
+        ({"preset": "tiny"}, 128),
+        ({"model": {"max_length": 90}}, 90),
+        ({"preset": "tiny", "model": {"max_length": 900}}, 200),
+        ({"preset": "tiny", "max_length": 40}, 40),
+    ],
+)
+def test_the_default_max_length_fits_the_model(values: dict[str, Any], expected: int) -> None:
+    config = parse(**values)
+    assert config.max_length == expected
+    assert TrainingConfig.parse(config.model_dump(mode="json"), "again") == config
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ async def test_a_translation_takes_the_dictionary_of_its_languages(serve: Serve)
         made = await stored(client)
         said = {"glossary_id": made["glossary_id"]}
         for text, source, target, term in (
-            ("The old cat.", "EN", "FR", "vieux chien"), ("Le chat.", "FR", "EN-GB", "old dog"),
+            ("The old cat.", "EN", "FR", "vieux chien"), ("Un chat.", "FR", "EN-GB", "old dog"),
         ):  # fmt: skip
             body = {"text": text, "source_lang": source, "target_lang": target} | said
             response = await client.post("/v2/translate", json=body)
