@@ -69,11 +69,12 @@ class LanguageDetector:
                 self._served.setdefault(language, code)
         everything = _WIDESPREAD | self._served.keys()
         self._among_all = Builder.from_languages(*everything).with_low_accuracy_mode().build()
-        # lingua requires at least two. Of many, all n-grams would take a gigabyte.
-        among = Builder.from_languages(*self._served)
-        if len(self._served) > MAX_PRECISE:
-            among = among.with_low_accuracy_mode()
-        self._among_served = among.build() if len(self._served) > 1 else None
+        self._among_served: Lingua | None = None
+        if len(self._served) > 1:  # lingua requires at least two
+            among = Builder.from_languages(*self._served)
+            if len(self._served) > MAX_PRECISE:  # all n-grams would take a gigabyte
+                among = among.with_low_accuracy_mode()
+            self._among_served = among.build()
 
     def detect(self, text: str) -> list[Detected]:
         """Return the possible languages, best first; none without letters that lingua knows.

@@ -17,8 +17,10 @@ def test_likeness_counts_equal_sentences_and_common_characters() -> None:
     assert 0 < other.chrf < 100
 
 
-def test_a_run_compares_each_system_with_itself(checkpoint: Path, tmp_path: Path) -> None:
-    options = ["--checkpoint", str(checkpoint), "--count", "3", "--threads", "1", "--no-peers"]
+def test_a_run_compares_each_system_with_itself(
+    tiny_checkpoint: Path, kernels: None, tmp_path: Path
+) -> None:
+    options = ["--checkpoint", str(tiny_checkpoint), "--count", "3", "--threads", "1", "--no-peers"]
     options += ["--max-tokens", "5", "--beam", "2", "--json", str(tmp_path / "found.json")]
     result = CliRunner().invoke(main, options, catch_exceptions=False)
     assert result.exit_code == 0

@@ -15,7 +15,7 @@ from app.observe.timings import Timings
 from app.scheduling.queue_items import Spent
 from app.text.glossary import Glossary
 from app.translation.partial_results import Feed
-from app.translation.pipeline import Block, Turn, translate_blocks
+from app.translation.pipeline import Block, Turn, translate_step
 from app.translation.segments.glossary_constraints import TermSpeller
 from app.translation.segments.reading import Reading
 from app.translation.segments.segment import Segment
@@ -201,14 +201,14 @@ async def test_a_retry_after_the_deadline_leaves_the_first_answer(
         reading=reading(codec), model=SimpleNamespace(scheduler=scheduler), direction=("en", "fr")
     )
     block = Block("the dog 12", feed=Feed(0, news.append, has_segments=False) if is_live else None)
-    await translate_blocks([block], [step], Turn(None, math.inf, Timings()))
+    await translate_step([block], step, Turn(None, math.inf, Timings()))
     assert (block.answer().text, block.passes[0].flags) == ("le chien 13", ["numbers"])
     assert "".join(one.text for one in news) == ("le chien 13" if is_live else "")
     assert (
         b'attend_segment_retries_total{reason="numbers"} 1.0' in scheduler.metrics.exposition()[0]
     )
     with pytest.raises(DeadlineExceededError):
-        await translate_blocks([Block("the cat")], [step], Turn(None, math.inf, Timings()))
+        await translate_step([Block("the cat")], step, Turn(None, math.inf, Timings()))
 
 
 @pytest.mark.parametrize(
