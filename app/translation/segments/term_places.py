@@ -46,8 +46,11 @@ def is_behind_end(terms: Sequence[Term], translation: str) -> bool:
 
 
 def was_added(terms: Sequence[Term], free: str, translation: str) -> bool:
-    """Whether a term was inserted into the free translation, rather than put for a word of it."""
-    return any(_is_added(term, free, translation) for term in _missing(terms, free))
+    """Whether a term was inserted into the free translation, rather than put for a word of it.
+
+    Of several terms in the place of fewer words, all count as inserted.
+    """
+    return bool(_added(terms, free, translation))
 
 
 def is_misplaced(terms: Sequence[Term], free: str, translation: str, with_stand_ins: str) -> bool:
@@ -59,9 +62,7 @@ def is_misplaced(terms: Sequence[Term], free: str, translation: str, with_stand_
     words, free_words = _words(translation), _words(free)
     shown_words = _words(with_stand_ins)
     counts, free_counts = Counter(words), Counter(free_words)
-    for term in _missing(terms, free):
-        if not _is_added(term, free, translation):
-            continue
+    for term in _added(terms, free, translation):
         replaced = [word for word in _replaced(term, free_words, shown_words) if word[0].isalnum()]
         if replaced:
             longest = max(replaced, key=len)
@@ -77,19 +78,20 @@ def similarity(one: str, other: str) -> float:
     return _matcher(_words(one), _words(other)).ratio()
 
 
-def _missing(terms: Sequence[Term], free: str) -> Iterator[Term]:
-    return (term for term in terms if not all_said([term], free))
-
-
-def _is_added(term: Term, free: str, translation: str) -> bool:
-    words = _words(translation)
-    inserted = {
-        index
-        for tag, _, _, start, end in _matcher(_words(free), words).get_opcodes()
-        if tag == "insert"
-        for index in range(start, end)
-    }
-    return any(place.start in inserted for place in _places(term, words))
+def _added(terms: Sequence[Term], free: str, translation: str) -> list[Term]:
+    """Return the terms that the free translation lacks and of which a place was inserted."""
+    missing = [term for term in terms if not all_said([term], free)]
+    words, free_words = _words(translation), _words(free)
+    starts = {place.start for term in missing for place in _places(term, words)}
+    inserted: set[int] = set()
+    for tag, start_free, end_free, start, end in _matcher(free_words, words).get_opcodes():
+        n_terms = len(starts.intersection(range(start, end)))
+        n_replaced = sum(word[0].isalnum() for word in free_words[start_free:end_free])
+        if tag == "insert" or (tag == "replace" and n_terms > n_replaced):
+            inserted.update(range(start, end))
+    return [
+        term for term in missing if any(place.start in inserted for place in _places(term, words))
+    ]
 
 
 def _replaced(term: Term, free: Sequence[str], shown: Sequence[str]) -> list[str]:

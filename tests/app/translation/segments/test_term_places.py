@@ -34,6 +34,8 @@ def test_terms_behind_the_end(terms: list[Term]) -> None:
 def test_terms_that_replace_no_word_were_added(terms: list[Term]) -> None:
     assert was_added(terms, FREE, "J'aime le chat matou et le clébard.")
     assert not was_added(terms, FREE, "J'aime le matou et le clébard.")
+    assert was_added(terms, FREE, "J'aime le matou clébard et le chien.")
+    assert was_added(terms, FREE, "J'aime le chat et le matou clébard.")
     assert not was_added(terms, "J'aime le matou et clébard.", "J'aime matou et clébard.")
 
 
@@ -41,6 +43,8 @@ def test_an_added_term_is_misplaced_where_its_word_is_still_said(terms: list[Ter
     shown = "J'aime le matou et le clébard."
     assert is_misplaced(terms, FREE, "J'aime le chat matou et le clébard.", shown)
     assert is_misplaced(terms, FREE, "J'aime le matou et le chien clébard.", shown)
+    assert is_misplaced(terms, FREE, "J'aime le matou clébard et le chien.", shown)
+    assert is_misplaced(terms, FREE, "J'aime le chat et le matou clébard.", shown)
     assert not is_misplaced(terms, FREE, shown, shown)
 
 
