@@ -103,6 +103,7 @@ def _html_tokens(document: str) -> Iterator[Token]:
     # After the last > no tag is complete; html.parser would search for its end repeatedly.
     end_of_tags = document.rfind(">") + 1
     starts = _Lexer(document[:end_of_tags]).starts
+    starts.insert(0, (0, "opaque", "", True))  # </> at the beginning, which the parser leaves out
     starts += [(end_of_tags, "text", "", True), (len(document), "text", "", True)]
     for (start, kind, name, translate), (end, *_) in pairwise(starts):
         raw = document[start:end]

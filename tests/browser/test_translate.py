@@ -166,7 +166,7 @@ def test_markup_stays(page: Page) -> None:
 
 
 def test_flags_are_explained(page: Page) -> None:
-    page.type("Ꙭ house and a Ꙭ garden.")
+    page.type("Ꙭ Ꙭ")  # which no model reads
     wait_for("a flag", lambda: page.all("#flags li"))
     assert all("flag." not in one.text for one in page.all("#flags li"))
 

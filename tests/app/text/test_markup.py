@@ -7,7 +7,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.text.document import Answer
@@ -111,6 +111,8 @@ def letters(texts: list[str]) -> str:
     return "".join(filter(str.isalpha, ATOM.sub("", "".join(texts))))
 
 
+@example("</>")
+@example("</>x</>")
 @given(DOCUMENTS | st.text(max_size=60) | st.text("<>&/!-ab\"'= ;p\n#", max_size=40))
 def test_a_document_is_its_tokens_joined(document: str) -> None:
     assert "".join(token.raw for token in tokens(document, "html")) == document
