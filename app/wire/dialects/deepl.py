@@ -88,7 +88,10 @@ class TranslationOptions(LenientRequest):
     glossary_ids: Annotated[
         tuple[GlossaryId, ...],
         BeforeValidator(_glossary_ids, json_schema_input_type=str | list[str]),
-    ] = Field((), description="IDs of up to 5; if several have a term, the first one's is used.")
+    ] = Field(
+        default_factory=tuple,
+        description="IDs of up to 5; if several have a term, the first one's is used.",
+    )
     enable_beta_languages: bool = Field(False, description="No effect.")
     style_id: Refused = None
     custom_instructions: Refused = None
@@ -142,9 +145,9 @@ class DeepLRequest(TranslationOptions):
     outline_detection: bool = Field(
         True, description="false: only splitting_tags divide the text of XML."
     )
-    ignore_tags: Names = ()
-    splitting_tags: Names = ()
-    non_splitting_tags: Names = ()
+    ignore_tags: Names = Field(default_factory=tuple)
+    splitting_tags: Names = Field(default_factory=tuple)
+    non_splitting_tags: Names = Field(default_factory=tuple)
     model_type: (
         Literal["quality_optimized", "prefer_quality_optimized", "latency_optimized"] | None
     ) = Field(None, description="latency_optimized: greedy search; others: the model's beam.")
