@@ -52,8 +52,9 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy $(SOURCES)
 
+# One thread for torch: its products here are too small to share.
 test: lint
-	$(BIN)/pytest
+	OMP_NUM_THREADS=1 $(BIN)/pytest
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.decode --sentences $(SENTENCES) --rounds 3 --json $(RESULTS)/decode-shipped.json
