@@ -65,9 +65,10 @@ ROWS: dict[str, str] = {
     "app.web": "",
     "app.errors": "",
     "app.shipped": "",
-    "model.training": "model.training.data model.training.update model.checkpoint model.decoding "
-    "model.text model.transformer",
+    "model.training": "model.training.data model.training.int8 model.training.update "
+    "model.checkpoint model.decoding model.text model.transformer",
     "model.training.data": "model.text",
+    "model.training.int8": "model.transformer",
     "model.training.update": "model.transformer",
     "model.interop": "model.interop.npz model.interop.m2m100 model.checkpoint model.decoding "
     "model.text model.transformer",

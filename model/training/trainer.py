@@ -19,11 +19,11 @@ from model.text.tokenizer import Tokenizer
 from model.training.config import TrainingConfig
 from model.training.data.batches import Batch, BatchStream, Position
 from model.training.data.filters import FilterCounts
+from model.training.int8.layers import use_int8_products
 from model.training.snapshots import save_best, save_snapshot
 from model.training.state import Counters, latest_state, load_state, save_state, step_of
 from model.training.update import precision
 from model.training.update.divergence import first_not_finite, parameter_not_finite
-from model.training.update.int8_products import use_int8_products
 from model.training.update.loss import Loss, smoothed_cross_entropy
 from model.training.update.optimizer import Optimizer
 from model.training.update.processes import ALONE, Processes

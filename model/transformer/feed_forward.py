@@ -28,9 +28,10 @@ class FeedForward(nn.Module):
         self.w_1 = nn.Linear(d_model, d_ff)
         self.w_2 = nn.Linear(d_ff, d_model)
         self.dropout = nn.Dropout(dropout)
-        self._activation = _ACTIVATIONS[activation]
+        self.activation: Activation = activation
 
     def forward(self, x: Tensor) -> Tensor:
         """[…, D] → […, D]."""
-        output: Tensor = self.w_2(self.dropout(self._activation(self.w_1(x))))
+        hidden = _ACTIVATIONS[self.activation](self.w_1(x))
+        output: Tensor = self.w_2(self.dropout(hidden))
         return output

@@ -109,14 +109,14 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
                 if bias is not None:
                     logits += bias
                 target = targets[chunk, None]
-                log_normaliser = logits.logsumexp(dim=1)
-                nll = (log_normaliser - logits.gather(1, target)[:, 0]).sum()
-                mean = logits.mean(dim=1) if uniform is None else logits @ uniform
+                log_softmax = logits.log_softmax(dim=1)
+                nll = -log_softmax.gather(1, target).sum()
                 cross_entropy += nll
-                smoothed += (1 - smoothing) * nll + smoothing * (log_normaliser - mean).sum()
+                mean = log_softmax.mean(dim=1) if uniform is None else log_softmax @ uniform
+                smoothed += (1 - smoothing) * nll - smoothing * mean.sum()
                 if d_hidden is None or d_weight is None:
                     continue
-                d_logits = logits.sub_(log_normaliser[:, None]).exp_().sub_(spread)
+                d_logits = log_softmax.exp_().sub_(spread)
                 d_logits.scatter_add_(
                     1, target, torch.full_like(target, smoothing - 1, dtype=torch.float32)
                 )
