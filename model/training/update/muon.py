@@ -74,11 +74,35 @@ def orthogonalised(matrix: Tensor, dtype: torch.dtype) -> Tensor:
 
     [M, N] → [M, N] of type `dtype`; a zero matrix stays zero.
     """
-    a, b, c = _COEFFICIENTS
     is_tall = matrix.shape[0] > matrix.shape[1]
     x = (matrix.T if is_tall else matrix).to(dtype)
     x = x / x.norm().clamp(min=1e-7)
+    # The latter wants float32: in bf16, G loses what the products of polynomials bring near 1.
+    is_wide = x.shape[1] > 2 * x.shape[0] and dtype == torch.float32
+    x = _iterate_on_gram(x) if is_wide else _iterate(x)
+    return x.T if is_tall else x
+
+
+def _iterate(x: Tensor) -> Tensor:
+    """X ← (a + b XXᵀ + c (XXᵀ)²) X, repeated."""
+    a, b, c = _COEFFICIENTS
     for _ in range(_ITERATIONS):
         gram = x @ x.T
         x = torch.addmm(x, torch.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
-    return x.T if is_tall else x
+    return x
+
+
+def _iterate_on_gram(x: Tensor) -> Tensor:
+    """Do the same in 0.6 of the time at N = 4 M: only two products have N columns.
+
+    The steps' polynomials P of G = XXᵀ are multiplied among themselves: G ← P G P, Q ← P Q.
+    """
+    a, b, c = _COEFFICIENTS
+    gram = x @ x.T
+    polynomials = torch.eye(len(x), dtype=x.dtype, device=x.device)
+    for _ in range(_ITERATIONS):
+        step = torch.addmm(gram, gram, gram, beta=b, alpha=c)
+        step.diagonal().add_(a)
+        polynomials = step @ polynomials
+        gram = step @ gram @ step
+    return polynomials @ x

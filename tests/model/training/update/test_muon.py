@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from model.training.update import muon
 from model.training.update.muon import Muon, orthogonalised
 
 
@@ -22,6 +23,18 @@ def test_singular_values_come_near_one_and_directions_stay(
     left, _, right = torch.linalg.svd(matrix, full_matrices=False)
     core = left.T @ found @ right.T
     assert (core - core.diag().diag()).abs().max() < 0.05
+
+
+@pytest.mark.parametrize("shape", [(8, 32), (32, 8), (24, 100)])
+def test_wide_matrices_take_another_way_to_the_same_result(shape: tuple[int, int]) -> None:
+    torch.manual_seed(3)
+    matrix = torch.randn(shape) * torch.logspace(-3, 0, shape[1])
+    wide = matrix if shape[0] < shape[1] else matrix.T
+    expected = muon._iterate(wide / wide.norm())
+    found = orthogonalised(matrix, torch.float32)
+    torch.testing.assert_close(
+        found if shape[0] < shape[1] else found.T, expected, atol=1e-4, rtol=1e-4
+    )
 
 
 def test_a_zero_matrix_stays_zero() -> None:
