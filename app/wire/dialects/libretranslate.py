@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from app.text.language_detection import Detected
 from app.wire.dialects.lenient_request import LenientRequest
-from app.wire.native.answers import DetectedLanguage, TranslateAnswer
+from app.wire.native.answers import DetectedLanguage, TranslateAnswer, Translation
 from app.wire.native.fields import MAX_BEAM_SIZE, MAX_LANGUAGE_CODE
 from app.wire.native.request import read_texts
 from app.wire.native.translate_request import TranslateRequest
@@ -131,11 +131,7 @@ class LibreTranslateAnswer(BaseModel):
         texts = [one.text for one in translations]
         is_auto = asked.source.lower() == "auto"
         found = [LibreTranslateDetected.of(one.detected) for one in translations]
-        others = (
-            [[other.text for other in one.alternatives] for one in translations]
-            if asked.alternatives
-            else None
-        )
+        others = [_others(one) for one in translations] if asked.alternatives else None
         if isinstance(asked.q, list):
             return cls(
                 translatedText=texts,
@@ -147,6 +143,12 @@ class LibreTranslateAnswer(BaseModel):
             detectedLanguage=found[0] if is_auto else None,
             alternatives=others[0] if others else None,
         )
+
+
+def _others(translation: Translation) -> list[str]:
+    """The texts of other hypotheses; as in LibreTranslate, each once and none empty."""
+    said = dict.fromkeys(other.text for other in translation.alternatives)
+    return [text for text in said if text not in ("", translation.text)]
 
 
 class LibreTranslateError(BaseModel):

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import pytest
+
+from app.wire.dialects.libretranslate import LibreTranslateAnswer, LibreTranslateRequest
+from app.wire.native.answers import Alternative, TranslateAnswer, Translation, Usage
+
+
+def answer(*texts: tuple[str, list[str]]) -> TranslateAnswer:
+    """Texts and the texts of their other hypotheses."""
+    return TranslateAnswer(
+        model="tiny",
+        usage=Usage(characters=1, source_tokens=1, target_tokens=1),
+        translations=[
+            Translation(
+                text=text, source="en", target="fr", score=-1, confidence=0.5, flags=[],
+                alternatives=[Alternative(text=other, score=-2) for other in others],
+            )
+            for text, others in texts
+        ],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("others", "shown"),
+    [
+        (["un", "deux"], ["un", "deux"]),
+        (["un", "une maison", "deux", "un", ""], ["un", "deux"]),  # tokens differ, texts do not
+        (["une maison"], []),
+    ],
+)
+def test_alternatives_are_texts_that_were_not_said_yet(others: list[str], shown: list[str]) -> None:
+    words = {"source": "en", "target": "fr", "alternatives": 3}
+    one = LibreTranslateRequest.parse({"q": "a house", **words})
+    assert LibreTranslateAnswer.of(one, answer(("une maison", others))).alternatives == shown
+    two = LibreTranslateRequest.parse({"q": ["a house", "a cat"], **words})
+    both = answer(("une maison", others), ("un chat", ["un"]))
+    assert LibreTranslateAnswer.of(two, both).alternatives == [shown, ["un"]]
