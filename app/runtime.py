@@ -16,7 +16,8 @@ from app.errors import (
     ReloadInProgressError,
     StartingError,
 )
-from app.observe.metrics import Gauges, Metrics, ModelMemory, RunningModel
+from app.observe.gauges import Gauges, ModelMemory, RunningModel
+from app.observe.metrics import Metrics
 from app.scheduling.admission import Admission
 from app.scheduling.daemon_thread import in_background
 from app.scheduling.scheduler import Scheduler

@@ -7,9 +7,9 @@ address, key or path.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 from prometheus_client import (
     CollectorRegistry,
@@ -20,10 +20,9 @@ from prometheus_client import (
     ProcessCollector,
     disable_created_metrics,
 )
-from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import choose_encoder
-from prometheus_client.registry import Collector
 
+from app.observe.gauges import GaugeCollector, Gauges
 from app.observe.timings import Timings
 
 DURATIONS = tuple(15e-6 * 1.5**i for i in range(35))
@@ -51,61 +50,6 @@ _disable_created: Callable[[], None] = disable_created_metrics
 """Suffix of the `_created` series of each metric, which are omitted."""
 
 
-class RunningModel(NamedTuple):
-    """A model, and what runs it."""
-
-    model: str
-    engine: str
-    device: str
-    precision: str
-
-
-class ModelMemory(NamedTuple):
-    """A known model and the memory that it holds, 0 unless it is loaded."""
-
-    model: str
-    n_bytes: int
-
-
-class Gauges(NamedTuple):
-    """The current load over all models.
-
-    admitted      admitted requests
-    queue         waiting sentences, and their source tokens
-    batch         sentences in the engines, and their source tokens
-    engines       that are up
-    models        that are loaded
-    memory        of each known model
-    """
-
-    admitted: int = 0
-    queue_size: int = 0
-    queue_tokens: int = 0
-    batch_size: int = 0
-    batch_tokens: int = 0
-    engines: int = 0
-    models: tuple[RunningModel, ...] = ()
-    memory: tuple[ModelMemory, ...] = ()
-
-
-GAUGES = {
-    "admitted": "attend_requests_admitted",
-    "queue_size": "attend_queue_size",
-    "queue_tokens": "attend_queue_tokens",
-    "batch_size": "attend_batch_current_size",
-    "batch_tokens": "attend_batch_current_tokens",
-    "engines": "attend_engines",
-}
-_MEANING = {
-    "admitted": "Requests admitted and not yet answered",
-    "queue_size": "Sentences waiting for an engine",
-    "queue_tokens": "Source tokens of the waiting sentences",
-    "batch_size": "Sentences in the engines",
-    "batch_tokens": "Source tokens of the sentences in the engines",
-    "engines": "Running engines",
-}
-
-
 class Metrics:
     """The metrics of one application. Any thread may tell of what happened.
 
@@ -125,7 +69,7 @@ class Metrics:
     ) -> None:
         _disable_created()
         self._registry = CollectorRegistry()
-        self._gauges = _GaugeCollector()
+        self._gauges = GaugeCollector()
         self._registry.register(self._gauges)
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
             collector(registry=self._registry)
@@ -307,29 +251,3 @@ class Metrics:
         self, name: str, meaning: str, buckets: tuple[float, ...] = DURATIONS
     ) -> Histogram:
         return Histogram(f"attend_{name}", meaning, buckets=buckets, registry=self._registry)
-
-
-class _GaugeCollector(Collector):
-    """Gauges that are computed when read."""
-
-    def __init__(self) -> None:
-        self.read: Callable[[], Gauges] = Gauges
-
-    def collect(self) -> Iterator[GaugeMetricFamily]:
-        gauges = self.read()
-        for field, name in GAUGES.items():
-            yield GaugeMetricFamily(name, _MEANING[field], getattr(gauges, field))
-        models = GaugeMetricFamily(
-            "attend_model", "1 for each model, with what runs it", labels=RunningModel._fields
-        )
-        for model in gauges.models:
-            models.add_metric(model, 1)
-        yield models
-        memory = GaugeMetricFamily(
-            "attend_model_memory_bytes",
-            "Memory of each known model, 0 unless it is loaded",
-            labels=("model",),
-        )
-        for one in gauges.memory:
-            memory.add_metric([one.model], one.n_bytes)
-        yield memory
