@@ -227,4 +227,4 @@ def _computed(projections: Projections, head: int, pieces: list[str]) -> dict[st
 
 
 def _numbers(vector: NDArray[np.floating]) -> list[float]:
-    return [float(f"{number:.{DIGITS}g}") for number in vector.tolist()]
+    return [float(f"{number:.{DIGITS}g}") for number in vector]

@@ -129,7 +129,7 @@ def check_weights(
                 f"{path}: tensor '{name}' has shape {list(found.shape)}, "
                 f"{CONFIG_FILE} requires {list(dimensions)}"
             )
-        if not np.isfinite((found.min(), found.max())).all():  # NaN propagates to both
+        if not np.isfinite((np.min(found), np.max(found))).all():  # NaN propagates to both
             raise CheckpointError(f"{path}: tensor '{name}' holds NaN or infinity")
     if unknown := sorted(weights.keys() - wanted.keys()):
         raise CheckpointError(f"{path}: unknown tensor {unknown[0]!r}")

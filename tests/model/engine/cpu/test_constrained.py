@@ -140,8 +140,8 @@ def test_answers_are_the_same_bits_in_any_company(model: Transformer, precision:
     assert expected[free[0].id] == alone(cpu_engine(model, precision), free[:1])[free[0].id]
     choose = np.random.default_rng(6)
     together = [*constrained, *free]
-    choose.shuffle(together)
-    waiting, outcomes = list(together), dict[int, Outcome]()
+    waiting = [together[at] for at in choose.permutation(len(together))]
+    outcomes = dict[int, Outcome]()
     while waiting or engine.busy:
         while waiting and engine.room(waiting[0]) and choose.random() < 0.8:
             engine.admit([waiting.pop(0)])

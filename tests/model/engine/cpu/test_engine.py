@@ -43,9 +43,9 @@ def test_a_step_that_is_to_end_goes_on_for_a_few_tokens(
     engine = cpu_engine(endless, "int8")
     engine.admit([limited(0, 9), limited(1, 1), limited(2, 5)])
     assert [job_id for job_id, _ in advance(engine)] == [1]
-    assert engine._slots.length.max() == 3
+    assert max(engine._slots.length) == 3
     assert advance(engine) == [(2, ANY)]
-    assert engine._slots.length.max() == 6
+    assert max(engine._slots.length) == 6
     assert engine.step() == [(0, ANY)]
 
 
@@ -58,9 +58,9 @@ def test_it_does_not_where_a_token_takes_long(
     engine = cpu_engine(endless, "int8")
     engine.admit([limited(job_id, 30, beam=2) for job_id in range(3)])
     assert advance(engine) == []
-    assert engine._slots.length.max() == 2
+    assert max(engine._slots.length) == 2
     assert advance(engine) == []
-    assert engine._slots.length.max() == 3
+    assert max(engine._slots.length) == 3
 
 
 def test_it_does_not_once_all_are_over(
@@ -114,7 +114,7 @@ def test_a_step_in_progress_ends_when_it_is_interrupted(make_speaker: MakeModel)
     thread.join()
     assert steps == [[]]
     assert engine.busy
-    assert 1 < engine._slots.length.max() < 8000
+    assert 1 < max(engine._slots.length) < 8000
 
 
 @PRECISIONS

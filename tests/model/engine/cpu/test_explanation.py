@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -33,6 +33,15 @@ EXPLAINED = ("pre-norm, GELU", "other heads and width in the decoder", "separate
              "heads of 80", "ids elsewhere")  # fmt: skip
 
 
+def draw_pairs(model: Transformer) -> Iterator[tuple[tuple[int, ...], list[int]]]:
+    """Sources, and any tokens of the target's vocabulary, short and long."""
+    choose = np.random.default_rng(0)
+    for n_source, n_target in ((1, 1), (5, 3), (17, 33), (36, 36)):
+        source = draw_source(model, choose, n_source)
+        drawn = choose.integers(0, model.config.target_vocab_size, n_target)
+        yield source, list(map(int, drawn))
+
+
 @KINDS
 @pytest.mark.parametrize("name", EXPLAINED)
 def test_float32_explains_as_the_reference(
@@ -41,12 +50,9 @@ def test_float32_explains_as_the_reference(
     model = make_speaker(**FAMILY[name])
     engine = cpu_engine(model, "float32")
     eager = EagerEngine(model)
-    choose = np.random.default_rng(0)
-    for n_source, n_target in ((1, 1), (5, 3), (17, 33), (36, 36)):
-        source = draw_source(model, choose, n_source)
-        drawn = choose.integers(0, model.config.target_vocab_size, n_target)
-        weights = engine.explain(source, drawn.tolist(), kind)
-        expected = eager.explain(source, drawn.tolist(), kind)
+    for source, target in draw_pairs(model):
+        weights = engine.explain(source, target, kind)
+        expected = eager.explain(source, target, kind)
         assert weights.dtype == np.float32
         np.testing.assert_allclose(weights, expected, atol=1e-5)
         np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
@@ -57,10 +63,7 @@ def test_float32_scores_as_the_reference(make_speaker: MakeModel, name: str) -> 
     model = make_speaker(**FAMILY[name])
     engine = cpu_engine(model, "float32")
     eager = EagerEngine(model)
-    choose = np.random.default_rng(0)
-    for n_source, n_target in ((1, 1), (5, 3), (17, 33), (36, 36)):
-        source = draw_source(model, choose, n_source)
-        target = choose.integers(0, model.config.target_vocab_size, n_target).tolist()
+    for source, target in draw_pairs(model):
         log_probs = engine.score(source, target, GREEDY)
         assert log_probs.dtype == np.float32
         np.testing.assert_allclose(log_probs, eager.score(source, target, GREEDY), atol=1e-4)
@@ -77,7 +80,7 @@ def test_what_a_search_found_is_scored_with_the_same_bits(
             end = () if found.capped else (model.config.eos_id,)
             target = (*found.ids, *end)
             log_probs = engine.score(jobs[job_id].source_ids, target, jobs[job_id].options)
-            assert tuple(log_probs.tolist()) == found.log_probs
+            assert tuple(map(float, log_probs)) == found.log_probs
 
 
 @pytest.mark.parametrize("name", RULES)
