@@ -12,7 +12,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, islice
-from pathlib import Path
 
 import click
 import httpx
@@ -20,16 +19,9 @@ import httpx
 from benchmarks.connection import HOST
 from benchmarks.equality import answered
 from benchmarks.load import Load, Outcome, finish, put, start
-from benchmarks.options import (
-    checkpoint_option,
-    json_option,
-    precision_option,
-    sentences_option,
-    threads_option,
-)
-from benchmarks.report import Cell, Report, publish
-from benchmarks.sentences import read_sentences
-from benchmarks.server import Server, attend_server, running
+from benchmarks.options import Setup, setup_options
+from benchmarks.report import Cell, Report
+from benchmarks.server import Server, running
 from model.checkpoint.config import read_config
 
 TIMEOUT = 600.0
@@ -141,8 +133,7 @@ def measure(server: Server, bulk: Bulk | None, load: Load) -> dict[str, Cell]:
 
 
 @click.command()
-@checkpoint_option
-@sentences_option
+@setup_options
 @click.option("--characters", type=click.IntRange(1), default=200_000, show_default=True)
 @click.option("--texts", type=click.IntRange(1), default=10_000, show_default=True)
 @click.option(
@@ -153,24 +144,10 @@ def measure(server: Server, bulk: Bulk | None, load: Load) -> dict[str, Cell]:
     help="Single sentences per second.",
 )
 @click.option("--seconds", default=20.0, show_default=True, help="Duration of each row.")
-@threads_option
-@precision_option
-@json_option
-def main(
-    *,
-    checkpoint: Path,
-    sentences: Path,
-    characters: int,
-    texts: int,
-    rate: float,
-    seconds: float,
-    threads: int,
-    precision: str,
-    json_file: Path | None,
-) -> None:  # fmt: skip
+def main(setup: Setup, *, characters: int, texts: int, rate: float, seconds: float) -> None:
     """Measure latencies of single sentences during large requests, memory, and correctness."""
-    source, target = read_config(checkpoint).directions[0]
-    lines = read_sentences(sentences)
+    source, target = read_config(setup.checkpoint).directions[0]
+    lines = setup.texts()
     load = Load(
         port=0,
         texts=lines,
@@ -178,15 +155,15 @@ def main(
         rate=rate,
         seconds=seconds,
     )
-    server = attend_server(checkpoint, threads, precision)
+    server = setup.server()
     bulks = (None, long_text(lines, characters), long_list(lines, texts))
     rows = [measure(server, bulk, load) for bulk in bulks]
     settings: dict[str, Cell] = {
-        "sentences": sentences.name, "rate": rate, "seconds": seconds, "threads": threads,
-        "precision": precision,
+        "sentences": setup.sentences.name, "rate": rate, "seconds": seconds,
+        "threads": setup.threads, "precision": setup.precision,
     }  # fmt: skip
-    title = f"Large requests: {checkpoint.name}"
-    publish(Report("bulk", title, settings, COLUMNS, rows, NOTES), json_file)
+    title = f"Large requests: {setup.checkpoint.name}"
+    setup.publish(Report("bulk", title, settings, COLUMNS, rows, NOTES))
     sys.exit(1 if any(row.get("Other answers") or row["Errors"] for row in rows) else 0)
 
 

@@ -12,23 +12,15 @@ import http.client
 import statistics
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import click
 from prometheus_client.parser import text_string_to_metric_families
 
 from benchmarks.connection import HOST
 from benchmarks.load import Load, put
-from benchmarks.options import (
-    checkpoint_option,
-    json_option,
-    precision_option,
-    sentences_option,
-    threads_option,
-)
-from benchmarks.report import Cell, Report, publish
-from benchmarks.sentences import read_sentences
-from benchmarks.server import Running, attend_server, request_fields, running
+from benchmarks.options import Setup, setup_options
+from benchmarks.report import Cell, Report
+from benchmarks.server import Running, request_fields, running
 
 COLUMNS = {
     "Beam": "", "Text": "", "Requests": ",", "Target tokens": ".1f", "Core ms": ".2f",
@@ -90,32 +82,20 @@ def pages(sentences: Sequence[str]) -> list[str]:
 
 
 @click.command()
-@checkpoint_option
-@sentences_option
+@setup_options
 @click.option("--requests", type=click.IntRange(2), default=1000, show_default=True)
-@threads_option
-@precision_option
-@json_option
-def main(
-    *,
-    checkpoint: Path,
-    sentences: Path,
-    requests: int,
-    threads: int,
-    precision: str,
-    json_file: Path | None,
-) -> None:
+def main(setup: Setup, *, requests: int) -> None:
     """Measure core seconds per request, and fit the line a + b n to those of one sentence."""
-    several = read_sentences(sentences)
+    several = setup.texts()
     groups, long = by_length(several), pages(several)
     if len(groups) < 2:
-        raise click.ClickException(f"{sentences}: a line needs sentences of two lengths")
+        raise click.ClickException(f"{setup.sentences}: a line needs sentences of two lengths")
     rows: list[dict[str, Cell]] = []
     notes = []
-    with running(attend_server(checkpoint, threads, precision)) as server:
+    with running(setup.server()) as server:
         for beam in (1, 4):
             load = Load(
-                port=0, texts=[], fields=request_fields(checkpoint, beam), clients=CLIENTS,
+                port=0, texts=[], fields=request_fields(setup.checkpoint, beam), clients=CLIENTS,
                 seconds=LIMIT, warm_up=0, requests=requests,
             )  # fmt: skip
             found = {
@@ -139,14 +119,14 @@ def main(
                 for text, (n_requests, tokens, seconds) in found.items()
             ]  # fmt: skip
     settings: dict[str, Cell] = {
-        "checkpoint": checkpoint.name,
-        "sentences": sentences.name,
-        "precision": precision,
-        "threads": threads,
+        "checkpoint": setup.checkpoint.name,
+        "sentences": setup.sentences.name,
+        "precision": setup.precision,
+        "threads": setup.threads,
         "clients": CLIENTS,
     }
-    title = f"Cost of a request: {checkpoint.name}"
-    publish(Report("cost", title, settings, COLUMNS, rows, tuple(notes)), json_file)
+    title = f"Cost of a request: {setup.checkpoint.name}"
+    setup.publish(Report("cost", title, settings, COLUMNS, rows, tuple(notes)))
 
 
 if __name__ == "__main__":

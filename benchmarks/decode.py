@@ -18,25 +18,20 @@ from pathlib import Path
 import click
 import torch
 
-from benchmarks.checkpoints import endless_checkpoint, random_checkpoint
 from benchmarks.options import (
-    checkpoint_option,
-    json_option,
+    Setup,
     peers_option,
-    precision_option,
     random_option,
-    sentences_option,
-    threads_option,
+    setup_options,
+    weights_to_measure,
     work_option,
 )
 from benchmarks.ours import Attend
-from benchmarks.report import Cell, Report, publish
-from benchmarks.sentences import read_sentences
+from benchmarks.report import Cell, Report
 from benchmarks.system import Answer, Ids, System, Task
 from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.decoding.hypothesis import SearchOptions
 from model.engine.build import build_engines
-from model.engine.protocol import PrecisionChoice
 
 SETTLE = 0.2
 """Seconds between two systems, until the threads of the previous one stop spinning."""
@@ -131,7 +126,7 @@ def rows_of(task: Task, timings: Sequence[Timing]) -> Iterator[dict[str, object]
 
 
 @click.command()
-@checkpoint_option
+@setup_options
 @random_option
 @click.option(
     "--target-tokens",
@@ -145,7 +140,6 @@ def rows_of(task: Task, timings: Sequence[Timing]) -> Iterator[dict[str, object]
     show_default=True,
     help="Length of the random sources.",
 )
-@sentences_option
 @click.option(
     "--count",
     type=click.IntRange(1),
@@ -165,50 +159,35 @@ def rows_of(task: Task, timings: Sequence[Timing]) -> Iterator[dict[str, object]
     "--beam", "beams", type=click.IntRange(1), multiple=True, default=(1, 4), show_default=True
 )
 @click.option("--rounds", type=click.IntRange(1), default=5, show_default=True)
-@threads_option
-@precision_option
 @peers_option
 @work_option
-@json_option
 def main(
+    setup: Setup,
     *,
-    checkpoint: Path,
     preset: str | None,
     target_tokens: int | None,
     source_tokens: int,
-    sentences: Path,
     count: int,
     batches: Sequence[int],
     beams: Sequence[int],
     rounds: int,
-    threads: int,
-    precision: PrecisionChoice,
     peers: bool,
     work: Path,
-    json_file: Path | None,
-) -> None:  # fmt: skip
+) -> None:
     """Compare attend, CTranslate2 and transformers in target tokens per second."""
-    if preset:
-        checkpoint = random_checkpoint(preset, work)
-        if target_tokens is None:
-            raise click.UsageError(
-                "--random requires --target-tokens: its lengths are meaningless."
-            )
-    if target_tokens:
-        checkpoint = endless_checkpoint(checkpoint, work)
-    loaded = load_checkpoint(checkpoint)
+    loaded = load_checkpoint(weights_to_measure(setup.checkpoint, preset, target_tokens, work))
     if target_tokens:
         sources = random_sources(loaded, count, source_tokens)
         lengths = f"{source_tokens} tokens in, {target_tokens} out"
     else:
-        sources = natural_sources(loaded, read_sentences(sentences, count))
-        lengths = f"natural lengths ({sentences.name})"
-    torch.set_num_threads(threads)
-    systems: list[System] = [Attend(build_engines(loaded, precision, threads))]
+        sources = natural_sources(loaded, setup.texts(count))
+        lengths = f"natural lengths ({setup.sentences.name})"
+    torch.set_num_threads(setup.threads)
+    systems: list[System] = [Attend(build_engines(loaded, setup.precision, setup.threads))]
     if peers:
         from benchmarks.peers import make_peers
 
-        systems += make_peers(loaded, work, threads)
+        systems += make_peers(loaded, work, setup.threads)
     rows: list[dict[str, object]] = []
     alpha = loaded.config.length_penalty
     for beam, batch in product(beams, batches):
@@ -220,10 +199,10 @@ def main(
         "lengths": lengths,
         "sentences": count,
         "rounds": rounds,
-        "threads": threads,
+        "threads": setup.threads,
     }
     title = f"Decoding: {loaded.config.name}, {lengths}"
-    publish(Report("decode", title, settings, COLUMNS, rows, NOTES), json_file)
+    setup.publish(Report("decode", title, settings, COLUMNS, rows, NOTES))
 
 
 if __name__ == "__main__":

@@ -17,16 +17,10 @@ import click
 import httpx
 
 from benchmarks.connection import HOST
-from benchmarks.options import (
-    checkpoint_option,
-    json_option,
-    precision_option,
-    sentences_option,
-    threads_option,
-)
-from benchmarks.report import Cell, Report, publish
+from benchmarks.options import Setup, setup_options
+from benchmarks.report import Cell, Report
 from benchmarks.sentences import read_sentences
-from benchmarks.server import Server, attend_server, running
+from benchmarks.server import Server, running
 from model.checkpoint.config import read_config
 
 TIMEOUT = 120.0
@@ -97,45 +91,32 @@ def compare(
 
 
 @click.command()
-@checkpoint_option
-@sentences_option
+@setup_options
 @click.option(
     "--reverse", is_flag=True, help="Also test the other direction, with the file's second column."
 )
 @click.option("--clients", type=click.IntRange(1), default=32, show_default=True)
-@threads_option
-@precision_option
-@json_option
-def main(
-    *,
-    checkpoint: Path,
-    sentences: Path,
-    reverse: bool,
-    clients: int,
-    threads: int,
-    precision: str,
-    json_file: Path | None,
-) -> None:
+def main(setup: Setup, *, reverse: bool, clients: int) -> None:
     """Translate all sentences by a server, concurrently, and compare with `attend translate`."""
-    directions = read_config(checkpoint).directions[: 2 if reverse else 1]
-    flags = ["--threads", str(threads), "--precision", precision]
-    off = replace(attend_server(checkpoint, threads, precision), name="off")
-    on = replace(
-        attend_server(checkpoint, threads, precision, "--sentence-cache-bytes", str(CACHE_BYTES)),
-        name="on",
-    )
+    directions = read_config(setup.checkpoint).directions[: 2 if reverse else 1]
+    flags = ["--threads", str(setup.threads), "--precision", setup.precision]
+    off = replace(setup.server(), name="off")
+    on = replace(setup.server("--sentence-cache-bytes", str(CACHE_BYTES)), name="on")
     rows = []
     for column, (source, target) in enumerate(directions):
-        texts = list(dict.fromkeys(read_sentences(sentences, column=column)))
-        translations = printed(checkpoint, texts, "--source", source, "--target", target, *flags)
+        texts = list(dict.fromkeys(read_sentences(setup.sentences, column=column)))
+        translations = printed(
+            setup.checkpoint, texts, "--source", source, "--target", target, *flags
+        )
         wanted = dict(zip(texts, translations, strict=True))
         for server, rounds in ((off, 1), (on, 2)):
             rows.append(compare(server, wanted, (source, target), clients, rounds))
     settings: dict[str, Cell] = {
-        "sentences": sentences.name, "clients": clients, "threads": threads, "precision": precision,
+        "sentences": setup.sentences.name, "clients": clients, "threads": setup.threads,
+        "precision": setup.precision,
     }  # fmt: skip
-    title = f"Equality with the command line: {checkpoint.name}"
-    publish(Report("equality", title, settings, COLUMNS, rows, NOTES), json_file)
+    title = f"Equality with the command line: {setup.checkpoint.name}"
+    setup.publish(Report("equality", title, settings, COLUMNS, rows, NOTES))
     sys.exit(1 if any(row["Different"] for row in rows) else 0)
 
 

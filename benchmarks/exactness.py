@@ -12,29 +12,20 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
-from pathlib import Path
 
 import click
 
 from benchmarks.decode import natural_sources
-from benchmarks.options import (
-    beam_option,
-    checkpoint_option,
-    json_option,
-    precision_option,
-    sentences_option,
-    threads_option,
-)
+from benchmarks.options import Setup, beam_option, setup_options
 from benchmarks.ours import Seats
-from benchmarks.report import Cell, Report, publish
-from benchmarks.sentences import read_sentences
+from benchmarks.report import Cell, Report
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.decoding.rules import HuggingFaceRule, MarianRule, Rule
 from model.engine.build import build_engines
 from model.engine.eager import EagerEngine
-from model.engine.protocol import Engine, Finished, Job, PrecisionChoice
+from model.engine.protocol import Engine, Finished, Job
 from model.engine.run import run_jobs
 
 TOLERANCE = 1e-4
@@ -139,12 +130,9 @@ def arriving(engine: Engine, jobs: Sequence[Job], seed: int) -> Found:
 
 
 @click.command()
-@checkpoint_option
-@sentences_option
+@setup_options
 @click.option("--count", "n", type=click.IntRange(1), default=2000, show_default=True)
 @beam_option
-@threads_option
-@precision_option
 @click.option(
     "--rule",
     "rule_name",
@@ -152,26 +140,14 @@ def arriving(engine: Engine, jobs: Sequence[Job], seed: int) -> Found:
     help="Rule of the search [default: the checkpoint's].",
 )
 @click.option("--seed", default=1, show_default=True, help="Seed of the random arrivals.")
-@json_option
-def main(
-    *,
-    checkpoint: Path,
-    sentences: Path,
-    n: int,
-    beam: int,
-    threads: int,
-    precision: PrecisionChoice,
-    rule_name: str | None,
-    seed: int,
-    json_file: Path | None,
-) -> None:
+def main(setup: Setup, *, n: int, beam: int, rule_name: str | None, seed: int) -> None:
     """Compare translations alone, in batches of 64 and at random arrivals, bit for bit."""
-    loaded = load_checkpoint(checkpoint)
+    loaded = load_checkpoint(setup.checkpoint)
     rule = RULES[rule_name] if rule_name else loaded.config.search_rule
     options = SearchOptions(beam, length_penalty=loaded.config.length_penalty, rule=rule)
-    sources = natural_sources(loaded, read_sentences(sentences, n))
+    sources = natural_sources(loaded, setup.texts(n))
     jobs = [Job(index, ids, options) for index, ids in enumerate(sources)]
-    engines = build_engines(loaded, precision, threads)
+    engines = build_engines(loaded, setup.precision, setup.threads)
     wanted = alone(engines, jobs)
     shares = [jobs[index :: len(engines)] for index in range(len(engines))]
     scattered = chain.from_iterable(
@@ -188,13 +164,13 @@ def main(
         runs["the reference engine"] = reference
     name = f"{loaded.config.name}, {engines[0].info.precision}, beam {beam}"
     settings: dict[str, Cell] = {
-        "sentences": sentences.name,
+        "sentences": setup.sentences.name,
         "rule": rule_name or "the checkpoint's",
-        "threads": threads,
+        "threads": setup.threads,
         "seed": seed,
     }
     rows = [difference.row(run) for run, difference in runs.items()]
-    publish(Report("exactness", f"Exactness: {name}", settings, COLUMNS, rows), json_file)
+    setup.publish(Report("exactness", f"Exactness: {name}", settings, COLUMNS, rows))
     sys.exit(0 if exact else 1)
 
 

@@ -12,21 +12,10 @@ from pathlib import Path
 import click
 
 from benchmarks.load import Load, put
-from benchmarks.options import (
-    beam_option,
-    checkpoint_option,
-    json_option,
-    peers_option,
-    precision_option,
-    sentences_option,
-    threads_option,
-    work_option,
-)
-from benchmarks.report import Cell, Report, publish
-from benchmarks.sentences import read_sentences
+from benchmarks.options import Setup, beam_option, peers_option, setup_options, work_option
+from benchmarks.report import Cell, Report
 from benchmarks.server import (
     Server,
-    attend_server,
     ctranslate2_servers,
     request_fields,
     running,
@@ -68,37 +57,21 @@ def measure(server: Server, load: Load, starts: int) -> dict[str, Cell]:
 
 
 @click.command()
-@checkpoint_option
-@sentences_option
+@setup_options
 @click.option("--requests", type=click.IntRange(2), default=1000, show_default=True)
 @click.option("--starts", type=click.IntRange(1), default=5, show_default=True)
 @beam_option
-@threads_option
-@precision_option
 @peers_option
 @work_option
-@json_option
-def main(
-    *,
-    checkpoint: Path,
-    sentences: Path,
-    requests: int,
-    starts: int,
-    beam: int,
-    threads: int,
-    precision: str,
-    peers: bool,
-    work: Path,
-    json_file: Path | None,
-) -> None:
+def main(setup: Setup, *, requests: int, starts: int, beam: int, peers: bool, work: Path) -> None:
     """Measure resident memory after the start and after requests, and seconds until ready."""
-    servers = [attend_server(checkpoint, threads, precision)]
+    servers = [setup.server()]
     if peers:
-        servers += ctranslate2_servers(checkpoint, work, threads, beam)
+        servers += ctranslate2_servers(setup.checkpoint, work, setup.threads, beam)
     load = Load(
         port=0,
-        texts=read_sentences(sentences),
-        fields=request_fields(checkpoint, beam),
+        texts=setup.texts(),
+        fields=request_fields(setup.checkpoint, beam),
         clients=CLIENTS,
         seconds=LIMIT,
         warm_up=0,
@@ -106,15 +79,15 @@ def main(
     )
     rows = [measure(server, load, starts) for server in servers]
     settings: dict[str, Cell] = {
-        "checkpoint": checkpoint.name,
-        "weights_mb": round((checkpoint / WEIGHTS_FILE).stat().st_size / 1e6, 1),
+        "checkpoint": setup.checkpoint.name,
+        "weights_mb": round((setup.checkpoint / WEIGHTS_FILE).stat().st_size / 1e6, 1),
         "requests": requests,
         "clients": CLIENTS,
         "beam": beam,
         "starts": starts,
     }
-    title = f"Memory and start: {checkpoint.name}"
-    publish(Report("memory", title, settings, COLUMNS, rows, NOTES), json_file)
+    title = f"Memory and start: {setup.checkpoint.name}"
+    setup.publish(Report("memory", title, settings, COLUMNS, rows, NOTES))
 
 
 if __name__ == "__main__":

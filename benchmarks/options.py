@@ -1,15 +1,20 @@
-"""Options shared by several benchmarks."""
+"""Options shared by several benchmarks, and the setup that most of them name."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
 from typing import get_args
 
 import click
 
 from app.shipped import SHIPPED_CHECKPOINT
-from benchmarks.checkpoints import DEFAULT_WORK
-from benchmarks.sentences import FIXTURE
+from benchmarks.checkpoints import DEFAULT_WORK, endless_checkpoint, random_checkpoint
+from benchmarks.report import Report, publish
+from benchmarks.sentences import FIXTURE, read_sentences
+from benchmarks.server import Server, attend_server
 from model.engine.protocol import PrecisionChoice
 from model.transformer.config import PRESETS
 
@@ -43,3 +48,57 @@ work_option = click.option(
     help="Folder for converted checkpoints [default: in ~/.cache].",
 )  # fmt: skip
 json_option = click.option("--json", "json_file", type=_path, help="Write the result to FILE.")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What is measured, on what, and where the result goes."""
+
+    checkpoint: Path
+    sentences: Path
+    threads: int
+    precision: PrecisionChoice
+    json_file: Path | None
+
+    def texts(self, n: int | None = None) -> list[str]:
+        """Read n sentences. Raises as `read_sentences`."""
+        return read_sentences(self.sentences, n)
+
+    def server(self, *flags: str) -> Server:
+        """Return `attend serve` with this setup."""
+        return attend_server(self.checkpoint, self.threads, self.precision, *flags)
+
+    def publish(self, report: Report) -> None:
+        """Print the report, and write it if a file was named."""
+        publish(report, self.json_file)
+
+
+def setup_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of a `Setup`, which is its first argument."""
+
+    @wraps(command)
+    def with_setup(**values: object) -> None:
+        setup = Setup(**{one.name: values.pop(one.name) for one in fields(Setup)})  # type: ignore[arg-type]
+        command(setup, **values)
+
+    for option in (
+        json_option, precision_option, threads_option, sentences_option, checkpoint_option,
+    ):  # fmt: skip
+        with_setup = option(with_setup)
+    return with_setup
+
+
+def weights_to_measure(
+    checkpoint: Path, preset: str | None, target_tokens: int | None, work: Path
+) -> Path:
+    """Return the checkpoint, or one of random weights; endless if all lengths are to be the same.
+
+    Raises `click.UsageError`.
+    """
+    if preset:
+        checkpoint = random_checkpoint(preset, work)
+        if target_tokens is None:
+            raise click.UsageError(
+                "--random requires --target-tokens: its lengths are meaningless."
+            )
+    return endless_checkpoint(checkpoint, work) if target_tokens else checkpoint

@@ -19,7 +19,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from urllib.parse import urlencode
 
 import click
@@ -27,16 +26,9 @@ import httpx
 
 from benchmarks.connection import HOST
 from benchmarks.load import Load, finish, start
-from benchmarks.options import (
-    checkpoint_option,
-    json_option,
-    precision_option,
-    sentences_option,
-    threads_option,
-)
-from benchmarks.report import Cell, Report, publish
-from benchmarks.sentences import read_sentences
-from benchmarks.server import attend_server, request_fields, running
+from benchmarks.options import Setup, setup_options
+from benchmarks.report import Cell, Report
+from benchmarks.server import request_fields, running
 
 PAUSE, LONGEST_PAUSE = 0.05, 1.0
 """Seconds without a keystroke after which the page asks: half of what the last answer took, within
@@ -173,29 +165,16 @@ class Typist:
 
 
 @click.command(help=__doc__)
-@checkpoint_option
-@sentences_option
-@threads_option
-@precision_option
+@setup_options
 @click.option("--pages", type=click.IntRange(1), default=50, show_default=True)
 @click.option("--seconds", type=float, default=20.0, show_default=True, help="Of each load.")
-@json_option
-def main(
-    *,
-    checkpoint: Path,
-    sentences: Path,
-    threads: int,
-    precision: str,
-    pages: int,
-    seconds: float,
-    json_file: Path | None,
-) -> None:
+def main(setup: Setup, *, pages: int, seconds: float) -> None:
     """Time to a translation in a browser, and another client's latency beside people who type."""
-    texts = read_sentences(sentences)
-    fields = request_fields(checkpoint, 4)
+    texts = setup.texts()
+    fields = request_fields(setup.checkpoint, 4)
     rows: list[dict[str, Cell]] = []
     notes = []
-    with running(attend_server(checkpoint, threads, precision)) as server:
+    with running(setup.server()) as server:
         if shutil.which("chromium") and shutil.which("chromedriver"):
             rows += in_browser(server.port, texts)
         else:
@@ -220,12 +199,12 @@ def main(
                     | {"per second": len(typed) / seconds}
                 )
     settings: dict[str, Cell] = {
-        "checkpoint": checkpoint.name,
-        "sentences": sentences.name,
-        "precision": precision,
-        "threads": threads,
+        "checkpoint": setup.checkpoint.name,
+        "sentences": setup.sentences.name,
+        "precision": setup.precision,
+        "threads": setup.threads,
     }
-    publish(Report("page", "The page", settings, COLUMNS, rows, tuple(notes)), json_file)
+    setup.publish(Report("page", "The page", settings, COLUMNS, rows, tuple(notes)))
 
 
 if __name__ == "__main__":

@@ -13,21 +13,17 @@ from pathlib import Path
 
 import click
 
-from benchmarks.checkpoints import endless_checkpoint, random_checkpoint
 from benchmarks.load import Load, Outcome, put
 from benchmarks.options import (
+    Setup,
     beam_option,
-    checkpoint_option,
-    json_option,
     peers_option,
-    precision_option,
     random_option,
-    sentences_option,
-    threads_option,
+    setup_options,
+    weights_to_measure,
     work_option,
 )
-from benchmarks.report import Cell, Report, publish
-from benchmarks.sentences import read_sentences
+from benchmarks.report import Cell, Report
 from benchmarks.server import (
     Running,
     attend_server,
@@ -86,12 +82,11 @@ def capacity(outcomes: Sequence[Sequence[Outcome]]) -> float:
 
 
 @click.command()
-@checkpoint_option
+@setup_options
 @random_option
 @click.option(
     "--target-tokens", type=click.IntRange(1), help="Force every translation to this length."
 )
-@sentences_option
 @click.option(
     "--clients",
     type=click.IntRange(1),
@@ -113,44 +108,31 @@ def capacity(outcomes: Sequence[Sequence[Outcome]]) -> float:
 @click.option("--warm-up", type=click.FloatRange(0), default=1.0, show_default=True)
 @click.option("--rounds", type=click.IntRange(1), default=3, show_default=True)
 @beam_option
-@threads_option
-@precision_option
 @peers_option
 @work_option
-@json_option
 def main(
+    setup: Setup,
     *,
-    checkpoint: Path,
     preset: str | None,
     target_tokens: int | None,
-    sentences: Path,
     clients: Sequence[int],
     fractions: Sequence[float],
     seconds: float,
     warm_up: float,
     rounds: int,
     beam: int,
-    threads: int,
-    precision: str,
     peers: bool,
     work: Path,
-    json_file: Path | None,
-) -> None:  # fmt: skip
+) -> None:
     """Compare throughput and latency of attend and CTranslate2 behind a micro-batcher."""
-    if preset:
-        checkpoint = random_checkpoint(preset, work)
-        if target_tokens is None:
-            raise click.UsageError(
-                "--random requires --target-tokens: its lengths are meaningless."
-            )
+    checkpoint = weights_to_measure(setup.checkpoint, preset, target_tokens, work)
     fields = request_fields(checkpoint, beam)
     if target_tokens:
-        checkpoint = endless_checkpoint(checkpoint, work)
         fields["max_target_tokens"] = target_tokens
-    texts = read_sentences(sentences)
-    servers = [attend_server(checkpoint, threads, precision)]
+    texts = setup.texts()
+    servers = [attend_server(checkpoint, setup.threads, setup.precision)]
     if peers:
-        servers += ctranslate2_servers(checkpoint, work, threads, beam, target_tokens)
+        servers += ctranslate2_servers(checkpoint, work, setup.threads, beam, target_tokens)
     rows: list[dict[str, Cell]] = []
     most = 0.0
     with ExitStack() as stack:
@@ -174,15 +156,15 @@ def main(
     name = read_config(checkpoint).name
     settings: dict[str, Cell] = {
         "checkpoint": name,
-        "sentences": sentences.name,
+        "sentences": setup.sentences.name,
         "target tokens": target_tokens or "natural",
         "beam": beam,
-        "threads": threads,
+        "threads": setup.threads,
         "rounds": rounds,
         "seconds": seconds,
     }
     title = f"Serving: {name}, beam {beam}"
-    publish(Report("serve", title, settings, COLUMNS, rows, NOTES), json_file)
+    setup.publish(Report("serve", title, settings, COLUMNS, rows, NOTES))
 
 
 if __name__ == "__main__":

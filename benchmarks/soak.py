@@ -11,21 +11,13 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import click
 
 from benchmarks.load import Load, finish, put, start
-from benchmarks.options import (
-    checkpoint_option,
-    json_option,
-    precision_option,
-    sentences_option,
-    threads_option,
-)
-from benchmarks.report import Cell, Report, publish
-from benchmarks.sentences import read_sentences
-from benchmarks.server import Running, attend_server, request_fields, running
+from benchmarks.options import Setup, setup_options
+from benchmarks.report import Cell, Report
+from benchmarks.server import Running, request_fields, running
 
 CLIENTS = 32
 WARM_UP = 0.1
@@ -84,8 +76,7 @@ def watch(server: Running, process: subprocess.Popen[str], every: float) -> list
 
 
 @click.command()
-@checkpoint_option
-@sentences_option
+@setup_options
 @click.option("--requests", type=click.IntRange(100), default=100_000, show_default=True)
 @click.option(
     "--every",
@@ -94,30 +85,16 @@ def watch(server: Running, process: subprocess.Popen[str], every: float) -> list
     show_default=True,
     help="Seconds between samples.",
 )
-@threads_option
-@precision_option
-@json_option
-def main(
-    *,
-    checkpoint: Path,
-    sentences: Path,
-    requests: int,
-    every: float,
-    threads: int,
-    precision: str,
-    json_file: Path | None,
-) -> None:  # fmt: skip
+def main(setup: Setup, *, requests: int, every: float) -> None:
     """Send many short greedy requests; check that memory does not grow and no place is leaked."""
-    server = attend_server(
-        checkpoint, threads, precision, "--max-concurrent-requests", str(CLIENTS)
-    )
-    texts = sorted(read_sentences(sentences), key=len)
+    server = setup.server("--max-concurrent-requests", str(CLIENTS))
+    texts = sorted(setup.texts(), key=len)
     short = texts[: len(texts) // 2 + 1]
     with running(server) as one:
         load = Load(
             port=one.port,
             texts=short,
-            fields=request_fields(checkpoint, beam=1),
+            fields=request_fields(setup.checkpoint, beam=1),
             clients=CLIENTS,
             seconds=LIMIT,
             warm_up=0,
@@ -142,14 +119,14 @@ def main(
         "Places free": "no" if after.errors else "all",
     }
     settings: dict[str, Cell] = {
-        "checkpoint": checkpoint.name,
-        "sentences": sentences.name,
+        "checkpoint": setup.checkpoint.name,
+        "sentences": setup.sentences.name,
         "clients": CLIENTS,
-        "threads": threads,
+        "threads": setup.threads,
         "samples": len(samples),
     }
-    title = f"Soak: {checkpoint.name}, greedy"
-    publish(Report("soak", title, settings, COLUMNS, [row], NOTES), json_file)
+    title = f"Soak: {setup.checkpoint.name}, greedy"
+    setup.publish(Report("soak", title, settings, COLUMNS, [row], NOTES))
     sys.exit(1 if n_errors or after.errors else 0)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from benchmarks import memory, serve, soak
+from benchmarks import memory, options, serve, soak
 from benchmarks.load import Outcome
 from benchmarks.serve import rows_of
 from benchmarks.server import Running, Server, running
@@ -71,7 +71,7 @@ def test_attend_serves_under_load(tiny_checkpoint: Path, tmp_path: Path) -> None
 def test_memory_and_start(
     tiny_checkpoint: Path, tmp_path: Path, stub: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "attend_server", lambda *_: stub)
+    monkeypatch.setattr(options, "attend_server", lambda *_: stub)
     file = tmp_path / "x.json"
     arguments = ["--checkpoint", str(tiny_checkpoint), "--no-peers", "--starts", "1"]
     result = CliRunner().invoke(
@@ -91,7 +91,7 @@ def test_a_soak_tells_errors_by_its_exit_code(
     monkeypatch: pytest.MonkeyPatch,
     text: str,
 ) -> None:
-    monkeypatch.setattr(soak, "attend_server", lambda *_: stub)
+    monkeypatch.setattr(options, "attend_server", lambda *_: stub)
     file, sentences = tmp_path / "x.json", tmp_path / "sentences"
     sentences.write_text(f"cat\n{text}\n")
     arguments = ["--checkpoint", str(tiny_checkpoint), "--sentences", str(sentences)]
