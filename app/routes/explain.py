@@ -6,15 +6,8 @@ from fastapi import APIRouter, Request, Response
 
 from app.explanation.search_view import SearchView
 from app.routes.handling.body import read_json
-from app.routes.handling.charging import spend
-from app.routes.handling.dependencies import (
-    CurrentLedger,
-    CurrentSettings,
-    KnownClient,
-    ReadyRuntime,
-)
-from app.routes.handling.disconnect import while_connected
-from app.routes.handling.timeout import timeout_of
+from app.routes.handling.charging import charged
+from app.routes.handling.dependencies import CurrentSettings, KnownClient
 from app.wire.examples import EXPLAIN_ANSWER_EXAMPLE
 from app.wire.native.explain_answer import ExplainAnswer
 from app.wire.native.explain_request import ExplainRequest
@@ -32,22 +25,15 @@ router = APIRouter(tags=["translation"])
         **problem_answers(401, 403, 404, 413, 415, 422, 429, 500, 503, 504),
     },
 )
-async def explain(
-    request: Request,
-    client: KnownClient,
-    settings: CurrentSettings,
-    runtime: ReadyRuntime,
-    ledger: CurrentLedger,
-) -> Response:
+async def explain(request: Request, client: KnownClient, settings: CurrentSettings) -> Response:
     """Show how one sentence is translated: each step of the search, and attention with numbers."""
     wanted = ExplainRequest.parse(await read_json(request, settings.max_body_bytes))
-    timeout = timeout_of(request)
-    spend(request, client, len(wanted.text))
-    with ledger.charge(client.account, len(wanted.text)):
-        answer = await while_connected(
-            request,
-            runtime.service.explain(
-                wanted.as_translation, lambda step: SearchView(step).explain(wanted), timeout
-            ),
-        )
+    answer = await charged(
+        request,
+        client,
+        len(wanted.text),
+        lambda runtime, timeout: runtime.service.explain(
+            wanted.as_translation, lambda step: SearchView(step).explain(wanted), timeout
+        ),
+    )
     return Response(answer.model_dump_json(), media_type="application/json")

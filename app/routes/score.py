@@ -6,15 +6,9 @@ from fastapi import APIRouter, Request, Response
 
 from app.observe.tracing import record_stages
 from app.routes.handling.body import read_json
-from app.routes.handling.charging import spend
-from app.routes.handling.dependencies import (
-    CurrentLedger,
-    CurrentSettings,
-    KnownClient,
-    ReadyRuntime,
-)
-from app.routes.handling.disconnect import while_connected
-from app.routes.handling.timeout import server_timing, timeout_of
+from app.routes.handling.charging import charged
+from app.routes.handling.dependencies import CurrentSettings, KnownClient
+from app.routes.handling.timeout import server_timing
 from app.wire.examples import SCORE_ANSWER_EXAMPLE
 from app.wire.native.answers import ScoreAnswer
 from app.wire.native.score_request import ScoreRequest
@@ -32,22 +26,15 @@ router = APIRouter(tags=["translation"])
         **problem_answers(401, 403, 404, 413, 415, 422, 429, 500, 503, 504),
     },
 )
-async def score(
-    request: Request,
-    client: KnownClient,
-    settings: CurrentSettings,
-    runtime: ReadyRuntime,
-    ledger: CurrentLedger,
-) -> Response:
+async def score(request: Request, client: KnownClient, settings: CurrentSettings) -> Response:
     """Score a given translation of one text or many; the characters of both are counted."""
     wanted = ScoreRequest.parse(await read_json(request, settings.max_body_bytes))
-    timeout = timeout_of(request)
-    n_characters = sum(map(len, (*wanted.text, *wanted.translation)))
-    spend(request, client, n_characters)
-    with ledger.charge(client.account, n_characters):
-        answer, timings = await while_connected(
-            request, runtime.service.score(wanted, client.turn, timeout)
-        )
+    answer, timings = await charged(
+        request,
+        client,
+        sum(map(len, (*wanted.text, *wanted.translation))),
+        lambda runtime, timeout: runtime.service.score(wanted, client.turn, timeout),
+    )
     record_stages(request.app.state.tracer, timings)
     return Response(
         answer.model_dump_json(exclude_none=True),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from starlette.background import BackgroundTask
 
 from app.accounts.clients import Client
@@ -15,7 +15,7 @@ from app.documents.files import FORMATS
 from app.errors import InvalidRequestError
 from app.observe.logs import log_failure
 from app.routes.deepl.parameters import DocumentId, chosen_entries
-from app.routes.handling.body import gather, read_parameters
+from app.routes.handling.body import gather
 from app.routes.handling.charging import spend
 from app.routes.handling.dependencies import (
     CurrentDocuments,
@@ -23,6 +23,7 @@ from app.routes.handling.dependencies import (
     CurrentSettings,
     KnownClient,
     ReadyRuntime,
+    SentParameters,
 )
 from app.routes.handling.disconnect import while_connected
 from app.routes.handling.file_transfer import as_download, check_form, read_form, uploaded_file
@@ -143,6 +144,16 @@ def _translation(lifecycle: Lifecycle, client: Client, wanted: FileRequest) -> W
     return work
 
 
+async def _found(
+    document_id: DocumentId, client: KnownClient, jobs: CurrentDocuments, said: SentParameters
+) -> DocumentJob:
+    """Return the client's document with this id and key. Raises as `DocumentJobs.find`."""
+    return jobs.find(document_id, DocumentKey.parse(said).document_key, client.account)
+
+
+_Job = Annotated[DocumentJob, Depends(_found)]
+
+
 @router.post(
     "/{document_id}",
     response_model_exclude_none=True,
@@ -150,14 +161,9 @@ def _translation(lifecycle: Lifecycle, client: Client, wanted: FileRequest) -> W
     responses=deepl_errors(400, 403, 404, 413, 415, 429, 503),
 )
 async def deepl_document_status(
-    request: Request,
-    document_id: DocumentId,
-    client: KnownClient,
-    settings: CurrentSettings,
-    jobs: CurrentDocuments,
+    request: Request, job: _Job, jobs: CurrentDocuments
 ) -> DocumentStatus:
     """A document's status; the answer may wait a second for the translation to end."""
-    job = await _find(request, document_id, client, settings, jobs)
     await while_connected(request, jobs.wait(job, PATIENCE))
     return DocumentStatus.of(job, message_of(job.error, "deepl") if job.error else None)
 
@@ -171,15 +177,8 @@ async def deepl_document_status(
         **deepl_errors(400, 403, 404, 413, 415, 429, 503),
     },
 )
-async def deepl_download_document(
-    request: Request,
-    document_id: DocumentId,
-    client: KnownClient,
-    settings: CurrentSettings,
-    jobs: CurrentDocuments,
-) -> Response:
+async def deepl_download_document(job: _Job, jobs: CurrentDocuments) -> Response:
     """The translated document, which is then deleted."""
-    job = await _find(request, document_id, client, settings, jobs)
     file = jobs.file(job)
     response = as_download(file, file.media_type)
     response.background = BackgroundTask(_forget, jobs, job)  # once it is sent
@@ -196,24 +195,7 @@ async def _forget(jobs: DocumentJobs, job: DocumentJob) -> None:
     openapi_extra=DEEPL_DOCUMENT_DELETION,
     responses=deepl_errors(400, 403, 404, 413, 415, 503),
 )
-async def deepl_delete_document(
-    request: Request,
-    document_id: DocumentId,
-    client: KnownClient,
-    settings: CurrentSettings,
-    jobs: CurrentDocuments,
-) -> Response:
+async def deepl_delete_document(job: _Job, jobs: CurrentDocuments) -> Response:
     """Stop a document's translation, and delete it."""
-    jobs.delete(await _find(request, document_id, client, settings, jobs))
+    jobs.delete(job)
     return Response(status_code=HTTPStatus.NO_CONTENT)
-
-
-async def _find(
-    request: Request,
-    document_id: str,
-    client: Client,
-    settings: Settings,
-    jobs: DocumentJobs,
-) -> DocumentJob:
-    asked = DocumentKey.parse(await read_parameters(request, settings.max_body_bytes))
-    return jobs.find(document_id, asked.document_key, client.account)

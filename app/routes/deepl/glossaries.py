@@ -7,15 +7,13 @@ from http import HTTPStatus
 
 from fastapi import APIRouter, Request, Response
 
-from app.accounts.glossary_entries import entries_as_tsv, parse_entries
-from app.routes.deepl.parameters import GlossaryId
-from app.routes.handling.body import read_parameters
-from app.routes.handling.charging import spend
+from app.accounts.glossary_entries import entries_as_tsv
+from app.routes.deepl.parameters import GlossaryId, read_dictionary
 from app.routes.handling.dependencies import (
     CurrentGlossaries,
-    CurrentSettings,
     KnownClient,
     ReadyRuntime,
+    SentParameters,
 )
 from app.wire.dialects.deepl_glossaries import (
     TSV,
@@ -51,15 +49,13 @@ async def deepl_glossary_language_pairs(
 async def deepl_create_glossary(
     request: Request,
     client: KnownClient,
-    settings: CurrentSettings,
     runtime: ReadyRuntime,
     store: CurrentGlossaries,
+    said: SentParameters,
 ) -> DeepLGlossary:
     """Store a glossary."""
-    asked = DeepLGlossaryRequest.parse(await read_parameters(request, settings.max_body_bytes))
-    spend(request, client, len(asked.entries))
-    pair = runtime.service.languages.pair(asked.source_lang, asked.target_lang)
-    entries = await asyncio.to_thread(parse_entries, asked.entries, asked.entries_format)
+    asked = DeepLGlossaryRequest.parse(said)
+    pair, entries = await read_dictionary(request, client, asked, runtime.service.languages)
     stored = await asyncio.to_thread(store.add, client.account, asked.name, {pair: entries})
     return DeepLGlossary.of(stored)
 

@@ -15,14 +15,13 @@ from app.accounts.clients import Client
 from app.accounts.glossary_entries import entries_as_tsv, parse_entries
 from app.accounts.glossary_store import GlossaryStore, Pair
 from app.errors import InvalidRequestError, UnknownDictionaryError
-from app.routes.deepl.parameters import GlossaryId, dictionary_of
-from app.routes.handling.body import read_parameters
+from app.routes.deepl.parameters import GlossaryId, dictionary_of, read_dictionary
 from app.routes.handling.charging import spend
 from app.routes.handling.dependencies import (
     CurrentGlossaries,
-    CurrentSettings,
     KnownClient,
     ReadyRuntime,
+    SentParameters,
 )
 from app.text.languages import Languages
 from app.wire.dialects.deepl_glossaries import DictionaryLanguages, DictionaryRequest
@@ -56,12 +55,11 @@ router = APIRouter(prefix="/v3", tags=["DeepL"])
 async def deepl_create_multilingual_glossary(
     request: Request,
     client: KnownClient,
-    settings: CurrentSettings,
     runtime: ReadyRuntime,
     store: CurrentGlossaries,
+    said: SentParameters,
 ) -> MultilingualGlossary:
     """Store a glossary."""
-    said = await read_parameters(request, settings.max_body_bytes)
     asked = MultilingualGlossaryRequest.parse(said)
     read = await _read(request, client, asked.dictionaries, runtime.service.languages)
     stored = await asyncio.to_thread(store.add, client.account, asked.name, read)
@@ -100,12 +98,12 @@ async def deepl_change_multilingual_glossary(
     request: Request,
     glossary_id: GlossaryId,
     client: KnownClient,
-    settings: CurrentSettings,
     runtime: ReadyRuntime,
     store: CurrentGlossaries,
+    said: SentParameters,
 ) -> MultilingualGlossary:
     """Rename a glossary, or add entries; those of the same source terms are replaced."""
-    asked = GlossaryChanges.parse(await read_parameters(request, settings.max_body_bytes))
+    asked = GlossaryChanges.parse(said)
     read = await _read(request, client, asked.dictionaries, runtime.service.languages)
     stored = await asyncio.to_thread(store.update, glossary_id, client.account, asked.name, read)
     return MultilingualGlossary.of(stored)
@@ -132,14 +130,13 @@ async def deepl_delete_multilingual_glossary(
     responses=deepl_errors(400, 403, 404, 413, 415, 500, 503),
 )
 async def deepl_multilingual_glossary_entries(
-    request: Request,
     glossary_id: GlossaryId,
     client: KnownClient,
-    settings: CurrentSettings,
     store: CurrentGlossaries,
+    said: SentParameters,
 ) -> GlossaryEntriesAnswer:
     """The entries of one language pair."""
-    asked = DictionaryLanguages.parse(await read_parameters(request, settings.max_body_bytes))
+    asked = DictionaryLanguages.parse(said)
     pair = await _stored_pair(store, glossary_id, client, asked)
     entries = await asyncio.to_thread(store.entries, glossary_id, client.account, pair)
     source, target = pair
@@ -162,15 +159,13 @@ async def deepl_replace_dictionary(
     request: Request,
     glossary_id: GlossaryId,
     client: KnownClient,
-    settings: CurrentSettings,
     runtime: ReadyRuntime,
     store: CurrentGlossaries,
+    said: SentParameters,
 ) -> DictionaryInfo:
     """Replace or create the dictionary of one language pair."""
-    asked = DictionaryRequest.parse(await read_parameters(request, settings.max_body_bytes))
-    spend(request, client, len(asked.entries))
-    pair = runtime.service.languages.pair(asked.source_lang, asked.target_lang)
-    entries = await asyncio.to_thread(parse_entries, asked.entries, asked.entries_format)
+    asked = DictionaryRequest.parse(said)
+    pair, entries = await read_dictionary(request, client, asked, runtime.service.languages)
     stored = await asyncio.to_thread(store.replace, glossary_id, client.account, pair, entries)
     return DictionaryInfo.of(stored)
 
@@ -182,14 +177,13 @@ async def deepl_replace_dictionary(
     responses=deepl_errors(400, 403, 404, 413, 415, 500, 503),
 )
 async def deepl_delete_dictionary(
-    request: Request,
     glossary_id: GlossaryId,
     client: KnownClient,
-    settings: CurrentSettings,
     store: CurrentGlossaries,
+    said: SentParameters,
 ) -> Response:
     """Delete the dictionary of one language pair."""
-    asked = DictionaryLanguages.parse(await read_parameters(request, settings.max_body_bytes))
+    asked = DictionaryLanguages.parse(said)
     pair = await _stored_pair(store, glossary_id, client, asked)
     await asyncio.to_thread(store.remove_dictionary, glossary_id, client.account, pair)
     return Response(status_code=HTTPStatus.NO_CONTENT)

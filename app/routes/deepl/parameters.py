@@ -1,4 +1,4 @@
-"""What the routes of DeepL's dialect have in common: ids in paths, and chosen glossaries."""
+"""What the routes of DeepL's dialect have in common: ids in paths, dictionaries, glossaries."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import Annotated, TypeAlias
 from fastapi import Depends, Request
 
 from app.accounts.clients import Client
-from app.accounts.glossary_store import GlossaryStore, StoredDictionary, StoredGlossary
+from app.accounts.glossary_entries import parse_entries
+from app.accounts.glossary_store import GlossaryStore, Pair, StoredDictionary, StoredGlossary
 from app.errors import InvalidRequestError
+from app.routes.handling.charging import spend
 from app.runtime import Lifecycle
-from app.text.languages import fits
+from app.text.languages import Languages, fits
 from app.wire.dialects.deepl import TranslationOptions
+from app.wire.dialects.deepl_glossaries import DictionaryRequest
 
 
 async def _glossary_id(request: Request) -> str:
@@ -71,3 +74,15 @@ def _dictionary(stored: StoredGlossary, source: str, target: str) -> StoredDicti
             f"No dictionary found for language pair; this glossary is for {pairs or 'nothing'}",
         )
     return found
+
+
+async def read_dictionary(
+    request: Request, client: Client, asked: DictionaryRequest, languages: Languages
+) -> tuple[Pair, dict[str, str]]:
+    """Charge and parse the entries of one language pair.
+
+    Raises as `spend`, `Languages.pair` and `parse_entries`.
+    """
+    spend(request, client, len(asked.entries))
+    pair = languages.pair(asked.source_lang, asked.target_lang)
+    return pair, await asyncio.to_thread(parse_entries, asked.entries, asked.entries_format)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import APIRouter, Request, Response
 
 from app.routes.deepl.parameters import chosen_entries
-from app.routes.handling.body import read_parameters
 from app.routes.handling.charging import translated
 from app.routes.handling.dependencies import (
     CurrentLedger,
-    CurrentSettings,
     KnownClient,
     ReadyRuntime,
+    SentParameters,
 )
-from app.runtime import Runtime
-from app.settings import Settings
 from app.wire.dialects.deepl import (
     UNLIMITED,
     DeepLAnswer,
@@ -37,50 +36,33 @@ router = APIRouter(prefix="/v2", tags=["DeepL"])
     openapi_extra={"requestBody": DEEPL_REQUEST_BODY},
     responses=deepl_errors(400, 403, 404, 413, 415, 429, 456, 500, 503),
 )
-async def deepl_translate(
-    request: Request, client: KnownClient, settings: CurrentSettings
-) -> Response:
+async def deepl_translate(request: Request, client: KnownClient, said: SentParameters) -> Response:
     """Translate texts, each from its detected language unless one is given."""
-    asked = DeepLRequest.parse(await read_parameters(request, settings.max_body_bytes))
+    asked = DeepLRequest.parse(said)
     wanted = asked.native(await chosen_entries(request, client, asked))
     answer, _ = await translated(request, client, wanted)
     shown = DeepLAnswer.of(asked, answer)
     return Response(shown.model_dump_json(exclude_none=True), media_type="application/json")
 
 
-async def _languages(request: Request, settings: Settings, runtime: Runtime) -> list[DeepLLanguage]:
-    said = await read_parameters(request, settings.max_body_bytes)
+_LANGUAGES: dict[str, Any] = {
+    "response_model_exclude_none": True,
+    "openapi_extra": {"parameters": DEEPL_LANGUAGES_PARAMETERS},
+    "responses": deepl_errors(400, 403, 413, 415, 503),
+}
+
+
+@router.head("/languages", include_in_schema=False)
+@router.get("/languages", **_LANGUAGES)
+@router.post("/languages", name="deepl_post_languages", **_LANGUAGES)
+async def deepl_languages(
+    _: KnownClient, runtime: ReadyRuntime, said: SentParameters
+) -> list[DeepLLanguage]:
+    """Source or target languages; `type` may be in the query or, even with GET, in a form."""
     languages = runtime.service.languages
     if LanguagesRequest.parse(said).type == "target":
         return target_languages(languages.targets)
     return source_languages([language.code for language in languages.sources])
-
-
-@router.head("/languages", include_in_schema=False)
-@router.get(
-    "/languages",
-    response_model_exclude_none=True,
-    openapi_extra={"parameters": DEEPL_LANGUAGES_PARAMETERS},
-    responses=deepl_errors(400, 403, 413, 415, 503),
-)
-async def deepl_languages(
-    request: Request, _: KnownClient, settings: CurrentSettings, runtime: ReadyRuntime
-) -> list[DeepLLanguage]:
-    """Source or target languages; `type` may be in the query or, even with GET, in a form."""
-    return await _languages(request, settings, runtime)
-
-
-@router.post(
-    "/languages",
-    response_model_exclude_none=True,
-    openapi_extra={"parameters": DEEPL_LANGUAGES_PARAMETERS},
-    responses=deepl_errors(400, 403, 413, 415, 503),
-)
-async def deepl_post_languages(
-    request: Request, _: KnownClient, settings: CurrentSettings, runtime: ReadyRuntime
-) -> list[DeepLLanguage]:
-    """As GET."""
-    return await _languages(request, settings, runtime)
 
 
 @router.head("/usage", include_in_schema=False)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
 from fastapi import Request, Response
 
 from app.accounts.clients import Client
@@ -13,26 +16,42 @@ from app.routes.handling.dependencies import held_runtime
 from app.routes.handling.disconnect import while_connected
 from app.routes.handling.event_stream import event_stream
 from app.routes.handling.timeout import timeout_of
+from app.runtime import Runtime
 from app.wire.native.answers import News, PutEvent, TranslateAnswer
 from app.wire.native.translate_request import TranslateRequest
+
+T = TypeVar("T")
+
+
+async def charged(
+    request: Request,
+    client: Client,
+    n_characters: int,
+    work: Callable[[Runtime, float | None], Coroutine[Any, Any, T]],
+) -> T:
+    """Do work with a deadline, and count its characters on success. The body must already be read.
+
+    `work` gets the models, held, and the request's timeout in seconds. Raises as `held_runtime`,
+    `timeout_of`, `spend`, `UsageLedger.charge`, `while_connected` and the work.
+    """
+    ledger: UsageLedger = request.app.state.ledger
+    runtime = held_runtime(request)
+    timeout = timeout_of(request)
+    spend(request, client, n_characters)
+    with ledger.charge(client.account, n_characters):
+        return await while_connected(request, work(runtime, timeout))
 
 
 async def translated(
     request: Request, client: Client, wanted: TranslateRequest
 ) -> tuple[TranslateAnswer, Timings]:
-    """Return the response, and count its characters on success. The body must already be read.
-
-    Raises as `held_runtime`, `timeout_of`, `spend`, `UsageLedger.charge`, `while_connected` and the
-    service.
-    """
-    ledger: UsageLedger = request.app.state.ledger
-    service = held_runtime(request).service
-    timeout = timeout_of(request)
-    spend(request, client, sum(map(len, wanted.text)))
-    with ledger.charge(client.account, sum(map(len, wanted.text))):
-        answer, timings = await while_connected(
-            request, service.translate(wanted, client.turn, timeout=timeout)
-        )
+    """Return the response. Raises as `charged` and the service."""
+    answer, timings = await charged(
+        request,
+        client,
+        sum(map(len, wanted.text)),
+        lambda runtime, timeout: runtime.service.translate(wanted, client.turn, timeout=timeout),
+    )
     record_stages(request.app.state.tracer, timings)
     return answer, timings
 

@@ -16,6 +16,7 @@ from app.accounts.glossary_store import GlossaryStore
 from app.accounts.result_files import FileStore
 from app.accounts.usage_ledger import UsageLedger
 from app.routes.handling.access import known_client
+from app.routes.handling.body import Form, read_parameters
 from app.runtime import Lifecycle, Runtime
 from app.settings import Settings
 
@@ -54,8 +55,15 @@ async def ready_runtime(request: Request) -> Runtime:
     return held_runtime(request)
 
 
+async def sent_parameters(request: Request) -> Form:
+    """Read the query and the body. Name it after `KnownClient`: dependencies run in order."""
+    settings: Settings = request.app.state.settings
+    return await read_parameters(request, settings.max_body_bytes)
+
+
 KnownClient = Annotated[Client, Depends(known_client)]
 ReadyRuntime = Annotated[Runtime, Depends(ready_runtime)]
+SentParameters = Annotated[Form, Depends(sent_parameters)]
 CurrentSettings = Annotated[Settings, Depends(current_settings)]
 CurrentLifecycle = Annotated[Lifecycle, Depends(current_lifecycle)]
 CurrentKeys = Annotated[Keys, Depends(current_keys)]
