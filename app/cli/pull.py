@@ -10,16 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    Progress,
-    TextColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
+from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
 
+from app.cli.display.progress import progress_bar
 from app.cli.import_cache import default_cache
 from app.cli.options import cache_option, shelf_folder
 from app.errors import PullError
@@ -149,7 +142,8 @@ def _check_space(
 
 
 def _download(hub: Hub, listing: Listing, files: Sequence[RemoteFile], folder: Path) -> None:
-    with _progress() as progress:
+    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with progress_bar("{task.description}", *columns, transient=False) as progress:
         task = progress.add_task(listing.repository, total=total_size(files))
         done = 0
         for file in files:
@@ -160,20 +154,6 @@ def _download(hub: Hub, listing: Listing, files: Sequence[RemoteFile], folder: P
 
             download(hub, listing, file, folder, report)
             done += file.size
-
-
-def _progress() -> Progress:
-    """Return a bar on stderr, which shows nothing unless that is a terminal."""
-    console = Console(stderr=True)
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-    )
 
 
 @contextmanager

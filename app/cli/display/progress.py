@@ -1,20 +1,34 @@
-"""A progress bar for work of known size."""
+"""Progress bars, which only a terminal shows."""
 
 from __future__ import annotations
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TimeRemainingColumn,
+)
+
+
+def progress_bar(
+    *columns: ProgressColumn | str,
+    console: Console | None = None,
+    shown: bool = True,
+    transient: bool = True,
+) -> Progress:
+    """Return a bar on stderr, or another console; it shows nothing if that is not a terminal.
+
+    transient  whether it vanishes in the end
+    """
+    console = console or Console(stderr=True)
+    disable = not (shown and console.is_terminal)
+    return Progress(*columns, console=console, disable=disable, transient=transient)
 
 
 def counted_progress() -> Progress:
-    """Return a progress bar on stderr; it shows nothing if stderr is not a terminal."""
-    console = Console(stderr=True)
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-        transient=True,
+    """Return a bar for work of known size."""
+    return progress_bar(
+        "{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     )

@@ -9,8 +9,9 @@ from types import TracebackType
 from typing import IO, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TaskID, TimeRemainingColumn
 
+from app.cli.display.progress import progress_bar
 from model.training.data.filters import FilterCounts
 from model.training.log import write_figures
 from model.training.state import Counters
@@ -39,14 +40,15 @@ class TrainingDisplay:
         self._scalars = scalars
         self._log: IO[str] | None = None
         self._console = Console(stderr=True, quiet=log is None)
-        self._progress = Progress(
-            TextColumn("step {task.completed:,}/{task.total:,}"),
+        self._progress = progress_bar(
+            "step {task.completed:,}/{task.total:,}",
             BarColumn(),
-            TextColumn("{task.fields[figures]}"),
+            "{task.fields[figures]}",
             TimeRemainingColumn(),
-            TextColumn("left"),
+            "left",
             console=self._console,
-            disable=log is None or not self._console.is_terminal,
+            shown=log is not None,
+            transient=False,
         )
         self._steps = steps
         self._task: TaskID | None = None

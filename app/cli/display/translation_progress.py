@@ -11,15 +11,14 @@ from types import TracebackType
 from typing import Self
 
 import click
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
-    Progress,
     TaskProgressColumn,
-    TextColumn,
     TimeRemainingColumn,
 )
+
+from app.cli.display.progress import progress_bar
 
 _CHUNK_BYTES = 2**20
 
@@ -31,21 +30,17 @@ class TranslationProgress:
     """
 
     def __init__(self, lines: int | None, *, list_flags: bool = False) -> None:
-        console = Console(stderr=True)
-        is_shown = console.is_terminal and not sys.stdout.isatty()
         self._list_flags = list_flags
         self._count = 0
         self._flagged = 0
         self._flags: Counter[str] = Counter()
-        self._progress = Progress(
+        self._progress = progress_bar(
             BarColumn(),
             MofNCompleteColumn(),
             TaskProgressColumn(show_speed=True),
             TimeRemainingColumn(),
-            TextColumn("left" if lines else ""),
-            console=console,
-            disable=not is_shown,
-            transient=True,
+            "left" if lines else "",
+            shown=not sys.stdout.isatty(),
         )
         self._task = self._progress.add_task("", total=lines)
 
