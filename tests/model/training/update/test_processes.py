@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import traceback
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,9 @@ def train_on_two(workshop: Workshop, **then: Any) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    start_processes(train_share, (workshop.folder, port, then), nprocs=2, start_method="spawn")
+    # Both are forks of one process that has imported this, as it takes longer than the training.
+    get_context("forkserver").set_forkserver_preload([__name__])
+    start_processes(train_share, (workshop.folder, port, then), nprocs=2, start_method="forkserver")
 
 
 def assert_same_weights(workshop: Workshop) -> None:
