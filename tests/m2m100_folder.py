@@ -19,7 +19,7 @@ from transformers import (
 )
 
 from model.interop.m2m100.languages import M2M100_LISTS, NLLB_LIST
-from tests.marian_folder import SOURCE_WORDS, TARGET_WORDS, write_json
+from tests.marian_folder import SIZES, SOURCE_WORDS, TARGET_WORDS, write_json
 
 MakeMultilingual = Callable[..., Path]
 Kind = Literal["m2m100", "nllb", "wmt21"]
@@ -42,19 +42,9 @@ def learn_pieces() -> bytes:
 
 
 def random_model(vocab_size: int, seed: int = 0, **options: Any) -> Any:
-    values: dict[str, Any] = {
-        "d_model": 32,
-        "encoder_layers": 2,
-        "decoder_layers": 1,
-        "encoder_ffn_dim": 48,
-        "decoder_ffn_dim": 40,
-        "encoder_attention_heads": 4,
-        "decoder_attention_heads": 2,
-        "max_position_embeddings": 64,
-    }
     torch.manual_seed(seed)
     model: Any = M2M100ForConditionalGeneration(
-        M2M100Config(vocab_size=vocab_size, **(values | options))
+        M2M100Config(vocab_size=vocab_size, **(SIZES | options))
     )
     with torch.no_grad():
         for name, tensor in model.named_parameters():

@@ -42,6 +42,19 @@ def pieces_of(serialized: bytes) -> list[str]:
     ]
 
 
+SIZES: dict[str, Any] = {
+    "d_model": 32,
+    "encoder_layers": 2,
+    "decoder_layers": 1,
+    "encoder_ffn_dim": 48,
+    "decoder_ffn_dim": 40,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 2,
+    "max_position_embeddings": 64,
+}
+"""Different wherever two of them could be confused."""
+
+
 def write_json(path: Path, value: object) -> None:
     path.write_text(json.dumps(value, ensure_ascii=False), encoding="utf-8")
 
@@ -57,15 +70,7 @@ def load_theirs(folder: Path) -> Any:
 
 
 def random_model(seed: int = 0, **options: Any) -> Any:
-    values: dict[str, Any] = {
-        "d_model": 32,
-        "encoder_layers": 2,
-        "decoder_layers": 1,
-        "encoder_ffn_dim": 48,
-        "decoder_ffn_dim": 40,
-        "encoder_attention_heads": 4,
-        "decoder_attention_heads": 2,
-        "max_position_embeddings": 64,
+    values = SIZES | {
         "eos_token_id": 0,
         "forced_eos_token_id": 0,
         "scale_embedding": True,

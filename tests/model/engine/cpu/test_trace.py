@@ -10,7 +10,6 @@ import pytest
 
 from model.decoding.constraints import Constraint, Wording
 from model.decoding.hypothesis import SearchOptions
-from model.decoding.rules import Rule
 from model.decoding.trace import SearchTrace
 from model.engine.eager import EagerEngine
 from model.engine.protocol import AttentionKind, AttentionRow, Engine, Job
@@ -81,21 +80,18 @@ def test_a_trace_ends_in_the_very_answer_of_a_job(
 
 
 @ENGINES
-def test_a_trace_with_terms_too(model: Transformer, make_engine: MakeEngine) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [
+        SearchOptions(constraints=TERMS, max_target_tokens=20),
+        *(SearchOptions(rule=rule) for rule in FOREIGN_RULES.values()),
+    ],
+    ids=["terms", *FOREIGN_RULES],
+)
+def test_a_trace_with_terms_or_by_another_rule_too(
+    model: Transformer, make_engine: MakeEngine, options: SearchOptions
+) -> None:
     engine = make_engine(model)
-    options = SearchOptions(constraints=TERMS, max_target_tokens=20)
-    for source in sources(model):
-        trace = engine.trace(source, options)
-        assert list(trace.hypotheses) == outcome(engine, source, options)
-        best = trace.hypotheses[0]
-        assert any(one.hypothesis == best for step in trace.steps for one in step.ended)
-
-
-@ENGINES
-@pytest.mark.parametrize("rule", FOREIGN_RULES.values(), ids=str)
-def test_a_trace_by_another_rule(model: Transformer, make_engine: MakeEngine, rule: Rule) -> None:
-    engine = make_engine(model)
-    options = SearchOptions(rule=rule)
     for source in sources(model):
         trace = engine.trace(source, options)
         assert list(trace.hypotheses) == outcome(engine, source, options)

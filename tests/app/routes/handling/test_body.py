@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import pytest
+from fastapi import HTTPException, Request
+from starlette.datastructures import Headers
+
+from app.errors import InvalidRequestError, MalformedFormError, MalformedJsonError
+from app.routes.handling.body import (
+    MAX_FORM_FIELDS,
+    Body,
+    read_body,
+    read_json,
+    read_parameters,
+)
+from tests.app.asynchronous import asynchronous
+
+JSON, FORM = "application/json", "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data; boundary=x"
+PARTS = (
+    b'--x\r\nContent-Disposition: form-data; name="text"\r\n\r\nun\r\n'
+    b'--x\r\nContent-Disposition: form-data; name="text"\r\n\r\ndeux\r\n--x--\r\n'
+)
+
+
+def request(
+    *chunks: bytes, query: bytes = b"", **headers: str
+) -> tuple[Request, Callable[[], int]]:
+    """A request whose body comes in chunks, and how many of them were read."""
+    left = list(chunks)
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": left.pop(0), "more_body": bool(left)}
+
+    named = [(name.replace("_", "-").encode(), said.encode()) for name, said in headers.items()]
+    scope = {"type": "http", "method": "POST", "query_string": query, "headers": named}
+    return Request(scope, receive), lambda: len(chunks) - len(left)
+
+
+async def status_of(reading: Awaitable[object]) -> int:
+    with pytest.raises(HTTPException) as raised:
+        await reading
+    return raised.value.status_code
+
+
+@asynchronous
+async def test_a_body_of_just_the_limit_comes_in_chunks() -> None:
+    asked, _ = request(b"ab", b"", b"cd")
+    assert await read_body(asked, 4) == b"abcd"
+
+
+@asynchronous
+async def test_too_long_a_body_is_read_no_further() -> None:
+    asked, n_read = request(b"abc", b"de", b"f")
+    assert await status_of(read_body(asked, 4)) == 413
+    assert n_read() == 2
+
+
+@pytest.mark.parametrize("announced", ["5", "9" * 5000])
+@asynchronous
+async def test_too_long_a_body_that_is_announced_is_not_read(announced: str) -> None:
+    asked, n_read = request(b"abcde", content_length=announced)
+    assert await status_of(read_body(asked, 4)) == 413
+    assert n_read() == 0
+
+
+@pytest.mark.parametrize(
+    ("coding", "status"),
+    [("gzip", 415), ("br, gzip", 415), ("identity", None), (" Identity ", None)],
+)
+@asynchronous
+async def test_a_compressed_body_is_refused(coding: str, status: int | None) -> None:
+    asked, n_read = request(b"abcd", content_encoding=coding)
+    if status is None:
+        assert await read_body(asked, 4) == b"abcd"
+    else:
+        assert await status_of(read_body(asked, 4)) == status
+        assert n_read() == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "is_json", "is_form"),
+    [
+        (None, b"{}", True, False),
+        (JSON, b"", True, False),
+        ("Application/JSON; charset=utf-8", b"", True, False),
+        ("application/ld+json", b"", True, False),
+        ("text/ld+json", b"", False, False),
+        ("text/plain", b"{}", False, False),
+        (FORM, b"a=1", False, True),
+        (FORM, b' \n{"a": 1}', True, False),  # curl -d '{…}'
+        (MULTIPART, b"{", False, True),
+    ],
+)
+def test_what_a_body_is(kind: str | None, content: bytes, is_json: bool, is_form: bool) -> None:
+    headers = Headers({} if kind is None else {"content-type": kind})
+    body = Body(content, headers)
+    assert (body.is_json, body.is_form) == (is_json, is_form)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b'{"a":\n xyz}', "line 2, column 2"),
+        (b'"\xff"', "not UTF-8: error at byte 1"),
+        (b"NaN", "a number is invalid"),
+        (b"1" * 5000, "a number is invalid or has too many digits"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b"", "line 1, column 1"),
+    ],
+)
+@asynchronous
+async def test_json_that_is_none_is_told_by_its_place_alone(content: bytes, told: str) -> None:
+    asked, _ = request(content, content_type=JSON)
+    with pytest.raises(MalformedJsonError, match=told) as raised:
+        await read_json(asked, 1_000_000)
+    assert "xyz" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "chunks", "query", "expected"),
+    [
+        (JSON, [b'{"a": 1,', b' "b": [2]}'], b"", {"a": 1, "b": [2]}),
+        (FORM, [b"a=1&a=2&b=&c=%C3%A9+x"], b"", {"a": ["1", "2"], "b": "", "c": "é x"}),
+        (MULTIPART, [PARTS], b"", {"text": ["un", "deux"]}),
+        (JSON, [b'{"a": 1}'], b"a=0&b=2", {"a": 1, "b": "2"}),  # the body counts
+        ("text/plain", [b""], b"a=1&a=2", {"a": ["1", "2"]}),
+    ],
+)
+@asynchronous
+async def test_parameters(
+    kind: str, chunks: Sequence[bytes], query: bytes, expected: dict[str, object]
+) -> None:
+    asked, _ = request(*chunks, query=query, content_type=kind)
+    assert await read_parameters(asked, 1000) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "error"),
+    [
+        (JSON, b"[1]", InvalidRequestError),
+        (FORM, b"a=\xff", MalformedFormError),
+        (FORM, b"a&" * (MAX_FORM_FIELDS + 1), MalformedFormError),
+        (MULTIPART, b"--y\r\n", MalformedFormError),
+        ("multipart/form-data", PARTS, MalformedFormError),
+        ("image/png", b"x", HTTPException),
+    ],
+)
+@asynchronous
+async def test_what_is_no_parameters(kind: str, content: bytes, error: type[Exception]) -> None:
+    asked, _ = request(content, content_type=kind)
+    with pytest.raises(error):
+        await read_parameters(asked, 100_000)
