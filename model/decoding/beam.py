@@ -72,7 +72,7 @@ class _Pool:
     log_probs: Tensor
 
     def add(self, scores: Tensor, found: _Live) -> None:
-        """Keep the best K of what is held and of what was found, which is scored [B, C] so here."""
+        """Keep the best K of those kept before and those found, whose scores are [B, C] here."""
         keep = self.scores.shape[1]
         self.scores, order = torch.cat((self.scores, scores), dim=1).topk(keep, dim=1)
         self.ids = _gather_rows(torch.cat((self.ids, found.ids), dim=1), order)
