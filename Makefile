@@ -17,6 +17,7 @@ RESULTS ?= results
 
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+COMPILED := $(VENV)/.compiled
 SOURCES := app model benchmarks deploy tests setup.py
 
 .DEFAULT_GOAL := help
@@ -31,9 +32,8 @@ help:
 	@echo "make install  the environment, in $(VENV)"
 	@echo "make clean    remove the environment and caches"
 
-install: $(INSTALLED)
+install: $(INSTALLED) $(COMPILED)
 
-# It ends by compiling the CPU kernels, minutes that the first start or test would take.
 $(INSTALLED): pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "attend needs Python 3.11 or later; PYTHON=… names another")'
 	$(PYTHON) -m venv $(VENV)
@@ -41,10 +41,14 @@ ifneq ($(TORCH_INDEX_URL),)
 	$(BIN)/python -m pip install --no-deps --constraint $(CONSTRAINTS) --index-url $(TORCH_INDEX_URL) torch
 endif
 	$(BIN)/python -m pip install --constraint $(CONSTRAINTS) --editable '.[dev,plot]'
+	touch $@
+
+# The CPU kernels take minutes, which the first start or test would have to wait for.
+$(COMPILED): $(INSTALLED)
 	$(BIN)/python -m model.engine.compile
 	touch $@
 
-serve: $(INSTALLED)
+serve: install
 	$(BIN)/attend serve
 
 lint: $(INSTALLED)
@@ -52,11 +56,13 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy $(SOURCES)
 
-# One thread for torch: its products here are too small to share.
-test: lint
+# Kernels compile on one core while mypy works on another. One thread for torch: its products here
+# are too small to share.
+test:
+	$(MAKE) --jobs 2 lint $(COMPILED)
 	OMP_NUM_THREADS=1 $(BIN)/pytest
 
-bench: $(INSTALLED)
+bench: install
 	$(BIN)/python -m benchmarks.decode --sentences $(SENTENCES) --rounds 3 --json $(RESULTS)/decode-shipped.json
 	$(BIN)/python -m benchmarks.decode --random base --target-tokens 20 --count 64 --rounds 3 --json $(RESULTS)/decode-base.json
 	$(BIN)/python -m benchmarks.serve --sentences $(SENTENCES) --seconds 5 --rounds 1 --json $(RESULTS)/serve.json

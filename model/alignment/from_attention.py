@@ -241,5 +241,5 @@ def _shares(tokens: Sequence[Token], words: Sequence[Span]) -> NDArray[np.float3
     of_words = np.array(words)[None, :, :]
     meet = (of_tokens[..., 0] < of_words[..., 1]) & (of_words[..., 0] < of_tokens[..., 1])
     meet &= of_tokens[..., 0] < of_tokens[..., 1]  # an empty span is in no word
-    shares: NDArray[np.float32] = meet / np.maximum(meet.sum(axis=1, keepdims=True), 1)
-    return shares.astype(np.float32)
+    shares = meet / np.maximum(meet.sum(axis=1, keepdims=True), 1)
+    return np.asarray(shares, dtype=np.float32)
