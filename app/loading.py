@@ -28,8 +28,8 @@ from model.checkpoint.config import CheckpointConfig, read_config
 from model.checkpoint.parameters import n_parameters
 from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.checkpoint.shelf_folder import ShelvedCheckpoint, find_checkpoints
-from model.engine.build import build_engines
-from model.engine.device import pick_device, usable_cores
+from model.engine.build import build_engines, combined_info, expected_info
+from model.engine.device import pick_devices, usable_cores
 from model.engine.memory import expected_bytes
 from model.engine.protocol import Engine
 
@@ -43,7 +43,7 @@ _log = structlog.get_logger()
 
 
 def load_runtime(settings: Settings, metrics: Metrics) -> Runtime:
-    """Load the checkpoints onto their device and build the runtime. Blocks.
+    """Load the checkpoints onto their devices and build the runtime. Blocks.
 
     Of the folder of models only the configurations are read. Raises `ModelError`, and
     `SettingsError` if two checkpoints claim a direction or a pinned model does not exist.
@@ -108,7 +108,7 @@ class _Builder:
         self._settings = settings
         self._metrics = metrics
         self._n_threads = settings.threads or usable_cores()
-        self._device = pick_device(settings.device)
+        self._devices = pick_devices(settings.device)
 
     def engines(self, checkpoint: Checkpoint) -> Sequence[Engine]:
         """Build a checkpoint's engines. Blocks. Raises `ConfigError`."""
@@ -118,7 +118,7 @@ class _Builder:
             settings.precision,
             self._n_threads,
             settings.max_batch_tokens,
-            self._device,
+            self._devices,
         )
 
     def permanent(self, checkpoint: Checkpoint, engines: Sequence[Engine]) -> KnownModel:
@@ -138,24 +138,24 @@ class _Builder:
             checkpoint = load_checkpoint(found.folder)
             return self._served(checkpoint, self.engines(checkpoint))
 
-        on_cpu = self._device == "cpu"
+        info = expected_info(settings.precision, self._n_threads, self._devices)
         place = Place(
             found.config.name,
             load,
-            expected_bytes(shape, settings.precision, self._n_threads, self._device),
+            expected_bytes(shape, settings.precision, self._n_threads, self._devices),
             pinned=not found.names.isdisjoint(settings.pin),
         )
         facts = Facts(
             parameters=n_parameters(shape),
-            engine="cpu" if on_cpu else "reference",
-            device=self._device,
-            precision="int8" if on_cpu and settings.precision != "fp32" else "float32",
-            threads=self._n_threads,
+            engine=info.engine,
+            device=info.device,
+            precision=info.precision,
+            threads=info.threads,
         )
         return KnownModel(found.config, place, facts, (found.folder, found.fingerprint))
 
     def _served(self, checkpoint: Checkpoint, engines: Sequence[Engine]) -> ServedModel:
-        settings, info = self._settings, engines[0].info
+        settings, info = self._settings, combined_info(engines)
         scheduler = Scheduler(
             engines,
             metrics=self._metrics,
@@ -168,7 +168,7 @@ class _Builder:
             engine=info.engine,
             device=info.device,
             precision=info.precision,
-            threads=sum(engine.info.threads for engine in engines),
+            threads=info.threads,
             digest=checkpoint.digest,
         )
         return ServedModel(

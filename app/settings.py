@@ -97,9 +97,15 @@ class Settings(BaseSettings):
         None,
         description="Origins allowed by CORS, such as https://a.example,https://b.example, or *.",
     )
-    device: str = Field("auto", description="auto, cpu, cuda, cuda:1, …; auto uses a GPU if any.")
+    device: str = Field(
+        "auto",
+        description="auto, cpu, cuda, cuda:1, xpu, mps, or several: cuda:0,cuda:1; auto uses an "
+        "NVIDIA or AMD GPU if any.",
+    )
     precision: PrecisionChoice = Field(
-        "auto", description="auto, int8 or fp32; auto is int8 on a CPU."
+        "auto",
+        description="auto, int8, fp32, bf16 or fp16; auto is int8 on a CPU, bf16 on a GPU that "
+        "has it.",
     )
     threads: int | None = Field(
         None, ge=1, description="CPU cores to use, with one engine on each; by default all."

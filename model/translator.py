@@ -20,7 +20,7 @@ from model.errors import InputError
 from model.text.text_codec import TextCodec
 
 BATCH_TOKENS = 2048
-"""Source tokens per batch of the eager engine, including padding."""
+"""Source tokens per batch of the torch engine, including padding."""
 
 CHUNK = 512
 """Sentences per chunk that is sorted by length."""
@@ -71,12 +71,12 @@ class Translator:
         checkpoint: Checkpoint,
         precision: PrecisionChoice = "auto",
         n_threads: int | None = None,
-        device: str = "cpu",
+        devices: Sequence[str] = ("cpu",),
     ) -> Self:
         """Use the same engines as the server, by default on all cores."""
         max_length = checkpoint.config.transformer.max_length
         engines = build_engines(
-            checkpoint, precision, n_threads or usable_cores(), BATCH_TOKENS, device
+            checkpoint, precision, n_threads or usable_cores(), BATCH_TOKENS, devices
         )
         return cls(checkpoint.tokenizer, max_length, engines)
 

@@ -76,8 +76,9 @@ ROWS: dict[str, str] = {
     "model.interop.npz": "model.checkpoint model.decoding model.text model.transformer",
     "model.translator": "model.engine model.engine.protocol model.checkpoint model.decoding "
     "model.text",
-    "model.engine": "model.engine.cpu model.engine.protocol model.checkpoint model.decoding "
-    "model.transformer",
+    "model.engine": "model.engine.torch model.engine.cpu model.engine.protocol model.checkpoint "
+    "model.decoding model.transformer",
+    "model.engine.torch": "model.engine.protocol model.decoding model.transformer",
     "model.engine.cpu": "model.engine.protocol model.decoding model.transformer",
     "model.engine.protocol": "model.decoding",
     "model.checkpoint": "model.alignment model.decoding model.text model.transformer",

@@ -157,7 +157,7 @@ def align(
         raise click.UsageError("Give one tab-separated FILE, or two files with one side each.")
     folder = checkpoint_folder(checkpoint, cache)
     loaded = load_checkpoint(folder)
-    [engine] = build_engines(loaded, precision, device=pick_device(device))
+    [engine] = build_engines(loaded, precision, devices=[pick_device(device)])
     direction = choose_direction(loaded.config, source, target)
     column = source_column(columns, direction)
     aligner = Aligner(loaded, engine, direction, column, SPLITTERS[splitter])

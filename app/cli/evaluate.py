@@ -31,7 +31,7 @@ from app.cli.options import (
 )
 from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import SearchOptions
-from model.engine.device import pick_device
+from model.engine.device import pick_devices
 from model.engine.protocol import PrecisionChoice
 from model.errors import DataError
 from model.evaluation import Scores, score_translations
@@ -93,7 +93,7 @@ def evaluate(
     direction = choose_direction(loaded.config, source, target)
     column = source_column(columns, direction)
     options = search_options(loaded.config, beam_size, length_penalty)
-    translator = Translator.from_checkpoint(loaded, precision, threads, pick_device(device))
+    translator = Translator.from_checkpoint(loaded, precision, threads, pick_devices(device))
     corpora = {file: _read(file) for file in files}
     results = [
         _evaluate_file(

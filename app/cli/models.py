@@ -19,6 +19,7 @@ from model.checkpoint.parameters import n_parameters
 from model.checkpoint.reader import load_checkpoint, read_tokenizer
 from model.checkpoint.shelf_folder import ShelvedCheckpoint, find_checkpoints
 from model.checkpoint.tensor_file import TensorFile
+from model.engine.build import expected_info
 from model.engine.memory import expected_bytes
 from model.engine.protocol import PrecisionChoice
 from model.errors import ModelError
@@ -77,6 +78,7 @@ def models(shelf: Path | None, precision: PrecisionChoice, verify: bool, as_json
 
 def _row(found: ShelvedCheckpoint, precision: PrecisionChoice, *, verify: bool) -> ShelfRow:
     config, origin = found.config, read_origin(found.folder)
+    info = expected_info(precision, 1, ("cpu",))
     return ShelfRow(
         name=config.name,
         folder=str(found.folder),
@@ -84,8 +86,8 @@ def _row(found: ShelvedCheckpoint, precision: PrecisionChoice, *, verify: bool) 
         parameters=n_parameters(config.transformer),
         disk_bytes=found.n_bytes,
         memory_bytes=expected_bytes(config.transformer, precision),
-        precision="float32" if precision == "fp32" else "int8",
-        engine="cpu",
+        precision=info.precision,
+        engine=info.engine,
         licence=(origin and origin.licence) or _licence_of(found.folder),
         repository=origin.repository if origin else None,
         revision=origin.revision if origin else None,

@@ -53,11 +53,11 @@ length_penalty_option = click.option(
 )  # fmt: skip
 device_option = click.option(
     "--device", default="auto", show_default=True, envvar=env_name("device"),
-    help="auto, cpu, cuda, cuda:1, …; auto uses a GPU if available.",
+    help="auto, cpu, cuda, cuda:1, xpu or mps; auto uses an NVIDIA or AMD GPU if any.",
 )  # fmt: skip
 precision_option = click.option(
     "--precision", type=click.Choice(get_args(PrecisionChoice)), default="auto", show_default=True,
-    envvar=env_name("precision"), help="auto is int8 on a CPU.",
+    envvar=env_name("precision"), help="auto is int8 on a CPU, bf16 on a GPU that has it.",
 )  # fmt: skip
 threads_option = click.option(
     "--threads", type=click.IntRange(1), envvar=env_name("threads"),

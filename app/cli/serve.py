@@ -26,7 +26,7 @@ from app.server.descriptors import affordable_connections
 from app.server.gate import admit_all
 from app.server.process import ACCEPTED_AT_A_TIME, AdminServer, Server
 from app.settings import Settings, env_name, unknown_variables
-from model.engine.device import pick_device
+from model.engine.device import pick_devices
 from model.errors import ConfigError
 
 _log = structlog.get_logger()
@@ -72,7 +72,7 @@ def serve(**flags: Any) -> None:
     """
     try:
         settings = Settings.parse(**{k: v for k, v in flags.items() if v not in (None, ())})
-        pick_device(settings.device)
+        pick_devices(settings.device)
     except (SettingsError, ConfigError) as error:
         raise BadSettings(str(error)) from None
     listener = listen(settings.host, settings.port)

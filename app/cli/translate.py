@@ -189,7 +189,7 @@ def _local(
     from app.translation.segments.reading import Reading
     from model.checkpoint.reader import load_checkpoint
     from model.engine.build import build_engines
-    from model.engine.device import pick_device, usable_cores
+    from model.engine.device import pick_devices, usable_cores
     from model.translator import BATCH_TOKENS
 
     loaded = load_checkpoint(checkpoint)
@@ -202,7 +202,7 @@ def _local(
         search_options(loaded.config, *search, loaded.tokenizer.first_id(chosen[1])),
     )
     built = build_engines(
-        loaded, precision, n_threads or usable_cores(), BATCH_TOKENS, pick_device(device)
+        loaded, precision, n_threads or usable_cores(), BATCH_TOKENS, pick_devices(device)
     )
     translator = LineTranslator(reading, built)
 

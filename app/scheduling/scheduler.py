@@ -129,10 +129,13 @@ class Scheduler:
 
     @property
     def n_bytes(self) -> int:
-        """Memory of the weights, which the engines share, of the engines and of cached results."""
-        memory = [engine.memory for engine in self._engines]
-        weights = max(one.weights for one in memory)
-        return weights + sum(one.work for one in memory) + self._shared.n_bytes
+        """Memory of the weights, once for each device, of the engines and of cached results."""
+        weights: dict[str, int] = {}
+        for engine in self._engines:
+            device = engine.info.device
+            weights[device] = max(weights.get(device, 0), engine.memory.weights)
+        work = sum(engine.memory.work for engine in self._engines)
+        return sum(weights.values()) + work + self._shared.n_bytes
 
     @property
     def load(self) -> Load:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from model.checkpoint.reader import Checkpoint
 from model.decoding.term_constraints import piece_edges
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.weights import pack
-from model.engine.protocol import Engine, PrecisionChoice
-from model.errors import ConfigError
+from model.engine.protocol import Engine, EngineInfo, PrecisionChoice
 
 DEFAULT_BATCH_TOKENS = 16_384
-"""Limit of the eager engine: sentences × the longest of them, in source tokens."""
+"""Limit of the torch engine: sentences × the longest of them, in source tokens."""
+
+_KERNELS = {"auto": "int8", "int8": "int8", "fp32": "float32"}
+"""Precisions that the CPU engine has."""
 
 
 def build_engines(
@@ -18,34 +22,71 @@ def build_engines(
     precision: PrecisionChoice = "auto",
     n_threads: int = 1,
     max_batch_tokens: int = DEFAULT_BATCH_TOKENS,
-    device: str = "cpu",
+    devices: Sequence[str] = ("cpu",),
 ) -> list[Engine]:
-    """Return one engine for each thread on a CPU, else one for the device.
+    """Return one engine for each thread on a CPU, else one for each device.
 
-    `auto` is int8 on a CPU. Other devices use the eager engine, which runs in float32. Raises
-    `ConfigError` for a precision that the device does not support.
+    `auto` is int8 on a CPU. Other devices, and half precision on a CPU, use the torch engine.
+    Raises `ConfigError` for a precision that a device does not support.
     """
+    if not _has_kernels(precision, devices):
+        return [
+            _torch_engine(checkpoint, precision, n_threads, max_batch_tokens, device)
+            for device in devices
+        ]
     config = checkpoint.config
-    if device != "cpu":
-        if precision == "int8":
-            raise ConfigError(f"precision 'int8': only on a CPU, not on {device}; use auto or fp32")
-        return [_eager_engine(checkpoint, n_threads, max_batch_tokens, device)]
     weights = pack(
-        config.transformer, checkpoint.weights, "float32" if precision == "fp32" else "int8"
+        config.transformer,
+        checkpoint.weights,
+        "int8" if _KERNELS[precision] == "int8" else "float32",
     )
     edges = piece_edges(checkpoint.tokenizer)
     return [CpuEngine(config.transformer, weights, edges) for _ in range(n_threads)]
 
 
-def _eager_engine(
-    checkpoint: Checkpoint, n_threads: int, max_batch_tokens: int, device: str
+def expected_info(precision: PrecisionChoice, n_threads: int, devices: Sequence[str]) -> EngineInfo:
+    """Describe the engines that `build_engines` would build, all together. Raises as it does."""
+    if _has_kernels(precision, devices):
+        return EngineInfo("cpu", "cpu", _KERNELS[precision], n_threads)
+    from model.engine.torch.precision import dtype_of
+
+    types = {str(dtype_of(precision, one)).removeprefix("torch."): None for one in devices}
+    threads = n_threads if tuple(devices) == ("cpu",) else len(devices)
+    return EngineInfo("torch", ",".join(devices), ",".join(types), threads)
+
+
+def combined_info(engines: Sequence[Engine]) -> EngineInfo:
+    """Describe engines of one kind all together: each device and precision once."""
+    found = [engine.info for engine in engines]
+    return EngineInfo(
+        found[0].engine,
+        ",".join(dict.fromkeys(one.device for one in found)),
+        ",".join(dict.fromkeys(one.precision for one in found)),
+        sum(one.threads for one in found),
+    )
+
+
+def _has_kernels(precision: PrecisionChoice, devices: Sequence[str]) -> bool:
+    return tuple(devices) == ("cpu",) and precision in _KERNELS
+
+
+def _torch_engine(
+    checkpoint: Checkpoint,
+    precision: PrecisionChoice,
+    n_threads: int,
+    max_batch_tokens: int,
+    device: str,
 ) -> Engine:
     # Torch is imported only if used: without it, the CPU engine saves 180 MB and a second.
     import torch
 
     from model.checkpoint.pretrained import load_model
     from model.engine.eager import EagerEngine
+    from model.engine.torch.engine import TorchEngine
+    from model.engine.torch.precision import dtype_of
 
+    dtype = dtype_of(precision, device)
     torch.set_num_threads(n_threads)
     edges = piece_edges(checkpoint.tokenizer)
-    return EagerEngine(load_model(checkpoint, device), max_batch_tokens, edges)
+    model = load_model(checkpoint, device).to(dtype)
+    return TorchEngine(model, EagerEngine(model, edges=edges), max_batch_tokens, edges)

@@ -9,25 +9,59 @@ from pathlib import Path
 
 from model.errors import ConfigError
 
-_NAME = re.compile(r"auto|cpu|cuda(?::(?P<index>\d+))?")
+_NAME = re.compile(r"cpu|cuda(?::\d+)?|xpu(?::\d+)?|mps")
+_KNOWN = "auto, cpu, cuda, cuda:1, xpu, mps, or several as in cuda:0,cuda:1"
 _DRIVERS = ("libcuda.so.1", "nvcuda.dll")
 AMD_DEVICE = Path("/dev/kfd")
 
 
 def pick_device(name: str) -> str:
-    """Return the device; `auto` is the first GPU, else the CPU. Raises `ConfigError`."""
-    if not (match := _NAME.fullmatch(name)):
-        raise ConfigError(f"device '{name}' is not known; use auto, cpu or cuda")
+    """Return the device; `auto` is the first GPU of NVIDIA or AMD, else the CPU.
+
+    Raises `ConfigError`, also for several devices.
+    """
+    devices = pick_devices(name)
+    if len(devices) > 1:
+        raise ConfigError(f"device '{name}': expected one device, got {len(devices)}")
+    return devices[0]
+
+
+def pick_devices(names: str) -> tuple[str, ...]:
+    """Return the devices of a list such as `cuda:0,cuda:1`, in its order. Raises `ConfigError`."""
+    if names == "auto":
+        return ("cuda",) if _has_driver() and _n_present("cuda") else ("cpu",)
+    devices = tuple(names.split(","))
+    for name in devices:
+        _check(name)
+    if len(devices) > 1 and "cpu" in devices:
+        raise ConfigError(f"device '{names}': the CPU cannot be combined with other devices")
+    if len(set(map(_numbered, devices))) < len(devices):
+        raise ConfigError(f"device '{names}': names a device twice")
+    return devices
+
+
+def _check(name: str) -> None:
+    """Raise `ConfigError` for a device that is not known or not there."""
+    if not _NAME.fullmatch(name):
+        raise ConfigError(f"device '{name}' is not known; use {_KNOWN}")
     if name == "cpu":
-        return name
-    n_gpus = _count_gpus() if _has_driver() else 0
-    if name == "auto":
-        return "cuda" if n_gpus else "cpu"
-    if not n_gpus:
-        raise ConfigError(f"device '{name}': no usable GPU; use auto or cpu")
-    if int(match["index"] or 0) >= n_gpus:
-        raise ConfigError(f"device '{name}': there are {n_gpus} GPUs, counted from 0")
-    return name
+        return
+    kind, _, index = name.partition(":")
+    n_present = _n_present(kind) if kind != "cuda" or _has_driver() else 0
+    if not n_present:
+        missing = {
+            "cuda": "no usable GPU",
+            "xpu": "no Intel GPU that this PyTorch can use",
+            "mps": "no Apple GPU that this PyTorch can use",
+        }
+        raise ConfigError(f"device '{name}': {missing[kind]}; use auto or cpu")
+    if int(index or 0) >= n_present:
+        raise ConfigError(f"device '{name}': there are {n_present} GPUs, counted from 0")
+
+
+def _numbered(name: str) -> str:
+    """Return the full name: `cuda` is `cuda:0`."""
+    return name if ":" in name else f"{name}:0"
 
 
 def _has_driver() -> bool:
@@ -43,10 +77,14 @@ def _can_be_loaded(library: str) -> bool:
     return True
 
 
-def _count_gpus() -> int:
+def _n_present(kind: str) -> int:
+    """How many devices of a kind there are that torch can use."""
     import torch
 
-    return torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if kind == "mps":
+        return int(torch.backends.mps.is_available())
+    module = torch.cuda if kind == "cuda" else torch.xpu
+    return module.device_count() if module.is_available() else 0
 
 
 CPU_QUOTA_FILE = Path("/sys/fs/cgroup/cpu.max")

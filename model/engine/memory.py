@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from model.checkpoint.parameters import parameter_shapes
 from model.engine.cpu.capacity import MAX_ROWS
@@ -21,12 +22,15 @@ def expected_bytes(
     config: TransformerConfig,
     precision: PrecisionChoice = "auto",
     n_threads: int = 1,
-    device: str = "cpu",
+    devices: Sequence[str] = ("cpu",),
 ) -> int:
     """Return the bytes that `build_engines` is expected to need, with a few sentences in flight."""
     shapes = parameter_shapes(config)
-    if device != "cpu":
-        return FLOAT * sum(map(math.prod, shapes.values()))
+    if tuple(devices) != ("cpu",) or precision in ("bf16", "fp16"):
+        # The torch engine joins the projections of the decoder's attention once more.
+        n_joined = config.n_decoder_layers * 5 * config.d_model**2
+        n_weights = sum(map(math.prod, shapes.values())) + n_joined
+        return len(devices) * n_weights * (FLOAT // 2 if precision in ("bf16", "fp16") else FLOAT)
     width = 1 if precision != "fp32" else FLOAT
     weights = FLOAT * config.max_length * config.d_model
     for name, shape in shapes.items():

@@ -18,7 +18,7 @@ from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.decoding.trace import SearchTrace
 
 AttentionKind = Literal["encoder", "decoder", "cross"]
-PrecisionChoice = Literal["auto", "int8", "fp32"]
+PrecisionChoice = Literal["auto", "int8", "fp32", "bf16", "fp16"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,8 @@ class Finished(NamedTuple):
 class EngineInfo:
     """Where and how the model runs, for users.
 
-    engine  "cpu", this project's kernels, or "reference", the paper's modules
+    engine  "cpu", this project's kernels; "torch", any device of torch; or "reference", the paper's
+            modules
     """
 
     engine: str

@@ -174,9 +174,12 @@ class ModelInfo(BaseModel):
         description="SHA-256 of the checkpoint: equal digests, equal translations; null before a "
         "model of the shelf is loaded for the first time"
     )
-    engine: str = Field(description="cpu: attend's own kernels; reference: modules of PyTorch")
-    device: str
-    precision: str
+    engine: str = Field(
+        description="cpu: attend's own kernels; torch: PyTorch, on other devices and in half "
+        "precision"
+    )
+    device: str = Field(description="such as cpu or cuda:0; several with commas between")
+    precision: str = Field(description="int8, float32, bfloat16 or float16")
     threads: int
     state: Literal["loaded", "loading", "known", "failed"] = Field(
         description="known: loaded when it is asked for; failed: could not be loaded, see the log"

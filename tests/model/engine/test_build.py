@@ -8,10 +8,10 @@ import pytest
 
 from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.decoding.rules import HuggingFaceRule, MarianRule, Rule
-from model.engine.build import build_engines
+from model.engine.build import build_engines, combined_info, expected_info
 from model.engine.cpu.engine import CpuEngine
-from model.engine.eager import EagerEngine
 from model.engine.protocol import Engine, EngineInfo, PrecisionChoice
+from model.engine.torch.engine import TorchEngine
 from model.errors import ConfigError
 
 
@@ -53,13 +53,37 @@ def test_another_projects_rule_of_search_changes_nothing_of_that(
     assert [engine.info.precision for engine in engines] == [precision] * 2
 
 
-def test_another_device_takes_the_reference(checkpoint: Checkpoint) -> None:
-    engines = build_engines(checkpoint, "auto", n_threads=3, device="meta")
-    assert kinds(engines) == {EagerEngine}
-    assert len(engines) == 1
-    assert (engines[0].info.engine, engines[0].info.precision) == ("reference", "float32")
+@pytest.mark.parametrize(
+    ("choice", "precision"), [("auto", "float32"), ("fp32", "float32"), ("bf16", "bfloat16")]
+)
+def test_other_devices_take_the_torch_engine_each(
+    checkpoint: Checkpoint, choice: PrecisionChoice, precision: str
+) -> None:
+    devices = ("cpu:0", "cpu:1")
+    engines = build_engines(checkpoint, choice, n_threads=1, devices=devices)
+    assert kinds(engines) == {TorchEngine}
+    assert len(engines) == 2
+    assert {(one.info.engine, one.info.precision) for one in engines} == {("torch", precision)}
+    expected = expected_info(choice, 1, devices)
+    assert expected == EngineInfo("torch", "cpu:0,cpu:1", precision, 2)
+
+
+@pytest.mark.parametrize(("choice", "precision"), [("bf16", "bfloat16"), ("fp16", "float16")])
+def test_half_precision_on_a_cpu_takes_the_torch_engine(
+    checkpoint: Checkpoint, choice: PrecisionChoice, precision: str
+) -> None:
+    engines = build_engines(checkpoint, choice, n_threads=1)
+    assert kinds(engines) == {TorchEngine}
+    assert combined_info(engines) == expected_info(choice, 1, ("cpu",))
+    assert combined_info(engines) == EngineInfo("torch", "cpu", precision, 1)
+
+
+def test_engines_are_described_all_together(checkpoint: Checkpoint) -> None:
+    engines = build_engines(checkpoint, n_threads=3)
+    assert combined_info(engines) == EngineInfo("cpu", "cpu", "int8", 3)
+    assert combined_info(engines) == expected_info("auto", 3, ("cpu",))
 
 
 def test_a_precision_that_a_device_has_not_is_refused_by_name(checkpoint: Checkpoint) -> None:
-    with pytest.raises(ConfigError, match="precision 'int8': only on a CPU, not on meta"):
-        build_engines(checkpoint, "int8", device="meta")
+    with pytest.raises(ConfigError, match="precision 'int8': only on a CPU, not on cuda:1"):
+        build_engines(checkpoint, "int8", devices=("cuda:1",))

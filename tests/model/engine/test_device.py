@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from model.engine import device
-from model.engine.device import pick_device, usable_cores
+from model.engine.device import pick_device, pick_devices, usable_cores
 from model.errors import ConfigError
 
 
@@ -36,13 +36,25 @@ def test_a_named_device_is_taken(monkeypatch: pytest.MonkeyPatch, name: str) -> 
     [
         ("cuda", 0, "device 'cuda': no usable GPU; use auto or cpu"),
         ("cuda:2", 2, "device 'cuda:2': there are 2 GPUs, counted from 0"),
-        ("quantum", 1, "device 'quantum' is not known; use auto, cpu or cuda"),
+        (
+            "quantum",
+            1,
+            "device 'quantum' is not known; use auto, cpu, cuda, cuda:1, xpu, mps, or several",
+        ),
         ("", 1, "device '' is not known"),
         ("cuda:x", 1, "device 'cuda:x' is not known"),
         ("CPU", 1, "device 'CPU' is not known"),
         ("meta", 1, "device 'meta' is not known"),
         ("cpu:0", 1, "device 'cpu:0' is not known"),
-        ("mps", 1, "device 'mps' is not known; use auto, cpu or cuda"),
+        ("mps", 1, "device 'mps': no Apple GPU that this PyTorch can use; use auto or cpu"),
+        ("mps:0", 1, "device 'mps:0' is not known"),
+        ("xpu", 1, "device 'xpu': no Intel GPU that this PyTorch can use; use auto or cpu"),
+        ("cuda:0,cuda:2", 2, "device 'cuda:2': there are 2 GPUs, counted from 0"),
+        ("cuda:0,auto", 2, "device 'auto' is not known"),
+        ("cuda:0,", 2, "device '' is not known"),
+        ("cuda:0,cpu", 2, "device 'cuda:0,cpu': the CPU cannot be combined with other devices"),
+        ("cuda,cuda:0", 2, "device 'cuda,cuda:0': names a device twice"),
+        ("cuda:0,cuda:1", 2, "device 'cuda:0,cuda:1': expected one device, got 2"),
     ],
 )
 def test_a_bad_device_is_refused_by_name(
@@ -53,6 +65,25 @@ def test_a_bad_device_is_refused_by_name(
         pick_device(name)
     assert str(caught.value).startswith(reason)
     assert "\n" not in str(caught.value)
+
+
+def test_several_devices_are_taken_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_gpus(monkeypatch, 3)
+    assert pick_devices("cuda:2,cuda:0") == ("cuda:2", "cuda:0")
+    assert pick_devices("auto") == ("cuda",)
+    assert pick_devices("cpu") == ("cpu",)
+
+
+@pytest.mark.parametrize("kind", ["xpu", "mps"])
+def test_gpus_of_other_makers_are_taken_by_name(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    monkeypatch.setattr(device, "_has_driver", lambda: False)
+    module = torch.xpu if kind == "xpu" else torch.backends.mps
+    monkeypatch.setattr(module, "is_available", lambda: True)
+    monkeypatch.setattr(torch.xpu, "device_count", lambda: 2)
+    assert pick_device(kind) == kind
+    assert pick_device("auto") == "cpu"
+    if kind == "xpu":
+        assert pick_devices("xpu:0,xpu:1") == ("xpu:0", "xpu:1")
 
 
 def test_without_a_driver_torch_is_not_asked(

@@ -10,8 +10,11 @@ from model.decoding.hypothesis import SearchOptions
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.weights import pack
 from model.engine.memory import SENTENCES_BYTES, expected_bytes
-from model.engine.protocol import Job
+from model.engine.protocol import Job, PrecisionChoice
+from model.engine.torch.precision import dtype_of
 from model.transformer.config import PRESETS, TransformerConfig
+from model.transformer.transformer import Transformer
+from tests.model.engine.torch.running import torch_engine
 
 CONFIGS = {
     "tiny": PRESETS["tiny"],
@@ -39,6 +42,17 @@ def test_the_forecast_is_what_an_engine_holds(name: str, precision: str) -> None
     forecast = expected_bytes(config, "fp32" if precision == "fp32" else "auto", 2)
     forecast -= 2 * SENTENCES_BYTES
     assert forecast == pytest.approx(held.weights + 2 * held.work, rel=0.1, abs=1_500_000)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_the_forecast_is_what_a_torch_engine_holds(name: str, precision: PrecisionChoice) -> None:
+    config = CONFIGS[name]
+    model = Transformer(config).to(dtype_of(precision, "cpu"))
+    forecast = expected_bytes(config, precision, 2, ("cpu",))
+    assert forecast == pytest.approx(torch_engine(model).memory.weights, rel=0.1, abs=300_000)
+    assert expected_bytes(config, precision, 2, ("cuda:0", "cuda:1")) == 2 * forecast
+    assert expected_bytes(config, "auto", 2, ("cuda:0",)) == 2 * forecast  # float32 at most
 
 
 def test_memory_grows_with_what_was_in_flight_at_a_time(kernels: None) -> None:

@@ -16,7 +16,7 @@ from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.decoding.rules import HuggingFaceRule, MarianRule, Rule
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.weights import Precision, Weights, pack
-from model.engine.protocol import AttentionKind, Finished, Job
+from model.engine.protocol import AttentionKind, Engine, Finished, Job
 from model.transformer.transformer import Transformer
 
 Outcome = list[Hypothesis] | Exception
@@ -128,7 +128,7 @@ def every_option(model: Transformer, seed: int, rule: Rule | None = None) -> lis
     ]
 
 
-def run(engine: CpuEngine, jobs: Iterable[Job]) -> dict[int, Outcome]:
+def run(engine: Engine, jobs: Iterable[Job]) -> dict[int, Outcome]:
     """What becomes of jobs that join as there is room for them."""
     waiting = deque(jobs)
     outcomes: dict[int, Outcome] = {}
@@ -139,7 +139,7 @@ def run(engine: CpuEngine, jobs: Iterable[Job]) -> dict[int, Outcome]:
     return outcomes
 
 
-def alone(engine: CpuEngine, jobs: Sequence[Job]) -> dict[int, Outcome]:
+def alone(engine: Engine, jobs: Sequence[Job]) -> dict[int, Outcome]:
     """What becomes of jobs, one after the other."""
     return {job.id: run(engine, [job])[job.id] for job in jobs}
 

@@ -1,0 +1,268 @@
+"""The sentences in flight that are searched alike, and a step of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from model.decoding.rules import Traits
+from model.engine.protocol import Finished, Job, Progress
+from model.engine.torch.buckets import bucket
+from model.engine.torch.decoder import StepDecoder
+from model.engine.torch.graphs import Graphs, Recorder
+from model.engine.torch.ledger import Ledger
+from model.engine.torch.memory_short import give_back_unused, is_memory_short
+from model.engine.torch.newcomers import Newcomer, by_length, seat
+from model.engine.torch.search import Report, advance, report_width
+from model.engine.torch.state import Sizes, State
+from model.engine.torch.transfers import ReportReader, upload
+from model.errors import NumericalError
+from model.transformer.transformer import Transformer
+
+MAX_LOGITS = 2**25
+"""Of one decoding step, over all rows: 128 MB in float32. Beyond, slots are decoded in turns."""
+
+FEWEST_POSITIONS = 8
+"""Of either side; fewer would save nothing and need graphs of their own."""
+
+
+class Shared(NamedTuple):
+    """What all batches of an engine share."""
+
+    model: Transformer
+    decoder: StepDecoder
+    reader: ReportReader
+    recorder: Recorder | None
+
+
+class Batch:
+    """Sentences with the same beam size and traits, each in a slot of its own; see `State`."""
+
+    def __init__(self, shared: Shared, beam: int, traits: Traits, max_slots: int) -> None:
+        self._model = model = shared.model
+        self._decoder = shared.decoder
+        self._reader = shared.reader
+        self._graphs = Graphs(shared.recorder)
+        self._beam = beam
+        self._traits = traits
+        self._max_slots = max_slots
+        self._in_slot: dict[int, Job] = {}
+        self._n_told: dict[int, int] = {}  # of the slots whose jobs stream
+        self._left: set[int] = set()  # slots whose hypotheses are still on the device
+        most = MAX_LOGITS // (self._beam * model.config.target_vocab_size)
+        self._slots_at_once = max(1, most)
+        self._state = self._empty(Sizes(0, self._beam, FEWEST_POSITIONS, FEWEST_POSITIONS))
+        self._ledger = Ledger(0, self._beam, FEWEST_POSITIONS, self._traits, model.config.eos_id)
+
+    def __len__(self) -> int:
+        return len(self._in_slot)
+
+    @property
+    def jobs(self) -> list[Job]:
+        """Those in flight, oldest first."""
+        return list(self._in_slot.values())
+
+    @property
+    def streams(self) -> bool:
+        """Whether a job streams."""
+        return bool(self._n_told)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory on the device."""
+        return self._state.n_bytes
+
+    # Joining and leaving
+
+    def join(self, jobs: Sequence[Job]) -> list[Job]:
+        """Encode jobs into free slots. Returns those for which there is no slot or no memory."""
+        free = [slot for slot in range(self._max_slots) if slot not in self._in_slot]
+        newcomers = [Newcomer(job, slot) for job, slot in zip(jobs, free, strict=False)]
+        n_slots = max((one.slot for one in newcomers), default=-1) + 1
+        longest = max((one.n_tokens for one in newcomers), default=0)
+        try:
+            self._reserve(n_slots, n_target=0, n_source=longest)
+        except (RuntimeError, MemoryError) as error:
+            if not is_memory_short(error):
+                raise
+            return list(jobs)
+        left = list(jobs[len(newcomers) :])
+        for group in by_length(newcomers):
+            left += self._seat(group)
+        return left
+
+    def _seat(self, group: list[Newcomer]) -> list[Job]:
+        """Encode a group, in halves if memory is short. Returns the jobs that did not fit."""
+        try:
+            seat(group, self._model, self._decoder, self._state)
+        except (RuntimeError, MemoryError) as error:
+            if not is_memory_short(error):
+                raise
+        else:
+            for one in group:
+                self._enter(one)
+            return []
+        give_back_unused(self._model.device)
+        if len(group) == 1:
+            return [group[0].job]
+        middle = len(group) // 2
+        return self._seat(group[:middle]) + self._seat(group[middle:])
+
+    def _enter(self, one: Newcomer) -> None:
+        job, slot = one
+        self._left.discard(slot)
+        options, max_length = job.options, self._model.config.max_length
+        self._in_slot[slot] = job
+        self._ledger.enter(slot, options, options.token_limit(one.n_tokens, max_length))
+        if job.stream:
+            self._n_told[slot] = 0
+
+    def cancel(self, job_ids: set[int]) -> None:
+        """Drop jobs."""
+        for slot in [slot for slot, job in self._in_slot.items() if job.id in job_ids]:
+            self._leave(slot)
+
+    def clear(self) -> list[Job]:
+        """Drop all jobs, which are returned, and the memory."""
+        jobs = self.jobs
+        for slot in list(self._in_slot):
+            self._leave(slot)
+        self._left.clear()
+        self._replace(self._empty(Sizes(0, self._beam, FEWEST_POSITIONS, FEWEST_POSITIONS)))
+        return jobs
+
+    def _leave(self, slot: int) -> Job:
+        self._ledger.leave(slot)
+        self._left.add(slot)
+        self._n_told.pop(slot, None)
+        return self._in_slot.pop(slot)
+
+    # A step
+
+    def advance(self) -> list[Finished]:
+        """Take every sentence a token further; return those that ended.
+
+        Where an error says that memory is short, all sentences are where they were.
+        """
+        new = np.flatnonzero(self._ledger.active & (self._ledger.length == 0))
+        finished = [self._finished(slot) for slot in self._ledger.end_forced(new)]
+        if not self._in_slot:
+            return finished
+        self._compact()
+        self._vacate()
+        n_slots = self._n_used()
+        n_target = int(self._ledger.length[self._ledger.active].max()) + 1
+        self._reserve(n_slots, n_target, 0)
+        sizes = self._state.sizes
+        n_target = bucket(max(n_target, FEWEST_POSITIONS), sizes.target)
+        longest = max(len(job.source_ids) for job in self._in_slot.values())
+        n_source = bucket(max(longest, FEWEST_POSITIONS), sizes.source)
+        self._decode(n_slots, n_target, n_source)
+        rows = self._reader.read(self._state.report[:n_slots])
+        done, spoilt = self._ledger.advance(Report.read(rows, self._beam))
+        finished += [self._finished(slot) for slot in done]
+        if spoilt:
+            self._state.clear(upload(spoilt, self._model.device))
+            finished += [self._spoilt(slot) for slot in spoilt]
+        return finished
+
+    def _decode(self, n_slots: int, n_target: int, n_source: int) -> None:
+        """Start a step of the first slots, in turns of as many as there is memory for."""
+        low = 0
+        while low < n_slots:
+            high = min(low + self._slots_at_once, n_slots)
+            key = (low, high, n_target, n_source)
+            try:
+                self._graphs.run(key, partial(self._decode_window, *key))
+            except (RuntimeError, MemoryError) as error:
+                if not is_memory_short(error) or high - low == 1:
+                    raise
+                give_back_unused(self._model.device)
+                self._slots_at_once = (high - low) // 2
+            else:
+                low = high
+
+    def _decode_window(self, low: int, high: int, n_target: int, n_source: int) -> None:
+        window = self._state.window(low, high, n_target, n_source)
+        logits, ancestors = self._decoder.logits(window)
+        advance(window, logits, ancestors, self._model.config, self._traits)
+
+    def _finished(self, slot: int) -> Finished:
+        found = self._ledger.outcome(slot, self._in_slot[slot].options)
+        if not found:
+            return self._spoilt(slot)
+        return Finished(self._leave(slot).id, found)
+
+    def _spoilt(self, slot: int) -> Finished:
+        error = NumericalError("the model's output is not finite for this input")
+        return Finished(self._leave(slot).id, error)
+
+    def progress(self) -> list[Progress]:
+        """Return what is newly certain of jobs that stream."""
+        news = []
+        for slot, n_told in self._n_told.items():
+            ids = self._ledger.agreed(slot) if self._ledger.length[slot] else []
+            if len(ids) > n_told:
+                self._n_told[slot] = len(ids)
+                news.append(Progress(self._in_slot[slot].id, ids))
+        return news
+
+    # Sizes
+
+    def _n_used(self) -> int:
+        """Slots that a step takes: a bucket that holds the last that is in use."""
+        return bucket(max(self._in_slot) + 1, self._max_slots)
+
+    def _compact(self) -> None:
+        """Move sentences to lower slots if a step can then do with a smaller bucket."""
+        n_enough = bucket(len(self._in_slot), self._max_slots)
+        if n_enough == self._n_used():
+            return
+        source = [slot for slot in self._in_slot if slot >= n_enough]
+        free = (slot for slot in range(n_enough) if slot not in self._in_slot)
+        target = [slot for slot, _ in zip(free, source, strict=False)]
+        device = self._model.device
+        self._state.move(upload(source, device), upload(target, device))
+        self._ledger.move(source, target)
+        self._left = self._left.difference(target) | set(source)
+        new_slot = dict(zip(source, target, strict=True))
+        self._in_slot = {new_slot.get(slot, slot): job for slot, job in self._in_slot.items()}
+        self._n_told = {new_slot.get(slot, slot): n for slot, n in self._n_told.items()}
+
+    def _vacate(self) -> None:
+        """Drop the hypotheses of sentences that left."""
+        if self._left:
+            slots = upload(list(self._left), self._model.device)
+            self._state.live.index_fill_(0, slots, -torch.inf)
+            self._left.clear()
+
+    def _reserve(self, n_slots: int, n_target: int, n_source: int) -> None:
+        """Grow until there are that many slots and positions."""
+        longest = self._model.config.max_length
+        wanted = Sizes(
+            bucket(n_slots, self._max_slots),
+            self._beam,
+            bucket(n_target, longest),
+            bucket(n_source, longest),
+        )
+        if not self._state.sizes.holds(wanted):
+            grown = self._empty(self._state.sizes.grown(wanted))
+            grown.copy_from(self._state)
+            self._replace(grown)
+
+    def _replace(self, state: State) -> None:
+        self._ledger = self._ledger.grown(state.sizes.slots, state.sizes.target)
+        self._state = state
+        self._graphs.forget()
+
+    def _empty(self, sizes: Sizes) -> State:
+        config, output = self._model.config, self._model.output.weight
+        longest = config.max_length
+        sizes = Sizes(
+            sizes.slots, sizes.beam, min(sizes.target, longest), min(sizes.source, longest)
+        )
+        return State.empty(sizes, config, report_width(self._beam), output.dtype, output.device)

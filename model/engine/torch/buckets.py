@@ -1,0 +1,15 @@
+"""The sizes that shapes come in, so that few graphs and few allocations serve any load."""
+
+from __future__ import annotations
+
+
+def bucket(size: int, largest: int) -> int:
+    """Return the smallest of 1, 2, 4, 8, 12, 16, 24, 32, 48, 64, … that holds `size`.
+
+    At most a third of it is empty from 8 on. At most `largest`, which must hold `size`.
+    """
+    if not 0 <= size <= largest:
+        raise ValueError(f"size {size}: 0 … {largest}")
+    power = 1 << max(0, size - 1).bit_length()
+    between = 3 * power // 4
+    return min(between if power >= 16 and size <= between else power, largest)

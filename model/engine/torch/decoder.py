@@ -1,0 +1,117 @@
+"""One position of every hypothesis of every slot, by the paper's modules: `Decoder.step`.
+
+The modules' matrices are used as they are, but those that have one input are joined: queries, keys
+and values of the self-attention, and keys and values of the memory in all layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from model.engine.torch.state import State
+from model.transformer.attention import MultiHeadAttention
+from model.transformer.decoder import DecoderLayer
+from model.transformer.transformer import Transformer
+
+
+class _Linear(NamedTuple):
+    """Several linear layers of one input, side by side: weight [outputs, D], bias [outputs]."""
+
+    weight: Tensor
+    bias: Tensor
+
+    @classmethod
+    def of(cls, layers: Sequence[nn.Linear]) -> _Linear:
+        return cls(
+            torch.cat([layer.weight.detach() for layer in layers]),
+            torch.cat([layer.bias.detach() for layer in layers]),
+        )
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return functional.linear(x, self.weight, self.bias)
+
+
+class StepDecoder:
+    """The decoder of a model, for steps on a `State`."""
+
+    def __init__(self, model: Transformer) -> None:
+        self._model = model
+        self._layers: list[DecoderLayer] = list(model.decoder.layers)
+        self._self_projections = [
+            _Linear.of([one.w_q, one.w_k, one.w_v])
+            for one in (layer.self_attention for layer in self._layers)
+        ]
+        crossing = [layer.cross_attention for layer in self._layers]
+        self._memory_projection = _Linear.of(
+            [linear for one in crossing for linear in (one.w_k, one.w_v)]
+        )
+        joined = [*self._self_projections, self._memory_projection]
+        self.n_bytes = sum(one.weight.nbytes + one.bias.nbytes for one in joined)
+
+    def project_memory(self, memory: Tensor) -> Sequence[Tensor]:
+        """[B, S, D], the encoder's output → per layer [B, S, 2D], keys beside values."""
+        return self._memory_projection(memory).chunk(len(self._layers), dim=-1)
+
+    def logits(self, state: State) -> tuple[Tensor, Tensor]:
+        """Feed the latest tokens → logits [N, K, V], and the ancestors with what was fed.
+
+        Writes into the cache, and changes nothing else: a step that failed may be taken again.
+        """
+        model, (n, k, n_target) = self._model, (*state.live.shape, state.sizes.target)
+        embedded: Tensor = model.target_embedding(state.latest)
+        # An empty slot may have gone further than this window reaches.
+        length = state.length.clamp(max=n_target - 1)
+        x = (embedded + model.positions.table[length][:, None]).flatten(0, 1)
+        slots = torch.arange(n, device=x.device)
+        place = torch.arange(n_target * k, device=x.device)
+        lane = torch.arange(k, device=x.device)
+        fed = place == (length[:, None] * k + lane)[:, :, None]
+        ancestors = state.ancestors | fed
+        # Attention multiplies what its mask hides by zero, so that has to be finite.
+        nobody = state.live.isneginf().flatten()[:, None]
+        source = torch.arange(state.sizes.source, device=x.device) < state.source_length[:, None]
+
+        def attend(
+            attention: MultiHeadAttention, query: Tensor, key_value: Tensor, mask: Tensor
+        ) -> Tensor:
+            """query [R, D] over [N, P, 2D], which the K hypotheses of a slot share → [R, D]."""
+            heads = key_value.unflatten(-1, (2, attention.n_heads, -1)).transpose(1, 3)
+            queries = query.view(n, k, attention.n_heads, -1).transpose(1, 2)
+            attended = functional.scaled_dot_product_attention(
+                queries, heads[:, :, 0], heads[:, :, 1], attn_mask=mask
+            )
+            output: Tensor = attention.w_o(attended.transpose(1, 2).flatten(2).flatten(0, 1))
+            return output
+
+        for layer, project, cache, memory in zip(
+            self._layers, self._self_projections, state.cache, state.memory, strict=True
+        ):
+
+            def attend_self(
+                x: Tensor,
+                layer: DecoderLayer = layer,
+                project: _Linear = project,
+                cache: Tensor = cache,
+            ) -> Tensor:
+                query, key_value = project(x).split((x.shape[-1], 2 * x.shape[-1]), dim=-1)
+                key_value = key_value.masked_fill(nobody, 0)
+                cache.index_put_((slots, length), key_value.view(n, -1))
+                past = cache.unflatten(-1, (k, -1)).flatten(1, 2)
+                return attend(layer.self_attention, query, past, ancestors[:, None])
+
+            def attend_cross(
+                x: Tensor, layer: DecoderLayer = layer, memory: Tensor = memory
+            ) -> Tensor:
+                query = layer.cross_attention.w_q(x)
+                return attend(layer.cross_attention, query, memory, source[:, None, None])
+
+            x = layer.self_attention_sublayer(x, attend_self)
+            x = layer.cross_attention_sublayer(x, attend_cross)
+            x = layer.feed_forward_sublayer(x, layer.feed_forward)
+        logits: Tensor = model.output(model.decoder.norm(x))
+        return logits.view(n, k, -1), ancestors

@@ -1,0 +1,255 @@
+"""In-flight batching on any torch device: sentences join and leave between any two steps."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from model.decoding.constraints import PieceEdges
+from model.decoding.hypothesis import SearchOptions
+from model.decoding.rules import Traits
+from model.decoding.trace import SearchTrace
+from model.engine.protocol import (
+    AttentionKind,
+    AttentionRow,
+    Engine,
+    EngineInfo,
+    EngineMemory,
+    Finished,
+    Job,
+    Progress,
+    Projections,
+)
+from model.engine.torch.admission import check_job, fits, max_rows
+from model.engine.torch.batch import Batch, Shared
+from model.engine.torch.constrained import ConstrainedSearches
+from model.engine.torch.decoder import StepDecoder
+from model.engine.torch.graphs import Recorder, recorder_for
+from model.engine.torch.memory_short import give_back_unused, is_memory_short
+from model.engine.torch.transfers import ReportReader
+from model.transformer.transformer import Transformer
+
+MAX_IDLE_BATCHES = 2
+"""Whose memory is kept for the next sentences of their kind."""
+
+RECOVERY_STEPS = 500
+"""Steps without a shortage of memory after which twice as many sentences may be in flight again."""
+
+Kind = tuple[int, Traits]
+"""What the sentences of a batch have in common: the beam size, and the traits of the search."""
+
+
+class TorchEngine:
+    """One device's engine; see `Engine`.
+
+    reference         takes teacher-forced passes and traces, on the same model
+    max_batch_tokens  sentences in flight × the longest of them, in source tokens
+    edges             of the target vocabulary, for constraints: where their words may end
+    recorder          of graphs; by default the device's, if it has one
+    """
+
+    def __init__(
+        self,
+        model: Transformer,
+        reference: Engine,
+        max_batch_tokens: int = 16_384,
+        edges: PieceEdges | None = None,
+        recorder: Recorder | None = None,
+    ) -> None:
+        self._model = model.eval()
+        self._device = model.device
+        self._reference = reference
+        decoder, self._reader = StepDecoder(model), ReportReader(self._device)
+        recorder = recorder or recorder_for(self._device)
+        self._shared = Shared(model, decoder, self._reader, recorder)
+        self._max_batch_tokens = max_batch_tokens
+        self._max_rows = max_rows(self._device.type)
+        self._ceiling = self._max_rows  # sentences in flight, lowered where memory is short
+        self._n_steps_since_shortage = 0
+        self._waiting: deque[Job] = deque()
+        self._batches: dict[Kind, Batch] = {}
+        edges = edges or PieceEdges.none(model.config.target_vocab_size)
+        self._constrained = ConstrainedSearches(model, edges)
+        self._interrupted = False
+        self._weights_bytes = reference.memory.weights + decoder.n_bytes
+        self._work_bytes = 0
+
+    @property
+    def info(self) -> EngineInfo:
+        """Which engine it is, device, precision and threads."""
+        precision = str(self._model.output.weight.dtype).removeprefix("torch.")
+        threads = torch.get_num_threads() if self._device.type == "cpu" else 1
+        return EngineInfo("torch", str(self._device), precision, threads)
+
+    @property
+    def memory(self) -> EngineMemory:
+        """The weights, and the slots of all batches; what a single step needs is gone after it."""
+        return EngineMemory(self._weights_bytes, self._work_bytes)
+
+    @property
+    def busy(self) -> bool:
+        """True while jobs are admitted and neither finished nor cancelled."""
+        return bool(self._waiting or self._n_in_flight)
+
+    @property
+    def _n_in_flight(self) -> int:
+        return len(self._constrained) + sum(len(batch) for batch in self._batches.values())
+
+    def room(self, job: Job) -> bool:
+        """Whether the job fits beside those that are here."""
+        if not self.busy:
+            return True
+        present = [*self._waiting, *self._in_flight(), job]
+        if len(present) > self._ceiling:
+            return False
+        return fits(present, self._model.config, self._max_rows, self._max_batch_tokens)
+
+    def _in_flight(self) -> Iterable[Job]:
+        yield from self._constrained.jobs
+        for batch in self._batches.values():
+            yield from batch.jobs
+
+    def admit(self, jobs: Sequence[Job]) -> None:
+        """Take jobs in; they join at the next step. Raises `ValueError` if they cannot."""
+        for job in jobs:
+            check_job(job, self._model.config)
+        self._waiting.extend(jobs)
+
+    def cancel(self, job_ids: Sequence[int]) -> None:
+        """Drop jobs, waiting or in flight."""
+        dropped = set(job_ids)
+        self._waiting = deque(job for job in self._waiting if job.id not in dropped)
+        self._constrained.cancel(dropped)
+        for batch in self._batches.values():
+            batch.cancel(dropped)
+
+    def interrupt(self) -> None:
+        """Have the step in progress, or else the next, end with its token."""
+        self._interrupted = True
+
+    def progress(self) -> list[Progress]:
+        """What all hypotheses that may become the best begin with; see `Engine.progress`."""
+        news = self._constrained.progress()
+        for batch in self._batches.values():
+            news += batch.progress()
+        return news
+
+    @torch.inference_mode()
+    def step(self) -> list[Finished]:
+        """Let those that wait join, then advance every sentence until one ends."""
+        finished: list[Finished] = []
+        try:
+            while self.busy and not finished:
+                finished = self._join()
+                finished += self._advance()
+                if self._interrupted or self._streams:
+                    break
+        except BaseException:
+            self._reset()
+            raise
+        finally:
+            # Who interrupts from now on is heard by the next step.
+            self._interrupted = False
+            self._work_bytes = sum(batch.n_bytes for batch in self._batches.values())
+        return finished
+
+    @property
+    def _streams(self) -> bool:
+        return self._constrained.streams or any(one.streams for one in self._batches.values())
+
+    def _join(self) -> list[Finished]:
+        """Start the jobs that wait, as many as the ceiling allows; return those that cannot be."""
+        n_free = self._ceiling - self._n_in_flight
+        newcomers = [self._waiting.popleft() for _ in range(min(n_free, len(self._waiting)))]
+        kinds: dict[Kind, list[Job]] = {}
+        for job in newcomers:
+            if job.options.constraints:
+                self._constrained.join([job])
+            else:
+                kinds.setdefault((job.options.beam_size, job.options.traits), []).append(job)
+        left: list[Job] = []
+        for kind, jobs in kinds.items():
+            left += self._batch(kind).join(jobs)
+        return self._defer(left) if left else []
+
+    def _batch(self, kind: Kind) -> Batch:
+        """Return the batch of a kind; the latest used is the last."""
+        batch = self._batches.pop(kind, None)
+        if batch is None:
+            self._drop_idle(MAX_IDLE_BATCHES - 1)
+            beam, traits = kind
+            max_slots = max(1, self._max_rows // beam)
+            batch = Batch(self._shared, beam, traits, max_slots)
+        self._batches[kind] = batch
+        return batch
+
+    def _drop_idle(self, n_kept: int) -> None:
+        """Drop all batches without sentences but the latest used."""
+        idle = [kind for kind, batch in self._batches.items() if not batch]
+        for kind in idle[: len(idle) - n_kept]:
+            del self._batches[kind]
+
+    def _advance(self) -> list[Finished]:
+        """Take every sentence a token further; return those that ended."""
+        finished: list[Finished] = []
+        for part in (self._constrained, *self._batches.values()):
+            if not part:
+                continue
+            try:
+                finished += part.advance()
+            except (RuntimeError, MemoryError) as error:
+                if not is_memory_short(error):
+                    raise
+                finished += self._defer(part.clear())
+        self._n_steps_since_shortage += 1
+        if self._n_steps_since_shortage >= RECOVERY_STEPS:
+            self._n_steps_since_shortage = 0
+            self._ceiling = min(2 * self._ceiling, self._max_rows)
+        return finished
+
+    def _defer(self, jobs: list[Job]) -> list[Finished]:
+        """Let jobs for which memory is too short wait, to start anew beside fewer others.
+
+        One for which it is too short alone fails.
+        """
+        self._n_steps_since_shortage = 0
+        self._drop_idle(0)
+        give_back_unused(self._device)
+        if len(jobs) == 1 and not self._n_in_flight:
+            return [Finished(jobs[0].id, MemoryError("the device has no memory left"))]
+        self._ceiling = max(1, self._n_in_flight or len(jobs) // 2)
+        self._waiting.extendleft(reversed(jobs))
+        return []
+
+    def _reset(self) -> None:
+        self._waiting.clear()
+        self._constrained.clear()
+        self._batches.clear()
+
+    # One sentence at a time, by the reference
+
+    def explain(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
+    ) -> NDArray[np.float32]:
+        """Attention weights [layers, heads, T, S]; see `Engine.explain`."""
+        return self._reference.explain(source_ids, target_ids, kind)
+
+    def score(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
+    ) -> NDArray[np.float32]:
+        """Log-probabilities [T] of a given target's tokens; see `Engine.score`."""
+        return self._reference.score(source_ids, target_ids, options)
+
+    def project(
+        self, source_ids: Sequence[int], target_ids: Sequence[int], at: AttentionRow
+    ) -> Projections:
+        """What one attention computes with; see `Engine.project`."""
+        return self._reference.project(source_ids, target_ids, at)
+
+    def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
+        """The search of one sentence; see `Engine.trace`."""
+        return self._reference.trace(source_ids, options)

@@ -1,0 +1,231 @@
+"""The books of the sentences in flight, on the host: one row per slot, filled from reports.
+
+What a hypothesis said is kept once per step and hypothesis, with the one that it continues; a
+finished hypothesis is an end of such a chain. The rules are those of `model.decoding.beam`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.decoding.agreement import agreed_ids
+from model.decoding.hypothesis import Hypothesis, SearchOptions, best_first, finished_hypothesis
+from model.decoding.rules import BEHIND_FINISHED, Traits
+from model.engine.torch.search import Report
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int32]
+
+
+class Ledger:
+    """Of N slots with K hypotheses each, up to T tokens long, of searches with the same traits.
+
+    active, length, limit [N]        tokens so far, and at most
+    penalty, n_best [N]              of the search options
+    live [N, K]                      log-probabilities of the living hypotheses, best first
+    tokens, log_probs [N, T, K]      what was said at each step
+    parents [N, T, K]                the hypothesis of the step before that it continues
+    score [N, K]                     of the best finished ones, best first; −∞: none
+    end_length, end_parent, end_token, end_log_prob [N, K]
+                                     their lengths; their last tokens, and what these continue
+    """
+
+    def __init__(self, n_slots: int, beam: int, n_target: int, traits: Traits, eos_id: int) -> None:
+        def ints(*shape: int) -> Ints:
+            return np.zeros((n_slots, *shape), np.int32)
+
+        def floats(*shape: int) -> Floats:
+            return np.zeros((n_slots, *shape), np.float32)
+
+        self.beam = beam
+        self.n_target = n_target
+        self.traits = traits
+        self.eos_id = eos_id
+        self.active = np.zeros(n_slots, np.bool_)
+        self.length = ints()
+        self.limit = ints()
+        self.penalty = np.zeros(n_slots, np.float64)
+        self.n_best = ints()
+        self.live = floats(beam)
+        self.tokens = ints(n_target, beam)
+        self.log_probs = floats(n_target, beam)
+        self.parents = ints(n_target, beam)
+        self.score = floats(beam)
+        self.end_length = ints(beam)
+        self.end_parent = ints(beam)
+        self.end_token = ints(beam)
+        self.end_log_prob = floats(beam)
+
+    @property
+    def _arrays(self) -> list[NDArray[np.generic]]:
+        return [value for value in vars(self).values() if isinstance(value, np.ndarray)]
+
+    def grown(self, n_slots: int, n_target: int) -> Ledger:
+        """Return the same books with more slots or positions, or with fewer empty slots."""
+        other = Ledger(n_slots, self.beam, n_target, self.traits, self.eos_id)
+        for mine, theirs in zip(self._arrays, other._arrays, strict=True):
+            part = tuple(slice(min(a, b)) for a, b in zip(mine.shape, theirs.shape, strict=True))
+            theirs[part] = mine[part]
+        return other
+
+    def move(self, source: Sequence[int], target: Sequence[int]) -> None:
+        """Move sentences to empty slots."""
+        for array in self._arrays:
+            array[target] = array[source]
+        self.active[source] = False
+
+    def enter(self, slot: int, options: SearchOptions, limit: int) -> None:
+        """Start a sentence: one hypothesis, without tokens."""
+        self.active[slot] = True
+        self.length[slot] = 0
+        self.limit[slot] = limit
+        self.penalty[slot] = options.length_penalty
+        self.n_best[slot] = options.n_best
+        self.live[slot] = -np.inf
+        self.live[slot, 0] = 0
+        self.score[slot] = -np.inf
+
+    def leave(self, slot: int) -> None:
+        """End a sentence."""
+        self.active[slot] = False
+
+    # A step
+
+    def advance(self, report: Report) -> tuple[list[int], list[int]]:
+        """Take over what a step found in the first n slots.
+
+        Returns the slots whose sentences are done, and those of which a probability is none.
+        """
+        n = len(report.scores)
+        active = self.active[:n]
+        spoilt = active & np.isnan(report.scores).any(axis=1)
+        slots = np.flatnonzero(active & ~spoilt)
+        report = Report(*(column[slots] for column in report))
+        self.length[slots] += 1
+        length, limit = self.length[slots], self.limit[slots]
+        capped = length >= limit
+        finishes = report.tokens == self.eos_id
+        if self.traits.at_limit != "behind":
+            finishes = finishes | (capped[:, None] & np.isfinite(report.scores))
+        finishes[:, self.beam :] = False
+        divisor = self._normalisation(slots, length)
+        normalised = np.where(finishes, report.scores / divisor[:, None], np.float32(-np.inf))
+        self._finish(slots, normalised, report)
+
+        live = Report(*(np.take_along_axis(one, report.chosen, 1) for one in report[:4]), report[4])
+        ended = live.tokens == self.eos_id
+        self.live[slots] = np.where(ended, np.float32(-np.inf), live.scores)
+        self.tokens[slots, length - 1] = live.tokens
+        self.log_probs[slots, length - 1] = live.log_probs
+        self.parents[slots, length - 1] = live.parents
+        if self.traits.at_limit == "behind":
+            rank = np.arange(1, self.beam + 1, dtype=np.float32)
+            usable = capped[:, None] & np.isfinite(self.live[slots])
+            behind = np.where(usable, np.float32(BEHIND_FINISHED) * rank, np.float32(-np.inf))
+            self._finish(slots, behind, live)
+        done = slots[capped | ~self._unsettled(slots, divisor)].tolist()
+        return done + self.end_forced(np.setdiff1d(slots, done)), np.flatnonzero(spoilt).tolist()
+
+    def end_forced(self, slots: NDArray[np.intp]) -> list[int]:
+        """End the sentences whose next token has to be the last, at no cost. Returns their slots.
+
+        That needs no step, since it is known what is said.
+        """
+        if not self.traits.forces_end:
+            return []
+        slots = slots[self.length[slots] + 1 == self.limit[slots]]
+        self.length[slots] += 1
+        scores = self.live[slots]
+        lanes = np.broadcast_to(np.arange(self.beam, dtype=np.int32), scores.shape)
+        ends = Report(scores, np.zeros_like(scores), np.full_like(lanes, self.eos_id), lanes, lanes)
+        divisor = self._normalisation(slots, self.length[slots])
+        self._finish(slots, scores / divisor[:, None], ends)
+        return slots.tolist()
+
+    def _normalisation(self, slots: NDArray[np.intp], length: Ints) -> Floats:
+        """`SearchOptions.normalisation` of each sentence at a length."""
+        offset = self.traits.length_offset
+        divisor = ((offset + length) / (offset + 1)) ** self.penalty[slots]
+        return divisor.astype(np.float32)
+
+    def _finish(self, slots: NDArray[np.intp], scores: Floats, found: Report) -> None:
+        """Keep the best K of what is finished and of what was found, which is scored [n, C] so."""
+        both = np.concatenate((self.score[slots], scores), axis=1)
+        order = np.argsort(-both, axis=1, kind="stable")[:, : self.beam]
+        self.score[slots] = np.take_along_axis(both, order, 1)
+        length = np.broadcast_to(self.length[slots, None], scores.shape)
+        for column, new in (
+            (self.end_length, length),
+            (self.end_parent, found.parents),
+            (self.end_token, found.tokens),
+            (self.end_log_prob, found.log_probs),
+        ):
+            merged = np.concatenate((column[slots], new), axis=1)
+            column[slots] = np.take_along_axis(merged, order, 1)
+
+    def _unsettled(self, slots: NDArray[np.intp], divisor: Floats) -> NDArray[np.bool_]:
+        """`model.decoding.stopping.unsettled`, for each sentence's own n best."""
+        score, best = self.score[slots], self.live[slots, 0]
+        n_th = score[np.arange(len(slots)), self.n_best[slots] - 1]
+        goes_on = n_th < best / self._normalisation(slots, self.limit[slots])
+        match self.traits.stopping:
+            case "settled":
+                return goes_on
+            case "full":
+                return goes_on & np.isneginf(score[:, -1])
+            case "settled at present":
+                return goes_on & (score[:, -1] < best / divisor)
+
+    # What is known of a sentence
+
+    def outcome(self, slot: int, options: SearchOptions) -> list[Hypothesis]:
+        """The n best hypotheses of a sentence that is done, best first."""
+        found = []
+        for place in range(options.n_best):
+            if self.score[slot, place] == -np.inf:
+                break
+            ids, log_probs = self._ended(slot, place)
+            limit = int(self.limit[slot])
+            found.append(finished_hypothesis(ids, log_probs, self.eos_id, options, limit))
+        return best_first(found, options)
+
+    def agreed(self, slot: int) -> list[int]:
+        """The longest beginning that the best hypothesis of a sentence is sure to have.
+
+        All that may become the best begin so: the n best finished ones, and those alive that may
+        still come among them. To be asked after the first step.
+        """
+        slots = np.array([slot])
+        n_best = self.n_best[slot]
+        length = int(self.length[slot])
+        at_limit = self.live[slot] / self._normalisation(slots, self.limit[slots])[0]
+        rows = [
+            self._said(slot, lane, length)[0]
+            for lane in np.flatnonzero(at_limit > self.score[slot, n_best - 1]).tolist()
+        ]
+        finite = np.flatnonzero(np.isfinite(self.score[slot, :n_best])).tolist()
+        rows += [self._ended(slot, place)[0] for place in finite]
+        return agreed_ids(rows, {self.eos_id})
+
+    def _ended(self, slot: int, place: int) -> tuple[list[int], list[float]]:
+        """The tokens of a finished hypothesis, and their log-probabilities."""
+        length, lane = int(self.end_length[slot, place]), int(self.end_parent[slot, place])
+        ids, log_probs = self._said(slot, lane, length - 1)
+        ids.append(int(self.end_token[slot, place]))
+        log_probs.append(float(self.end_log_prob[slot, place]))
+        return ids, log_probs
+
+    def _said(self, slot: int, lane: int, length: int) -> tuple[list[int], list[float]]:
+        """What a hypothesis had said after `length` steps."""
+        parents = self.parents[slot, :length].tolist()
+        lanes = [0] * length
+        for step in range(length - 1, -1, -1):
+            lanes[step] = lane
+            lane = parents[step][lane]
+        steps = np.arange(length)
+        ids: list[int] = self.tokens[slot, steps, lanes].tolist()
+        log_probs: list[float] = self.log_probs[slot, steps, lanes].tolist()
+        return ids, log_probs

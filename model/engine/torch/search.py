@@ -1,0 +1,155 @@
+"""A step of beam search on the device, for all slots at once: `model.decoding.beam`, on a `State`.
+
+Which hypotheses are finished and which sentences are done is decided on the host, from the report.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from model.decoding.rules import Traits
+from model.engine.torch.state import State
+from model.transformer.config import TransformerConfig
+
+CHUNK = 128
+"""Logits of which the best is found first, to look for the best few in few chunks only."""
+
+
+def n_continuations(beam: int) -> int:
+    """How many of a sentence's continuations a step looks at. A greedy search needs one."""
+    return 1 if beam == 1 else 2 * beam
+
+
+def report_width(beam: int) -> int:
+    """Numbers per slot that a step reports."""
+    return 4 * n_continuations(beam) + beam
+
+
+class Report(NamedTuple):
+    """The best continuations of n slots, best first, on the host; C is `n_continuations`.
+
+    scores     [n, C] log-probability of the whole; −∞ where there is none, NaN where it is none
+    log_probs  [n, C] of the last token
+    tokens     [n, C] the last token
+    parents    [n, C] the hypothesis that it continues
+    chosen     [n, K] which of them live on
+    """
+
+    scores: NDArray[np.float32]
+    log_probs: NDArray[np.float32]
+    tokens: NDArray[np.int32]
+    parents: NDArray[np.int32]
+    chosen: NDArray[np.int32]
+
+    @classmethod
+    def read(cls, rows: NDArray[np.int32], beam: int) -> Report:
+        """Take the rows of `State.report` apart."""
+        n = n_continuations(beam)
+        scores, log_probs, tokens, parents, chosen = np.split(
+            rows, [n, 2 * n, 3 * n, 4 * n], axis=1
+        )
+        return cls(scores.view(np.float32), log_probs.view(np.float32), tokens, parents, chosen)
+
+
+def advance(
+    state: State, logits: Tensor, ancestors: Tensor, config: TransformerConfig, traits: Traits
+) -> None:
+    """Let the best continuations live on, given logits [N, K, V], and report them."""
+    beam = state.sizes.beam
+    found = _found(state, logits, config, traits)
+    ends = found.tokens == config.eos_id
+    live, chosen = found.scores.masked_fill(ends, -torch.inf).topk(beam, dim=1)
+    parents = found.parents.gather(1, chosen)
+    state.live.copy_(live)
+    state.latest.copy_(found.tokens.gather(1, chosen))
+    state.ancestors.copy_(ancestors.gather(1, parents[:, :, None].expand_as(ancestors)))
+    state.length.add_(1)
+    report = (
+        found.scores.view(torch.int32),
+        found.log_probs.view(torch.int32),
+        found.tokens.int(),
+        found.parents.int(),
+        chosen.int(),
+    )
+    state.report.copy_(torch.cat(report, dim=1))
+
+
+class _Found(NamedTuple):
+    """As in `Report`."""
+
+    scores: Tensor
+    log_probs: Tensor
+    tokens: Tensor
+    parents: Tensor
+
+
+def _found(state: State, logits: Tensor, config: TransformerConfig, traits: Traits) -> _Found:
+    """Return the best continuations of every slot."""
+    n_wanted = n_continuations(state.sizes.beam)
+    logits = logits.float()
+    if traits.renormalises:
+        logits[:, :, config.pad_id] = -torch.inf
+    normaliser = logits.logsumexp(dim=-1, keepdim=True)
+    logits[:, :, config.pad_id] = -torch.inf
+    if traits.unk_id is not None:
+        logits[:, :, traits.unk_id] = -torch.inf
+    best, tokens = top_logits(logits, min(n_wanted, logits.shape[-1]))
+    log_probs = best - normaliser
+    n_each = tokens.shape[-1]
+    scores = state.live[:, :, None] + log_probs
+    # A hypothesis that is none may have any logits, NaN included.
+    scores = scores.masked_fill(state.live.isneginf()[:, :, None], -torch.inf)
+    top, at = scores.flatten(1).topk(n_wanted, dim=1)
+    rank = torch.arange(n_wanted, device=at.device)
+    if traits.narrows:
+        width = state.live.isfinite().sum(dim=1, keepdim=True)
+        starts = state.length[:, None] == 0
+        beyond = torch.where(starts, rank >= state.sizes.beam, rank >= width)
+        top = top.masked_fill(beyond, -torch.inf)
+    found = _Found(
+        top,
+        log_probs.flatten(1).gather(1, at),
+        tokens.flatten(1).gather(1, at),
+        at // n_each,
+    )
+    return _with_first(state, found)
+
+
+def _with_first(state: State, found: _Found) -> _Found:
+    """Replace what was found where the first token is given: it costs nothing."""
+    given = ((state.first >= 0) & (state.length == 0))[:, None]
+    rank = torch.arange(found.scores.shape[1], device=found.scores.device)
+    return _Found(
+        torch.where(given, torch.where(rank == 0, 0.0, -torch.inf), found.scores),
+        found.log_probs.masked_fill(given, 0.0),
+        torch.where(given, state.first[:, None], found.tokens),
+        found.parents.masked_fill(given, 0),
+    )
+
+
+def top_logits(logits: Tensor, n: int) -> tuple[Tensor, Tensor]:
+    """Return the n largest of [N, K, V], and their places, each [N, K, n]; any NaN comes first.
+
+    They lie in the n chunks whose best are the best, so that only those are searched.
+    """
+    vocab_size = logits.shape[-1]
+    if vocab_size < 4 * n * CHUNK:
+        return logits.topk(n)
+    n_whole = vocab_size // CHUNK
+    whole, rest = logits.split((n_whole * CHUNK, vocab_size - n_whole * CHUNK), dim=-1)
+    maxima = whole.unflatten(-1, (n_whole, CHUNK)).amax(dim=-1)
+    if rest.shape[-1]:
+        maxima = functional.pad(maxima, (0, 1))
+        maxima[:, :, -1] = rest.amax(dim=-1)
+    chunks = maxima.topk(n).indices
+    places = (chunks[:, :, :, None] * CHUNK + torch.arange(CHUNK, device=logits.device)).flatten(2)
+    beyond = places >= vocab_size
+    candidates = logits.gather(2, places.clamp(max=vocab_size - 1)).masked_fill(beyond, -torch.inf)
+    best, at = candidates.topk(n)
+    return best, places.gather(2, at)

@@ -1,0 +1,53 @@
+"""Small models that the tests of all engines share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from model.transformer.transformer import Transformer
+
+MakeModel = Callable[..., Transformer]
+
+
+@pytest.fixture(scope="session")
+def make_speaker(make_model: MakeModel) -> MakeModel:
+    """Tiny models that do not say one word over and over, and end as soon as `eos_bias` has it.
+
+    What they say next depends on all they have read and said: biases are small beside the rest,
+    and the layers' matrices large.
+    """
+
+    def make(
+        *, seed: int = 0, eos_bias: float = 0.0, output_bias: bool = True, **changes: object
+    ) -> Transformer:
+        values = {"max_length": 36, "n_decoder_layers": 2} | changes
+        model = make_model(seed=seed, output_bias=output_bias, **values)
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                if name.endswith("bias"):
+                    parameter.sub_(1)
+                elif ".layers." in name and parameter.dim() > 1:
+                    parameter.mul_(2)
+            if model.output.bias is not None:
+                model.output.bias[model.config.eos_id] += eos_bias
+        return model
+
+    return make
+
+
+@pytest.fixture
+def model(make_speaker: MakeModel) -> Transformer:
+    """Says more than a page of some sentences, and has a matrix of no round size."""
+    return make_speaker(
+        d_model=20, d_ff=50, source_vocab_size=150, target_vocab_size=150, max_length=40,
+        norm_order="pre", activation="gelu", eos_bias=2.5,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def endless(make_speaker: MakeModel) -> Transformer:
+    """Never ends a sentence."""
+    return make_speaker(eos_bias=-100, max_length=40)

@@ -1,0 +1,60 @@
+"""What the tests of the torch engine share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+
+from model.decoding.constrained import constrained_search
+from model.decoding.constraints import PieceEdges
+from model.decoding.hypothesis import Hypothesis
+from model.engine.eager import EagerEngine
+from model.engine.protocol import Job
+from model.engine.torch.engine import TorchEngine
+from model.engine.torch.graphs import Recorder
+from model.transformer.transformer import Transformer
+from tests.model.engine.cpu.running import Outcome, reference
+
+MakeModel = Callable[..., Transformer]
+
+
+def torch_engine(
+    model: Transformer,
+    max_batch_tokens: int = 16_384,
+    edges: PieceEdges | None = None,
+    recorder: Recorder | None = None,
+) -> TorchEngine:
+    reference = EagerEngine(model, edges=edges)
+    return TorchEngine(model, reference, max_batch_tokens, edges, recorder)
+
+
+def wanted(model: Transformer, job: Job, edges: PieceEdges | None = None) -> list[Hypothesis]:
+    """What the reference finds, with or without terms."""
+    if not job.options.constraints:
+        return reference(model, job)
+    edges = edges or PieceEdges.none(model.config.target_vocab_size)
+    return constrained_search(model, torch.tensor([job.source_ids]), job.options, edges)
+
+
+def said(outcomes: dict[int, Outcome]) -> dict[int, list[tuple[int, ...]]]:
+    """The tokens of all hypotheses."""
+    return {
+        job_id: [one.ids for one in outcome]
+        for job_id, outcome in outcomes.items()
+        if isinstance(outcome, list)
+    }
+
+
+def token_by_token(engine: TorchEngine) -> dict[int, Outcome]:
+    """Run what was admitted, interrupting every step."""
+    outcomes: dict[int, Outcome] = {}
+    while engine.busy:
+        engine.interrupt()
+        outcomes |= dict(engine.step())
+    return outcomes
+
+
+def slots_in_use(engine: TorchEngine) -> Sequence[int]:
+    """Slots that the next step takes, of each batch."""
+    return [batch._n_used() for batch in engine._batches.values() if batch]

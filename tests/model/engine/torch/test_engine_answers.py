@@ -1,0 +1,143 @@
+"""The engine finds what the reference finds, in any company."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from model.engine.eager import EagerEngine
+from model.engine.protocol import Job
+from model.engine.run import run_jobs
+from model.engine.torch import batch as batch_module
+from model.transformer.transformer import Transformer
+from tests.model.engine.cpu.running import (
+    FAMILY,
+    FOREIGN_RULES,
+    RULES,
+    Outcome,
+    alone,
+    check_same,
+    draw_jobs,
+    every_option,
+    hypotheses,
+    run,
+)
+from tests.model.engine.cpu.test_agreement import streamed
+from tests.model.engine.cpu.test_constrained import draw_constrained, draw_edges
+from tests.model.engine.torch.running import MakeModel, said, torch_engine, wanted
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_it_answers_as_the_reference(make_speaker: MakeModel, name: str) -> None:
+    model = make_speaker(**FAMILY[name], eos_bias=1.5)
+    jobs = every_option(model, seed=len(name))
+    foreign = draw_jobs(model, len(FOREIGN_RULES), len(name), list(FOREIGN_RULES.values()))
+    jobs += [replace(job, id=100 + job.id) for job in foreign]
+    outcomes = run(torch_engine(model), jobs)
+    for job in jobs:
+        check_same(outcomes[job.id], wanted(model, job))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_it_does_by_each_rule(make_speaker: MakeModel, rule: str) -> None:
+    model = make_speaker(**FAMILY["a tiny vocabulary"], eos_bias=2.5)
+    jobs = every_option(model, len(rule), RULES[rule])
+    outcomes = run(torch_engine(model), jobs)
+    for job in jobs:
+        check_same(outcomes[job.id], wanted(model, job))
+
+
+def draw_all(model: Transformer, n: int, seed: int) -> list[Job]:
+    """Sentences by all rules; some have terms, some a given first token."""
+    edges = draw_edges(model, seed)
+    jobs = draw_jobs(model, n, seed, list(RULES.values()))
+    jobs = [
+        replace(job, options=replace(job.options, first_id=30)) if job.id % 4 == 0 else job
+        for job in jobs
+    ]
+    return jobs + draw_constrained(model, edges, n // 6, seed)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_does_while_others_join_and_leave(model: Transformer, seed: int) -> None:
+    choose = np.random.default_rng(seed)
+    jobs = draw_all(model, 30, seed)
+    edges = draw_edges(model, seed)
+    engine = torch_engine(model, edges=edges)
+    waiting = [jobs[index] for index in choose.permutation(len(jobs))]
+    in_flight: set[int] = set()
+    outcomes: dict[int, Outcome] = {}
+    most = 0
+    while waiting or engine.busy:
+        for _ in range(choose.integers(0, 9)):
+            if waiting and engine.room(waiting[0]):
+                in_flight.add(waiting[0].id)
+                engine.admit([waiting.pop(0)])
+        if in_flight and choose.random() < 0.1:
+            dropped = int(choose.choice(sorted(in_flight)))
+            engine.cancel([dropped])
+            in_flight.remove(dropped)
+        if choose.random() < 0.7:
+            engine.interrupt()
+        most = max(most, len(in_flight))
+        done = dict(engine.step())
+        outcomes |= done
+        in_flight -= done.keys()
+    assert most > 10
+    assert 20 < len(outcomes) < len(jobs)
+    for job in jobs:
+        if job.id in outcomes:
+            check_same(outcomes[job.id], wanted(model, job, edges))
+
+
+def test_it_does_where_a_step_is_too_large_for_one_go(
+    model: Transformer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = draw_jobs(model, 20, 7)
+    expected = said(run(torch_engine(model), jobs))
+    monkeypatch.setattr(batch_module, "MAX_LOGITS", 12 * model.config.target_vocab_size)
+    engine = torch_engine(model)
+    assert said(run(engine, jobs)) == expected
+    assert {batch._slots_at_once for batch in engine._batches.values()} != {1}
+
+
+def test_two_engines_share_a_stream_of_jobs(model: Transformer) -> None:
+    jobs = draw_jobs(model, 30, 3, list(RULES.values()))
+    engines = [torch_engine(model), torch_engine(model)]
+    expected = alone(torch_engine(model), jobs)
+    assert said(dict(run_jobs(engines, jobs))) == said(expected)
+    assert not any(engine.busy for engine in engines)
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_it_streams_what_the_reference_does(make_speaker: MakeModel, seed: int) -> None:
+    model = make_speaker(seed=seed, eos_bias=0.5)
+    jobs = draw_jobs(model, 20, seed, list(RULES.values()))
+    edges = draw_edges(model, seed)
+    jobs += draw_constrained(model, edges, 3, seed)
+    outcomes, told = streamed(torch_engine(model, edges=edges), jobs)
+    for job in jobs:
+        check_same(outcomes[job.id], wanted(model, job, edges))
+        by_reference = streamed(EagerEngine(model, edges=edges), [job])[1]
+        assert told[job.id] == by_reference[job.id]
+    assert sum(map(bool, told.values())) > 3
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_half_precision_is_near_the_reference(make_speaker: MakeModel, dtype: torch.dtype) -> None:
+    model = make_speaker(**FAMILY["heads of 36"], eos_bias=2.5)
+    jobs = draw_jobs(model, 16, 1)
+    expected = [wanted(model, job)[0] for job in jobs]
+    half = make_speaker(**FAMILY["heads of 36"], eos_bias=2.5).to(dtype)
+    engine = torch_engine(half)
+    assert engine.info.precision == str(dtype).removeprefix("torch.")
+    outcomes = run(engine, jobs)
+    found = [hypotheses(outcomes[job.id])[0] for job in jobs]
+    same = [one.ids == other.ids for one, other in zip(found, expected, strict=True)]
+    assert np.mean(same) > 0.6
+    for one, other in zip(found, expected, strict=True):
+        if one.ids == other.ids:
+            assert one.score == pytest.approx(other.score, abs=0.2)

@@ -1,0 +1,60 @@
+"""What is not finite fails the sentence that it is in, and no other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from model.decoding.hypothesis import SearchOptions
+from model.engine.protocol import Job
+from model.errors import NumericalError
+from tests.model.engine.cpu.running import APART, RULES, draw_jobs, draw_source, hypotheses, run
+from tests.model.engine.torch.running import MakeModel, said, torch_engine
+
+
+@pytest.mark.parametrize("spoilt", [np.nan, np.inf])
+def test_nan_in_a_source(make_speaker: MakeModel, spoilt: float) -> None:
+    model = make_speaker(source_vocab_size=30, max_length=20, **APART)
+    jobs = draw_jobs(model, 30, 5, list(RULES.values()))
+    expected = said(run(torch_engine(model), jobs))
+    with torch.no_grad():
+        model.source_embedding.weight[7, 3] = spoilt
+    poisoned = {job.id for job in jobs if 7 in job.source_ids}
+    assert 3 < len(poisoned) < 27
+    engine = torch_engine(model)
+    for _ in range(2):  # slots that were spoilt are used again
+        outcomes = run(engine, jobs)
+        for job_id in poisoned:
+            if jobs[job_id].options.max_target_tokens != 1:  # a forced end needs no model
+                assert isinstance(outcomes[job_id], NumericalError)
+            outcomes.pop(job_id)
+        assert said(outcomes) == {job_id: expected[job_id] for job_id in outcomes}
+
+
+def test_nan_in_what_is_said(make_speaker: MakeModel) -> None:
+    model = make_speaker(
+        eos_bias=-1.0, source_vocab_size=30, target_vocab_size=40, max_length=20, **APART
+    )
+    choose = np.random.default_rng(0)
+    options = SearchOptions(beam_size=4, n_best=4, max_target_tokens=8)
+    jobs = [Job(n, draw_source(model, choose, 6), options) for n in range(20)]
+    expected = run(torch_engine(model), jobs)
+    fed = {
+        job_id: {token for one in hypotheses(found) for token in one.ids[:7]}
+        for job_id, found in expected.items()
+    }
+    token = max(range(40), key=lambda token: sum(token in tokens for tokens in fed.values()))
+    with torch.no_grad():
+        model.target_embedding.weight[token] = np.nan
+    meets = {job_id for job_id, tokens in fed.items() if token in tokens}
+    assert len(meets) > 3
+    engine = torch_engine(model)
+    for _ in range(2):
+        outcomes = run(engine, jobs)
+        for job_id, outcome in outcomes.items():  # one that did not say it may have met it
+            assert isinstance(outcome, NumericalError) or (
+                job_id not in meets and said({0: outcome}) == said({0: expected[job_id]})
+            )
+    clean = next(job for job in jobs if isinstance(outcomes[job.id], list))
+    assert said(run(engine, [clean])) == {clean.id: said(expected)[clean.id]}

@@ -1,0 +1,160 @@
+"""The engine's smaller parts, by hand."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from model.decoding.hypothesis import SearchOptions
+from model.engine.protocol import Job, PrecisionChoice
+from model.engine.torch import graphs as graphs_module
+from model.engine.torch.buckets import bucket
+from model.engine.torch.graphs import Graphs, Work, recorder_for
+from model.engine.torch.newcomers import MAX_TOKENS, Newcomer, by_length
+from model.engine.torch.precision import dtype_of
+from model.engine.torch.search import CHUNK, top_logits
+from model.errors import ConfigError
+
+
+def test_buckets() -> None:
+    sizes = sorted({bucket(size, 100) for size in range(101)})
+    assert sizes == [1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 100]
+    assert all(bucket(size, 100) >= size for size in range(101))
+    assert bucket(0, 0) == 0
+    with pytest.raises(ValueError, match="size 5: 0 … 4"):
+        bucket(5, 4)
+
+
+@pytest.mark.parametrize("vocab_size", [3, 40, 16 * CHUNK, 17 * CHUNK - 1, 17 * CHUNK + 5])
+@pytest.mark.parametrize("n", [1, 3])
+def test_the_top_logits_are_the_top_ones(vocab_size: int, n: int) -> None:
+    logits = torch.randn(5, 2, vocab_size)
+    logits[0, 0, -1] = 100
+    logits[1, 0, 0] = 100
+    best, tokens = top_logits(logits, n)
+    expected = logits.topk(n)
+    assert torch.equal(best, expected.values)
+    assert torch.equal(tokens, expected.indices)
+    logits[2, 1, vocab_size // 2] = torch.nan
+    best, tokens = top_logits(logits, n)
+    assert best[2, 1, 0].isnan()
+    assert int(best.isnan().sum()) == 1
+    assert tokens[2, 1, 0] == vocab_size // 2
+
+
+def newcomers(*lengths: int) -> list[Newcomer]:
+    return [
+        Newcomer(Job(slot, (1,) * length, SearchOptions()), slot)
+        for slot, length in enumerate(lengths)
+    ]
+
+
+def groups(*lengths: int) -> list[list[int]]:
+    return [[one.n_tokens for one in group] for group in by_length(newcomers(*lengths))]
+
+
+def test_newcomers_are_encoded_with_others_of_their_length() -> None:
+    assert groups() == []
+    assert groups(3, 30, 4, 29, 30) == [[30, 30, 29], [4, 3]]
+    assert groups(10, 10, 6, 6) == [[10, 10, 6, 6]]
+    assert groups(10, 2) == [[10, 2]]
+    assert groups(11, 2) == [[11], [2]]
+    assert groups(60, 40, 39) == [[60, 40], [39]]
+    assert groups(MAX_TOKENS // 2, MAX_TOKENS // 2, MAX_TOKENS // 2) == [
+        [MAX_TOKENS // 2] * 2,
+        [MAX_TOKENS // 2],
+    ]
+
+
+def test_work_is_recorded_the_second_time_and_replayed_from_then_on() -> None:
+    log: list[str] = []
+
+    def record(work: Work) -> Work:
+        log.append("record")
+        return lambda: log.append("replay")
+
+    graphs = Graphs(record)
+    for _ in range(3):
+        graphs.run("a", lambda: log.append("a"))
+    assert log == ["a", "record", "replay", "replay"]
+    graphs.forget()
+    graphs.run("a", lambda: log.append("a"))
+    assert log[-1] == "a"
+
+
+def test_work_that_cannot_be_recorded_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    log: list[str] = []
+
+    def record(work: Work) -> Work:
+        log.append("tried")
+        raise RuntimeError("operation not permitted when stream is capturing")
+
+    graphs = Graphs(record)
+    for _ in range(4):
+        graphs.run("a", lambda: log.append("a"))
+    assert log == ["a", "tried", "a", "a", "a"]
+
+
+def test_memory_that_is_short_while_recording_is_reported() -> None:
+    def record(work: Work) -> Work:
+        raise torch.OutOfMemoryError
+
+    graphs = Graphs(record)
+    graphs.run("a", lambda: None)
+    with pytest.raises(torch.OutOfMemoryError):
+        graphs.run("a", lambda: None)
+
+
+def test_there_are_only_so_many_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graphs_module, "MAX_GRAPHS", 2)
+    n_recorded = 0
+
+    def record(work: Work) -> Work:
+        nonlocal n_recorded
+        n_recorded += 1
+        return work
+
+    graphs = Graphs(record)
+    for key in ("a", "a", "b", "b", "c", "c", "c", "a"):
+        graphs.run(key, lambda: None)
+    assert n_recorded == 4
+    assert len(graphs._recorded) == 2
+
+
+def test_only_cuda_has_graphs() -> None:
+    assert recorder_for(torch.device("cpu")) is None
+    assert recorder_for(torch.device("mps")) is None
+    assert recorder_for(torch.device("cuda", 1)) is not None
+
+
+@pytest.mark.parametrize(
+    ("precision", "dtype"),
+    [("fp32", torch.float32), ("bf16", torch.bfloat16), ("fp16", torch.float16)],
+)
+def test_precisions_by_name(precision: PrecisionChoice, dtype: torch.dtype) -> None:
+    assert dtype_of(precision, "cpu") == dtype
+
+
+@pytest.mark.parametrize(
+    ("device", "capability", "dtype"),
+    [
+        ("cuda:0", (8, 0), torch.bfloat16), ("cuda:0", (9, 0), torch.bfloat16),
+        ("cuda:1", (7, 5), torch.float32), ("mps", (0, 0), torch.float32),
+    ],
+)  # fmt: skip
+def test_auto_is_bfloat16_where_the_hardware_has_it(
+    monkeypatch: pytest.MonkeyPatch, device: str, capability: tuple[int, int], dtype: torch.dtype
+) -> None:
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: capability)
+    assert dtype_of("auto", device) == dtype
+
+
+@pytest.mark.parametrize("has", [True, False])
+def test_auto_on_xpu(monkeypatch: pytest.MonkeyPatch, has: bool) -> None:
+    monkeypatch.setattr(torch.xpu, "is_bf16_supported", lambda: has, raising=False)
+    assert dtype_of("auto", "xpu") == (torch.bfloat16 if has else torch.float32)
+
+
+def test_int8_is_refused() -> None:
+    with pytest.raises(ConfigError, match="precision 'int8': only on a CPU, not on cuda:1"):
+        dtype_of("int8", "cuda:1")
