@@ -54,12 +54,15 @@ class CTranslate2:
         *,
         inter_threads: int,
         intra_threads: int,
+        device: str = "cpu",
     ) -> None:
         import ctranslate2
 
         self._workers = inter_threads
         self._translator: Any = ctranslate2.Translator(
             str(ctranslate2_folder(checkpoint, work)),
+            device=device.partition(":")[0],
+            device_index=int(device.partition(":")[2] or 0),
             compute_type=compute_type,
             inter_threads=inter_threads,
             intra_threads=intra_threads,
@@ -98,16 +101,24 @@ class CTranslate2:
 
 
 class HuggingFace:
-    """`generate`, float32, batches of similar length."""
+    """`generate`, batches of similar length."""
 
-    def __init__(self, checkpoint: Checkpoint, work: Path, threads: int) -> None:
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        work: Path,
+        threads: int,
+        device: str = "cpu",
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
         from transformers import AutoModelForSeq2SeqLM
 
         folder = huggingface_folder(checkpoint, work)
-        model: Any = AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.float32)
-        self._model = model.eval()
+        model: Any = AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=dtype)
+        self._model = model.to(device).eval()
+        self._device = torch.device(device)
         self._shape = checkpoint.config.transformer
-        self.name = "transformers float32"
+        self.name = f"transformers {str(dtype).removeprefix('torch.')}"
         self.threads = f"1 × {threads}"
 
     def suits(self, task: Task) -> bool:  # noqa: ARG002
@@ -134,7 +145,7 @@ class HuggingFace:
         return Answer(time.perf_counter() - began, targets, ended)
 
     def _generate(self, sources: list[Ids], limit: int, options: SearchOptions) -> list[list[int]]:
-        source = padded_ids(sources, self._shape.pad_id, torch.device("cpu"))
+        source = padded_ids(sources, self._shape.pad_id, self._device)
         found = self._model.generate(
             source,
             attention_mask=source != self._shape.pad_id,
