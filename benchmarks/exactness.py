@@ -134,20 +134,29 @@ def arriving(engine: Engine, jobs: Sequence[Job], seed: int) -> Found:
 @click.option("--count", "n", type=click.IntRange(1), default=2000, show_default=True)
 @beam_option
 @click.option(
+    "--torch",
+    "device",
+    metavar="DEVICE",
+    help="Use the torch engine on a device, such as cpu or cuda:0. Scores may differ slightly.",
+)
+@click.option(
     "--rule",
     "rule_name",
     type=click.Choice(list(RULES)),
     help="Rule of the search [default: the checkpoint's].",
 )
 @click.option("--seed", default=1, show_default=True, help="Seed of the random arrivals.")
-def main(setup: Setup, *, n: int, beam: int, rule_name: str | None, seed: int) -> None:
+def main(
+    setup: Setup, *, n: int, beam: int, device: str | None, rule_name: str | None, seed: int
+) -> None:
     """Compare translations alone, in batches of 64 and at random arrivals, bit for bit."""
     loaded = load_checkpoint(setup.checkpoint)
     rule = RULES[rule_name] if rule_name else loaded.config.search_rule
     options = SearchOptions(beam, length_penalty=loaded.config.length_penalty, rule=rule)
     sources = natural_sources(loaded, setup.texts(n))
     jobs = [Job(index, ids, options) for index, ids in enumerate(sources)]
-    engines = build_engines(loaded, setup.precision, setup.threads)
+    placed = ("cpu:0" if device == "cpu" else device,) if device else ("cpu",)
+    engines = build_engines(loaded, setup.precision, setup.threads, devices=placed)
     wanted = alone(engines, jobs)
     shares = [jobs[index :: len(engines)] for index in range(len(engines))]
     scattered = chain.from_iterable(
@@ -157,13 +166,17 @@ def main(setup: Setup, *, n: int, beam: int, rule_name: str | None, seed: int) -
         f"batch {BATCH}": Difference.between(wanted, batched(engines, jobs)),
         "random arrivals": Difference.between(wanted, dict(scattered)),
     }
-    exact = all(run.tokens == run.scores == 0 for run in runs.values())
+    exact = all(run.tokens == 0 for run in runs.values())
+    exact &= bool(device) or all(run.scores == 0 for run in runs.values())
     if engines[0].info.precision == "float32":
-        reference = Difference.between(wanted, batched([EagerEngine(load_model(loaded))], jobs))
+        reference = Difference.between(
+            wanted, batched([EagerEngine(load_model(loaded, device or "cpu"))], jobs)
+        )
         exact &= reference.tokens == 0 and reference.largest <= TOLERANCE
         runs["the reference engine"] = reference
     name = f"{loaded.config.name}, {engines[0].info.precision}, beam {beam}"
     settings: dict[str, Cell] = {
+        "engine": engines[0].info.engine,
         "sentences": setup.sentences.name,
         "rule": rule_name or "the checkpoint's",
         "threads": setup.threads,

@@ -78,10 +78,24 @@ def test_the_program_finds_no_difference(
     assert [row["Other scores"] for row in rows[:2]] == [0, 0]
 
 
+def test_the_torch_engine_is_compared_with_the_reference(
+    tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "x.json"
+    arguments = ["--checkpoint", str(tiny_checkpoint), "--count", "12", "--json", str(file)]
+    arguments += ["--beam", "2", "--precision", "fp32", "--torch", "cpu"]
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    report = json.loads(file.read_text())
+    assert report["settings"]["engine"] == "torch"
+    assert [row["Other tokens"] for row in report["rows"]] == [0] * 3
+
+
 def test_the_program_fails_where_there_is_one(
     tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exactness, "build_engines", lambda loaded, *_: [Swayed(load_model(loaded))])
+    monkeypatch.setattr(
+        exactness, "build_engines", lambda loaded, *_, **__: [Swayed(load_model(loaded))]
+    )
     arguments = ["--checkpoint", str(tiny_checkpoint), "--count", "12", "--beam", "1"]
     assert CliRunner().invoke(main, arguments).exit_code == 1
 

@@ -141,6 +141,8 @@ class TorchEngine:
     @torch.inference_mode()
     def step(self) -> list[Finished]:
         """Let those that wait join, then advance every sentence until one ends."""
+        if self._device.type == "cuda":  # of this thread, for graphs and pinned memory
+            torch.cuda.set_device(self._device)
         finished: list[Finished] = []
         try:
             while self.busy and not finished:

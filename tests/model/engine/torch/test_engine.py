@@ -119,7 +119,9 @@ def test_more_than_there_is_room_for_is_searched_in_turns(model: Transformer) ->
 
 
 def test_those_that_stay_move_to_a_smaller_bucket(endless: Transformer) -> None:
-    jobs = [limited(n, 30 if n in (9, 15) else 2, beam=2, source=(5, 3 + n, 1)) for n in range(16)]
+    jobs = [
+        limited(n, 30 if n in (9, 15) else 2, beam=2, source=(5, 3 + n % 9, 1)) for n in range(16)
+    ]
     engine = torch_engine(endless)
     engine.admit(jobs)
     engine.interrupt()

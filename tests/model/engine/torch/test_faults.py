@@ -44,11 +44,12 @@ def test_nan_in_what_is_said(make_speaker: MakeModel) -> None:
         job_id: {token for one in hypotheses(found) for token in one.ids[:7]}
         for job_id, found in expected.items()
     }
-    token = max(range(40), key=lambda token: sum(token in tokens for tokens in fed.values()))
+    often = [sum(token in tokens for tokens in fed.values()) for token in range(40)]
+    token = min(range(40), key=lambda token: abs(often[token] - 5))
     with torch.no_grad():
         model.target_embedding.weight[token] = np.nan
     meets = {job_id for job_id, tokens in fed.items() if token in tokens}
-    assert len(meets) > 3
+    assert 1 < len(meets) < 15
     engine = torch_engine(model)
     for _ in range(2):
         outcomes = run(engine, jobs)

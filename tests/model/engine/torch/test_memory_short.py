@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Job
 from model.engine.torch import batch as batch_module
 from model.engine.torch import constrained as constrained_module
@@ -58,7 +59,10 @@ def test_unused_memory_is_given_back_by_the_devices_own_function(
 
 
 def jobs_of(model: Transformer) -> list[Job]:
-    return draw_jobs(model, 12, seed=2)
+    """In one batch."""
+    jobs = draw_jobs(model, 12, seed=2)
+    options = SearchOptions(3, 2)
+    return [Job(job.id, job.source_ids[-8:], options) for job in jobs]
 
 
 @pytest.mark.parametrize("error", [SHORT, ON_CPU], ids=["device", "cpu"])

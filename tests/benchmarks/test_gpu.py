@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from benchmarks import decode, gpu
+from benchmarks.gpu import main, weights_of_a_token
+from model.checkpoint.reader import load_checkpoint
+
+
+def test_the_whole_measurement_on_a_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decode, "SETTLE", 0)
+    monkeypatch.setattr(gpu, "COPY_BYTES", 2**20)
+    file = tmp_path / "gpu.json"
+    arguments = "--device cpu --random tiny --count 4 --rounds 1 --target-tokens 4 --no-peers"
+    result = CliRunner().invoke(
+        main, [*arguments.split(), "--work", str(tmp_path), "--json", str(file)]
+    )
+    assert result.exit_code == 0, result.output
+    assert "float32: 4 of 4 sentences as the reference on cpu" in result.output
+    rows = json.loads(file.read_text("utf-8"))["rows"]
+    assert [(row["Beam"], row["Batch"], row["System"]) for row in rows] == [
+        (beam, batch, f"attend {precision}")
+        for beam, batch in ((4, 64), (1, 1))
+        for precision in ("bfloat16", "float16", "float32")
+    ]
+    assert all(row["Tokens/s"] > 0 for row in rows)
+    assert [row.get("Bandwidth", 0) > 0 for row in rows] == [False] * 3 + [True] * 3
+
+
+def test_what_is_out_of_time_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu, "BUDGET", -1.0)
+    monkeypatch.setattr(gpu, "COPY_BYTES", 2**20)
+    arguments = "--device cpu --random tiny --count 4 --rounds 1 --target-tokens 2 --no-peers"
+    result = CliRunner().invoke(main, [*arguments.split(), "--work", str(tmp_path)])
+    assert "out of time" in result.output
+
+
+def test_a_device_that_is_not_there_is_refused() -> None:
+    result = CliRunner().invoke(main, ["--device", "cuda:7"])
+    assert result.exit_code != 0
+    assert "device 'cuda:7'" in str(result.exception)
+
+
+def test_the_weights_of_a_token(tiny_checkpoint: Path) -> None:
+    loaded = load_checkpoint(tiny_checkpoint)
+    shape = loaded.config.transformer
+    layer = 6 * shape.d_model**2 + 2 * shape.d_model * shape.d_ff
+    output = shape.target_vocab_size * shape.d_model
+    assert weights_of_a_token(loaded) == shape.n_decoder_layers * layer + output
