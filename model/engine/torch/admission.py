@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from model.decoding.constraints import fitting, search_width
 from model.engine.protocol import Job
@@ -29,10 +29,46 @@ def width(job: Job, config: TransformerConfig) -> int:
     return search_width(options.beam_size, len(terms))
 
 
-def fits(jobs: Collection[Job], config: TransformerConfig, n_rows: int, n_tokens: int) -> bool:
-    """Whether jobs are at most `n_rows` hypotheses and `n_tokens` source tokens, padded."""
-    longest = max((len(job.source_ids) for job in jobs), default=0)
-    return longest * len(jobs) <= n_tokens and sum(width(job, config) for job in jobs) <= n_rows
+class Admission:
+    """The jobs in an engine, waiting or in flight, and how many more there may be.
+
+    max_rows    hypotheses
+    max_tokens  jobs × the longest of them, in source tokens
+    """
+
+    def __init__(self, config: TransformerConfig, max_rows: int, max_tokens: int) -> None:
+        self._config = config
+        self._max_rows = max_rows
+        self._max_tokens = max_tokens
+        self._widths: dict[int, int] = {}
+        self._lengths: dict[int, int] = {}
+        self._n_rows = 0
+
+    def __len__(self) -> int:
+        return len(self._widths)
+
+    def fits(self, job: Job) -> bool:
+        """Whether there is room for a job beside those that are here."""
+        longest = max(len(job.source_ids), *self._lengths.values(), 0)
+        n_rows = self._n_rows + width(job, self._config)
+        return (len(self) + 1) * longest <= self._max_tokens and n_rows <= self._max_rows
+
+    def keep(self, job: Job) -> None:
+        """Count a job."""
+        self._widths[job.id] = width(job, self._config)
+        self._lengths[job.id] = len(job.source_ids)
+        self._n_rows += self._widths[job.id]
+
+    def release(self, job_id: int) -> None:
+        """Count a job no longer, if it is here."""
+        self._n_rows -= self._widths.pop(job_id, 0)
+        self._lengths.pop(job_id, None)
+
+    def clear(self) -> None:
+        """Count none."""
+        self._widths.clear()
+        self._lengths.clear()
+        self._n_rows = 0
 
 
 def check_job(job: Job, config: TransformerConfig) -> None:

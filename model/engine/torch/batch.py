@@ -53,8 +53,7 @@ class Batch:
         self._in_slot: dict[int, Job] = {}
         self._n_told: dict[int, int] = {}  # of the slots whose jobs stream
         self._left: set[int] = set()  # slots whose hypotheses are still on the device
-        most = MAX_LOGITS // (self._beam * model.config.target_vocab_size)
-        self._slots_at_once = max(1, most)
+        self._slots_at_once = self._most_at_once
         self._state = self._empty(Sizes(0, self._beam, FEWEST_POSITIONS, FEWEST_POSITIONS))
         self._ledger = Ledger(0, self._beam, FEWEST_POSITIONS, self._traits, model.config.eos_id)
 
@@ -126,7 +125,7 @@ class Batch:
         for slot in [slot for slot, job in self._in_slot.items() if job.id in job_ids]:
             self._leave(slot)
 
-    def clear(self) -> list[Job]:
+    def _clear(self) -> list[Job]:
         """Drop all jobs, which are returned, and the memory."""
         jobs = self.jobs
         for slot in list(self._in_slot):
@@ -143,15 +142,30 @@ class Batch:
 
     # A step
 
-    def advance(self) -> list[Finished]:
+    @property
+    def _most_at_once(self) -> int:
+        return max(1, MAX_LOGITS // (self._beam * self._model.config.target_vocab_size))
+
+    def widen(self) -> None:
+        """Decode more slots at once again, after memory was short."""
+        self._slots_at_once = min(2 * self._slots_at_once, self._most_at_once)
+
+    def advance(self) -> tuple[list[Finished], list[Job]]:
         """Take every sentence a token further; return those that ended.
 
-        Where an error says that memory is short, all sentences are where they were.
+        Where memory is too short, also return all jobs, which then are no longer here.
         """
         new = np.flatnonzero(self._ledger.active & (self._ledger.length == 0))
-        finished = [self._finished(slot) for slot in self._ledger.end_forced(new)]
-        if not self._in_slot:
-            return finished
+        if at_once := self._ledger.end_forced(new):
+            return [self._finished(slot) for slot in at_once], []
+        try:
+            return self._step(), []
+        except (RuntimeError, MemoryError) as error:
+            if not is_memory_short(error):
+                raise
+            return [], self._clear()
+
+    def _step(self) -> list[Finished]:
         self._compact()
         self._vacate()
         n_slots = self._n_used()
@@ -164,11 +178,10 @@ class Batch:
         self._decode(n_slots, n_target, n_source)
         rows = self._reader.read(self._state.report[:n_slots])
         done, spoilt = self._ledger.advance(Report.read(rows, self._beam))
-        finished += [self._finished(slot) for slot in done]
         if spoilt:
             self._state.clear(upload(spoilt, self._model.device))
-            finished += [self._spoilt(slot) for slot in spoilt]
-        return finished
+        finished = [self._finished(slot) for slot in done]
+        return finished + [self._spoilt(slot) for slot in spoilt]
 
     def _decode(self, n_slots: int, n_target: int, n_source: int) -> None:
         """Start a step of the first slots, in turns of as many as there is memory for."""

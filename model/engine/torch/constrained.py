@@ -45,11 +45,6 @@ class ConstrainedSearches:
         return len(self._searches)
 
     @property
-    def jobs(self) -> list[Job]:
-        """Those in flight, oldest first."""
-        return [search.job for search in self._searches.values()]
-
-    @property
     def streams(self) -> bool:
         """Whether a job streams."""
         return any(search.job.stream for search in self._searches.values())
@@ -66,31 +61,31 @@ class ConstrainedSearches:
         for job_id in job_ids & self._searches.keys():
             del self._searches[job_id]
 
-    def clear(self) -> list[Job]:
-        """Drop all jobs, which are returned."""
-        jobs = self.jobs
+    def clear(self) -> None:
+        """Drop all jobs."""
         self._searches.clear()
-        return jobs
 
-    def advance(self) -> list[Finished]:
+    def advance(self) -> tuple[list[Finished], list[Job]]:
         """Take every search a token further; return those that ended.
 
-        An error that says that memory is short is raised, any other is its search's outcome.
+        Also return the jobs for which memory is too short, which then are no longer here. Any other
+        error is its search's outcome.
         """
-        finished = []
-        for search in list(self._searches.values()):
+        finished: list[Finished] = []
+        left: list[Job] = []
+        for job_id, search in list(self._searches.items()):
             try:
                 search.agreed = next(search.steps)
                 continue
             except StopIteration as end:
-                outcome = _checked(end.value[0])
+                finished.append(Finished(job_id, _checked(end.value[0])))
             except Exception as error:
                 if is_memory_short(error):
-                    raise
-                outcome = error
-            del self._searches[search.job.id]
-            finished.append(Finished(search.job.id, outcome))
-        return finished
+                    left.append(search.job)
+                else:
+                    finished.append(Finished(job_id, error))
+            del self._searches[job_id]
+        return finished, left
 
     def progress(self) -> list[Progress]:
         """Return what is newly certain of jobs that stream."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -24,12 +24,12 @@ from model.engine.protocol import (
     Progress,
     Projections,
 )
-from model.engine.torch.admission import check_job, fits, max_rows
+from model.engine.torch.admission import Admission, check_job, max_rows
 from model.engine.torch.batch import Batch, Shared
 from model.engine.torch.constrained import ConstrainedSearches
 from model.engine.torch.decoder import StepDecoder
 from model.engine.torch.graphs import Recorder, recorder_for
-from model.engine.torch.memory_short import give_back_unused, is_memory_short
+from model.engine.torch.memory_short import give_back_unused
 from model.engine.torch.transfers import ReportReader
 from model.transformer.transformer import Transformer
 
@@ -66,8 +66,8 @@ class TorchEngine:
         decoder, self._reader = StepDecoder(model), ReportReader(self._device)
         recorder = recorder or recorder_for(self._device)
         self._shared = Shared(model, decoder, self._reader, recorder)
-        self._max_batch_tokens = max_batch_tokens
         self._max_rows = max_rows(self._device.type)
+        self._present = Admission(model.config, self._max_rows, max_batch_tokens)
         self._ceiling = self._max_rows  # sentences in flight, lowered where memory is short
         self._n_steps_since_shortage = 0
         self._waiting: deque[Job] = deque()
@@ -93,7 +93,7 @@ class TorchEngine:
     @property
     def busy(self) -> bool:
         """True while jobs are admitted and neither finished nor cancelled."""
-        return bool(self._waiting or self._n_in_flight)
+        return bool(self._present)
 
     @property
     def _n_in_flight(self) -> int:
@@ -103,21 +103,15 @@ class TorchEngine:
         """Whether the job fits beside those that are here."""
         if not self.busy:
             return True
-        present = [*self._waiting, *self._in_flight(), job]
-        if len(present) > self._ceiling:
-            return False
-        return fits(present, self._model.config, self._max_rows, self._max_batch_tokens)
-
-    def _in_flight(self) -> Iterable[Job]:
-        yield from self._constrained.jobs
-        for batch in self._batches.values():
-            yield from batch.jobs
+        return len(self._present) < self._ceiling and self._present.fits(job)
 
     def admit(self, jobs: Sequence[Job]) -> None:
         """Take jobs in; they join at the next step. Raises `ValueError` if they cannot."""
         for job in jobs:
             check_job(job, self._model.config)
-        self._waiting.extend(jobs)
+        for job in jobs:
+            self._present.keep(job)
+            self._waiting.append(job)
 
     def cancel(self, job_ids: Sequence[int]) -> None:
         """Drop jobs, waiting or in flight."""
@@ -126,6 +120,8 @@ class TorchEngine:
         self._constrained.cancel(dropped)
         for batch in self._batches.values():
             batch.cancel(dropped)
+        for job_id in dropped:
+            self._present.release(job_id)
 
     def interrupt(self) -> None:
         """Have the step in progress, or else the next, end with its token."""
@@ -148,6 +144,8 @@ class TorchEngine:
             while self.busy and not finished:
                 finished = self._join()
                 finished += self._advance()
+                for done in finished:
+                    self._present.release(done.job_id)
                 if self._interrupted or self._streams:
                     break
         except BaseException:
@@ -192,7 +190,7 @@ class TorchEngine:
     def _drop_idle(self, n_kept: int) -> None:
         """Drop all batches without sentences but the latest used."""
         idle = [kind for kind, batch in self._batches.items() if not batch]
-        for kind in idle[: len(idle) - n_kept]:
+        for kind in idle[: max(0, len(idle) - n_kept)]:
             del self._batches[kind]
 
     def _advance(self) -> list[Finished]:
@@ -201,16 +199,16 @@ class TorchEngine:
         for part in (self._constrained, *self._batches.values()):
             if not part:
                 continue
-            try:
-                finished += part.advance()
-            except (RuntimeError, MemoryError) as error:
-                if not is_memory_short(error):
-                    raise
-                finished += self._defer(part.clear())
+            ended, left = part.advance()
+            finished += ended
+            if left:
+                finished += self._defer(left)
         self._n_steps_since_shortage += 1
         if self._n_steps_since_shortage >= RECOVERY_STEPS:
             self._n_steps_since_shortage = 0
             self._ceiling = min(2 * self._ceiling, self._max_rows)
+            for batch in self._batches.values():
+                batch.widen()
         return finished
 
     def _defer(self, jobs: list[Job]) -> list[Finished]:
@@ -228,6 +226,7 @@ class TorchEngine:
         return []
 
     def _reset(self) -> None:
+        self._present.clear()
         self._waiting.clear()
         self._constrained.clear()
         self._batches.clear()

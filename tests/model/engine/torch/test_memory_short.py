@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 import torch
 
+from model.decoding.constraints import Constraint, Wording
 from model.decoding.hypothesis import SearchOptions
+from model.decoding.rules import HuggingFaceRule
 from model.engine.protocol import Job
 from model.engine.torch import batch as batch_module
 from model.engine.torch import constrained as constrained_module
@@ -161,6 +163,41 @@ def test_searches_with_terms_wait_too(model: Transformer, monkeypatch: pytest.Mo
     monkeypatch.setattr(constrained_module, "constrained_steps", alone)
     engine.admit(jobs)
     assert said(run(engine, [])) == expected
+
+
+def test_what_ends_in_a_step_that_others_have_no_memory_for_is_not_lost(
+    model: Transformer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forced = HuggingFaceRule(force_end=True)
+    jobs = [
+        Job(0, (5, 6, 1), SearchOptions(2, max_target_tokens=1, rule=forced)),  # needs no step
+        Job(1, (5, 6, 7, 1), SearchOptions(2, max_target_tokens=6, rule=forced)),
+        Job(2, (5, 6, 1), SearchOptions(2, constraints=(Constraint((Wording((9,)),)),))),
+    ]
+    expected = said(run(torch_engine(model), jobs))
+    decode, steps = Batch._decode_window, constrained_module.constrained_steps
+    n_failed = 0
+
+    def sometimes() -> None:
+        nonlocal n_failed
+        if n_failed < 2:
+            n_failed += 1
+            raise SHORT
+
+    def first_fails(self: Batch, *window: int) -> None:
+        sometimes()
+        decode(self, *window)
+
+    def first_search_fails(*arguments: Any) -> Any:
+        sometimes()
+        return (yield from steps(*arguments))
+
+    monkeypatch.setattr(Batch, "_decode_window", first_fails)
+    monkeypatch.setattr(constrained_module, "constrained_steps", first_search_fails)
+    engine = torch_engine(model)
+    engine.admit(jobs)
+    assert said(run(engine, [])) == expected
+    assert n_failed == 2
 
 
 def test_any_other_error_empties_the_engine(
