@@ -121,8 +121,11 @@ def test_it_streams_what_the_reference_does(make_speaker: MakeModel, seed: int) 
     outcomes, told = streamed(torch_engine(model, edges=edges), jobs)
     for job in jobs:
         check_same(outcomes[job.id], wanted(model, job, edges))
-        by_reference = streamed(EagerEngine(model, edges=edges), [job])[1]
-        assert told[job.id] == by_reference[job.id]
+        by_reference = streamed(EagerEngine(model, edges=edges), [job])[1][job.id]
+        if job.options.traits.forces_end:  # the end is not waited for
+            assert told[job.id] in (by_reference, by_reference[:-1])
+        else:
+            assert told[job.id] == by_reference
     assert sum(map(bool, told.values())) > 3
 
 
