@@ -48,6 +48,9 @@ from model.checkpoint.golden import GOLDEN_FILE
 
 Explained = TypeVar("Explained")
 
+HALF_MAY_DIFFER = 4
+"""Of so many golden sentences, one may differ in half precision, where close calls may flip."""
+
 
 class TranslationService:
     """Translates requests with the models of their languages. `translate` shows the stages."""
@@ -221,12 +224,15 @@ async def _check_golden(model: ServedModel, direction: Direction) -> None:
     blocks = [Block(one.text) for one in golden]
     step = Step(model, model.reading(direction, Wanted()))
     await translate_step(blocks, step, Turn(None, math.inf, Timings()))
-    for one, block in zip(golden, blocks, strict=True):
-        if (found := block.answer().text) != one.translation:
-            raise GoldenSentenceError(
-                f"'{model.name}' differs from {GOLDEN_FILE}: {one.text!r} "
-                f"became {found!r}, not {one.translation!r}"
-            )
+    answers = [(one, block.answer().text) for one, block in zip(golden, blocks, strict=True)]
+    others = [(one, found) for one, found in answers if found != one.translation]
+    is_half = not {"bfloat16", "float16"}.isdisjoint(model.facts.precision.split(","))
+    if len(others) > (len(golden) // HALF_MAY_DIFFER if is_half else 0):
+        one, found = others[0]
+        raise GoldenSentenceError(
+            f"'{model.name}' differs from {GOLDEN_FILE}: {one.text!r} "
+            f"became {found!r}, not {one.translation!r}"
+        )
 
 
 async def _explain(

@@ -29,6 +29,7 @@ from app.runtime import Lifecycle, Runtime
 from app.settings import Settings
 from model.checkpoint.golden import GoldenSentence
 from model.checkpoint.reader import load_checkpoint
+from model.engine.protocol import EngineInfo
 from model.errors import CheckpointError
 from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import FakeEngine
@@ -214,6 +215,27 @@ async def test_golden_sentences_decide_over_the_start(models: Models) -> None:
     models.golden[:] = [right.model_copy(update={"translation": became.partition("', not")[0]})]
     await lifecycle.start()
     assert lifecycle.ready
+    await lifecycle.stop()
+
+
+@asynchronous
+async def test_in_half_precision_a_quarter_of_them_may_differ(models: Models) -> None:
+    wrong = GoldenSentence(source="en", target="fr", text="The cat.", translation="")
+    models.engines = [
+        FakeEngine(info=EngineInfo("torch", "cuda:0", "bfloat16", 1)) for _ in range(3)
+    ]
+    models.golden.append(wrong)
+    models.may_load.set()
+    lifecycle = Lifecycle(lambda: models.load(Settings(), Metrics()), Metrics())
+    with pytest.raises(GoldenSentenceError) as refused:
+        await lifecycle.start()
+    became = str(refused.value).split(" became '")[1].partition("', not")[0]
+    right = wrong.model_copy(update={"translation": became})
+    models.golden[:] = [right, wrong, right, right, wrong, right, right]
+    with pytest.raises(GoldenSentenceError):
+        await lifecycle.start()
+    models.golden.append(right)
+    await lifecycle.start()
     await lifecycle.stop()
 
 

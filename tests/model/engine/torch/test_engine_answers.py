@@ -126,7 +126,7 @@ def test_it_streams_what_the_reference_does(make_speaker: MakeModel, seed: int) 
             assert told[job.id] in (by_reference, by_reference[:-1])
         else:
             assert told[job.id] == by_reference
-    assert sum(map(bool, told.values())) > 3
+    assert sum(map(bool, told.values())) > 1
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
