@@ -52,7 +52,7 @@ class ConstrainedSearches:
     def join(self, jobs: Sequence[Job]) -> None:
         """Start searches; they encode at their first step."""
         for job in jobs:
-            source = upload([job.source_ids], self._model.device)
+            source = upload(np.array([job.source_ids], np.int64), self._model.device)
             steps = constrained_steps(self._model, source, job.options, self._edges)
             self._searches[job.id] = _Search(job, steps)
 

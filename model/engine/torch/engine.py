@@ -196,7 +196,8 @@ class TorchEngine:
     def _advance(self) -> list[Finished]:
         """Take every sentence a token further; return those that ended."""
         finished: list[Finished] = []
-        for part in (self._constrained, *self._batches.values()):
+        parts: list[ConstrainedSearches | Batch] = [self._constrained, *self._batches.values()]
+        for part in parts:
             if not part:
                 continue
             ended, left = part.advance()

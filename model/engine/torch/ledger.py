@@ -103,7 +103,7 @@ class Ledger:
         active = self.active[:n]
         spoilt = active & np.isnan(report.scores).any(axis=1)
         slots = np.flatnonzero(active & ~spoilt)
-        report = Report(*(column[slots] for column in report))
+        report = report.of_slots(slots)
         self.length[slots] += 1
         length, limit = self.length[slots], self.limit[slots]
         capped = length >= limit
@@ -115,7 +115,7 @@ class Ledger:
         normalised = np.where(finishes, report.scores / divisor[:, None], np.float32(-np.inf))
         self._finish(slots, normalised, report)
 
-        live = Report(*(np.take_along_axis(one, report.chosen, 1) for one in report[:4]), report[4])
+        live = report.survivors()
         ended = live.tokens == self.eos_id
         self.live[slots] = np.where(ended, np.float32(-np.inf), live.scores)
         self.tokens[slots, length - 1] = live.tokens
@@ -143,7 +143,8 @@ class Ledger:
         ends = Report(scores, np.zeros_like(scores), np.full_like(lanes, self.eos_id), lanes, lanes)
         divisor = self._normalisation(slots, self.length[slots])
         self._finish(slots, scores / divisor[:, None], ends)
-        return slots.tolist()
+        ended: list[int] = slots.tolist()
+        return ended
 
     def _normalisation(self, slots: NDArray[np.intp], length: Ints) -> Floats:
         """`SearchOptions.normalisation` of each sentence at a length."""
@@ -170,14 +171,13 @@ class Ledger:
         """`model.decoding.stopping.unsettled`, for each sentence's own n best."""
         score, best = self.score[slots], self.live[slots, 0]
         n_th = score[np.arange(len(slots)), self.n_best[slots] - 1]
-        goes_on = n_th < best / self._normalisation(slots, self.limit[slots])
+        goes_on: NDArray[np.bool_] = n_th < best / self._normalisation(slots, self.limit[slots])
         match self.traits.stopping:
-            case "settled":
-                return goes_on
             case "full":
-                return goes_on & np.isneginf(score[:, -1])
+                goes_on &= np.isneginf(score[:, -1])
             case "settled at present":
-                return goes_on & (score[:, -1] < best / divisor)
+                goes_on &= score[:, -1] < best / divisor
+        return goes_on
 
     # What is known of a sentence
 

@@ -5,7 +5,7 @@ Which hypotheses are finished and which sentences are done is decided on the hos
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -46,6 +46,20 @@ class Report(NamedTuple):
     tokens: NDArray[np.int32]
     parents: NDArray[np.int32]
     chosen: NDArray[np.int32]
+
+    def of_slots(self, slots: NDArray[np.intp]) -> Report:
+        """Return the rows of some slots."""
+        scores, log_probs, tokens, parents, chosen = self
+        return Report(scores[slots], log_probs[slots], tokens[slots], parents[slots], chosen[slots])
+
+    def survivors(self) -> Report:
+        """Return the columns of those that live on, each [n, K]."""
+
+        def take(column: NDArray[Any]) -> NDArray[Any]:
+            return np.take_along_axis(column, self.chosen, 1)
+
+        scores, log_probs, tokens, parents = map(take, self[:4])
+        return Report(scores, log_probs, tokens, parents, self.chosen)
 
     @classmethod
     def read(cls, rows: NDArray[np.int32], beam: int) -> Report:

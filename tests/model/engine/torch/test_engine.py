@@ -149,7 +149,7 @@ class Syncs(TorchDispatchMode):
     NAMES = ("_local_scalar_dense", "nonzero", "masked_select", "is_nonzero", "equal", "unique")
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.found: list[str] = []
 
     def __torch_dispatch__(
@@ -188,8 +188,8 @@ def test_single_passes_are_the_references(model: Transformer) -> None:
     engine, reference = torch_engine(model), EagerEngine(model)
     pair = (5, 6, 1), (7, 8, 1)
     for kind in ("encoder", "decoder", "cross"):
-        weights = engine.explain(*pair, kind)  # type: ignore[arg-type]
-        np.testing.assert_array_equal(weights, reference.explain(*pair, kind))  # type: ignore[arg-type]
+        weights = engine.explain(*pair, kind)
+        np.testing.assert_array_equal(weights, reference.explain(*pair, kind))
     options = SearchOptions(2)
     np.testing.assert_array_equal(engine.score(*pair, options), reference.score(*pair, options))
     at = AttentionRow("cross", 0, 1)

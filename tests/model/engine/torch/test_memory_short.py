@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+from model.decoding.constrained import constrained_steps
 from model.decoding.constraints import Constraint, Wording
 from model.decoding.hypothesis import SearchOptions
 from model.decoding.rules import HuggingFaceRule
@@ -153,7 +154,7 @@ def test_searches_with_terms_wait_too(model: Transformer, monkeypatch: pytest.Mo
     jobs = draw_constrained(model, edges, 4, 2)
     expected = said(run(torch_engine(model, edges=edges), jobs))
     engine = torch_engine(model, edges=edges)
-    steps = constrained_module.constrained_steps
+    steps = constrained_steps
 
     def alone(*arguments: Any) -> Any:
         if len(engine._constrained) > 1:
@@ -175,7 +176,7 @@ def test_what_ends_in_a_step_that_others_have_no_memory_for_is_not_lost(
         Job(2, (5, 6, 1), SearchOptions(2, constraints=(Constraint((Wording((9,)),)),))),
     ]
     expected = said(run(torch_engine(model), jobs))
-    decode, steps = Batch._decode_window, constrained_module.constrained_steps
+    decode, steps = Batch._decode_window, constrained_steps
     n_failed = 0
 
     def sometimes() -> None:
