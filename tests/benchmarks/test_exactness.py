@@ -82,7 +82,7 @@ def test_the_torch_engine_is_compared_with_the_reference(
     tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "x.json"
-    arguments = ["--checkpoint", str(tiny_checkpoint), "--count", "12", "--json", str(file)]
+    arguments = ["--checkpoint", str(tiny_checkpoint), "--count", "3", "--json", str(file)]
     arguments += ["--beam", "2", "--precision", "fp32", "--torch", "cpu"]
     assert CliRunner().invoke(main, arguments).exit_code == 0
     report = json.loads(file.read_text())
