@@ -13,6 +13,7 @@ from model.training.data.config import CorpusConfig, TokenizerConfig, both_ways
 from model.training.data.corpus import Files
 from model.training.data.filters import FilterConfig
 from model.training.data.noise import NoiseConfig
+from model.training.data.vocabulary import SMALLEST_VOCABULARY
 from model.training.update.config import OptimizerConfig, ScheduleConfig, Table
 from model.training.update.precision import Precision
 from model.transformer.config import (
@@ -145,14 +146,14 @@ class TrainingConfig(Table):
         if fixed := sorted(FROM_VOCABULARY & self.model.keys()):
             raise ValueError(f"model.{fixed[0]} follows from the vocabulary")
         try:
-            shape = self.transformer(self.tokenizer.vocab_size - 1, 0, self.tokenizer.vocab_size)
+            shape = self.transformer(self.vocab_size - 1, 0, self.vocab_size)
         except ConfigError as error:
             raise ValueError(str(error)) from None
         if self.max_length > shape.max_length:
             raise ValueError(
                 f"max_length {self.max_length} exceeds the model's ({shape.max_length})"
             )
-        if self.tokenizer.file and "vocab_size" in self.tokenizer.model_fields_set:
+        if self.tokenizer.file and self.tokenizer.vocab_size:
             raise ValueError("tokenizer: give either file or vocab_size")
         return self
 
@@ -164,6 +165,12 @@ class TrainingConfig(Table):
     def all_directions(self) -> frozenset[tuple[str, str]]:
         """The directions that the model learns."""
         return frozenset(self.directions) or self._possible_directions
+
+    @property
+    def vocab_size(self) -> int:
+        """The number of pieces to learn."""
+        preset = max(PRESETS[self.preset].target_vocab_size, SMALLEST_VOCABULARY)
+        return self.tokenizer.vocab_size or preset
 
     def transformer(self, pad_id: int, eos_id: int, vocab_size: int) -> TransformerConfig:
         """Return the model configuration for a vocabulary. Raises `ConfigError`."""

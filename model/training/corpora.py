@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from model.errors import DataError
@@ -14,24 +14,37 @@ from model.training.data.corpus import Files, read_corpus
 from model.training.data.filters import FilterCounts, PairFilter
 from model.training.data.languages import in_other_language
 from model.training.data.written_numbers import generate_pairs
-from model.training.trainer import Reporter
 from model.training.validation import HeldOut
 
 
-def read_corpora(config: TrainingConfig, root: Path, reporter: Reporter) -> tuple[Corpus, ...]:
-    """Read and filter all corpora, and report what was dropped. Raises `DataError`."""
-    filters = PairFilter(config.filters)
-    corpora = []
+def read_corpora(
+    config: TrainingConfig, root: Path
+) -> tuple[tuple[Corpus, ...], list[FilterCounts]]:
+    """Read and filter all corpora; count the pairs of each. Raises `DataError`."""
+    filters = PairFilter(config.filters, _held_out_sentences(config, root))
+    corpora, all_counts = [], []
     for corpus in config.corpora:
         counts = FilterCounts()
         pairs = _pairs(corpus, config, root, filters, counts)
-        reporter.on_corpus(corpus.name, counts)
         if not pairs:
             raise DataError(f"corpus '{corpus.name}': {counts}")
         corpora.append(
             Corpus(corpus.languages, pairs, corpus.weight, frozenset(corpus.directions), corpus.tag)
         )
-    return tuple(corpora)
+        all_counts.append(counts)
+    return tuple(corpora), all_counts
+
+
+def _held_out_sentences(config: TrainingConfig, root: Path) -> frozenset[str]:
+    """Return both sides of all validation pairs, if a filter needs them."""
+    if not config.filters.held_out:
+        return frozenset()
+    sets = config.validation.files.values()
+    return frozenset(
+        itertools.chain.from_iterable(
+            pair for files in sets for pair in _read(files, config.validation.languages, root)
+        )
+    )
 
 
 def _pairs(
@@ -45,10 +58,8 @@ def _pairs(
         pairs = generate_pairs(corpus.written_numbers, config.seed)
         counts.read = counts.kept = len(pairs)
         return pairs
-    for files in corpus.files:
-        existing([files] if isinstance(files, Path) else files, root)
     read = itertools.chain.from_iterable(
-        read_corpus(_under(root, files), corpus.languages) for files in corpus.files
+        [_read(files, corpus.languages, root) for files in corpus.files]
     )
     pairs = filters.keep(read, counts)
     if config.filters.language:
@@ -61,10 +72,13 @@ def _pairs(
     return pairs
 
 
-def _under(root: Path, files: Files) -> Files:
+def _read(files: Files, languages: tuple[str, str], root: Path) -> Iterator[tuple[str, str]]:
+    """Open the files under `root`, which must exist, and return their pairs."""
     if isinstance(files, Path):
-        return root / files
-    return root / files[0], root / files[1]
+        (file,) = existing([files], root)
+        return read_corpus(file, languages)
+    first, second = existing(files, root)
+    return read_corpus((first, second), languages)
 
 
 def existing(files: Iterable[Path], root: Path) -> list[Path]:
@@ -80,9 +94,8 @@ def read_held_out(config: TrainingConfig, root: Path) -> list[HeldOut]:
     """Read the first pairs of each validation file, in each trained direction."""
     settings = config.validation
     sets = []
-    for name, file in settings.files.items():
-        existing([file] if isinstance(file, Path) else file, root)
-        read = read_corpus(_under(root, file), settings.languages)
+    for name, files in settings.files.items():
+        read = _read(files, settings.languages, root)
         pairs = [pair for pair in read if all(pair)][: settings.loss_pairs]
         if not pairs:
             raise DataError(f"validation.files.{name}: no pairs")

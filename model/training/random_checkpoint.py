@@ -12,12 +12,9 @@ import torch
 from model.checkpoint.config import CheckpointConfig
 from model.checkpoint.writer import save_checkpoint
 from model.text.tokenizer import Tokenizer
-from model.training.data.vocabulary import train_tokenizer
+from model.training.data.vocabulary import SMALLEST_VOCABULARY, train_tokenizer
 from model.transformer.config import PRESETS, TransformerConfig, vocabulary_fields
 from model.transformer.transformer import Transformer
-
-SMALLEST_VOCABULARY = 512
-"""Room for 256 bytes, the required characters, and some pieces."""
 
 _CARD = """# {name}
 

@@ -13,11 +13,12 @@ from typing import Any
 
 import torch
 
-from model.errors import LanguageError, TrainingError
+from model.errors import DataError, LanguageError, TrainingError
 from model.text.tokenizer import Tokenizer
 from model.training.config import TrainingConfig
 from model.training.corpora import existing, read_corpora, read_held_out
 from model.training.data.batches import BatchStream, Corpus
+from model.training.data.filters import FilterCounts
 from model.training.data.vocabulary import train_tokenizer
 from model.training.log import LOG_FILE, cut_log
 from model.training.snapshots import SNAPSHOTS
@@ -74,7 +75,7 @@ def open_run(
         check_recipe(run, config)
     elif latest_state(run):
         raise TrainingError(f"{run}: already has a run; continue it with --resume")
-    corpora = read_corpora(config, corpora_root, reporter)
+    corpora, counts = read_corpora(config, corpora_root)
     held_out = read_held_out(config, corpora_root)
     if processes.is_first:
         try:
@@ -96,6 +97,8 @@ def open_run(
         max_length=config.max_length,
         sampling=config.tokenizer.sampling,
     )
+    if processes.is_first:
+        _report(config, stream, counts, reporter, starts=not latest_state(run))
     trainer = Trainer(
         config, run, tokenizer, stream, held_out, reporter, device, workers, processes
     )
@@ -104,6 +107,27 @@ def open_run(
     if processes.is_first:
         cut_log(run / LOG_FILE, trainer.counters.step)
     return trainer
+
+
+def _report(
+    config: TrainingConfig,
+    stream: BatchStream,
+    all_counts: Sequence[FilterCounts],
+    reporter: Reporter,
+    *,
+    starts: bool,
+) -> None:
+    """Report what each corpus has, and raise `DataError` for one with no pair that fits.
+
+    Long pairs are counted only when a run starts, because it takes a minute per million.
+    """
+    for settings, corpus, counts in zip(config.corpora, stream.corpora, all_counts, strict=True):
+        if starts:
+            counts.max_length = stream.n_too_long(corpus)
+            counts.kept -= counts.max_length
+        reporter.on_corpus(settings.name, counts)
+        if not counts.kept:
+            raise DataError(f"corpus '{settings.name}': {counts}")
 
 
 def check_recipe(run: Path, config: TrainingConfig) -> None:
@@ -116,6 +140,8 @@ def check_recipe(run: Path, config: TrainingConfig) -> None:
     except (OSError, ValueError) as error:
         raise TrainingError(f"{path}: {error}") from None
     old, new = (recipe.model_dump(exclude=set(_CHANGEABLE)) for recipe in (before, config))
+    if not config.tokenizer.vocab_size:  # the vocabulary is there, and the recipe says nothing else
+        del old["tokenizer"]["vocab_size"], new["tokenizer"]["vocab_size"]
     if changed := list(_differences(old, new)):
         raise TrainingError(
             f"{path}: the run was started with another {', '.join(changed)}; "
@@ -167,7 +193,7 @@ def _begin(
     train_tokenizer(
         sentences,
         languages,
-        config.tokenizer.vocab_size,
+        config.vocab_size,
         run / TOKENIZER_FILE,
         kind=config.tokenizer.kind,
         tags=tags,

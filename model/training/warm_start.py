@@ -49,8 +49,7 @@ class WarmStart:
                 f"{folder}: only vocabularies from `attend train` can be used in training"
             )
         wanted = config.tokenizer.vocab_size
-        given = config.tokenizer.model_fields_set
-        if "vocab_size" in given and wanted != tokenizer.vocab_size:
+        if wanted and wanted != tokenizer.vocab_size:
             raise TrainingError(
                 f"{folder}: has {tokenizer.vocab_size} pieces, the recipe's tokenizer.vocab_size "
                 f"is {wanted}; omit it, or adapt the checkpoint to a new vocabulary"

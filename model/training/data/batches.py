@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import multiprocessing
 import signal
+import unicodedata
 from collections import deque
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -96,6 +97,23 @@ class BatchStream:
             )
         return self._bucket(examples, random)
 
+    def n_too_long(self, corpus: Corpus) -> int:
+        """Count the pairs that are longer than `max_length` even without noise."""
+        n_symbols = self._n_symbols(corpus)
+        # A piece has a byte or more, so that few pairs have to be tokenised.
+        long = [
+            pair
+            for pair in corpus.pairs
+            if n_symbols + max(map(_n_bytes, pair)) + len("▁") > self.max_length
+        ]
+        firsts, seconds = (
+            self.tokenizer.encode_batch([pair[side] for pair in long]) for side in (0, 1)
+        )
+        return sum(
+            not self._fits(first, second, n_symbols)
+            for first, second in zip(firsts, seconds, strict=True)
+        )
+
     def batches(self, start: Position, workers: int = 0) -> Generator[tuple[Batch, Position]]:
         """Yield batches from `start`, with the position after each, infinitely. Close it to stop.
 
@@ -180,11 +198,17 @@ class BatchStream:
             examples += [
                 ([*prefix, *source, eos], [*target, eos])
                 for source, target in zip(sources, targets, strict=True)
-                if source
-                and target
-                and max(len(source), len(target)) + 1 + len(prefix) <= self.max_length
+                if source and target and self._fits(source, target, self._n_symbols(corpus))
             ]
         return examples
+
+    @staticmethod
+    def _n_symbols(corpus: Corpus) -> int:
+        """The target language, the tag, `</s>`."""
+        return 2 + bool(corpus.tag)
+
+    def _fits(self, source: list[int], target: list[int], n_symbols: int) -> bool:
+        return max(len(source), len(target)) + n_symbols <= self.max_length
 
     def _ids(self, texts: list[str]) -> list[list[int]]:
         if self.sampling:
@@ -219,6 +243,10 @@ class BatchStream:
         for index, row in enumerate(rows):
             padded[index, : len(row)] = row
         return padded
+
+
+def _n_bytes(text: str) -> int:
+    return len(unicodedata.normalize("NFKC", text).encode("utf-8", "replace"))
 
 
 _shared: list[BatchStream] = []

@@ -60,7 +60,11 @@ class CorpusConfig(DataTable):
 class TokenizerConfig(DataTable):
     """The vocabulary of the run: learnt at its start, or given."""
 
-    vocab_size: int = Field(37_000, gt=0)
+    vocab_size: int = Field(
+        0,
+        ge=0,
+        description="number of pieces; 0: the preset's (base 37,000, small 8,000, tiny 512)",
+    )
     kind: Literal["unigram", "bpe"] = Field(
         "unigram", description="unigram language model or byte-pair encoding"
     )

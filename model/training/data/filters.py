@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 
@@ -22,6 +22,9 @@ class FilterConfig(BaseModel):
     )
     max_characters: int = Field(0, ge=0, description="drop pairs with a longer side; 0: keep")
     identical: bool = Field(False, description="drop pairs with identical sides")
+    held_out: bool = Field(
+        False, description="drop pairs with a side that occurs in a validation file"
+    )
     duplicates: bool = Field(False, description="drop repetitions of a pair in any corpus")
     language: bool = Field(
         False, description="drop pairs with a side in another language of the recipe"
@@ -30,7 +33,11 @@ class FilterConfig(BaseModel):
 
 @dataclass
 class FilterCounts:
-    """Pairs of one corpus, by what became of them."""
+    """Pairs of one corpus, by what became of them: kept, or dropped by the filter of that name.
+
+    held_out    a side occurs in a validation file
+    max_length  more tokens than the recipe's `max_length`; counted when a run starts
+    """
 
     read: int = 0
     kept: int = 0
@@ -38,8 +45,10 @@ class FilterCounts:
     ratio: int = 0
     characters: int = 0
     identical: int = 0
+    held_out: int = 0
     duplicates: int = 0
     language: int = 0
+    max_length: int = 0
 
     @property
     def dropped(self) -> dict[str, int]:
@@ -58,8 +67,10 @@ class FilterCounts:
 class PairFilter:
     """Applies the filters of a recipe to its corpora, one after the other."""
 
-    def __init__(self, config: FilterConfig) -> None:
+    def __init__(self, config: FilterConfig, held_out: Collection[str] = frozenset()) -> None:
+        """`held_out` are the sentences of the validation files, if that filter is set."""
         self._config = config
+        self._held_out = held_out
         self._seen: set[bytes] = set()
 
     def keep(self, pairs: Iterable[tuple[str, str]], counts: FilterCounts) -> list[tuple[str, str]]:
@@ -85,6 +96,8 @@ class PairFilter:
             return "ratio"
         if config.identical and first == second:
             return "identical"
+        if first in self._held_out or second in self._held_out:
+            return "held_out"
         if config.duplicates:
             key = blake2b(f"{first}\t{second}".encode(), digest_size=8).digest()
             if key in self._seen:

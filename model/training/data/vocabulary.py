@@ -16,6 +16,10 @@ REQUIRED_CHARACTERS = "{}<>[]()$%@#&*_/\\|=+-~^`\"'«»“”‘’…–—€�
 """Characters of placeholders, URLs and typography: rare in corpora, common in real requests."""
 
 
+SMALLEST_VOCABULARY = 512
+"""Room for 256 bytes, the required characters, and some pieces."""
+
+
 def train_tokenizer(
     sentences: Iterable[str],
     languages: list[str],
@@ -29,39 +33,62 @@ def train_tokenizer(
 
     Ids follow Marian: 0 `</s>`, 1 `<unk>`, then a control symbol per target language and tag, and
     `<pad>` last. Control symbols are never matched in text, so typing one is harmless.
-    Characters outside the vocabulary fall back to their UTF-8 bytes. Raises `TrainingError`.
+    Characters outside the vocabulary fall back to their UTF-8 bytes. Raises `TrainingError`, which
+    names the largest or smallest possible size if another one would do.
     """
-    model = io.BytesIO()
+    texts = list(sentences)
+    symbols = [*map(language_token, languages), *map(tag_token, tags)]
     try:
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(sentences),
-            model_writer=model,
-            model_type=kind,
-            vocab_size=vocab_size,
-            character_coverage=0.9999,
-            byte_fallback=True,
-            split_digits=True,
-            normalization_rule_name="nmt_nfkc",
-            required_chars=REQUIRED_CHARACTERS,
-            control_symbols=[*map(language_token, languages), *map(tag_token, tags)],
-            eos_id=0,
-            unk_id=1,
-            bos_id=-1,
-            pad_id=vocab_size - 1,
-            max_sentence_length=16_384,
-            minloglevel=1,
-        )
+        serialized = _learn(texts, kind, symbols, vocab_size, pad_id=vocab_size - 1)
     except (RuntimeError, ValueError) as error:
+        reason = _reason(str(error)) or _largest(texts, kind, symbols, vocab_size)
         raise TrainingError(
-            f"tokenizer.vocab_size: cannot learn {vocab_size} pieces: {_reason(str(error))}"
+            f"tokenizer.vocab_size: cannot learn {vocab_size} pieces: {reason}"
         ) from None
-    destination.write_bytes(model.getvalue())
+    destination.write_bytes(serialized)
+
+
+def _learn(
+    texts: Sequence[str], kind: str, symbols: Sequence[str], vocab_size: int, pad_id: int
+) -> bytes:
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(texts),
+        model_writer=model,
+        model_type=kind,
+        vocab_size=vocab_size,
+        character_coverage=0.9999,
+        byte_fallback=True,
+        split_digits=True,
+        normalization_rule_name="nmt_nfkc",
+        required_chars=REQUIRED_CHARACTERS,
+        control_symbols=symbols,
+        eos_id=0,
+        unk_id=1,
+        bos_id=-1,
+        pad_id=pad_id,
+        max_sentence_length=16_384,
+        minloglevel=1,
+    )
+    return model.getvalue()
 
 
 def _reason(message: str) -> str:
-    """Explain SentencePiece's error, whose own message refers to its source code."""
+    """Explain SentencePiece's error, whose own message refers to its source code.
+
+    Empty if the corpora do not yield so many pieces.
+    """
     if smallest := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
         return f"characters, bytes and symbols alone are {smallest[1]}"
-    if "pieces_size()" in message or "too high" in message:
-        return "the corpora have too few distinct words"
-    return message.strip().splitlines()[-1]
+    return "" if "pieces_size()" in message else message.strip().splitlines()[-1]
+
+
+def _largest(texts: Sequence[str], kind: str, symbols: Sequence[str], vocab_size: int) -> str:
+    """Learn once more without `<pad>`: only then does SentencePiece say how many it finds."""
+    try:
+        _learn(texts, kind, symbols, vocab_size, pad_id=-1)
+    except (RuntimeError, ValueError) as error:
+        if found := re.search(r"a value <= (\d+)", str(error)):
+            largest = int(found[1]) + len(["<pad>"])
+            return f"the corpora yield {largest} at most"
+    return "the corpora have too few distinct words"

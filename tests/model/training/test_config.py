@@ -155,3 +155,12 @@ def test_documentation_names_every_noise_and_its_shortest_recipe_is_valid() -> N
     recipe = text.split("```toml")[1].split("```")[0]
     config = TrainingConfig.parse(tomllib.loads(recipe), "docs/training.md")
     assert config.all_directions == {("en", "fr"), ("fr", "en")}
+
+
+@pytest.mark.parametrize(("preset", "size"), [("tiny", 512), ("small", 8_000), ("base", 37_000)])
+def test_a_preset_is_a_whole_recipe(preset: str, size: int) -> None:
+    config = parse(preset=preset)
+    assert config.vocab_size == size
+    shape = config.transformer(pad_id=size - 1, eos_id=0, vocab_size=size)
+    assert config.max_length <= shape.max_length
+    assert parse(preset=preset, tokenizer={"vocab_size": 600}).vocab_size == 600

@@ -291,3 +291,40 @@ def test_a_corpus_of_which_nothing_is_left_is_refused(workshop: Workshop) -> Non
     recipe = {"name": "same", "files": ["same.tsv"], "languages": ["xx", "yy"]}
     with pytest.raises(DataError, match=r"corpus 'same': 2 pairs, 0 kept \(dropped: 2 identical\)"):
         workshop.open(corpora=[recipe], filters={"identical": True})
+
+
+def test_pairs_longer_than_max_length_are_counted_when_a_run_starts(workshop: Workshop) -> None:
+    long = [("abcdefgh" * 8, "x" * 64)] * 3
+    write_pairs(workshop.folder / "train.tsv", [*toy_pairs(100), *long])
+    recorder = Recorder()
+    workshop.open(reporter=recorder, schedule={"steps": 1}).train()
+    assert str(recorder.corpora["toy"]) == "103 pairs, 100 kept (dropped: 3 max_length)"
+    workshop.open(reporter=recorder, resume=True)
+    assert str(recorder.corpora["toy"]) == "103 pairs, 103 kept"
+
+
+def test_a_corpus_of_which_every_pair_is_too_long_is_refused(workshop: Workshop) -> None:
+    write_pairs(workshop.folder / "long.tsv", [("abcdefgh" * 8, "x" * 64)] * 3)
+    corpora = [*workshop.recipe()["corpora"]]
+    corpora.append({"name": "long", "files": ["long.tsv"], "languages": ["xx", "yy"]})
+    with pytest.raises(DataError, match=r"corpus 'long': 3 pairs, 0 kept .*3 max_length"):
+        workshop.open(corpora=corpora)
+
+
+def test_held_out_sentences_are_kept_out_of_training(workshop: Workshop) -> None:
+    pairs = toy_pairs(600)
+    write_pairs(workshop.folder / "dev.tsv", [(pairs[3][0], "other"), ("other", pairs[5][1])])
+    recorder = Recorder()
+    trainer = workshop.open(
+        reporter=recorder, filters={"held_out": True}, validation={"files": {"dev": "dev.tsv"}}
+    )
+    (corpus,) = trainer.stream.corpora
+    assert pairs[3] not in corpus.pairs
+    assert pairs[5] not in corpus.pairs
+    assert recorder.corpora["toy"].held_out >= 2
+
+
+def test_a_run_may_go_on_without_naming_the_size_of_its_vocabulary(workshop: Workshop) -> None:
+    workshop.open(schedule={"steps": 1}).train()
+    again = workshop.open(resume=True, tokenizer={"vocab_size": 0})
+    assert again.counters.step == 1

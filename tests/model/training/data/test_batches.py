@@ -222,3 +222,25 @@ def test_subword_regularisation_varies_segmentations_but_not_text(
     assert same(sampled.chunk(3), replace(sampled).chunk(3))
     assert not same(sampled.chunk(3), stream.chunk(3))
     assert sorted(texts(stream, sampled.chunk(0))) == sorted(texts(stream, stream.chunk(0)))
+
+
+@pytest.mark.parametrize("tag", ["", "bt"])
+def test_pairs_that_are_too_long_are_those_that_no_chunk_has(tmp_path: Path, tag: str) -> None:
+    path = tmp_path / "tagged.model"
+    pairs = [*toy_pairs(200, longest=14), ("ﷺ" * 3, "x"), ("a", "é" * 13), ("", "")]
+    train_tokenizer(itertools.chain.from_iterable(pairs), ["yy"], 360, path, tags=["bt"])
+    corpus = Corpus(("xx", "yy"), pairs, 1.0, tag=tag)
+    stream = BatchStream(
+        corpora=(corpus,),
+        directions=frozenset({("xx", "yy")}),
+        tokenizer=Tokenizer.load(path),
+        noise=NoiseConfig(),
+        seed=7,
+        chunk_pairs=len(pairs),
+        batch_tokens=60,
+        max_length=12,
+    )
+    used = sum(len(batch.source) for batch in stream.chunk(0))
+    n_too_long = stream.n_too_long(corpus)
+    assert n_too_long == len(pairs) - 1 - used  # the empty pair is not long
+    assert 10 < n_too_long < 150

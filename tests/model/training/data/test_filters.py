@@ -74,3 +74,11 @@ def test_sides_in_the_other_language_are_recognised() -> None:
 def test_a_language_that_lingua_does_not_know_is_named() -> None:
     with pytest.raises(ConfigError, match=r"filters\.language: 'xx' is not a language"):
         in_other_language([("a", "b")], ("xx", "en"))
+
+
+def test_pairs_of_which_one_side_is_held_out() -> None:
+    counts = FilterCounts()
+    pairs = [("one", "un"), ("two", "deux"), ("uno", "un"), ("three", "trois")]
+    kept = PairFilter(FilterConfig(held_out=True), {"un", "three"}).keep(pairs, counts)
+    assert kept == [("two", "deux")]
+    assert counts.dropped == {"held_out": 3}

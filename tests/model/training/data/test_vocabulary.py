@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 
 import pytest
@@ -27,10 +28,26 @@ def test_required_characters_are_pieces_and_all_else_is_bytes(tokenizer: Tokeniz
 
 @pytest.mark.parametrize(
     ("vocab_size", "reason"),
-    [(100_000, "too few distinct words"), (50, f"symbols alone are {VOCABULARY}")],
+    [(100_000, "the corpora yield 887 at most"), (50, f"symbols alone are {VOCABULARY}")],
 )
 def test_a_vocabulary_that_cannot_be_learnt(tmp_path: Path, vocab_size: int, reason: str) -> None:
     sentences = itertools.chain.from_iterable(toy_pairs(300))
     with pytest.raises(TrainingError, match=f"vocab_size: cannot learn {vocab_size} .*{reason}"):
         train_tokenizer(sentences, ["xx", "yy"], vocab_size, tmp_path / "a.model")
     assert not (tmp_path / "a.model").exists()
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_the_largest_size_that_an_error_names_works(tmp_path: Path, kind: str) -> None:
+    sentences = [" ".join(pair) for pair in toy_pairs(300, longest=5)] * 2
+    path = tmp_path / "a.model"
+    with pytest.raises(TrainingError) as raised:
+        train_tokenizer(sentences, ["xx"], 37_000, path, kind=kind, tags=["bt"])
+    found = re.search(r"yield (\d+) at most", str(raised.value))
+    assert found
+    largest = int(found[1])
+    assert VOCABULARY < largest < 37_000
+    train_tokenizer(sentences, ["xx"], largest, path, kind=kind, tags=["bt"])
+    assert Tokenizer.load(path).vocab_size == largest
+    with pytest.raises(TrainingError, match=f"yield {largest} at most"):
+        train_tokenizer(sentences, ["xx"], largest + 1, path, kind=kind, tags=["bt"])

@@ -1,0 +1,64 @@
+"""The shipped recipes, and the first one from nothing to a score, in the words of docs/training.md."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from app.shipped import recipe_path, shipped
+from model.checkpoint.reader import load_checkpoint
+from model.training.config import TrainingConfig
+from model.training.data.written_numbers import generate_pairs
+from model.training.log import read_log
+from tests.app.cli.conftest import Attend
+
+RECIPES = sorted(shipped("recipes").glob("*.toml"))
+TRAINING = (Path(__file__).parents[3] / "docs" / "training.md").read_text(encoding="utf-8")
+FIRST = TRAINING.partition("## A first model in ten minutes")[2].partition("\n## ")[0]
+
+SMALLER = [
+    *("--schedule-steps", "3", "--schedule-warmup-steps", "1", "--schedule-decay-steps", "1"),
+    *("--tokenizer-vocab-size", "560", "--batch-tokens", "400", "--validation-every", "3"),
+    *("--model-d-model", "32", "--model-d-ff", "64", "--threads", "1", "--device", "cpu"),
+]
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_a_shipped_recipe_is_valid_and_known_by_its_name(path: Path) -> None:
+    TrainingConfig.load(path)
+    assert recipe_path(path.stem) == path
+
+
+def test_the_first_recipe_goes_from_files_to_a_score(
+    attend: Attend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernels: None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pairs = generate_pairs(3000, seed=1)
+    (tmp_path / "corpora").mkdir()
+    for name, part in (("train", pairs[20:]), ("dev", pairs[:20])):
+        lines = "".join(f"{english}\t{french}\n" for english, french in part)
+        (tmp_path / "corpora" / f"{name}.tsv").write_text(lines, encoding="utf-8")
+    train, evaluate = (
+        shlex.split(line)
+        for line in re.findall(r"^    attend (.*)$", FIRST, re.MULTILINE)
+        if line.startswith(("train", "evaluate"))
+    )
+    trained = attend(*train, *SMALLER)
+    assert trained.exit_code == 0, trained.stderr
+    assert "step 3/3" in trained.stderr
+    counts = re.search(r"train: 2,980 pairs, .* held_out, .* duplicates", trained.stderr)
+    assert counts, trained.stderr
+    (measured,) = read_log(tmp_path / "runs" / "first" / "log.jsonl").validations
+    assert {"dev.fr.cross_entropy", "dev.fr.bleu"} <= measured.keys()
+    checkpoint = load_checkpoint(tmp_path / "runs" / "first" / "checkpoint")
+    assert checkpoint.config.directions == [("en", "fr")]
+
+    scored = attend(*evaluate, "--json")
+    assert scored.exit_code == 0, scored.stderr
+    (result,) = json.loads(scored.stdout)["files"]
+    assert result["pairs"] == 20
+    assert 0 <= result["bleu"] <= 100
