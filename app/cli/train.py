@@ -24,6 +24,7 @@ from model.training.config import FROM_VOCABULARY, TrainingConfig, read_recipe
 from model.training.finish import write_checkpoint
 from model.training.log import LOG_FILE, read_log
 from model.training.run import open_run
+from model.training.state import latest_state
 from model.training.trainer import Trainer
 from model.training.update.memory import keep_freed_memory
 from model.training.update.processes import Processes
@@ -83,6 +84,10 @@ def _with_hyperparameters(command: click.Command) -> click.Command:
 )  # fmt: skip
 @click.option("--resume", is_flag=True, help="Resume the run in that folder exactly.")
 @click.option(
+    "--continue", "continues", is_flag=True,
+    help="Start the run, or resume it if it was started: for containers that are restarted.",
+)  # fmt: skip
+@click.option(
     "--init", type=click.Path(path_type=Path), default=None, metavar="CHECKPOINT",
     help="Start from the weights and vocabulary of a checkpoint, with a new optimizer state.",
 )  # fmt: skip
@@ -119,6 +124,7 @@ def train(
     corpora: Path,
     run: Path | None,
     resume: bool,
+    continues: bool,
     init: Path | None,
     adapt: bool,
     device: str,
@@ -137,6 +143,8 @@ def train(
     """
     config = _read(recipe, overrides)
     run = run or Path("runs") / recipe.stem
+    if resume and continues:
+        raise click.UsageError("--resume and --continue exclude each other")
     if init and resume:
         raise click.UsageError("--init and --resume exclude each other")
     if adapt and not init:
@@ -161,7 +169,7 @@ def train(
                 corpora,
                 display,
                 place,
-                resume=resume,
+                resume=resume or (continues and latest_state(run) is not None),
                 workers=workers,
                 init=WarmStart(load_checkpoint(init), adapt) if init else None,
                 processes=processes,

@@ -134,6 +134,20 @@ class MarianTokenizer:
             self.eos_id,
         ]
 
+    def source_symbols(self, target_language: str, tag: str = "") -> list[int]:
+        """The ids that precede a source in training data. Raises `LanguageError`."""
+        if tag:
+            raise LanguageError(f"the vocabulary has no symbol for the tag '{tag}'")
+        return [self._symbol_ids[symbol] for symbol in self._symbols(target_language)]
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Only the ids of the pieces of sources, for training data."""
+        return [self._source.ids(text) for text in texts]
+
+    def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
+        """Only the ids of the pieces of targets."""
+        return [self._target.ids(text) for text in texts]
+
     def _symbols(self, target_language: str) -> list[str]:
         """Return the symbols before a text. Raises `LanguageError`."""
         if not self.target_symbols:

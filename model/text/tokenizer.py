@@ -106,6 +106,11 @@ class Tokenizer:
             raise LanguageError(f"the vocabulary has no symbol for the tag '{tag}'")
         return token_id
 
+    def source_symbols(self, target_language: str, tag: str = "") -> list[int]:
+        """The ids that precede a source in training data. Raises `LanguageError`."""
+        symbols = [self.language_id(target_language)]
+        return [*symbols, self.tag_id(tag)] if tag else symbols
+
     def first_id(self, target_language: str) -> None:
         """The decoder chooses."""
 
@@ -150,6 +155,10 @@ class Tokenizer:
         """Only the ids of the pieces, for training data."""
         ids: list[list[int]] = self._processor.encode(list(texts))
         return ids
+
+    def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
+        """As `encode_batch`: both sides have the same pieces."""
+        return self.encode_batch(texts)
 
     def sample_batch(self, texts: Sequence[str], alpha: float) -> list[list[int]]:
         """Like `encode_batch`, with random segmentations (Kudo 2018, Provilkov et al. 2020).

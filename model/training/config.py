@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from model.errors import ConfigError
+from model.text.text_codec import TextCodec
 from model.training.data.config import CorpusConfig, TokenizerConfig, both_ways
 from model.training.data.corpus import Files
 from model.training.data.filters import FilterConfig
@@ -172,11 +173,21 @@ class TrainingConfig(Table):
         preset = max(PRESETS[self.preset].target_vocab_size, SMALLEST_VOCABULARY)
         return self.tokenizer.vocab_size or preset
 
-    def transformer(self, pad_id: int, eos_id: int, vocab_size: int) -> TransformerConfig:
-        """Return the model configuration for a vocabulary. Raises `ConfigError`."""
-        preset = PRESETS[self.preset].model_dump()
-        values = preset | vocabulary_fields(vocab_size, pad_id, eos_id) | self.model
+    def transformer(
+        self, pad_id: int, eos_id: int, vocab_size: int, target_vocab_size: int | None = None
+    ) -> TransformerConfig:
+        """Return the model configuration for a vocabulary of both sides, or one of each.
+
+        Raises `ConfigError`.
+        """
+        values = PRESETS[self.preset].model_dump() | vocabulary_fields(vocab_size, pad_id, eos_id)
+        values |= {"target_vocab_size": target_vocab_size or vocab_size} | self.model
         return TransformerConfig.parse(values, "[model]")
+
+    def shape_for(self, codec: TextCodec) -> TransformerConfig:
+        """Return the model configuration for a codec's vocabulary. Raises `ConfigError`."""
+        sizes = codec.source_vocab_size, codec.target_vocab_size
+        return self.transformer(codec.pad_id, codec.eos_id, *sizes)
 
     @classmethod
     def parse(cls, values: object, origin: str) -> Self:

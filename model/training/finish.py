@@ -10,12 +10,13 @@ from torch import Tensor
 from model.checkpoint.config import CheckpointConfig
 from model.checkpoint.writer import save_checkpoint
 from model.errors import TrainingError
-from model.text.tokenizer import Tokenizer
 from model.training.card import model_card
 from model.training.config import TrainingConfig
-from model.training.run import INIT_FILE, TOKENIZER_FILE, check_recipe
+from model.training.run import INIT_FILE, check_recipe
+from model.training.run_vocabulary import origin_config, read_vocabulary
 from model.training.snapshots import average_saves, best_save
 from model.training.state import latest_state, load_counters
+from model.transformer.config import TransformerConfig
 
 
 def write_checkpoint(run: Path, config: TrainingConfig, name: str, destination: Path) -> None:
@@ -28,16 +29,12 @@ def write_checkpoint(run: Path, config: TrainingConfig, name: str, destination: 
     if state is None:
         raise TrainingError(f"{run}: nothing saved yet; --save-every sets the interval in steps")
     counters = load_counters(state)
-    tokenizer = Tokenizer.load(run / TOKENIZER_FILE)
+    tokenizer = read_vocabulary(run)
     keep_best = config.validation.keep_best
     weights = best_save(run) if keep_best else average_saves(run, config.average_last)
     if config.store == "fp16":
         weights = {name: _half(name, tensor) for name, tensor in weights.items()}
-    checkpoint = CheckpointConfig(
-        name=name,
-        directions=sorted(config.all_directions),
-        transformer=config.transformer(tokenizer.pad_id, tokenizer.eos_id, tokenizer.vocab_size),
-    )
+    checkpoint = _configuration(run, config, name, config.shape_for(tokenizer))
     training: dict[str, object] = {
         "recipe": json.loads(config.model_dump_json()),
         "step": counters.step,
@@ -49,6 +46,26 @@ def write_checkpoint(run: Path, config: TrainingConfig, name: str, destination: 
     n_parameters = sum(tensor.numel() for tensor in weights.values())
     card = model_card(name, config, counters, n_parameters)
     save_checkpoint(destination, checkpoint, weights, tokenizer, card, training)
+
+
+def _configuration(
+    run: Path, config: TrainingConfig, name: str, shape: TransformerConfig
+) -> CheckpointConfig:
+    """Describe the checkpoint; a run from another one keeps its search and, if valid, alignment."""
+    directions = sorted(config.all_directions)
+    origin = origin_config(run)
+    if origin is None:
+        return CheckpointConfig(name=name, directions=directions, transformer=shape)
+    return CheckpointConfig(
+        name=name,
+        directions=directions,
+        beam_size=origin.beam_size,
+        length_penalty=origin.length_penalty,
+        search_rule=origin.search_rule,
+        marian_vocabulary=origin.marian_vocabulary,
+        alignment=origin.alignment if origin.directions == directions else None,
+        transformer=shape,
+    )
 
 
 def _half(name: str, tensor: Tensor) -> Tensor:

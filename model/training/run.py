@@ -1,6 +1,6 @@
 """Run folders: recipe.json, tokenizer.model, log.jsonl, the newest state, the last snapshots.
 
-Also init.json, if the run started from a checkpoint.
+Also init.json and origin.json, if the run started from a checkpoint.
 """
 
 from __future__ import annotations
@@ -18,9 +18,16 @@ from model.text.tokenizer import Tokenizer
 from model.training.config import TrainingConfig
 from model.training.corpora import existing, read_corpora, read_held_out
 from model.training.data.batches import BatchStream, Corpus
+from model.training.data.codec import TrainingCodec
 from model.training.data.filters import FilterCounts
 from model.training.data.vocabulary import train_tokenizer
 from model.training.log import LOG_FILE, cut_log
+from model.training.run_vocabulary import (
+    ORIGIN_FILE,
+    TOKENIZER_FILE,
+    read_vocabulary,
+    take_vocabulary,
+)
 from model.training.snapshots import SNAPSHOTS
 from model.training.state import latest_state
 from model.training.trainer import Reporter, Trainer
@@ -28,7 +35,6 @@ from model.training.update.processes import ALONE, Processes
 from model.training.warm_start import WarmStart
 
 RECIPE_FILE = "recipe.json"
-TOKENIZER_FILE = "tokenizer.model"
 INIT_FILE = "init.json"
 
 _CHANGEABLE = frozenset(
@@ -85,7 +91,7 @@ def open_run(
         except OSError as error:
             raise TrainingError(f"{run}: {error.strerror}") from None
     processes.wait()
-    tokenizer = Tokenizer.load(run / TOKENIZER_FILE)
+    tokenizer = read_vocabulary(run)
     stream = BatchStream(
         corpora=corpora,
         directions=config.all_directions,
@@ -170,14 +176,15 @@ def _begin(
     run.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(run / SNAPSHOTS, ignore_errors=True)
     (run / LOG_FILE).unlink(missing_ok=True)
-    (run / INIT_FILE).unlink(missing_ok=True)
+    for file in (INIT_FILE, ORIGIN_FILE):
+        (run / file).unlink(missing_ok=True)
     languages = sorted({target for _, target in config.all_directions})
     tags = sorted({corpus.tag for corpus in config.corpora} - {""})
     if init:
         (run / INIT_FILE).write_text(json.dumps(init.provenance(), indent=2))
         if taken := init.vocabulary(config):
             check_vocabulary(taken, languages, tags, str(init.origin.folder))
-            (run / TOKENIZER_FILE).write_bytes(taken.serialized)
+            take_vocabulary(run, init.origin)
             return
     if config.tokenizer.file:
         (given,) = existing([config.tokenizer.file], root)
@@ -201,13 +208,12 @@ def _begin(
 
 
 def check_vocabulary(
-    tokenizer: Tokenizer, languages: Sequence[str], tags: Sequence[str], origin: str
+    tokenizer: TrainingCodec, languages: Sequence[str], tags: Sequence[str], origin: str
 ) -> None:
     """Raise `TrainingError` unless the vocabulary has a symbol for each language and tag."""
     try:
         for language in languages:
-            tokenizer.language_id(language)
-        for tag in tags:
-            tokenizer.tag_id(tag)
+            for tag in ("", *tags):
+                tokenizer.source_symbols(language, tag)
     except LanguageError as error:
         raise TrainingError(f"{origin}: {error}") from None

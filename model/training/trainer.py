@@ -15,9 +15,9 @@ from typing import NamedTuple, Protocol
 import torch
 
 from model.errors import TrainingError
-from model.text.tokenizer import Tokenizer
 from model.training.config import TrainingConfig
 from model.training.data.batches import Batch, BatchStream, Position
+from model.training.data.codec import TrainingCodec
 from model.training.data.filters import FilterCounts
 from model.training.int8.layers import use_int8_products
 from model.training.snapshots import save_best, save_snapshot
@@ -59,7 +59,7 @@ class Trainer:
 
     config: TrainingConfig
     run: Path
-    tokenizer: Tokenizer
+    tokenizer: TrainingCodec
     stream: BatchStream
     held_out: list[HeldOut]
     reporter: Reporter
@@ -73,9 +73,7 @@ class Trainer:
 
     def __post_init__(self) -> None:
         torch.manual_seed(self.config.seed)
-        tokenizer = self.tokenizer
-        shape = self.config.transformer(tokenizer.pad_id, tokenizer.eos_id, tokenizer.vocab_size)
-        self.model = Transformer(shape).to(self.device)
+        self.model = Transformer(self.config.shape_for(self.tokenizer)).to(self.device)
         self._dtype = precision.resolve(self.config.precision, self.device)
         if self.device.type == "cpu" and self._dtype == torch.bfloat16:
             precision.keep_attention_in_float32(self.model)

@@ -10,7 +10,7 @@ import torch
 from model.decoding.beam import beam_search
 from model.decoding.hypothesis import SearchOptions
 from model.decoding.padding import padded_ids
-from model.text.tokenizer import Tokenizer
+from model.training.data.codec import TrainingCodec
 from model.training.update.loss import smoothed_cross_entropy
 from model.transformer.transformer import Transformer
 
@@ -28,14 +28,14 @@ class HeldOut:
 
 
 @torch.inference_mode()
-def held_out_loss(model: Transformer, tokenizer: Tokenizer, held_out: HeldOut) -> float:
+def held_out_loss(model: Transformer, tokenizer: TrainingCodec, held_out: HeldOut) -> float:
     """Cross-entropy in nats per target token, without smoothing."""
     total, count = 0.0, 0
     config = model.config
     for start in range(0, len(held_out.sources), _ROWS):
         rows = slice(start, start + _ROWS)
         source = _source_ids(model, tokenizer, held_out, rows)
-        targets = tokenizer.encode_batch(held_out.references[rows])
+        targets = tokenizer.encode_targets(held_out.references[rows])
         target = padded_ids(
             [[*ids, tokenizer.eos_id][: config.max_length] for ids in targets],
             config.pad_id,
@@ -47,7 +47,9 @@ def held_out_loss(model: Transformer, tokenizer: Tokenizer, held_out: HeldOut) -
     return total / count
 
 
-def greedy_bleu(model: Transformer, tokenizer: Tokenizer, held_out: HeldOut, pairs: int) -> float:
+def greedy_bleu(
+    model: Transformer, tokenizer: TrainingCodec, held_out: HeldOut, pairs: int
+) -> float:
     """BLEU of greedy translations of the first `pairs` sources."""
     outputs: list[str] = []
     for start in range(0, min(pairs, len(held_out.sources)), _ROWS):
@@ -70,11 +72,13 @@ def teacher_forced(
 
 
 def _source_ids(
-    model: Transformer, tokenizer: Tokenizer, held_out: HeldOut, rows: slice
+    model: Transformer, tokenizer: TrainingCodec, held_out: HeldOut, rows: slice
 ) -> torch.Tensor:
-    prefix = tokenizer.language_id(held_out.target_language)
+    symbols = tokenizer.source_symbols(held_out.target_language)
     ids = tokenizer.encode_batch(held_out.sources[rows])
-    limit = model.config.max_length - 2
+    limit = model.config.max_length - len(symbols) - 1
     return padded_ids(
-        [[prefix, *row[:limit], tokenizer.eos_id] for row in ids], model.config.pad_id, model.device
+        [[*symbols, *row[:limit], tokenizer.eos_id] for row in ids],
+        model.config.pad_id,
+        model.device,
     )

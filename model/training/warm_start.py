@@ -17,8 +17,10 @@ from torch.nn import functional
 
 from model.checkpoint.reader import Checkpoint
 from model.errors import TrainingError
+from model.text.marian_tokenizer import MarianTokenizer
 from model.text.tokenizer import Tokenizer
 from model.training.config import TrainingConfig
+from model.training.data.codec import TrainingCodec
 from model.transformer import parameter_names as names
 from model.transformer.config import TransformerConfig
 from model.transformer.transformer import Transformer
@@ -39,26 +41,45 @@ class WarmStart:
     origin: Checkpoint
     adapt: bool = False
 
-    def vocabulary(self, config: TrainingConfig) -> Tokenizer | None:
+    def vocabulary(self, config: TrainingConfig) -> TrainingCodec | None:
         """Return the checkpoint's vocabulary, or None to learn one. Raises `TrainingError`."""
         if self.adapt:
             return None
         tokenizer, folder = self.origin.tokenizer, self.origin.folder
-        if not isinstance(tokenizer, Tokenizer):
+        if not isinstance(tokenizer, Tokenizer | MarianTokenizer):
             raise TrainingError(
-                f"{folder}: only vocabularies from `attend train` can be used in training"
+                f"{folder}: has the vocabulary of M2M-100 or NLLB, with which no training is "
+                f"possible; attend's own and Marian's models can be trained"
             )
+        if isinstance(tokenizer, MarianTokenizer):
+            self._check_imported(config)
         wanted = config.tokenizer.vocab_size
-        if wanted and wanted != tokenizer.vocab_size:
+        if wanted and wanted != tokenizer.target_vocab_size:
             raise TrainingError(
-                f"{folder}: has {tokenizer.vocab_size} pieces, the recipe's tokenizer.vocab_size "
-                f"is {wanted}; omit it, or adapt the checkpoint to a new vocabulary"
+                f"{folder}: has {tokenizer.target_vocab_size} pieces, the recipe's "
+                f"tokenizer.vocab_size is {wanted}; omit it, or adapt the checkpoint to a new "
+                f"vocabulary"
             )
         return tokenizer
 
-    def fill(self, model: Transformer, tokenizer: Tokenizer) -> None:
+    def _check_imported(self, config: TrainingConfig) -> None:
+        """Raise `TrainingError` if the recipe needs more than an imported vocabulary has."""
+        folder, directions = self.origin.folder, list(self.origin.config.directions)
+        if odd := sorted(config.all_directions - set(directions)):
+            has = ", ".join(f"{source} → {target}" for source, target in directions)
+            raise TrainingError(
+                f"{folder}: translates {has}; the recipe also has {odd[0][0]} → {odd[0][1]}, "
+                f"which directions can leave out"
+            )
+        if config.tokenizer.sampling:
+            raise TrainingError(
+                f"{folder}: tokenizer.sampling is not possible with an imported vocabulary, which "
+                f"may lack pieces of random segmentations"
+            )
+
+    def fill(self, model: Transformer, tokenizer: TrainingCodec) -> None:
         """Copy the checkpoint's weights into a new model. Raises `TrainingError`."""
-        if self.adapt:
+        if self.adapt and isinstance(tokenizer, Tokenizer):  # learnt, or given
             adapt_weights(model, tokenizer, self.origin)
         else:
             copy_weights(model, self.origin)

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from model.errors import DataError, TrainingError
 from model.text.tokenizer import Tokenizer
+from model.training.data.codec import TrainingCodec
 from model.training.data.noise import NoiseConfig, Pair, join_pairs
 
 Ids = NDArray[np.int32]
@@ -70,12 +71,12 @@ class BatchStream:
     chunk_pairs        pairs per chunk
     batch_tokens       maximum tokens of one side in a batch, including padding
     max_length         longer sentences are skipped
-    sampling           subword regularisation of both sides; see `Tokenizer.sample_batch`
+    sampling           subword regularisation of both sides by a `Tokenizer`; see its `sample_batch`
     """
 
     corpora: tuple[Corpus, ...]
     directions: frozenset[tuple[str, str]]
-    tokenizer: Tokenizer
+    tokenizer: TrainingCodec
     noise: NoiseConfig
     seed: int
     chunk_pairs: int
@@ -99,19 +100,21 @@ class BatchStream:
 
     def n_too_long(self, corpus: Corpus) -> int:
         """Count the pairs that are longer than `max_length` even without noise."""
-        n_symbols = self._n_symbols(corpus)
+        is_forward = corpus.languages in self._directions(corpus)
+        pairs = corpus.pairs if is_forward else [(second, first) for first, second in corpus.pairs]
+        _, target = corpus.languages if is_forward else corpus.languages[::-1]
+        n_symbols = len(self.tokenizer.source_symbols(target, corpus.tag)) + len(["</s>"])
         # A piece has a byte or more, so that few pairs have to be tokenised.
         long = [
             pair
-            for pair in corpus.pairs
+            for pair in pairs
             if n_symbols + max(map(_n_bytes, pair)) + len("▁") > self.max_length
         ]
-        firsts, seconds = (
-            self.tokenizer.encode_batch([pair[side] for pair in long]) for side in (0, 1)
-        )
+        sources = self.tokenizer.encode_batch([source for source, _ in long])
+        targets = self.tokenizer.encode_targets([target for _, target in long])
         return sum(
-            not self._fits(first, second, n_symbols)
-            for first, second in zip(firsts, seconds, strict=True)
+            not self._fits(source, target, n_symbols)
+            for source, target in zip(sources, targets, strict=True)
         )
 
     def batches(self, start: Position, workers: int = 0) -> Generator[tuple[Batch, Position]]:
@@ -172,9 +175,8 @@ class BatchStream:
         self, corpus: Corpus, drawn: list[tuple[str, str]], random: Random
     ) -> list[tuple[list[int], list[int]]]:
         """Return the source and target ids of pairs, after choosing direction and noise."""
-        forward, backward = corpus.languages, corpus.languages[::-1]
-        allowed = self.directions & (corpus.directions or {forward, backward})
-        choices = [direction for direction in (forward, backward) if direction in allowed]
+        forward = corpus.languages
+        choices = self._directions(corpus)
         by_target: dict[str, list[Pair]] = {target: [] for _, target in choices}
         pairs = iter(drawn)
         for first, second in pairs:
@@ -190,30 +192,31 @@ class BatchStream:
         eos = self.tokenizer.eos_id
         examples = []
         for language, noised in by_target.items():
-            prefix = [self.tokenizer.language_id(language)]
-            if corpus.tag:
-                prefix.append(self.tokenizer.tag_id(corpus.tag))
-            sources = self._ids([pair.source for pair in noised])
-            targets = self._ids([pair.target for pair in noised])
+            prefix = self.tokenizer.source_symbols(language, corpus.tag)
+            sources, targets = self._encode(noised)
             examples += [
                 ([*prefix, *source, eos], [*target, eos])
                 for source, target in zip(sources, targets, strict=True)
-                if source and target and self._fits(source, target, self._n_symbols(corpus))
+                if source and target and self._fits(source, target, len(prefix) + len([eos]))
             ]
         return examples
 
-    @staticmethod
-    def _n_symbols(corpus: Corpus) -> int:
-        """The target language, the tag, `</s>`."""
-        return 2 + bool(corpus.tag)
+    def _directions(self, corpus: Corpus) -> list[tuple[str, str]]:
+        """Return the directions that a corpus is used in."""
+        both = (corpus.languages, corpus.languages[::-1])
+        allowed = self.directions & (corpus.directions or frozenset(both))
+        return [direction for direction in both if direction in allowed]
 
     def _fits(self, source: list[int], target: list[int], n_symbols: int) -> bool:
         return max(len(source), len(target)) + n_symbols <= self.max_length
 
-    def _ids(self, texts: list[str]) -> list[list[int]]:
-        if self.sampling:
-            return self.tokenizer.sample_batch(texts, self.sampling)
-        return self.tokenizer.encode_batch(texts)
+    def _encode(self, pairs: list[Pair]) -> tuple[list[list[int]], list[list[int]]]:
+        """Return the ids of the sources and of the targets."""
+        sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
+        codec, alpha = self.tokenizer, self.sampling
+        if alpha and isinstance(codec, Tokenizer):
+            return codec.sample_batch(sources, alpha), codec.sample_batch(targets, alpha)
+        return codec.encode_batch(sources), codec.encode_targets(targets)
 
     def _bucket(self, examples: list[tuple[list[int], list[int]]], random: Random) -> list[Batch]:
         random.shuffle(examples)

@@ -1,4 +1,4 @@
-"""The shipped recipes, and the first one from nothing to a score, in the words of docs/training.md."""
+"""The shipped recipes; the first one from nothing to a score, as docs/training.md has it."""
 
 from __future__ import annotations
 

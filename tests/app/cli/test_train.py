@@ -99,6 +99,7 @@ def test_a_run_begins_with_a_checkpoint(folder: Path) -> None:
     [
         (("--init", "somewhere", "--resume"), "--init and --resume exclude each other"),
         (("--adapt",), "--adapt requires --init"),
+        (("--resume", "--continue"), "--resume and --continue exclude each other"),
     ],
 )
 def test_flags_of_a_warm_start_that_contradict(
@@ -108,6 +109,27 @@ def test_flags_of_a_warm_start_that_contradict(
     assert result.exit_code == 2
     assert message in result.output
     assert not (folder / "run").exists()
+
+
+def test_continue_starts_resumes_and_finishes_a_run(folder: Path) -> None:
+    out = folder / "run" / "checkpoint" / "training.json"
+    for steps in ("2", "4", "4"):  # the last one has nothing to do, as after a late restart
+        result = attend(folder, "--continue", "--schedule-steps", steps)
+        assert result.exit_code == 0, result.output
+        assert json.loads(out.read_text())["step"] == int(steps)
+    assert "from step 4" in result.output
+    assert attend(folder).exit_code == 1  # without it, a run is not continued
+
+
+def test_continue_takes_the_weights_of_a_checkpoint_once(folder: Path) -> None:
+    assert attend(folder, "--checkpoint", str(folder / "out")).exit_code == 0
+    shutil.rmtree(folder / "run")
+    for steps in ("1", "2"):
+        flags = ("--continue", "--init", str(folder / "out"), "--schedule-steps", steps)
+        assert attend(folder, *flags).exit_code == 0
+    training = json.loads((folder / "run" / "checkpoint" / "training.json").read_text())
+    assert training["step"] == 2
+    assert training["init"]["name"] == "toy"
 
 
 def test_a_flag_wins_over_the_file(folder: Path) -> None:

@@ -18,7 +18,7 @@ from model.training.config import TrainingConfig
 from model.training.finish import write_checkpoint
 from model.training.run import check_recipe, open_run
 from model.training.snapshots import average_saves
-from tests.model.training.toy import Recorder, Workshop, reverse, toy_pairs, write_pairs
+from tests.model.training.toy import Recorder, Workshop, own, reverse, toy_pairs, write_pairs
 
 
 def test_a_tiny_model_learns_to_reverse(workshop: Workshop) -> None:
@@ -67,7 +67,7 @@ def test_a_run_folder_holds_recipe_and_vocabulary(workshop: Workshop) -> None:
     trainer = workshop.open()
     recipe = json.loads((trainer.run / "recipe.json").read_text())
     assert recipe == trainer.config.model_dump(mode="json")
-    assert (trainer.run / "tokenizer.model").read_bytes() == trainer.tokenizer.serialized
+    assert (trainer.run / "tokenizer.model").read_bytes() == own(trainer.tokenizer).serialized
 
 
 def test_a_run_is_not_overwritten_without_resume(workshop: Workshop) -> None:
@@ -87,7 +87,7 @@ def test_an_attempt_that_never_saved_is_begun_afresh(workshop: Workshop) -> None
     (first.run / "log.jsonl").write_text('{"step": 1, "tokens": 3}\n')
     (first.run / "snapshots").mkdir()
     again = workshop.open(tokenizer={"vocab_size": 330}, seed=4)
-    assert again.tokenizer.vocab_size == 330
+    assert own(again.tokenizer).vocab_size == 330
     assert sorted(path.name for path in again.run.iterdir()) == ["recipe.json", "tokenizer.model"]
 
 
@@ -232,7 +232,7 @@ def test_weights_beyond_half_precision_are_refused_by_name(workshop: Workshop) -
 def test_a_given_vocabulary_is_used(workshop: Workshop) -> None:
     learnt = workshop.open("first", tokenizer={"kind": "bpe"})
     given = workshop.folder / "given.model"
-    given.write_bytes(learnt.tokenizer.serialized)
+    given.write_bytes(own(learnt.tokenizer).serialized)
     recipe = {"tokenizer": {"file": "given.model"}}
     recipes = workshop.recipe()
     del recipes["tokenizer"]
@@ -244,8 +244,8 @@ def test_a_given_vocabulary_is_used(workshop: Workshop) -> None:
         torch.device("cpu"),
         resume=False,
     )
-    assert run.tokenizer.serialized == learnt.tokenizer.serialized
-    assert run.model.config.target_vocab_size == learnt.tokenizer.vocab_size
+    assert own(run.tokenizer).serialized == own(learnt.tokenizer).serialized
+    assert run.model.config.target_vocab_size == own(learnt.tokenizer).vocab_size
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_a_given_vocabulary_without_a_symbol_is_refused(
     workshop: Workshop, corpus: dict[str, Any], message: str
 ) -> None:
     learnt = workshop.open("first", directions=[])
-    (workshop.folder / "given.model").write_bytes(learnt.tokenizer.serialized)
+    (workshop.folder / "given.model").write_bytes(own(learnt.tokenizer).serialized)
     recipe = workshop.recipe() | {"tokenizer": {"file": "given.model"}, "directions": []}
     recipe["corpora"] = [recipe["corpora"][0] | corpus]
     recipe["validation"] = {}

@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 import torch
 
+from model.alignment.from_attention import AlignmentMethod
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.errors import TrainingError
 from model.text.marian_tokenizer import MarianTokenizer
+from model.text.multilingual_tokenizer import MultilingualTokenizer
 from model.text.tokenizer import Tokenizer
 from model.training.finish import write_checkpoint
 from model.training.run import INIT_FILE
 from model.training.warm_start import WarmStart, mean_rows, pieces_by_old, spread
-from tests.model.training.toy import Workshop, toy_pairs, write_pairs
+from tests.model.training.toy import Workshop, own, toy_pairs, write_pairs
 
 PRE_NORM: dict[str, Any] = {"model": {"norm_order": "pre", "dropout": 0.0}}
 TAGGED = {"name": "toy", "files": ["train.tsv"], "languages": ["xx", "yy"], "tag": "bt"}
@@ -40,7 +42,7 @@ def test_a_warm_start_has_the_weights_and_the_vocabulary_of_the_checkpoint(
     for name, parameter in trainer.model.named_parameters():
         assert np.array_equal(parameter.detach().numpy(), origin.weights[name]), name
     assert isinstance(origin.tokenizer, Tokenizer)
-    assert trainer.tokenizer.serialized == origin.tokenizer.serialized
+    assert own(trainer.tokenizer).serialized == origin.tokenizer.serialized
 
 
 def test_resuming_goes_on_from_the_state_and_not_from_the_checkpoint(
@@ -88,15 +90,31 @@ def test_what_does_not_fit_is_refused_by_name(
 
 
 @pytest.mark.parametrize(
-    ("adapt", "complaint"),
-    [(False, "only vocabularies from `attend train`"), (True, "imported vocabulary")],
+    ("codec", "adapt", "complaint"),
+    [
+        (MultilingualTokenizer, False, "the vocabulary of M2M-100 or NLLB"),
+        (MarianTokenizer, True, "imported vocabulary cannot be replaced"),
+    ],
 )
-def test_an_imported_vocabulary_is_refused(
-    workshop: Workshop, origin: Checkpoint, adapt: bool, complaint: str
+def test_a_vocabulary_that_cannot_be_trained_or_replaced_is_refused(
+    workshop: Workshop, origin: Checkpoint, codec: type, adapt: bool, complaint: str
 ) -> None:
-    imported = replace(origin, tokenizer=create_autospec(MarianTokenizer, instance=True))
+    imported = replace(origin, tokenizer=create_autospec(codec, instance=True))
     with pytest.raises(TrainingError, match=complaint):
         workshop.open("second", init=WarmStart(imported, adapt), **PRE_NORM)
+
+
+def test_the_search_and_the_alignment_of_the_first_checkpoint_are_kept(
+    workshop: Workshop, origin: Checkpoint
+) -> None:
+    alignment = AlignmentMethod(layer=0, head=2)
+    changes = {"beam_size": 2, "length_penalty": 1.5, "alignment": alignment}
+    adjusted = replace(origin, config=origin.config.model_copy(update=changes))
+    trainer = workshop.open("second", init=WarmStart(adjusted), **PRE_NORM)
+    trainer.train()
+    write_checkpoint(trainer.run, trainer.config, "second", workshop.folder / "out")
+    config = load_checkpoint(workshop.folder / "out").config
+    assert (config.beam_size, config.length_penalty, config.alignment) == (2, 1.5, alignment)
 
 
 def test_dropout_may_differ(workshop: Workshop, origin: Checkpoint) -> None:
@@ -110,7 +128,7 @@ def test_a_deeper_model_begins_as_the_same_function(workshop: Workshop, origin: 
     target = torch.tensor([[325, 15, 16], [325, 40, 41]])
     # The same corpus gives the same vocabulary, so that ids mean the same to both.
     assert isinstance(origin.tokenizer, Tokenizer)
-    assert trainer.tokenizer.serialized == origin.tokenizer.serialized
+    assert own(trainer.tokenizer).serialized == origin.tokenizer.serialized
     with torch.no_grad():
         before = load_model(origin)(source, target)
         after = trainer.model.eval()(source, target)
@@ -130,7 +148,7 @@ def test_a_new_vocabulary_takes_each_piece_or_the_mean_of_what_spells_it(
         **PRE_NORM,
         tokenizer={"vocab_size": 334},
     )
-    old, new = origin.tokenizer, trainer.tokenizer
+    old, new = origin.tokenizer, own(trainer.tokenizer)
     assert isinstance(old, Tokenizer)
     matrix = origin.weights["source_embedding.weight"]
     rows = trainer.model.source_embedding.weight.detach().numpy()

@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from model.text.text_codec import TextCodec
+from model.text.tokenizer import Tokenizer
 from model.training.config import TrainingConfig
 from model.training.data.filters import FilterCounts
 from model.training.run import open_run
@@ -37,6 +39,12 @@ def toy_pairs(count: int, seed: int = 0, longest: int = 8) -> list[tuple[str, st
 def write_pairs(path: Path, pairs: list[tuple[str, str]]) -> Path:
     path.write_text("".join(f"{a}\t{b}\n" for a, b in pairs), encoding="utf-8")
     return path
+
+
+def own(codec: TextCodec) -> Tokenizer:
+    """The codec of a run that does not start from an imported model."""
+    assert isinstance(codec, Tokenizer)
+    return codec
 
 
 @dataclass

@@ -15,7 +15,7 @@ from model.text.tokenizer import Tokenizer
 from model.training.data.batches import START, Batch, BatchStream, Corpus, Position
 from model.training.data.noise import NoiseConfig
 from model.training.data.vocabulary import train_tokenizer
-from tests.model.training.toy import VOCABULARY, toy_pairs
+from tests.model.training.toy import VOCABULARY, own, toy_pairs
 
 NOISY = NoiseConfig(lowercase_source=0.1, uppercase=0.1, attach=0.1, copy_only=0.1, join=0.3)
 
@@ -43,7 +43,7 @@ def same(left: list[Batch], right: list[Batch]) -> bool:
 
 def texts(stream: BatchStream, batches: list[Batch]) -> list[tuple[str, str, str]]:
     """Target language, source and target of every example."""
-    tokenizer = stream.tokenizer
+    tokenizer = own(stream.tokenizer)
     languages = {tokenizer.language_id(language): language for language in tokenizer.languages}
     return [
         (languages[source[0]], tokenizer.decode(source.tolist()), tokenizer.decode(target.tolist()))
