@@ -97,6 +97,12 @@ class TrainingConfig(Table):
     seed: int = 1
     save_every: int = Field(1000, gt=0, description="steps between saves")
     average_last: int = Field(5, gt=0, description="saves averaged into the checkpoint (§6.1)")
+    ema: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="the checkpoint is a moving average of the weights with this decay; 0: not",
+    )
     store: Literal["fp32", "fp16"] = Field(
         "fp32", description="type of the checkpoint's weights on disk; fp16 halves the file"
     )
@@ -154,6 +160,8 @@ class TrainingConfig(Table):
             raise ValueError(
                 f"max_length {self.max_length} exceeds the model's ({shape.max_length})"
             )
+        if self.ema and self.validation.keep_best:
+            raise ValueError("ema and validation.keep_best choose different weights; set one")
         if self.tokenizer.file and self.tokenizer.vocab_size:
             raise ValueError("tokenizer: give either file or vocab_size")
         return self

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import torch
 from torch import Tensor
 
 from model.checkpoint.config import CheckpointConfig
@@ -12,6 +13,7 @@ from model.checkpoint.writer import save_checkpoint
 from model.errors import TrainingError
 from model.training.card import model_card
 from model.training.config import TrainingConfig
+from model.training.moving_average import MovingAverage
 from model.training.run import INIT_FILE, check_recipe
 from model.training.run_vocabulary import origin_config, read_vocabulary
 from model.training.snapshots import average_saves, best_save
@@ -30,8 +32,7 @@ def write_checkpoint(run: Path, config: TrainingConfig, name: str, destination: 
         raise TrainingError(f"{run}: nothing saved yet; --save-every sets the interval in steps")
     counters = load_counters(state)
     tokenizer = read_vocabulary(run)
-    keep_best = config.validation.keep_best
-    weights = best_save(run) if keep_best else average_saves(run, config.average_last)
+    weights = _weights(run, state, config)
     if config.store == "fp16":
         weights = {name: _half(name, tensor) for name, tensor in weights.items()}
     checkpoint = _configuration(run, config, name, config.shape_for(tokenizer))
@@ -46,6 +47,15 @@ def write_checkpoint(run: Path, config: TrainingConfig, name: str, destination: 
     n_parameters = sum(tensor.numel() for tensor in weights.values())
     card = model_card(name, config, counters, n_parameters)
     save_checkpoint(destination, checkpoint, weights, tokenizer, card, training)
+
+
+def _weights(run: Path, state: Path, config: TrainingConfig) -> dict[str, Tensor]:
+    """Return the parameters that the recipe chooses."""
+    if config.ema and load_counters(state).step:
+        return MovingAverage.load(state, config.ema, torch.device("cpu")).tensors
+    if config.validation.keep_best:
+        return best_save(run)
+    return average_saves(run, config.average_last)
 
 
 def _configuration(

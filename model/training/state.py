@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -56,10 +57,17 @@ def step_of(state: Path) -> int:
     return int(state.name.removeprefix(_PREFIX))
 
 
-def save_state(run: Path, model: Transformer, optimizer: Optimizer, counters: Counters) -> None:
+def save_state(
+    run: Path,
+    model: Transformer,
+    optimizer: Optimizer,
+    counters: Counters,
+    more: Callable[[Path], None] = lambda _: None,
+) -> None:
     """Write a complete new state, then remove older ones: a crash at any point loses nothing.
 
-    An existing state of the same step is kept. Raises `TrainingError`.
+    `more` writes further files into the new folder. An existing state of the same step is kept.
+    Raises `TrainingError`.
     """
     folder = run / f"{_PREFIX}{counters.step:08}"
     if folder.exists():
@@ -70,6 +78,7 @@ def save_state(run: Path, model: Transformer, optimizer: Optimizer, counters: Co
         partial.mkdir(parents=True)
         save_file(parameters(model), partial / WEIGHTS_FILE)
         save_file(optimizer.state_tensors(), partial / OPTIMIZER_FILE)
+        more(partial)
         (partial / COUNTERS_FILE).write_text(json.dumps(asdict(counters)))
         for file in partial.iterdir():
             _flush(file)
@@ -85,8 +94,8 @@ def save_state(run: Path, model: Transformer, optimizer: Optimizer, counters: Co
 def load_state(folder: Path, model: Transformer, optimizer: Optimizer) -> Counters:
     """Restore a saved state. Raises `TrainingError`."""
     counters = load_counters(folder)
-    weights = _load_tensors(folder / WEIGHTS_FILE)
-    tensors = _load_tensors(folder / OPTIMIZER_FILE)
+    weights = load_tensors(folder / WEIGHTS_FILE)
+    tensors = load_tensors(folder / OPTIMIZER_FILE)
     for name in [name for name in tensors if name.startswith(_GENERATORS)]:
         del tensors[name]
     if odd := weights.keys() ^ parameters(model).keys():
@@ -118,7 +127,8 @@ def parameters(model: Transformer) -> dict[str, Tensor]:
     return {name: parameter.detach() for name, parameter in model.named_parameters()}
 
 
-def _load_tensors(path: Path) -> dict[str, Tensor]:
+def load_tensors(path: Path) -> dict[str, Tensor]:
+    """Read one file of a state. Raises `TrainingError`."""
     try:
         return load_file(path)
     except (OSError, SafetensorError) as error:

@@ -20,6 +20,7 @@ from model.training.data.batches import Batch, BatchStream, Position
 from model.training.data.codec import TrainingCodec
 from model.training.data.filters import FilterCounts
 from model.training.int8.layers import use_int8_products
+from model.training.moving_average import MovingAverage
 from model.training.snapshots import save_best, save_snapshot
 from model.training.state import Counters, latest_state, load_state, save_state, step_of
 from model.training.update import precision
@@ -83,8 +84,11 @@ class Trainer:
         products = self._dtype if self.device.type == "cpu" else torch.bfloat16
         self._optimizer = Optimizer(self.model, self.config.optimizer, products, self.processes)
         self.counters = Counters()
+        self._average = MovingAverage(self.config.ema)
         if saved := latest_state(self.run):
             self.counters = load_state(saved, self.model, self._optimizer)
+            if self.counters.step:
+                self._average = MovingAverage.load(saved, self.config.ema, self.device)
 
     def train(self) -> None:
         """Run until the last step or `stop_requested`, then save. Raises `TrainingError` on NaN."""
@@ -164,7 +168,7 @@ class Trainer:
         if snapshot:  # first: after a crash between the two, the average must not lack a snapshot
             keep = self.config.average_last
             save_snapshot(self.run, self.model, self.counters.step, keep)
-        save_state(self.run, self.model, self._optimizer, self.counters)
+        save_state(self.run, self.model, self._optimizer, self.counters, self._average.save)
 
     def _update(self, batches: Iterator[tuple[Batch, Position]]) -> dict[str, float]:
         """Take one step over `accumulate` batches, in which all target tokens have equal weight."""
@@ -193,6 +197,7 @@ class Trainer:
         step = self.counters.step + 1
         rate = learning_rate(step, self.config.schedule, self.model.config.d_model)
         self._optimizer.step(rate)
+        self._average.update(self.model, step)
         self.counters = replace(
             self.counters,
             step=step,

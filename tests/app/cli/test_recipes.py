@@ -11,6 +11,7 @@ import pytest
 
 from app.shipped import recipe_path, shipped
 from model.checkpoint.reader import load_checkpoint
+from model.text.tokenizer import Tokenizer
 from model.training.config import TrainingConfig
 from model.training.data.written_numbers import generate_pairs
 from model.training.log import read_log
@@ -18,6 +19,7 @@ from tests.app.cli.conftest import Attend
 
 RECIPES = sorted(shipped("recipes").glob("*.toml"))
 TRAINING = (Path(__file__).parents[3] / "docs" / "training.md").read_text(encoding="utf-8")
+BACK_TRANSLATION = TRAINING.partition("## Back-translation")[2].partition("\n## ")[0]
 FIRST = TRAINING.partition("## A first model in ten minutes")[2].partition("\n## ")[0]
 
 SMALLER = [
@@ -25,6 +27,14 @@ SMALLER = [
     *("--tokenizer-vocab-size", "560", "--batch-tokens", "400", "--validation-every", "3"),
     *("--model-d-model", "32", "--model-d-ff", "64", "--threads", "1", "--device", "cpu"),
 ]
+
+
+def write_corpora(folder: Path) -> None:
+    pairs = generate_pairs(3000, seed=1)
+    folder.mkdir()
+    for name, part in (("train", pairs[20:]), ("dev", pairs[:20])):
+        lines = "".join(f"{english}\t{french}\n" for english, french in part)
+        (folder / f"{name}.tsv").write_text(lines, encoding="utf-8")
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
@@ -37,11 +47,7 @@ def test_the_first_recipe_goes_from_files_to_a_score(
     attend: Attend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernels: None
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    pairs = generate_pairs(3000, seed=1)
-    (tmp_path / "corpora").mkdir()
-    for name, part in (("train", pairs[20:]), ("dev", pairs[:20])):
-        lines = "".join(f"{english}\t{french}\n" for english, french in part)
-        (tmp_path / "corpora" / f"{name}.tsv").write_text(lines, encoding="utf-8")
+    write_corpora(tmp_path / "corpora")
     train, evaluate = (
         shlex.split(line)
         for line in re.findall(r"^    attend (.*)$", FIRST, re.MULTILINE)
@@ -62,3 +68,32 @@ def test_the_first_recipe_goes_from_files_to_a_score(
     (result,) = json.loads(scored.stdout)["files"]
     assert result["pairs"] == 20
     assert 0 <= result["bleu"] <= 100
+
+
+def test_back_translation_is_a_command_and_a_table(
+    attend: Attend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_checkpoint: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    corpora = tmp_path / "corpora"
+    write_corpora(corpora)
+    french = [second for _, second in generate_pairs(30, seed=9)]
+    [line] = re.findall(r"^    attend (translate .*)$", BACK_TRANSLATION, re.MULTILINE)
+    command, source, destination = re.split(r" [<>] ", line)
+    translated = attend(
+        *shlex.split(command), "--checkpoint", tiny_checkpoint, stdin="\n".join(french) + "\n"
+    )
+    assert translated.exit_code == 0, translated.stderr
+    Path(source).write_text("\n".join(french) + "\n", encoding="utf-8")
+    Path(destination).write_text(translated.stdout, encoding="utf-8")
+
+    [table] = re.findall(r"```toml\n(.*?)```", BACK_TRANSLATION, re.DOTALL)
+    recipe = recipe_path("first").read_text(encoding="utf-8")
+    (tmp_path / "mine.toml").write_text(f"{recipe}\n{table}", encoding="utf-8")
+    trained = attend("train", "mine.toml", "--corpora", "corpora", "--run", "run", *SMALLER)
+    assert trained.exit_code == 0, trained.stderr
+    assert "back-translated: 30 pairs" in trained.stderr
+    tokenizer = Tokenizer.load(tmp_path / "run" / "tokenizer.model")
+    assert tokenizer.source_symbols("fr", "bt") == [
+        tokenizer.language_id("fr"),
+        tokenizer.tag_id("bt"),
+    ]
