@@ -125,7 +125,7 @@ def _report(
 ) -> None:
     """Report what each corpus has, and raise `DataError` for one with no pair that fits.
 
-    Long pairs are counted only when a run starts, because it takes a minute per million.
+    Long pairs are counted only when a run starts, because many have to be tokenised for it.
     """
     for settings, corpus, counts in zip(config.corpora, stream.corpora, all_counts, strict=True):
         if starts:

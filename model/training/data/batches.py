@@ -41,6 +41,9 @@ class Position(NamedTuple):
 
 START = Position(0, 0)
 
+_TOKENISED_AT_ONCE = 10_000
+"""Pairs: the ids of a million would take a gigabyte."""
+
 
 class Batch(NamedTuple):
     """Right-padded ids: source [B, S] with `<2xx>` and `</s>`, target [B, T] with `</s>`."""
@@ -110,12 +113,14 @@ class BatchStream:
             for pair in pairs
             if n_symbols + max(map(_n_bytes, pair)) + len("▁") > self.max_length
         ]
-        sources = self.tokenizer.encode_batch([source for source, _ in long])
-        targets = self.tokenizer.encode_targets([target for _, target in long])
-        return sum(
-            not self._fits(source, target, n_symbols)
-            for source, target in zip(sources, targets, strict=True)
-        )
+        count = 0
+        for start in range(0, len(long), _TOKENISED_AT_ONCE):
+            part = long[start : start + _TOKENISED_AT_ONCE]
+            sources = self.tokenizer.encode_batch([source for source, _ in part])
+            targets = self.tokenizer.encode_targets([target for _, target in part])
+            for source, target in zip(sources, targets, strict=True):
+                count += not self._fits(source, target, n_symbols)
+        return count
 
     def batches(self, start: Position, workers: int = 0) -> Generator[tuple[Batch, Position]]:
         """Yield batches from `start`, with the position after each, infinitely. Close it to stop.
@@ -249,6 +254,8 @@ class BatchStream:
 
 
 def _n_bytes(text: str) -> int:
+    if text.isascii():
+        return len(text)
     return len(unicodedata.normalize("NFKC", text).encode("utf-8", "replace"))
 
 

@@ -104,7 +104,7 @@ def test_a_finished_run_is_a_marian_checkpoint_again(
 ) -> None:
     origin = imported(make_folder, words.folder / "imported")
     words.open(init=WarmStart(origin), **recipe(schedule={"steps": 2})).train()
-    trainer = words.open(resume=True, **recipe(schedule={"steps": 3}))
+    trainer = words.open(resume=True, **recipe(schedule={"steps": 3}), average_last=1)
     assert isinstance(trainer.tokenizer, MarianTokenizer)
     trainer.train()
     write_checkpoint(trainer.run, trainer.config, "tuned", words.folder / "tuned")
