@@ -117,9 +117,11 @@ class BatchStream:
         for start in range(0, len(long), _TOKENISED_AT_ONCE):
             part = long[start : start + _TOKENISED_AT_ONCE]
             sources = self.tokenizer.encode_batch([source for source, _ in part])
-            targets = self.tokenizer.encode_targets([target for _, target in part])
-            for source, target in zip(sources, targets, strict=True):
-                count += not self._fits(source, target, n_symbols)
+            targets = self.tokenizer.encode_targets([wanted for _, wanted in part])
+            count += sum(
+                not self._fits(source, wanted, n_symbols)
+                for source, wanted in zip(sources, targets, strict=True)
+            )
         return count
 
     def batches(self, start: Position, workers: int = 0) -> Generator[tuple[Batch, Position]]:
