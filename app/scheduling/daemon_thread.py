@@ -18,6 +18,7 @@ async def in_background(work: Callable[[], T]) -> T:
     Unlike with `asyncio.to_thread`, the process can exit without waiting for it.
     """
     loop = asyncio.get_running_loop()
+    works = [work]  # the thread drops it before it reports: it may refer to a model
     future: asyncio.Future[T] = loop.create_future()
 
     def settle(result: T | None = None, error: BaseException | None = None) -> None:
@@ -30,7 +31,7 @@ async def in_background(work: Callable[[], T]) -> T:
 
     def run() -> None:
         try:
-            tell = partial(settle, result=work())
+            tell = partial(settle, result=works.pop()())
         except BaseException as error:
             tell = partial(settle, error=error)
         with suppress(RuntimeError):  # the loop is closed, nothing waits for it

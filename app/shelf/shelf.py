@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import math
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
@@ -201,7 +202,8 @@ class Shelf(Generic[M]):
 
     def _wake(self) -> None:
         if self._worker is None and not self._closed:
-            self._worker = asyncio.create_task(self._work())
+            # Not in the context of the request that wakes it: it also loads what others want.
+            self._worker = asyncio.create_task(self._work(), context=contextvars.Context())
 
     async def _work(self) -> None:
         """Load what is wanted, in order; let go what exceeds the limit."""
@@ -233,6 +235,7 @@ class Shelf(Generic[M]):
             began = self._clock()
             model = await in_background(place.load)
             try:
+                await in_background(give_back)  # of what was read and packed
                 await model.start()
             except BaseException:
                 await model.stop()

@@ -6,16 +6,17 @@ import math
 from collections.abc import Sequence
 
 from model.checkpoint.parameters import parameter_shapes
-from model.engine.cpu.capacity import MAX_ROWS
+from model.engine.cpu.capacity import FLOAT, MAX_ROWS, cache_bytes
 from model.engine.cpu.packing import padded
 from model.engine.cpu.tile import COLUMNS, GROUP
 from model.engine.cpu.workspace import LOGIT_ROWS
 from model.engine.protocol import PrecisionChoice
 from model.transformer.config import TransformerConfig
 
-FLOAT = 4
-SENTENCES_BYTES = 6_000_000
-"""Of the first sentences in an engine: their slots, and the pages of their keys and values."""
+CANDIDATES_BYTES = 2_300
+"""Of a row: its best continuations, and the tokens whose probability constraints ask for."""
+SLOTS_BYTES = 2_000_000
+"""Of the first sentences in an engine, beside their keys and values."""
 
 
 def expected_bytes(
@@ -24,7 +25,11 @@ def expected_bytes(
     n_threads: int = 1,
     devices: Sequence[str] = ("cpu",),
 ) -> int:
-    """Return the bytes that `build_engines` is expected to need, with a few sentences in flight."""
+    """Return the bytes that `build_engines` is expected to need, with a few sentences in flight.
+
+    On a CPU, embeddings do not count: engines look their rows up in the checkpoint's file, whose
+    pages the system may take back.
+    """
     shapes = parameter_shapes(config)
     if tuple(devices) != ("cpu",) or precision in ("bf16", "fp16"):
         # The torch engine joins the projections of the decoder's attention once more.
@@ -34,20 +39,23 @@ def expected_bytes(
     width = 1 if precision != "fp32" else FLOAT
     weights = FLOAT * config.max_length * config.d_model
     for name, shape in shapes.items():
-        if name.endswith("embedding.weight"):
-            weights += FLOAT * math.prod(shape)
-        elif len(shape) == 2 and name != "output.weight":
+        if len(shape) == 2 and not name.endswith("embedding.weight") and name != "output.weight":
             weights += _packed(shape[0], shape[1], width)
     weights += _packed(config.target_vocab_size, config.d_model, width)
     rows = max(MAX_ROWS, config.max_length)
     inner = max(config.d_ff, config.d_ff_of_decoder)
     n_columns = padded(config.target_vocab_size, COLUMNS)
-    work = FLOAT * (
+    work = rows * (CANDIDATES_BYTES + max(config.d_model, inner)) + FLOAT * (
         rows * (7 * padded(config.d_model, COLUMNS) + inner)
         + LOGIT_ROWS * n_columns
         + 2 * rows * n_columns // COLUMNS
     )
-    return weights + n_threads * (work + SENTENCES_BYTES)
+    return weights + n_threads * (work + sentences_bytes(config))
+
+
+def sentences_bytes(config: TransformerConfig) -> int:
+    """Of the first sentences in an engine: their slots, and the first of their keys and values."""
+    return SLOTS_BYTES + cache_bytes(config, n_pages=1)
 
 
 def _packed(n_outputs: int, n_inputs: int, width: int) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+
 import numpy as np
 
 
@@ -10,6 +12,20 @@ def array_bytes(record: object) -> int:
     arrays: dict[int, np.ndarray] = {}
     _collect(record, arrays)
     return sum(array.nbytes for array in arrays.values())
+
+
+def own_bytes(record: object) -> int:
+    """Bytes of all arrays but those that are a file's own pages, which the system may take back."""
+    arrays: dict[int, np.ndarray] = {}
+    _collect(record, arrays)
+    return sum(array.nbytes for array in arrays.values() if not _is_mapped(array))
+
+
+def _is_mapped(array: np.ndarray) -> bool:
+    base: object = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return isinstance(base.obj if isinstance(base, memoryview) else base, mmap.mmap)
 
 
 def _collect(record: object, arrays: dict[int, np.ndarray]) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from model.decoding.constraints import Constraint, fitting, search_width
-from model.engine.cpu.slots import MAX_BEAM, pages_needed
+from model.engine.cpu.slots import MAX_BEAM, PAGE, pages_needed
 from model.engine.protocol import Job
+from model.transformer.config import TransformerConfig
 
 MAX_SENTENCES = 64
 """In flight at once: beyond this products get no faster, and every sentence waits longer."""
@@ -16,6 +17,22 @@ MAX_ROWS = 256
 
 CACHE_BYTES = 2**30
 """Of address space for keys and values; what is not used takes no memory."""
+
+
+FLOAT = 4
+HUGE_PAGE = 2**21
+"""Bytes that the system gives at a time, on Linux, to arrays as large as the keys and values."""
+
+
+def page_bytes(config: TransformerConfig) -> int:
+    """Keys and values of `PAGE` tokens in every decoder layer."""
+    return 2 * config.n_decoder_layers * PAGE * FLOAT * config.d_model
+
+
+def cache_bytes(config: TransformerConfig, n_pages: int) -> int:
+    """Memory of the first so many pages, at most: keys and values of each layer lie together."""
+    of_layer = n_pages * PAGE * FLOAT * config.d_model
+    return 2 * config.n_decoder_layers * -(-of_layer // HUGE_PAGE) * HUGE_PAGE
 
 
 def token_limit(job: Job, max_length: int) -> int:

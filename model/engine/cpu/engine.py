@@ -15,17 +15,19 @@ from model.decoding.trace import SearchTrace
 from model.engine.cpu import decoder, explanation, projections, search
 from model.engine.cpu.admission import check_job, check_pair
 from model.engine.cpu.agreement import agreed_in_slot
-from model.engine.cpu.array_bytes import array_bytes
+from model.engine.cpu.array_bytes import array_bytes, own_bytes
 from model.engine.cpu.capacity import (
     MAX_ROWS,
     MAX_SENTENCES,
     Capacity,
+    cache_bytes,
     constraints,
+    page_bytes,
     token_limit,
     width,
 )
 from model.engine.cpu.rules import rule_record
-from model.engine.cpu.slots import PAGE, make_pages, make_slots, occupy, vacate
+from model.engine.cpu.slots import make_pages, make_slots, occupy, vacate
 from model.engine.cpu.terms import constrain, make_terms
 from model.engine.cpu.trace import Recorder
 from model.engine.cpu.weights import Weights
@@ -73,8 +75,7 @@ class CpuEngine:
         n_rows = max(MAX_ROWS, longest)
         self._work = make_workspace(weights, n_rows)
         self._slots = make_slots(MAX_SENTENCES, longest)
-        page_bytes = 2 * PAGE * 4 * weights.decoder.n_layers * weights.shape.d_model
-        self._capacity = Capacity(longest, page_bytes)
+        self._capacity = Capacity(longest, page_bytes(config))
         self._pages = make_pages(weights, self._capacity.n_pages)
         self._candidates = search.make_candidates(n_rows, MAX_SENTENCES, longest)
         self._edges = edges or PieceEdges.none(config.target_vocab_size)
@@ -87,10 +88,9 @@ class CpuEngine:
         self._n_told: dict[int, int] = {}  # of the slots whose jobs stream
         self._n_constrained = 0
         self._interrupted = np.zeros(1, np.int64)
-        self._weights_bytes = array_bytes(weights)
+        self._weights_bytes = own_bytes(weights)
         self._fixed_bytes = array_bytes((self._work, self._candidates))
         self._slot_bytes = array_bytes((self._slots, self._terms)) // MAX_SENTENCES
-        self._page_bytes = page_bytes
         self._most_slots = self._most_pages = 0  # used at once; the rest was never touched
 
     @property
@@ -101,8 +101,12 @@ class CpuEngine:
 
     @property
     def memory(self) -> EngineMemory:
-        """The weights, the workspace, and the slots and pages that were ever in use."""
-        slots, pages = self._most_slots * self._slot_bytes, self._most_pages * self._page_bytes
+        """The weights, the workspace, and the slots and pages that were ever in use.
+
+        Embeddings that are mapped from a file do not count: the system may take their pages back.
+        """
+        slots = self._most_slots * self._slot_bytes
+        pages = cache_bytes(self._config, self._most_pages)
         return EngineMemory(self._weights_bytes, self._fixed_bytes + slots + pages)
 
     @property

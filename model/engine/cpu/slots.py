@@ -17,6 +17,7 @@ from model.decoding.constraints import MAX_WIDTH
 from model.engine.cpu.jit import brief_kernel, kernel
 from model.engine.cpu.rules import RULE
 from model.engine.cpu.types import Floats, Ints, Records
+from model.engine.cpu.untouched import untouched
 from model.engine.cpu.weights import Weights
 
 PAGE = 16
@@ -123,7 +124,7 @@ def make_slots(n_slots: int, longest: int) -> Slots:
         source_length=ints(),
         live=floats(MAX_BEAM),
         n_live=ints(),
-        path=np.zeros((n_slots * MAX_BEAM, longest + 1), np.int64),
+        path=untouched((n_slots * MAX_BEAM, longest + 1), np.int64),
         latest=ints(MAX_BEAM),
         latest_log_prob=floats(MAX_BEAM),
         page=ints(MAX_BEAM),
@@ -131,8 +132,8 @@ def make_slots(n_slots: int, longest: int) -> Slots:
         n_owned=ints(),
         score=floats(MAX_BEAM),
         n_tokens=ints(MAX_BEAM),
-        tokens=ints(MAX_BEAM, longest + 1),
-        log_probs=floats(MAX_BEAM, longest + 1),
+        tokens=untouched((n_slots, MAX_BEAM, longest + 1), np.int64),
+        log_probs=untouched((n_slots, MAX_BEAM, longest + 1), np.float32),
     )
 
 

@@ -17,6 +17,7 @@ from model.decoding.constraints import (
 )
 from model.engine.cpu.slots import MAX_BEAM
 from model.engine.cpu.types import Flags, Ints, Records
+from model.engine.cpu.untouched import untouched
 
 _MAX_WORDINGS = MAX_CONSTRAINTS * MAX_WORDINGS
 """Of one sentence."""
@@ -90,7 +91,7 @@ def make_terms(n_slots: int, longest: int, edges: PieceEdges) -> Terms:
         sentence=np.zeros(n_slots, _SENTENCE),
         term=np.zeros((n_slots, MAX_CONSTRAINTS), _TERM),
         wording=np.zeros((n_slots, _MAX_WORDINGS), _WORDING),
-        ids=np.zeros((n_slots, _MAX_WORDINGS, longest), np.int64),
+        ids=untouched((n_slots, _MAX_WORDINGS, longest), np.int64),
         lane=np.zeros((n_slots, MAX_BEAM), _LANE),
         continuation=np.zeros((most_banks, 2 * MAX_WIDTH), _CONTINUATION),
         bank=np.zeros(most_banks, _BANK),

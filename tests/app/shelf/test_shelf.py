@@ -8,6 +8,7 @@ import threading
 from dataclasses import dataclass, field
 
 import pytest
+import structlog
 
 from app.errors import (
     DrainingError,
@@ -392,3 +393,26 @@ async def test_random_use_never_exceeds_the_limit_and_never_lends_what_is_gone()
     assert all(place.n_lent == 0 for place in shelved)
     await shelf.stop()
     assert all(model.stopped == 1 for maker in makers for model in maker.made)
+
+
+@asynchronous
+async def test_what_a_load_logs_is_not_the_requests_that_woke_the_shelf() -> None:
+    places_, makers = places(1)
+    seen: list[dict[str, object]] = []
+    load = places_[0].load
+
+    async def start(_: FakeModel) -> None:
+        seen.append(structlog.contextvars.get_contextvars())
+
+    def loaded_model() -> FakeModel:
+        model = load()
+        model.start = start.__get__(model)  # type: ignore[method-assign]
+        return model
+
+    places_[0].load = loaded_model
+    shelf = Shelf(places_)
+    with structlog.contextvars.bound_contextvars(request_id="one"):
+        await use(places_[0])
+    assert seen == [{}]
+    assert makers[0].tried == 1
+    await shelf.stop()

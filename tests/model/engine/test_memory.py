@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 from model.checkpoint.parameters import parameter_shapes
+from model.checkpoint.tensor_file import TensorFile
 from model.decoding.hypothesis import SearchOptions
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.weights import pack
-from model.engine.memory import SENTENCES_BYTES, expected_bytes
+from model.engine.memory import expected_bytes, sentences_bytes
 from model.engine.protocol import Job, PrecisionChoice
 from model.engine.torch.precision import dtype_of
 from model.transformer.config import PRESETS, TransformerConfig
@@ -25,22 +29,24 @@ CONFIGS = {
 }
 
 
-def engine(config: TransformerConfig, precision: str) -> CpuEngine:
+def engine(config: TransformerConfig, precision: str, folder: Path) -> CpuEngine:
     noise = np.random.default_rng(0)
     tensors = {
         name: noise.normal(size=shape).astype(np.float32)
         for name, shape in parameter_shapes(config).items()
     }
-    return CpuEngine(config, pack(config, tensors, "int8" if precision == "int8" else "float32"))
+    save_file(tensors, folder / "model.safetensors")
+    mapped = TensorFile(folder / "model.safetensors")
+    return CpuEngine(config, pack(config, mapped, "int8" if precision == "int8" else "float32"))
 
 
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.parametrize("precision", ["int8", "fp32"])
-def test_the_forecast_is_what_an_engine_holds(name: str, precision: str) -> None:
+def test_the_forecast_is_what_an_engine_holds(name: str, precision: str, tmp_path: Path) -> None:
     config = CONFIGS[name]
-    held = engine(config, precision).memory
+    held = engine(config, precision, tmp_path).memory
     forecast = expected_bytes(config, "fp32" if precision == "fp32" else "auto", 2)
-    forecast -= 2 * SENTENCES_BYTES
+    forecast -= 2 * sentences_bytes(config)
     assert forecast == pytest.approx(held.weights + 2 * held.work, rel=0.1, abs=1_500_000)
 
 
@@ -55,9 +61,21 @@ def test_the_forecast_is_what_a_torch_engine_holds(name: str, precision: Precisi
     assert expected_bytes(config, "auto", 2, ("cuda:0",)) == 2 * forecast  # float32 at most
 
 
-def test_memory_grows_with_what_was_in_flight_at_a_time(kernels: None) -> None:
+def test_a_table_of_many_rows_is_not_held(tmp_path: Path) -> None:
+    """Of M2M-100's 128,000 rows, a server holds those that are looked up."""
+    few, many = (
+        PRESETS["tiny"].model_copy(update={"source_vocab_size": n, "share_embeddings": False})
+        for n in (100, 100_000)
+    )
+    assert expected_bytes(many) == expected_bytes(few)
+    for name, config in (("few", few), ("many", many)):
+        (tmp_path / name).mkdir()
+        assert engine(config, "int8", tmp_path / name).memory.weights < 1_000_000
+
+
+def test_memory_grows_with_what_was_in_flight_at_a_time(kernels: None, tmp_path: Path) -> None:
     config = PRESETS["tiny"]
-    one = engine(config, "int8")
+    one = engine(config, "int8", tmp_path)
     before = one.memory
     options = SearchOptions(beam_size=4, max_target_tokens=20)
     one.admit([Job(index, (5, 6, 7, config.eos_id), options) for index in range(8)])
