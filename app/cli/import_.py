@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import click
 
+from app.cli.display.progress import download_progress
+from app.cli.import_cache import default_cache
+from app.cli.options import cache_option
+from app.errors import PullError
+from app.hub.fetch import fetched, find
+from app.hub.names import is_name
+from app.hub.requests import Hub
 from app.text.languages import described
-from model.checkpoint.config import CheckpointConfig
+from model.checkpoint.config import CONFIG_FILE, CheckpointConfig
 from model.checkpoint.writer import check_new_folder
-from model.interop.hub import fetch, is_hub_name
 from model.interop.languages_said import Languages
+from model.interop.marian_config import (
+    M2M100Config,
+    MarianConfig,
+    check_model_type,
+    read_object,
+)
+from model.interop.marian_folder import KEPT_FOLDER
 from model.interop.marian_import import import_m2m100, import_marian
 
 
@@ -33,6 +48,23 @@ _targets_option = click.option(
     help="Target languages [default: those that SRC declares, or all that have symbols].",
 )  # fmt: skip
 
+_revision_option = click.option(
+    "--revision", default="main", show_default=True, metavar="REV",
+    help="Branch, tag or commit of the hub's repository.",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What is to be imported: a folder or a name on the hub, and how."""
+
+    source: str
+    folder: Path
+    name: str | None
+    languages: Languages
+    revision: str
+    cache: Path | None
+
 
 @import_.command(
     epilog="Example: attend import marian opus-mt-en-de/ checkpoints/en-de && "
@@ -44,15 +76,27 @@ _targets_option = click.option(
 @_name_option
 @_sources_option
 @_targets_option
-def marian(source: str, folder: Path, name: str | None, sources: str, targets: str) -> None:
+@_revision_option
+@cache_option
+def marian(  # noqa: PLR0917
+    source: str,
+    folder: Path,
+    name: str | None,
+    sources: str,
+    targets: str,
+    revision: str,
+    cache: Path | None,
+) -> None:
     """Convert the Marian or OPUS-MT model in SRC to a checkpoint in DIR.
 
     SRC is a folder in Hugging Face format (config.json, model.safetensors or pytorch_model.bin,
     source.spm, target.spm, vocab.json) or in Marian's own (*.npz, vocab.yml, source.spm,
-    target.spm, decoder.yml), or a name on the Hugging Face hub. No code in it is executed. DIR
-    must be new or empty.
+    target.spm, decoder.yml), or a name on the Hugging Face hub, fetched as by `attend pull`. No
+    code in it is executed. DIR must be new or empty.
     """
-    _import(import_marian, source, folder, name, Languages(_codes(sources), _codes(targets)))
+    languages = Languages(_codes(sources), _codes(targets))
+    wanted = _Wanted(source, folder, name, languages, revision, cache)
+    _import(import_marian, MarianConfig, wanted)
 
 
 @import_.command(
@@ -64,32 +108,63 @@ def marian(source: str, folder: Path, name: str | None, sources: str, targets: s
 @_name_option
 @_sources_option
 @_targets_option
-def m2m100(source: str, folder: Path, name: str | None, sources: str, targets: str) -> None:
+@_revision_option
+@cache_option
+def m2m100(  # noqa: PLR0917
+    source: str,
+    folder: Path,
+    name: str | None,
+    sources: str,
+    targets: str,
+    revision: str,
+    cache: Path | None,
+) -> None:
     """Convert the M2M-100 or NLLB model in SRC to a checkpoint in DIR.
 
     It translates any of its languages to any other, or those of --source to those of --target. SRC
     is a folder in Hugging Face format (config.json, model.safetensors or pytorch_model.bin,
-    sentencepiece.bpe.model, M2M-100's vocab.json), or a name on the Hugging Face hub. No code in it
-    is executed. DIR must be new or empty.
+    sentencepiece.bpe.model, M2M-100's vocab.json), or a name on the Hugging Face hub, fetched as by
+    `attend pull`. No code in it is executed. DIR must be new or empty.
     """
-    _import(import_m2m100, source, folder, name, Languages(_codes(sources), _codes(targets)))
+    languages = Languages(_codes(sources), _codes(targets))
+    wanted = _Wanted(source, folder, name, languages, revision, cache)
+    _import(import_m2m100, M2M100Config, wanted)
 
 
 def _import(
     convert: Callable[[Path, Path, str | None, Languages], CheckpointConfig],
-    source: str,
-    folder: Path,
-    name: str | None,
-    languages: Languages,
+    form: type[MarianConfig],
+    wanted: _Wanted,
 ) -> None:
-    check_new_folder(folder)
-    if is_hub_name(source):
-        fetched = fetch(source)
-        name = name or source.rpartition("/")[2]
+    check_new_folder(wanted.folder)
+    if is_name(wanted.source):
+        config = _import_from_hub(convert, form, wanted)
     else:
-        fetched = Path(source)
-    config = convert(fetched, folder, name, languages)
-    click.echo(f"wrote {folder}: {config.name}, {described(config.directions)}")
+        config = convert(Path(wanted.source), wanted.folder, wanted.name, wanted.languages)
+    click.echo(f"wrote {wanted.folder}: {config.name}, {described(config.directions)}")
+
+
+def _import_from_hub(
+    convert: Callable[[Path, Path, str | None, Languages], CheckpointConfig],
+    form: type[MarianConfig],
+    wanted: _Wanted,
+) -> CheckpointConfig:
+    with Hub() as hub:
+        try:
+            listing = find(hub, wanted.source, wanted.revision)
+        except PullError as error:
+            raise PullError(f"{error} (and there is no folder {wanted.source})") from None
+        cache, beside = wanted.cache or default_cache(), wanted.folder.absolute().parent
+        check = partial(_check_form, form)
+        with fetched(hub, listing, cache, beside, check=check, bar=download_progress) as folder:
+            return convert(folder, wanted.folder, wanted.name, wanted.languages)
+
+
+def _check_form(form: type[MarianConfig], folder: Path) -> None:
+    """Raise `CheckpointError` if config.json is of a model that this verb does not import."""
+    if not (folder / KEPT_FOLDER / CONFIG_FILE).exists():  # else attend exported it
+        path = folder / CONFIG_FILE
+        check_model_type(path, read_object(path), form)
 
 
 def _codes(option: str) -> list[str]:

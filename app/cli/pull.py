@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import click
-from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from app.cli.display.progress import progress_bar
+from app.cli.display.progress import download_progress
 from app.cli.import_cache import default_cache
 from app.cli.options import cache_option, shelf_folder
 from app.errors import PullError
-from app.hub.download import PART, download
-from app.hub.listing import Listing, RemoteFile, list_files
-from app.hub.names import check_revision, repository_of
+from app.hub.fetch import fetched, find
+from app.hub.names import repository_of
 from app.hub.origin import Origin, read_origin, write_origin
 from app.hub.requests import Hub
-from app.hub.selection import (
-    CONFIG_FILE,
-    KEPT_FOLDER,
-    README_FILE,
-    small_files,
-    total_size,
-    weight_files,
-)
+from app.hub.selection import CONFIG_FILE, KEPT_FOLDER, README_FILE
 from app.text.languages import described
 from model.checkpoint.config import CheckpointConfig
 from model.errors import CheckpointError
 from model.interop.marian_config import read_object
-
-SPARE_BYTES = 50_000_000
-"""Beside the download and the checkpoint that it becomes, which has its size or twice that."""
 
 
 @click.command(epilog="Example: attend pull opus-mt-en-de models && attend serve --models models")
@@ -72,23 +57,18 @@ def pull(  # noqa: PLR0917
         _tell(shelf / folder.name, config)
         return
     repository = repository_of(name)
-    check_revision(revision)
     destination = shelf / repository.rpartition("/")[2]
-    if os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0"):
-        raise PullError(f"{name}: HF_HUB_OFFLINE is set; pull from a folder instead")
     with Hub() as hub:
-        listing = list_files(hub, repository, revision)
+        listing = find(hub, name, revision)
         origin = Origin(repository=repository, revision=listing.revision, licence=listing.licence)
         if _is_there(destination, origin, replace=replace):
             click.echo(f"{destination}: is there already, at revision {listing.revision[:12]}")
             return
-        downloads = (cache or default_cache()) / "hub" / repository.replace("/", "--")
-        with _only_one(downloads, repository):
-            folder = downloads / listing.revision / destination.name
-            _fetch(hub, listing, folder, shelf)
+        with fetched(
+            hub, listing, cache or default_cache(), shelf,
+            check=importer_of, bar=download_progress, keep=keep_download,
+        ) as folder:  # fmt: skip
             config = _import(folder, destination, origin, replace=replace)
-            if not keep_download:
-                shutil.rmtree(downloads, ignore_errors=True)
     _tell(destination, config)
 
 
@@ -105,67 +85,6 @@ def _is_there(destination: Path, origin: Origin, *, replace: bool) -> bool:
     if there and there.revision:
         what = f"{there.repository} at revision {there.revision[:12]}"
     raise PullError(f"{destination}: has {what}; --replace replaces it")
-
-
-def _fetch(hub: Hub, listing: Listing, folder: Path, shelf: Path) -> None:
-    """Download what an import needs, small files first. Raises `PullError`."""
-    _download(hub, listing, small_files(listing), folder)
-    if (folder / CONFIG_FILE).exists():
-        importer_of(folder)  # before gigabytes of weights
-    weights = weight_files(listing)
-    _check_space(listing, weights, folder, shelf)
-    _download(hub, listing, weights, folder)
-
-
-def _check_space(
-    listing: Listing, weights: Sequence[RemoteFile], folder: Path, shelf: Path
-) -> None:
-    """Raise `PullError` if the disks lack space for the download or the checkpoint."""
-    there = sum(
-        path.stat().st_size
-        for file in weights
-        for path in (folder / file.path, folder / (file.path + PART))
-        if path.exists()
-    )
-    size = total_size(weights)
-    needed = [(folder, size - there), (shelf, 2 * size + SPARE_BYTES)]
-    shelf.mkdir(parents=True, exist_ok=True)
-    if folder.stat().st_dev == shelf.stat().st_dev:
-        needed = [(shelf, sum(n_bytes for _, n_bytes in needed))]
-    for place, n_bytes in needed:
-        free = shutil.disk_usage(place).free
-        if free < n_bytes:
-            raise PullError(
-                f"{listing.repository}: needs {n_bytes / 1e6:,.0f} MB in {place}, where "
-                f"{free / 1e6:,.0f} MB are free"
-            )
-
-
-def _download(hub: Hub, listing: Listing, files: Sequence[RemoteFile], folder: Path) -> None:
-    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with progress_bar("{task.description}", *columns, transient=False) as progress:
-        task = progress.add_task(listing.repository, total=total_size(files))
-        done = 0
-        for file in files:
-            progress.update(task, description=file.path)
-
-            def report(n_bytes: int, before: int = done) -> None:
-                progress.update(task, completed=before + n_bytes)
-
-            download(hub, listing, file, folder, report)
-            done += file.size
-
-
-@contextmanager
-def _only_one(downloads: Path, repository: str) -> Iterator[None]:
-    """Refuse to fetch one model twice at a time. Raises `PullError`."""
-    downloads.parent.mkdir(parents=True, exist_ok=True)
-    with downloads.with_suffix(".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise PullError(f"{repository}: another `attend pull` is fetching it") from None
-        yield
 
 
 Importer = Callable[[Path, Path, str], CheckpointConfig]

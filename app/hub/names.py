@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from app.errors import PullError
 
@@ -11,6 +12,15 @@ OPUS_MT = "Helsinki-NLP"
 
 _NAME = re.compile(r"[\w-][\w.-]{0,95}")
 _REVISION = re.compile(r"[\w][\w./-]{0,199}")
+
+
+def is_name(source: str) -> bool:
+    """Whether it looks like `OWNER/MODEL` or `opus-mt-en-fr`, and there is no such local path."""
+    try:
+        repository_of(source)
+    except PullError:
+        return False
+    return not Path(source).exists()
 
 
 def repository_of(name: str) -> str:

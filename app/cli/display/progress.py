@@ -5,10 +5,12 @@ from __future__ import annotations
 from rich.console import Console
 from rich.progress import (
     BarColumn,
+    DownloadColumn,
     MofNCompleteColumn,
     Progress,
     ProgressColumn,
     TimeRemainingColumn,
+    TransferSpeedColumn,
 )
 
 
@@ -32,3 +34,9 @@ def counted_progress() -> Progress:
     return progress_bar(
         "{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     )
+
+
+def download_progress() -> Progress:
+    """Return a bar for bytes, which stays."""
+    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    return progress_bar("{task.description}", *columns, transient=False)

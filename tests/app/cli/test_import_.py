@@ -1,16 +1,23 @@
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from app.hub.requests import Hub
 from model.checkpoint.reader import load_checkpoint
 from model.interop.marian_import import import_marian
 from tests.app.asynchronous import asynchronous
 from tests.app.cli.conftest import Attend
 from tests.app.conftest import Serve
+from tests.app.hub.fake_hub import FakeHub
 from tests.marian_folder import MakeFolder, change_json
 from tests.marian_npz import write_npz_folder
+
+WEIGHTS = "model.safetensors"
 
 
 def test_an_imported_model_translates_like_any_other(
@@ -90,18 +97,80 @@ def test_marians_own_format_with_the_languages_given(attend: Attend, tmp_path: P
     assert result.exit_code == 0, result.stderr
 
 
+@pytest.fixture
+def serving(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Path], FakeHub]:
+    """Puts a folder on a hub, beside weights that no import needs."""
+    monkeypatch.setenv("ATTEND_CACHE", str(tmp_path / "cache"))
+    for name in ("HF_ENDPOINT", "HF_TOKEN", "HF_HUB_OFFLINE"):
+        monkeypatch.delenv(name, raising=False)
+
+    def put(folder: Path) -> FakeHub:
+        files = {path.name: path.read_bytes() for path in folder.iterdir()}
+        hub = FakeHub(files | {"tf_model.h5": b"x" * 100}, lfs={WEIGHTS})
+        make = partial(Hub, "https://hub.test", None, hub.transport(), hub.slept.append)
+        monkeypatch.setattr("app.cli.import_.Hub", make)
+        return hub
+
+    return put
+
+
 def test_a_name_on_the_hub(
-    attend: Attend, make_folder: MakeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    attend: Attend,
+    make_folder: MakeFolder,
+    tmp_path: Path,
+    serving: Callable[[Path], FakeHub],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    fetched: list[str] = []
-
-    def fetch(name: str) -> Path:
-        fetched.append(name)
-        return make_folder()
-
-    monkeypatch.setattr("app.cli.import_.fetch", fetch)
+    hub = serving(make_folder())
+    hub.cut, hub.cut_after = WEIGHTS, [1000]  # resumed
     result = attend("import", "marian", "Helsinki-NLP/opus-mt-en-fr", tmp_path / "ours")
-    assert result.stdout == f"wrote {tmp_path / 'ours'}: opus-mt-en-fr, en to fr\n"
+    assert result.stdout == f"wrote {tmp_path / 'ours'}: opus-mt-en-fr, en to fr\n", result.stderr
+    asked = [request.url.path.rpartition("/")[2] for request in hub.requests]
+    assert "tf_model.h5" not in asked
+    assert asked[-2:] == [WEIGHTS, WEIGHTS]
+    assert not list((tmp_path / "cache").rglob("*.safetensors"))
+    n_before = len(hub.requests)
     again = attend("import", "marian", "Helsinki-NLP/opus-mt-en-fr", tmp_path / "ours")
     assert "not overwritten" in again.stderr
-    assert fetched == ["Helsinki-NLP/opus-mt-en-fr"]  # nothing is fetched in vain
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    offline = attend("import", "marian", "opus-mt-en-fr", tmp_path / "others")
+    assert "HF_HUB_OFFLINE is set; give a folder instead" in offline.stderr
+    assert len(hub.requests) == n_before  # nothing is fetched in vain
+
+
+@pytest.mark.parametrize(
+    ("verb", "model_type", "said"),
+    [
+        ("marian", "bart", "model_type 'bart', attend imports only 'marian' and 'm2m_100'"),
+        ("marian", "m2m_100", "model_type 'm2m_100'; use `attend import m2m100`"),
+        ("m2m100", "marian", "model_type 'marian'; use `attend import marian`"),
+    ],
+)
+def test_another_architecture_on_the_hub_is_refused_before_its_weights(
+    attend: Attend,
+    make_folder: MakeFolder,
+    tmp_path: Path,
+    serving: Callable[[Path], FakeHub],
+    verb: str,
+    model_type: str,
+    said: str,
+) -> None:
+    folder = shutil.copytree(make_folder(), tmp_path / "theirs")
+    change_json(folder / "config.json", model_type=model_type)
+    hub = serving(folder)
+    refused = attend("import", verb, "opus-mt-en-fr", tmp_path / "ours")
+    assert refused.exit_code == 1
+    assert said in refused.stderr
+    assert not any(request.url.path.endswith(WEIGHTS) for request in hub.requests)
+    assert not (tmp_path / "ours").exists()
+
+
+def test_what_is_neither_a_folder_nor_on_the_hub_is_told(
+    attend: Attend, make_folder: MakeFolder, tmp_path: Path, serving: Callable[[Path], FakeHub]
+) -> None:
+    serving(make_folder())
+    refused = attend("import", "marian", "models/opus-mt-en-xx", tmp_path / "ours")
+    assert "models/opus-mt-en-xx: no such model on https://hub.test" in refused.stderr
+    assert "(and there is no folder models/opus-mt-en-xx)" in refused.stderr
+    refused = attend("import", "marian", tmp_path / "a" / "b", tmp_path / "ours")
+    assert "no such folder" in refused.stderr

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from app.cli import pull as pull_module
+from app.hub import fetch as fetch_module
 from app.hub.origin import read_origin
 from app.hub.requests import Hub
 from model.checkpoint.reader import load_checkpoint
@@ -184,7 +185,7 @@ def test_a_folder_is_pulled_without_a_network(
     assert attend("pull", make_folder()).exit_code == 0
     assert attend("models", tmp_path / "shelf").exit_code == 0
     offline = attend("pull", "opus-mt-en-fr")
-    assert "HF_HUB_OFFLINE is set; pull from a folder instead" in offline.stderr
+    assert "HF_HUB_OFFLINE is set; give a folder instead" in offline.stderr
     again = attend("pull", make_folder())
     assert "exists; --replace replaces it" in again.stderr
 
@@ -218,9 +219,9 @@ def test_one_model_is_fetched_once_at_a_time(tmp_path: Path) -> None:
     from app.errors import PullError
 
     with (
-        pull_module._only_one(tmp_path / "hub" / "a", "a/b"),
-        pytest.raises(PullError, match="a/b: another `attend pull` is fetching it"),
-        pull_module._only_one(tmp_path / "hub" / "a", "a/b"),
+        fetch_module._only_one(tmp_path / "hub" / "a", "a/b"),
+        pytest.raises(PullError, match="a/b: another process is fetching it"),
+        fetch_module._only_one(tmp_path / "hub" / "a", "a/b"),
     ):
         pass
 

@@ -1,0 +1,124 @@
+"""Fetches what an import needs of a model: the small files, then the weights."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.progress import Progress
+
+from app.errors import PullError
+from app.hub.download import PART, download
+from app.hub.listing import Listing, RemoteFile, list_files
+from app.hub.names import check_revision, repository_of
+from app.hub.requests import Hub
+from app.hub.selection import CONFIG_FILE, small_files, total_size, weight_files
+
+SPARE_BYTES = 50_000_000
+"""Beside the download and the checkpoint that it becomes, which has its size or twice that."""
+
+
+def find(hub: Hub, name: str, revision: str) -> Listing:
+    """Look a name up on the hub. Raises `PullError`."""
+    repository = repository_of(name)
+    check_revision(revision)
+    check_online(name)
+    return list_files(hub, repository, revision)
+
+
+def check_online(name: str) -> None:
+    """Raise `PullError` if HF_HUB_OFFLINE is set."""
+    if os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0"):
+        raise PullError(f"{name}: HF_HUB_OFFLINE is set; give a folder instead")
+
+
+@contextmanager
+def fetched(
+    hub: Hub,
+    listing: Listing,
+    cache: Path,
+    destination: Path,
+    *,
+    check: Callable[[Path], object],
+    bar: Callable[[], Progress],
+    keep: bool = False,
+) -> Iterator[Path]:
+    """Download what an import needs, to a folder that exists until the block has succeeded.
+
+    destination  where the import will write; its disk needs space, too
+    check        called with the folder before its weights are fetched; raises for a model that
+                 cannot be imported
+    bar          makes the progress bars, of the small files and of the weights
+    keep         whether the download stays in `cache`
+
+    What was downloaded stays if the block fails or is interrupted, and need not be fetched again.
+    Raises `PullError`.
+    """
+    downloads = cache / "hub" / listing.repository.replace("/", "--")
+    with _only_one(downloads, listing.repository):
+        folder = downloads / listing.revision / listing.repository.rpartition("/")[2]
+        _download(hub, listing, small_files(listing), folder, bar())
+        if (folder / CONFIG_FILE).exists():
+            check(folder)  # before gigabytes of weights
+        weights = weight_files(listing)
+        _check_space(listing, weights, folder, destination)
+        _download(hub, listing, weights, folder, bar())
+        yield folder
+        if not keep:
+            shutil.rmtree(downloads, ignore_errors=True)
+
+
+def _check_space(
+    listing: Listing, weights: Sequence[RemoteFile], folder: Path, destination: Path
+) -> None:
+    """Raise `PullError` if the disks lack space for the download or the checkpoint."""
+    there = sum(
+        path.stat().st_size
+        for file in weights
+        for path in (folder / file.path, folder / (file.path + PART))
+        if path.exists()
+    )
+    size = total_size(weights)
+    needed = [(folder, size - there), (destination, 2 * size + SPARE_BYTES)]
+    destination.mkdir(parents=True, exist_ok=True)
+    if folder.stat().st_dev == destination.stat().st_dev:
+        needed = [(destination, sum(n_bytes for _, n_bytes in needed))]
+    for place, n_bytes in needed:
+        free = shutil.disk_usage(place).free
+        if free < n_bytes:
+            raise PullError(
+                f"{listing.repository}: needs {n_bytes / 1e6:,.0f} MB in {place}, where "
+                f"{free / 1e6:,.0f} MB are free"
+            )
+
+
+def _download(
+    hub: Hub, listing: Listing, files: Sequence[RemoteFile], folder: Path, bar: Progress
+) -> None:
+    with bar as progress:
+        task = progress.add_task(listing.repository, total=total_size(files))
+        done = 0
+        for file in files:
+            progress.update(task, description=file.path)
+
+            def report(n_bytes: int, before: int = done) -> None:
+                progress.update(task, completed=before + n_bytes)
+
+            download(hub, listing, file, folder, report)
+            done += file.size
+
+
+@contextmanager
+def _only_one(downloads: Path, repository: str) -> Iterator[None]:
+    """Refuse to fetch one model twice at a time. Raises `PullError`."""
+    downloads.parent.mkdir(parents=True, exist_ok=True)
+    with downloads.with_suffix(".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise PullError(f"{repository}: another process is fetching it") from None
+        yield
