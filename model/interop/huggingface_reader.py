@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from model.checkpoint.config import CONFIG_FILE
@@ -10,9 +11,10 @@ from model.interop.foreign_model import ForeignModel, vocabulary_of
 from model.interop.languages_said import Languages, directions
 from model.interop.marian_config import TOKENIZER_FILE, Settings, read_object, read_settings
 from model.interop.marian_weights import Embeddings, embeddings, renamed
+from model.interop.model_card import GROUPS, languages_of_card
 from model.interop.tensor_check import check_tensors
 from model.interop.weight_files import read_tensors, weights_file
-from model.text.language_codes import language_code
+from model.text.language_codes import codes_of_symbols, language_codes
 from model.text.marian_tokenizer import MarianTokenizer, symbols
 from model.transformer.config import NormOrder, PositionLayout, TransformerConfig
 
@@ -105,15 +107,24 @@ def _read_vocabulary(
             raise CheckpointError(
                 f"{folder}: the vocabulary has {ours} {side}, config.json {theirs}"
             )
-    said_languages = Languages(
-        languages.sources or _said(said, "source_lang"),
-        languages.targets
-        or (_said(said, "target_lang") if not symbols(plain.source_pieces) else ()),
-    )
+    known = codes_of_symbols(symbols(plain.source_pieces))
+    targets = languages.targets or ([] if known else _said(said, "target_lang"))
+    sources = languages.sources or _sources(folder, said, targets or list(known))
+    said_languages = Languages(sources, targets)
     pairs, wanted = directions(str(path), plain.source_pieces, said_languages)
     return MarianTokenizer(plain.files, wanted, str(folder)), pairs
 
 
+def _sources(folder: Path, said: dict[str, object], targets: Sequence[str]) -> list[str]:
+    """Return the declared source languages; those of a group are on the model's card."""
+    declared = _said(said, "source_lang")
+    if GROUPS.isdisjoint(declared):
+        return declared
+    listed = languages_of_card(folder)
+    both_sides = said.get("source_lang") == said.get("target_lang")
+    return [code for code in listed if both_sides or code not in targets] or declared
+
+
 def _said(said: dict[str, object], key: str) -> list[str]:
-    language = said.get(key)
-    return [language_code(language)] if isinstance(language, str) and language else []
+    names = said.get(key)
+    return language_codes(names) if isinstance(names, str) and names else []

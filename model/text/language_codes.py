@@ -55,6 +55,13 @@ def language_code(name: str) -> str:
     return "-".join((_SHORT.get(language, language), *subtags))
 
 
+def language_codes(names: str) -> list[str]:
+    """`cat_oci_spa`, as OPUS-MT calls three languages, → `ca`, `oc`, `es`; else one code."""
+    parts = names.split("_")
+    is_list = len(parts) > 1 and all(part in _SHORT for part in parts)
+    return [language_code(part) for part in (parts if is_list else [names])]
+
+
 def codes_of_symbols(symbols: Iterable[str]) -> dict[str, str]:
     """Code → symbol, such as `fr` → `>>fra<<`.
 

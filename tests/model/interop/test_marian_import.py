@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -215,6 +216,75 @@ def test_several_targets_are_the_symbols(make_folder: MakeFolder, tmp_path: Path
     assert (some.name, some.directions) == ("x", [("en", "pt-BR"), ("de", "pt-BR")])
     with pytest.raises(CheckpointError, match="no symbol for 'it'; there are: fra, pt-BR, fr"):
         import_marian(folder, tmp_path / "none", languages=Languages(targets=("it",)))
+
+
+CARD = """---
+language:
+- da
+- en
+- gmq
+- nb
+- no
+- sv
+license: cc-by-4.0
+---
+# opus-mt-tc-big-gmq-en
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "card", "sources"),
+    [
+        ("eng", CARD, ["en"]),
+        ("cat_oci_spa", None, ["ca", "oc", "es"]),
+        ("por_BR", None, ["pt-BR"]),
+        ("gmq", CARD, ["da", "en", "nb", "no", "sv"]),
+        ("gmq", None, ["gmq"]),
+        ("gmq", "no head", ["gmq"]),
+        ("gmq", "---\n- [\n---\n", ["gmq"]),
+        ("gmq", "---\nlanguage: sv\n---\n", ["sv"]),
+        ("gmq", "---\nlicense: mit\n---\n", ["gmq"]),
+    ],
+)
+def test_a_group_of_source_languages_is_that_of_the_card(
+    make_folder: MakeFolder, tmp_path: Path, source: str, card: str | None, sources: list[str]
+) -> None:
+    folder = shutil.copytree(make_folder(), tmp_path / "theirs")
+    change_json(folder / "tokenizer_config.json", source_lang=source)
+    if card is not None:
+        (folder / "README.md").write_text(card, "utf-8")
+    config = import_marian(folder, tmp_path / "ours")
+    assert config.directions == [(code, "fr") for code in sources]
+
+
+def test_a_published_folder_with_all_its_files(make_folder: MakeFolder, tmp_path: Path) -> None:
+    """As opus-mt-tc-big-en-cat_oci_spa, made with a recent `transformers`."""
+    folder = make_folder(
+        multi=True, shard="20KB", dtype=torch.bfloat16, activation_function="relu",
+        generation={"num_beams": 6, "max_length": 512, "forced_eos_token_id": 0},
+    )  # fmt: skip
+    folder = shutil.copytree(folder, tmp_path / "opus-mt-tc-big-en-cat_oci_spa")
+    change_json(folder / "generation_config.json", _from_model_config=True, bos_token_id=0)
+    change_json(
+        folder / "config.json", classifier_dropout=0.0, num_hidden_layers=2, vocab_hash=None,
+        add_bias_logits=False, normalize_embedding=False, static_position_embeddings=True,
+    )  # fmt: skip
+    change_json(
+        folder / "tokenizer_config.json", target_lang="cat_oci_spa", sp_model_kwargs={},
+        model_max_length=512, special_tokens_map_file=None, name_or_path="marian-models/x",
+    )  # fmt: skip
+    write_json(folder / "special_tokens_map.json", {"eos_token": "</s>", "unk_token": "<unk>"})
+    (folder / "README.md").write_text(CARD, "utf-8")
+    (folder / "benchmark_results.txt").write_text("BLEU", "utf-8")
+    (folder / "flores101.zip").write_bytes(b"PK")
+    (folder / "tf_model.h5").write_bytes(b"\x89HDF")
+    assert (folder / "model.safetensors.index.json").exists()
+    config = import_marian(folder, tmp_path / "ours")
+    assert config.directions == [("en", "fra"), ("en", "pt-BR"), ("en", "fr")]
+    assert (config.name, config.beam_size) == (folder.name, 6)
+    loaded = load_checkpoint(tmp_path / "ours")
+    weights = {one.dtype.name for one in map(loaded.weights.__getitem__, loaded.weights)}
+    assert weights == {"float32"}
 
 
 def test_the_languages_may_be_given(make_folder: MakeFolder, tmp_path: Path) -> None:
