@@ -19,7 +19,7 @@ from app.scheduling.thread_priority import LOADING_NICENESS, step_back
 from app.settings import Settings
 from app.shelf.place import Place
 from app.shelf.shelf import Shelf
-from app.text.languages import Direction, fits
+from app.text.languages import Direction, described, fits
 from app.translation.file_service import FileLimits, FileService
 from app.translation.limits import Limits
 from app.translation.served_model import Facts, KnownModel, ServedModel
@@ -233,15 +233,20 @@ def choose_models(
     preferred = sorted(known, key=lambda one: (one.key is not None, len(one.directions)))
     claimed: dict[Direction, KnownModel] = {}
     for model in preferred:
+        lost: list[Direction] = []
+        used: dict[str, None] = {}
         for source, target in model.directions:
             if languages and not (_among(source, languages) and _among(target, languages)):
                 continue
             first = claimed.setdefault((source.lower(), target.lower()), model)
             if first is not model:
-                _log.warning(
-                    "two models for one direction",
-                    source=source, target=target, used=first.name, unused=model.name,
-                )  # fmt: skip
+                lost.append((source, target))
+                used[first.name] = None
+        if lost:
+            _log.warning(
+                "two models for one direction",
+                unused=model.name, used=list(used), directions=described(lost),
+            )  # fmt: skip
     # In the order of the models, in which languages are listed and pivots are chosen.
     return {
         (source, target): model

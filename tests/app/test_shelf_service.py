@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
+from structlog.testing import capture_logs
 
 from app.errors import ReloadFailedError, SettingsError
 from app.loading import choose_models, load_runtime
@@ -22,6 +23,7 @@ from app.settings import Settings
 from app.shelf.place import Place
 from app.translation.served_model import Facts, KnownModel
 from model.checkpoint.config import CheckpointConfig
+from model.checkpoint.directions import AnyPair
 from model.transformer.config import PRESETS
 from tests.app.asking import answered, content
 from tests.app.asynchronous import asynchronous
@@ -292,6 +294,18 @@ def test_of_models_for_one_direction_the_most_special_is_used() -> None:
     }  # fmt: skip
     assert names(fewer, given)["en", "fr"] == "given"
     assert names(many, few, only=("en", "zh")) == {("en", "zh-Hant"): "many"}
+
+
+def test_a_model_that_others_replace_is_named_once() -> None:
+    codes = tuple(f"{one}{two}" for one in "abcdefgh" for two in "xyz")
+    many = known("many", ("en", "fr"))
+    many.config = many.config.model_copy(update={"directions": AnyPair(codes)})
+    pairs = [known(f"pair-{code}", ("ax", code)) for code in codes[1:]]
+    with capture_logs() as logged:
+        choose_models([many, *pairs], None)
+    [warning] = logged
+    assert (warning["unused"], len(warning["used"])) == ("many", len(pairs))
+    assert warning["directions"] == f"ax to {', '.join(codes[1:])}"
 
 
 def test_the_memory_limit_is_the_containers(
