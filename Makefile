@@ -63,8 +63,8 @@ test:
 	OMP_NUM_THREADS=1 $(BIN)/pytest
 
 bench: install
-	$(BIN)/python -m benchmarks.decode --sentences $(SENTENCES) --rounds 3 --json $(RESULTS)/decode-shipped.json
-	$(BIN)/python -m benchmarks.decode --random base --target-tokens 20 --count 64 --rounds 3 --json $(RESULTS)/decode-base.json
+	$(BIN)/python -m benchmarks.decode --sentences $(SENTENCES) --batches-each 1 --rounds 3 --json $(RESULTS)/decode-shipped.json
+	$(BIN)/python -m benchmarks.decode --random base --target-tokens 20 --count 64 --batches-each 1 --rounds 3 --json $(RESULTS)/decode-base.json
 	$(BIN)/python -m benchmarks.serve --sentences $(SENTENCES) --seconds 5 --rounds 1 --json $(RESULTS)/serve.json
 	$(BIN)/python -m benchmarks.serve --random base --target-tokens 20 --sentences $(SENTENCES) --clients 1 --clients 32 --fraction 0.8 --seconds 5 --rounds 1 --json $(RESULTS)/serve-base.json
 	$(BIN)/python -m benchmarks.memory --sentences $(SENTENCES) --starts 3 --json $(RESULTS)/memory.json

@@ -77,6 +77,11 @@ def random_sources(checkpoint: Checkpoint, n: int, n_tokens: int) -> list[Ids]:
     return [(symbol, *choose.choices(pieces, k=n_tokens - 2), eos_id) for _ in range(n)]
 
 
+def n_sentences(count: int, batch: int, n_batches: int) -> int:
+    """Return the sentences of a round: `count`, and at least so many batches."""
+    return -(-count // 4) if batch == 1 else max(count, n_batches * batch)
+
+
 def measure(systems: Sequence[System], task: Task, rounds: int) -> list[Timing]:
     """Run all systems in turn, in an order that changes every round, after a warm-up."""
     suited = [system for system in systems if system.suits(task)]
@@ -145,7 +150,14 @@ def rows_of(task: Task, timings: Sequence[Timing]) -> Iterator[dict[str, object]
     type=click.IntRange(1),
     default=192,
     show_default=True,
-    help="Sentences per round; a quarter of them for batch 1.",
+    help="Sentences per round at least; a quarter of them for batch 1.",
+)
+@click.option(
+    "--batches-each",
+    type=click.IntRange(1),
+    default=8,
+    show_default=True,
+    help="Batches per thread at least: with one or two, some idle while others finish.",
 )
 @click.option(
     "--batch",
@@ -160,6 +172,7 @@ def rows_of(task: Task, timings: Sequence[Timing]) -> Iterator[dict[str, object]
 )
 @click.option("--rounds", type=click.IntRange(1), default=5, show_default=True)
 @peers_option
+@click.option("--only-int8", is_flag=True, help="Compare with CTranslate2's int8 alone.")
 @work_option
 def main(
     setup: Setup,
@@ -168,36 +181,46 @@ def main(
     target_tokens: int | None,
     source_tokens: int,
     count: int,
+    batches_each: int,
     batches: Sequence[int],
     beams: Sequence[int],
     rounds: int,
     peers: bool,
+    only_int8: bool,
     work: Path,
 ) -> None:
     """Compare attend, CTranslate2 and transformers in target tokens per second."""
     loaded = load_checkpoint(weights_to_measure(setup.checkpoint, preset, target_tokens, work))
+    n_batches = batches_each * setup.threads
+    most = max(n_sentences(count, batch, n_batches) for batch in batches)
     if target_tokens:
-        sources = random_sources(loaded, count, source_tokens)
+        sources = random_sources(loaded, most, source_tokens)
         lengths = f"{source_tokens} tokens in, {target_tokens} out"
     else:
-        sources = natural_sources(loaded, setup.texts(count))
+        sources = natural_sources(loaded, setup.texts(most))
         lengths = f"natural lengths ({setup.sentences.name})"
     torch.set_num_threads(setup.threads)
     systems: list[System] = [Attend(build_engines(loaded, setup.precision, setup.threads))]
     if peers:
         from benchmarks.peers import make_peers
 
-        systems += make_peers(loaded, work, setup.threads)
+        systems += make_peers(loaded, work, setup.threads, only_int8=only_int8)
     rows: list[dict[str, object]] = []
     alpha = loaded.config.length_penalty
     for beam, batch in product(beams, batches):
-        options = SearchOptions(beam, length_penalty=alpha, max_target_tokens=target_tokens)
-        task = Task(sources if batch > 1 else sources[: -(-count // 4)], options, batch)
+        options = SearchOptions(
+            beam,
+            length_penalty=alpha,
+            max_target_tokens=target_tokens,
+            rule=loaded.config.search_rule,
+        )
+        task = Task(sources[: n_sentences(count, batch, n_batches)], options, batch)
         rows += rows_of(task, best_of_each(measure(systems, task, rounds)))
     settings: dict[str, Cell] = {
         "checkpoint": loaded.config.name,
         "lengths": lengths,
         "sentences": count,
+        "batches of each thread": batches_each,
         "rounds": rounds,
         "threads": setup.threads,
     }

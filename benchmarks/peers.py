@@ -21,17 +21,18 @@ BEYOND_SOURCE = 50
 """Maximum target tokens beyond source tokens, as in attend; by the longest source for all."""
 
 
-def make_peers(checkpoint: Checkpoint, work: Path, threads: int) -> list[System]:
+def make_peers(
+    checkpoint: Checkpoint, work: Path, threads: int, *, only_int8: bool = False
+) -> list[System]:
     """Return each peer in all distributions of its threads that may be the fastest."""
     ways = sorted({(1, threads), (1, 1), (threads, 1)})
-    return [
-        *(
-            CTranslate2(checkpoint, work, compute_type, inter_threads=inter, intra_threads=intra)
-            for compute_type in ("int8", "float32")
-            for inter, intra in ways
-        ),
-        HuggingFace(checkpoint, work, threads),
+    types = ("int8",) if only_int8 else ("int8", "float32")
+    peers: list[System] = [
+        CTranslate2(checkpoint, work, compute_type, inter_threads=inter, intra_threads=intra)
+        for compute_type in types
+        for inter, intra in ways
     ]
+    return peers if only_int8 else [*peers, HuggingFace(checkpoint, work, threads)]
 
 
 def _limit(task: Task) -> int:

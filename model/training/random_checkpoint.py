@@ -29,15 +29,18 @@ def write_random_checkpoint(
     languages: tuple[str, str],
     sentences: Iterable[str] | None = None,
     seed: int = 1,
+    *,
+    vocab_size: int | None = None,
 ) -> int:
     """Write a checkpoint for both directions of two languages; return its number of parameters.
 
-    The vocabulary has the preset's size, at least `SMALLEST_VOCABULARY`, and is learnt from
-    `sentences` or by default from invented words. Equal arguments give equal checkpoints. Raises
-    `CheckpointError`, and `TrainingError` if the sentences are too few for the vocabulary.
+    The vocabulary has `vocab_size` or the preset's size, at least `SMALLEST_VOCABULARY`; it is
+    learnt from `sentences` or by default from invented words. Equal arguments give equal
+    checkpoints. Raises `CheckpointError`, and `TrainingError` if the sentences are too few for the
+    vocabulary.
     """
     shape = PRESETS[preset]
-    vocab_size = max(shape.source_vocab_size, SMALLEST_VOCABULARY)
+    vocab_size = max(vocab_size or shape.source_vocab_size, SMALLEST_VOCABULARY)
     if sentences is None:
         sentences = _made_up_sentences(vocab_size, seed)
     tokenizer = _learn(sentences, languages, vocab_size)

@@ -1,0 +1,176 @@
+"""A random model whose translations end by themselves, near the length of their source.
+
+python -m benchmarks.natural --vocabulary 32000
+
+Random weights have no natural lengths, and forced equal ones hide padding, sorting and tails. Here
+the row of </s> in the output projection is fitted to the states that the decoder is in when it
+decodes greedily: its logit is that of the best other token where the target is as long as the
+source, and grows by `SLOPE` with each token. Sources are random pieces, as many as real sentences
+have. `benchmarks.decode` and `benchmarks.serve` take both files.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import torch
+from torch import Tensor
+
+from benchmarks.checkpoints import DEFAULT_WORK
+from benchmarks.decode import ORDINARY_IDS, natural_sources
+from benchmarks.options import sentences_option
+from benchmarks.sentences import read_sentences
+from benchmarks.system import Ids
+from model.checkpoint.pretrained import load_model
+from model.checkpoint.reader import Checkpoint, load_checkpoint
+from model.checkpoint.writer import save_checkpoint
+from model.decoding.padding import padded_ids
+from model.decoding.rules import HuggingFaceRule
+from model.training.random_checkpoint import write_random_checkpoint
+from model.transformer.config import PRESETS
+from model.transformer.transformer import Transformer
+
+SLOPE = 1.5
+"""Of the logit of </s>, per token."""
+PIECES_PER_WORD = 1.3
+LONGEST = 60
+"""Tokens of a source."""
+RIDGE = 1e-3
+PASSES = 2
+"""Where embeddings are tied, the fitted row is also that of </s> in the source."""
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """How long greedy translations are.
+
+    ratio        mean of target tokens per source token
+    deviation    mean distance of a target's length from its source's, in tokens
+    ended        share that ended before the limit, 0 … 1
+    """
+
+    ratio: float
+    deviation: float
+    ended: float
+
+
+def lengths_of_sentences(sentences: Sequence[str]) -> list[int]:
+    """Tokens that a real model would read."""
+    return [min(LONGEST, 3 + round(PIECES_PER_WORD * len(one.split()))) for one in sentences]
+
+
+def sources_of_lengths(checkpoint: Checkpoint, lengths: Sequence[int]) -> list[Ids]:
+    """Return random sources: a target-language symbol, pieces, end of sentence."""
+    (symbol, *_), *_ = natural_sources(checkpoint, ["a"])
+    vocab_size, choose = checkpoint.tokenizer.source_vocab_size, random.Random(1)
+    pieces = range(min(ORDINARY_IDS, vocab_size // 2), vocab_size - 16)
+    eos_id = checkpoint.tokenizer.eos_id
+    return [(symbol, *choose.choices(pieces, k=n - 2), eos_id) for n in lengths]
+
+
+@torch.inference_mode()
+def fit_end(model: Transformer, sources: Sequence[Ids], sizes: Tensor) -> None:
+    """Set the row and the bias of </s>, from greedy translations that may not end."""
+    eos_id, bias = model.config.eos_id, model.output.bias
+    if bias is None:
+        raise ValueError("the output has no bias")
+    memory = model.encode(padded_ids(sources, model.config.pad_id, torch.device("cpu")))
+    cache = model.start(memory)
+    ids = torch.full((len(sources),), model.config.start_id)
+    states, wanted = [], []
+    for position in range(int(1.5 * sizes.max())):
+        x = model.positions(model.target_embedding(ids[:, None]), first=cache.length)
+        hidden = model.decoder.step(x, cache)[:, 0]
+        logits = model.output(hidden)
+        logits[:, eos_id] = -torch.inf
+        best, ids = logits.max(dim=1)
+        near = (sizes - position).abs() < sizes  # up to twice as long as its source
+        states.append(hidden[near])
+        wanted.append((best + SLOPE * (position + 1 - sizes))[near])
+    x = torch.cat(states).double()
+    x = torch.cat([x, torch.ones(len(x), 1, dtype=x.dtype)], dim=1)
+    damping = RIDGE * len(x) * torch.eye(x.shape[1], dtype=x.dtype)
+    damping[-1, -1] = 0
+    fitted = torch.linalg.solve(x.T @ x + damping, x.T @ torch.cat(wanted).double())
+    model.output.weight[eos_id] = fitted[:-1].float()
+    bias[eos_id] = fitted[-1].float()
+
+
+@torch.inference_mode()
+def lengths(model: Transformer, sources: Sequence[Ids], sizes: Tensor) -> Lengths:
+    """Translate greedily and compare lengths."""
+    memory = model.encode(padded_ids(sources, model.config.pad_id, torch.device("cpu")))
+    cache = model.start(memory)
+    ids = torch.full((len(sources),), model.config.start_id)
+    limit = 2 * int(sizes.max())
+    found = torch.full_like(sizes, limit)
+    for position in range(limit):
+        ids = model.step(ids, cache).argmax(dim=1)
+        ends_now = (ids == model.config.eos_id) & (found == limit)
+        found[ends_now] = position + 1
+    return Lengths(
+        ratio=float((found / sizes).mean()),
+        deviation=float((found - sizes).abs().float().mean()),
+        ended=float((found < limit).float().mean()),
+    )
+
+
+def write_natural(
+    folder: Path, preset: str, vocab_size: int | None, sentences: Sequence[str], n_fitted: int
+) -> Lengths:
+    """Write the checkpoint, and beside it `<folder>.txt`, one source a line."""
+    scratch = folder.with_name(f".{folder.name}")
+    shutil.rmtree(scratch, ignore_errors=True)
+    write_random_checkpoint(scratch, preset, ("en", "fr"), vocab_size=vocab_size)
+    loaded = load_checkpoint(scratch)
+    shape = loaded.config.transformer.model_copy(update={"output_bias": True})
+    model = Transformer(shape).eval()
+    model.load_state_dict(load_model(loaded).state_dict(), strict=False)  # but for the bias
+    sources = sources_of_lengths(loaded, lengths_of_sentences(sentences))
+    some = sources[:n_fitted]
+    sizes = torch.tensor([len(ids) for ids in some])
+    for _ in range(PASSES):
+        fit_end(model, some, sizes)
+    rest = sources[n_fitted : 2 * n_fitted] or some
+    seen = lengths(model, rest, torch.tensor([len(ids) for ids in rest]))
+    update = {
+        "name": folder.name,
+        "transformer": shape,
+        "search_rule": HuggingFaceRule(early_stopping=True),  # CTranslate2's
+        "length_penalty": 1.0,
+    }
+    card = f"# {folder.name}\n\nRandom weights that end sentences, for benchmarks."
+    config = loaded.config.model_copy(update=update)
+    weights = dict(model.named_parameters())
+    shutil.rmtree(folder, ignore_errors=True)
+    save_checkpoint(folder, config, weights, loaded.tokenizer, card, {"preset": preset})
+    lines = [loaded.tokenizer.decode(ids[1:-1]).replace("\n", " ") for ids in sources]
+    folder.with_suffix(".txt").write_text("\n".join(lines) + "\n", "utf-8")
+    shutil.rmtree(scratch)
+    return seen
+
+
+@click.command()
+@click.option("--preset", type=click.Choice(list(PRESETS)), default="base", show_default=True)
+@click.option("--vocabulary", type=click.IntRange(512), help="Pieces [default: the preset's].")
+@sentences_option
+@click.option("--fitted", type=click.IntRange(8), default=96, show_default=True, help="Sentences.")
+@click.option("--work", type=click.Path(path_type=Path), default=DEFAULT_WORK)
+def main(*, preset: str, vocabulary: int | None, sentences: Path, fitted: int, work: Path) -> None:
+    """Write a random model of a preset, and sentences for it, and say how long it translates."""
+    work.mkdir(parents=True, exist_ok=True)
+    folder = work / f"natural-{preset}-{vocabulary or PRESETS[preset].target_vocab_size}"
+    seen = write_natural(folder, preset, vocabulary, read_sentences(sentences), fitted)
+    click.echo(
+        f"wrote {folder} and {folder.name}.txt: greedy translations have {seen.ratio:.2f} × the "
+        f"source's tokens, {seen.deviation:.1f} apart on average; {seen.ended:.0%} end"
+    )
+
+
+if __name__ == "__main__":
+    main()
