@@ -8,6 +8,12 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Generic, Literal, Protocol, TypeVar
 
+from app.errors import ModelUnavailableError
+
+FIRST_PAUSE = 10.0
+LONGEST_PAUSE = 600.0
+"""Seconds before a model that failed to load is tried again, which double with each failure."""
+
 State = Literal["known", "loading", "loaded", "failed"]
 
 
@@ -49,6 +55,17 @@ class Failure:
     reason: str
     count: int
     retry_at: float
+
+    @classmethod
+    def after(cls, former: Failure | None, reason: str, now: float) -> Failure:
+        """Return the failure that follows another, if there was one."""
+        count = former.count + 1 if former else 1
+        pause = min(FIRST_PAUSE * 2 ** (count - 1), LONGEST_PAUSE)
+        return cls(reason, count, now + pause)
+
+    def as_error(self, model: str, now: float) -> ModelUnavailableError:
+        """Return the error of a request for the model."""
+        return ModelUnavailableError.of(model, self.retry_at - now)
 
 
 @dataclass(eq=False)

@@ -18,7 +18,6 @@ from app.errors import (
     DrainingError,
     ModelLoadingError,
     ModelTooLargeError,
-    ModelUnavailableError,
 )
 from app.observe.logs import log_failure
 from app.observe.metrics import Metrics
@@ -26,10 +25,6 @@ from app.scheduling.daemon_thread import in_background
 from app.shelf.place import Failure, M, Place
 from app.shelf.unused_memory import give_back
 from model.errors import ModelError
-
-FIRST_PAUSE = 10.0
-LONGEST_PAUSE = 600.0
-"""Seconds before a model that failed to load is tried again, which double with each failure."""
 
 LEEWAY = 0.1
 """Seconds before its deadline at which a request stops waiting for a model: it could not be
@@ -170,7 +165,7 @@ class Shelf(Generic[M]):
             raise DrainingError("the server is stopping")
         now = self._clock()
         if place.failure and now < place.failure.retry_at:
-            raise _unavailable(place.name, place.failure, now)
+            raise place.failure.as_error(place.name, now)
         self._wanted.setdefault(id(place), place)
         left = deadline - now - LEEWAY
         if (wait := self._seconds_until(place)) > left:
@@ -262,16 +257,15 @@ class Shelf(Generic[M]):
 
     def _fail(self, place: Place[M], error: Exception) -> None:
         now = self._clock()
-        n = place.failure.count + 1 if place.failure else 1
-        pause = min(FIRST_PAUSE * 2 ** (n - 1), LONGEST_PAUSE)
         said = isinstance(error, AppError | ModelError)
         if not said:
             log_failure(error)
         reason = str(error) if said else f"{type(error).__name__}, see the log"
-        place.failure = Failure(reason, n, now + pause)
+        place.failure = Failure.after(place.failure, reason, now)
+        pause = round(place.failure.retry_at - now, 1)
         _log.error("model not loaded", model=place.name, reason=reason, retry_in=pause)
         for future in place.claims():
-            future.set_exception(_unavailable(place.name, place.failure, now))
+            future.set_exception(place.failure.as_error(place.name, now))
 
     async def _make_room(self, place: Place[M]) -> None:
         """Let models go until there is memory for one more. Raises `ModelTooLargeError`."""
@@ -309,7 +303,3 @@ class Shelf(Generic[M]):
         await in_background(give_back)
         self._metrics.model_let_go(place.name)
         _log.info("model let go", model=place.name, all_bytes=self.n_bytes)
-
-
-def _unavailable(name: str, failure: Failure, now: float) -> ModelUnavailableError:
-    return ModelUnavailableError.of(name, failure.retry_at - now)

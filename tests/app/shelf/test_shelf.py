@@ -17,8 +17,8 @@ from app.errors import (
     ModelUnavailableError,
 )
 from app.observe.metrics import Metrics
-from app.shelf.place import Place
-from app.shelf.shelf import FIRST_PAUSE, Shelf
+from app.shelf.place import FIRST_PAUSE, Place
+from app.shelf.shelf import Shelf
 from model.errors import CheckpointError
 from tests.app.asynchronous import asynchronous
 from tests.app.scheduling.harness import until
