@@ -74,7 +74,10 @@ class StepDecoder:
         ancestors = state.ancestors | fed
         # Attention multiplies what its mask hides by zero, so that has to be finite.
         nobody = state.live.isneginf().flatten()[:, None]
-        source = torch.arange(state.sizes.source, device=x.device) < state.source_length[:, None]
+        known = torch.arange(state.sizes.source, device=x.device) < state.source_length[:, None]
+        # As what is added to the scores: from booleans, every layer would make that anew.
+        past_mask = _added(ancestors, x.dtype)[:, None]
+        source_mask = _added(known, x.dtype)[:, None, None]
 
         def attend(
             attention: MultiHeadAttention, query: Tensor, key_value: Tensor, mask: Tensor
@@ -102,16 +105,21 @@ class StepDecoder:
                 key_value = key_value.masked_fill(nobody, 0)
                 cache.index_put_((slots, length), key_value.view(n, -1))
                 past = cache.unflatten(-1, (k, -1)).flatten(1, 2)
-                return attend(layer.self_attention, query, past, ancestors[:, None])
+                return attend(layer.self_attention, query, past, past_mask)
 
             def attend_cross(
                 x: Tensor, layer: DecoderLayer = layer, memory: Tensor = memory
             ) -> Tensor:
                 query = layer.cross_attention.w_q(x)
-                return attend(layer.cross_attention, query, memory, source[:, None, None])
+                return attend(layer.cross_attention, query, memory, source_mask)
 
             x = layer.self_attention_sublayer(x, attend_self)
             x = layer.cross_attention_sublayer(x, attend_cross)
             x = layer.feed_forward_sublayer(x, layer.feed_forward)
         logits: Tensor = model.output(model.decoder.norm(x))
         return logits.view(n, k, -1), ancestors
+
+
+def _added(visible: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return 0 where a mask is True, else −∞."""
+    return torch.zeros_like(visible, dtype=dtype).masked_fill_(~visible, -torch.inf)

@@ -107,14 +107,13 @@ def _found(state: State, logits: Tensor, config: TransformerConfig, traits: Trai
     """Return the best continuations of every slot."""
     n_wanted = n_continuations(state.sizes.beam)
     logits = logits.float()
-    if traits.renormalises:
-        logits[:, :, config.pad_id] = -torch.inf
-    normaliser = logits.logsumexp(dim=-1, keepdim=True)
-    logits[:, :, config.pad_id] = -torch.inf
-    if traits.unk_id is not None:
-        logits[:, :, traits.unk_id] = -torch.inf
+    # Never chosen; `kept` are those that keep their probability.
+    barred = [config.pad_id] if traits.unk_id is None else [config.pad_id, traits.unk_id]
+    kept = [logits[:, :, token, None].clone() for token in barred[traits.renormalises :]]
+    for token in barred:
+        logits[:, :, token] = -torch.inf
     best, tokens = top_logits(logits, min(n_wanted, logits.shape[-1]))
-    log_probs = best - normaliser
+    log_probs = best - _log_sum_exp(logits, torch.cat((best[:, :, :1], *kept), dim=-1), len(kept))
     n_each = tokens.shape[-1]
     scores = state.live[:, :, None] + log_probs
     # A hypothesis that is none may have any logits, NaN included.
@@ -133,6 +132,17 @@ def _found(state: State, logits: Tensor, config: TransformerConfig, traits: Trai
         at // n_each,
     )
     return _with_first(state, found)
+
+
+def _log_sum_exp(logits: Tensor, largest: Tensor, n_kept: int) -> Tensor:
+    """log Σ exp over [N, K, V] and the last `n_kept` of `largest` [N, K, …] → [N, K, 1].
+
+    Nothing is larger than the largest of `largest`, which spares a pass over the logits.
+    """
+    most = largest.amax(dim=-1, keepdim=True)
+    total = (logits - most).exp_().sum(dim=-1, keepdim=True)
+    kept = largest[:, :, largest.shape[-1] - n_kept :]
+    return most + (total + (kept - most).exp().sum(dim=-1, keepdim=True)).log()
 
 
 def _with_first(state: State, found: _Found) -> _Found:
