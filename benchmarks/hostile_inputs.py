@@ -11,8 +11,8 @@ import json
 import sys
 import unicodedata
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TypeAlias
 
@@ -114,11 +114,15 @@ def cases(form: str, *, is_own: bool = False) -> Iterator[Case]:
     if not is_own:
         units = (*characters(), *TEXT_UNITS, *units)
         brackets = (*TEXT_BRACKETS, *brackets)
-    return iter({case.name: case for case in _cases(form, units, brackets, wrap)}.values())
+    found = {case.name: case for case in _cases(form, units, brackets, wrap)}
+    if form in _FILES:
+        for case in _cases(form, *_FILES[form]):
+            found[f"a file of {case.name}"] = replace(case, name=f"a file of {case.name}")
+    return iter(found.values())
 
 
 def _cases(
-    form: str, units: Iterable[str], brackets: Iterable[tuple[str, str]], wrap: Wrap
+    form: str, units: Sequence[str], brackets: Sequence[tuple[str, str]], wrap: Wrap
 ) -> Iterator[Case]:
     for unit in units:
         yield _repeated(form, unit, wrap)
@@ -167,9 +171,13 @@ def _file(body: str) -> bytes:
     return body.encode("utf-8", "replace")
 
 
-def _xml(body: str) -> bytes | str:
+def _xml(body: str) -> str:
     """As it is, beside an element, if that is well-formed; else as text."""
     return f"<r>{body if body.startswith('<') and '>' in body else escape(body)}</r>"
+
+
+def _xml_file(body: str) -> bytes:
+    return _file(_xml(body))
 
 
 def _subtitles(body: str) -> bytes:
@@ -181,9 +189,12 @@ def _catalogue(body: str) -> bytes:
 
 
 def _json(body: str) -> bytes:
-    """As strings, and as brackets of the document itself."""
-    is_structure = set(body) <= set("[]{}a") or '","' in body
-    return _file(f'["{body}"]' if is_structure and '"' in body else json.dumps([body]))
+    """As a string, or as several."""
+    return _file(f'["{body}"]' if '","' in body else json.dumps([body]))
+
+
+def _json_file(body: str) -> bytes:
+    return _file(f"[{body}1]" if body.endswith(",") else body)
 
 
 def _word(body: str) -> bytes:
@@ -205,12 +216,32 @@ _FORMS: dict[str, tuple[tuple[str, ...], tuple[tuple[str, str], ...], Wrap]] = {
     "html": (_MARKUP_UNITS, _MARKUP_BRACKETS, _text),
     "xml": (_MARKUP_UNITS, _MARKUP_BRACKETS, _xml),
     ".txt": ((), (), _file),
+    ".html": (_MARKUP_UNITS, _MARKUP_BRACKETS, _file),
+    ".xml": (_MARKUP_UNITS, _MARKUP_BRACKETS, _xml_file),
     ".md": (_MARKDOWN_UNITS, (*_MARKDOWN_BRACKETS, *_MARKUP_BRACKETS), _file),
     ".srt": (_SUBTITLE_UNITS, (("<i>", "</i>"), ("{\\", "}")), _subtitles),
     ".po": (_CATALOGUE_UNITS, (), _catalogue),
-    ".json": (_JSON_UNITS, (("[", "]"), ('{"a":', "}")), _json),
+    ".json": (_JSON_UNITS, (), _json),
     ".docx": (_WORD_UNITS, _WORD_BRACKETS, _word),
 }
+
+_FILES: dict[str, tuple[tuple[str, ...], tuple[tuple[str, str], ...], Wrap]] = {
+    ".srt": (
+        ("1\n00:00:01,000 --> 00:00:02,000\na\n\n", "1\n", "00:00:01,000 --> 00:00:02,000\n"),
+        (), _file,
+    ),
+    ".po": (
+        (
+            'msgid "a"\nmsgstr ""\n\n', 'msgid ""\n', 'msgctxt "a"\n', 'msgid_plural "a"\n', "#\n",
+            "#~ ", "#, fuzzy\n", 'msgstr[0] "a"\n', '"a"\n', '"',
+        ),
+        (), _file,
+    ),
+    ".json": (
+        ("[],", '"a b",', '{"a":1},', "1,", "1", "\n"), (("[", "]"), ('{"a":', "}")), _json_file
+    ),
+}  # fmt: skip
+"""What a file of a format has outside of its texts, or around them."""
 
 FORMS = tuple(_FORMS)
 """What `cases` knows."""
