@@ -15,6 +15,7 @@ from model.engine.protocol import (
     EngineInfo,
     EngineMemory,
     Finished,
+    IdPair,
     Job,
     Progress,
     Projections,
@@ -72,9 +73,7 @@ class CountingEngine:
         """Not implemented."""
         raise NotImplementedError
 
-    def score(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
-    ) -> NDArray[np.float32]:
+    def score(self, pairs: Sequence[IdPair], options: SearchOptions) -> list[NDArray[np.float32]]:
         """Not implemented."""
         raise NotImplementedError
 

@@ -16,6 +16,7 @@ from model.engine.protocol import (
     EngineInfo,
     EngineMemory,
     Finished,
+    IdPair,
     Job,
     Progress,
     Projections,
@@ -73,11 +74,9 @@ class WrappedEngine:
         """The engine's."""
         return self._engine.explain(source_ids, target_ids, kind)
 
-    def score(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
-    ) -> NDArray[np.float32]:
+    def score(self, pairs: Sequence[IdPair], options: SearchOptions) -> list[NDArray[np.float32]]:
         """The engine's."""
-        return self._engine.score(source_ids, target_ids, options)
+        return self._engine.score(pairs, options)
 
     def project(
         self, source_ids: Sequence[int], target_ids: Sequence[int], at: AttentionRow

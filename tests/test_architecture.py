@@ -63,6 +63,7 @@ ROWS: dict[str, str] = {
     "app.text": "model.text",
     "app.observe": "",
     "app.web": "",
+    "app.abandonment": "",
     "app.errors": "",
     "app.shipped": "",
     "model.training": "model.training.data model.training.int8 model.training.update "
@@ -89,7 +90,7 @@ ROWS: dict[str, str] = {
     "model.evaluation": "",
     "model.errors": "",
 }
-EVERYBODY = ("app.errors", "model.errors")
+EVERYBODY = ("app.abandonment", "app.errors", "model.errors")
 """Every row may raise and catch these; `model` only its own."""
 
 # A folder that is not divided yet.

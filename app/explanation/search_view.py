@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import InvalidRequestError, TextTooLongError
+from app.scheduling.queue_items import Asker
 from app.translation.explainer import Asked
 from app.translation.language_paths import Step
 from app.translation.segments.segment import Segment
@@ -49,10 +50,11 @@ DIGITS = 6
 
 
 class SearchView:
-    """Searches a sentence with one model, for display."""
+    """Searches a sentence with one model, for display; `asker` takes turns with others."""
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: Step, asker: Asker) -> None:
         self._step = step
+        self._asker = asker
         self._config = step.model.transformer_config
         self._codec = step.reading.codec
         self._scheduler = step.model.scheduler
@@ -68,11 +70,13 @@ class SearchView:
         traces: dict[Segment, SearchTrace] = {}
         while text.pending():
             segment = _only_segment(text)
-            traces[segment] = await self._scheduler.trace(segment.source_ids, segment.options)
+            traces[segment] = await self._scheduler.trace(
+                segment.source_ids, segment.options, self._asker
+            )
             segment.settle(traces[segment].hypotheses)
         segment = _only_segment(text)
         asked = Asked(view=None, alignment=False, max_weights=0)
-        [shown] = await self._step.model.explainer.explain(text, direction, asked)
+        [shown] = await self._step.model.explainer.explain(text, direction, asked, self._asker)
         attention = None
         if request.attention:
             attention = await self._attention(request.attention, segment, shown)
@@ -160,7 +164,10 @@ class SearchView:
         columns = [start, *target[:-1]] if wanted.kind == "decoder" else source
         target_ids = [token.id for token in segment.renderings[0].tokens]
         projections = await self._scheduler.project(
-            segment.source_ids, target_ids, AttentionRow(wanted.kind, layer, wanted.token)
+            segment.source_ids,
+            target_ids,
+            AttentionRow(wanted.kind, layer, wanted.token),
+            self._asker,
         )
         return ComputedAttention(
             kind=wanted.kind,

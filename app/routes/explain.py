@@ -33,7 +33,10 @@ async def explain(request: Request, client: KnownClient, settings: CurrentSettin
         client,
         len(wanted.text),
         lambda runtime, timeout: runtime.service.explain(
-            wanted.as_translation, lambda step: SearchView(step).explain(wanted), timeout
+            wanted.as_translation,
+            lambda step, asker: SearchView(step, asker).explain(wanted),
+            client.turn,
+            timeout,
         ),
     )
     return Response(answer.model_dump_json(), media_type="application/json")

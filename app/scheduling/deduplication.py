@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from app.scheduling.fair_queue import Lane
 from app.scheduling.queue_items import Completion, QueuedSegment, Request, Searchable
 from app.scheduling.sentence_cache import SentenceCache
@@ -41,6 +43,18 @@ class SharedSegments:
             return False
         request.settle(segment, Completion(kept, queued=0.0, worked=0.0))
         return True
+
+    def n_new_tokens(self, jobs: Sequence[Job], lane: Lane) -> int:
+        """Source tokens of the jobs that no request has asked for before."""
+        if self._cache is None:
+            return sum(len(job.source_ids) for job in jobs)
+        new = {
+            _key(job, lane)
+            for job in jobs
+            if _key(job, lane) not in self._under_way
+            and (job.source_ids, job.options) not in self._cache
+        }
+        return sum(len(source_ids) for source_ids, *_ in new)
 
     def open(self, segment: QueuedSegment) -> None:
         """Register a segment before it is queued."""

@@ -6,6 +6,7 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import structlog
 
@@ -14,8 +15,8 @@ from app.observe.logs import log_failure
 from app.observe.metrics import EngineFailure, Metrics
 from app.scheduling.bisection import Bisection
 from app.scheduling.bulk_share import BulkShare
-from app.scheduling.queue_items import Completion, QueuedSegment
-from app.scheduling.shared_queue import SharedQueue
+from app.scheduling.queue_items import Completion, Explanation
+from app.scheduling.shared_queue import SharedQueue, Waiting
 from app.scheduling.thread_priority import step_back
 from app.scheduling.throughput import Throughput
 from model.engine.protocol import Engine, Finished, Progress
@@ -71,6 +72,7 @@ class EngineThread:
         self._suspects = Bisection()
         self._ceiling = math.inf
         self._explain_after = -math.inf
+        self._explained = 0.0  # seconds, since the last step
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
@@ -101,13 +103,13 @@ class EngineThread:
 
     def _work(self) -> None:
         while self._up and self._queue.wait_for_work(self._in_flight):
-            self.busy_since = self._clock()
-            self._explain_next()
             began = self.busy_since = self._clock()
             finished, progress = self._advance(began)
             now = self._clock()
-            self.throughput.worked(now - began)
-            self._measure(now - began)
+            explained, self._explained = self._explained, 0.0
+            if self._in_flight or finished:
+                self.throughput.worked(now - began - explained)
+            self._measure(now - began - explained)
             self._deliver(self._news(progress))
             if finished:
                 self._deliver(self._answers(finished, now))
@@ -126,22 +128,19 @@ class EngineThread:
     def _up(self) -> bool:
         return self._n_failures < MAX_FAILURES
 
-    def _explain_next(self) -> None:
-        """One, and then for as long as it took none while there are sentences to work on."""
-        began = self._clock()
-        if self._in_flight and began < self._explain_after:
-            return
-        explanation = self._queue.take_explanation(self._in_flight)
-        if explanation is None:
-            return
+    def _explain(self, explanation: Explanation[Any]) -> float:
+        """Run one; return the time at its end. A busy engine does no other for as long again."""
+        began = self.busy_since = self._clock()
         try:
-            weights = explanation.run(self._engine)
+            found = explanation.run(self._engine)
         except Exception as error:
             self._deliver([partial(explanation.settle, _engine_failed(error))])
         else:
-            self._deliver([partial(explanation.settle, weights)])
-        now = self._clock()
+            self._deliver([partial(explanation.settle, found)])
+        now = self.busy_since = self._clock()
         self._explain_after = now + (now - began)
+        self._explained += now - began
+        return now
 
     def _advance(self, now: float) -> tuple[list[Finished], list[Progress]]:
         """Take one step; if the engine raises with a single segment, that is its outcome.
@@ -194,11 +193,17 @@ class EngineThread:
                 self._engine.cancel([job_id])
 
     def _admit_next(self, now: float) -> None:
-        """Admit segments in fair order, while the engine has room and the delay is short."""
+        """Admit segments in fair order, while the engine has room and the delay is short.
+
+        An explanation runs at once when it is its turn; what is behind it waits.
+        """
         may_join = MAX_JOINING_TOKENS if self._in_flight else math.inf
         joined = 0
 
-        def fits(segment: QueuedSegment) -> bool:
+        def fits(segment: Waiting) -> bool:
+            if isinstance(segment, Explanation):
+                is_due = now >= self._explain_after and not self._queue.any_asleep
+                return is_due or not self._in_flight
             if segment.deadline <= now or not self._in_flight:
                 return True
             if self._in_flight.n_tokens + segment.n_tokens > self._ceiling:
@@ -213,6 +218,9 @@ class EngineThread:
             return self._engine.room(segment.job)
 
         while segment := self._queue.take(self._in_flight, fits):
+            if isinstance(segment, Explanation):
+                now = self._explain(segment)
+                continue
             if segment.deadline <= now:
                 late = DeadlineExceededError("the deadline passed before the work started")
                 self._deliver([partial(segment.settle, late)])

@@ -63,8 +63,8 @@ class _Queue(Protocol[W]):
     def remove(self, waiter: W, cost: int) -> None: ...
 
 
-class _Line(dict[W, None], Generic[W]):
-    """The segments of one request, in order."""
+class _Line(OrderedDict[W, None], Generic[W]):
+    """The segments of one request, in order. The first key of a `dict` is not found in O(1)."""
 
     def add(self, waiter: W) -> None:
         self[waiter] = None

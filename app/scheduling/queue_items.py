@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,10 @@ from numpy.typing import NDArray
 from app.scheduling.fair_queue import Lane
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.protocol import Engine, Job
+
+SETTLED_AT_A_TIME = 16
+"""Askers of one segment settled per iteration of the loop. A text may repeat a sentence thousands
+of times, and settling each takes up to a millisecond."""
 
 Floats = NDArray[np.float32]
 T = TypeVar("T")
@@ -117,7 +121,8 @@ class QueuedSegment:
     """One queued segment; `n_tokens` of the source.
 
     request    the first to request it, whose turn it waits for
-    askers     requests to notify, each with its segment
+    askers     requests to notify, each with its segment; a request may have it thousands of times
+    watchers   the first of them for each request, which are told of its progress
     deadline   the latest deadline of these requests, by the clock
     n_told     certain target tokens at the last report of progress
     cancelled  the set of cancelled ids of its engine
@@ -128,6 +133,7 @@ class QueuedSegment:
     job: Job
     request: Request
     askers: list[tuple[Request, Searchable]] = field(default_factory=list)
+    watchers: dict[Request, Searchable] = field(default_factory=dict)
     deadline: float = -math.inf
     admitted: float = 0.0
     n_told: int = 0
@@ -154,11 +160,13 @@ class QueuedSegment:
         """Also notify this request; call before there is an outcome, in the event loop."""
         request.queued.append(self)
         self.askers.append((request, segment))
+        self.watchers.setdefault(request, segment)
         self.deadline = max(self.deadline, request.deadline)
 
     def leave(self, request: Request) -> None:
         """Stop notifying the request, in the event loop."""
         self.askers = [(asker, segment) for asker, segment in self.askers if asker is not request]
+        self.watchers.pop(request, None)
 
     @property
     def is_abandoned(self) -> bool:
@@ -167,7 +175,7 @@ class QueuedSegment:
 
     def progress(self, ids: Sequence[int]) -> None:
         """Report the certain prefix of its best hypothesis to its requests, in the event loop."""
-        for request, segment in self.askers:
+        for request, segment in list(self.watchers.items()):
             request.agree(segment, ids)
 
     def settle(self, outcome: Completion | Exception) -> None:
@@ -175,24 +183,55 @@ class QueuedSegment:
         self.settled = True
         if self.on_settled:
             self.on_settled(self, outcome)
-        for request, segment in self.askers:
+        self._settle(outcome, deque(self.askers))
+
+    def _settle(
+        self, outcome: Completion | Exception, waiting: deque[tuple[Request, Searchable]]
+    ) -> None:
+        """Settle some of the askers now, and the others soon; those that left ignore it."""
+        for _ in range(min(SETTLED_AT_A_TIME, len(waiting))):
+            request, segment = waiting.popleft()
             if isinstance(outcome, Completion):
                 later = request.submitted - self.request.submitted
                 request.settle(segment, outcome.seen_from(later))
             else:
                 request.settle(segment, outcome)
+        if waiting:
+            asyncio.get_running_loop().call_soon(self._settle, outcome, waiting)
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class Asker:
+    """A request that asks for explanations, for turns with others; `client` None is its own."""
+
+    client: Hashable = None
+    lane: Lane = "interactive"
 
 
 @dataclass(eq=False)
 class Explanation(Generic[T]):
-    """A queued call of an engine for one sentence, such as `Engine.explain`.
+    """A queued call of an engine for a sentence or a few, such as `Engine.explain`.
 
-    It runs between two steps. `client` takes turns with others; None is one of its own.
+    It waits for its turn as segments do, and runs between two steps of an engine.
+
+    n_tokens  of sources and targets: what the turn costs
+    request   who asked for it
     """
 
     run: Callable[[Engine], T]
     future: asyncio.Future[T]
-    client: Hashable = None
+    n_tokens: int
+    request: Asker
+
+    @property
+    def lane(self) -> Lane:
+        """The lane of its request."""
+        return self.request.lane
+
+    @property
+    def client(self) -> Hashable:
+        """The client of its request; a request without one is its own client."""
+        return self.request if self.request.client is None else self.request.client
 
     def settle(self, outcome: T | Exception) -> None:
         """Set the result, in the event loop."""
@@ -202,40 +241,3 @@ class Explanation(Generic[T]):
             self.future.set_exception(outcome)
         else:
             self.future.set_result(outcome)
-
-
-class ExplanationQueue:
-    """Looks at single sentences that wait for an engine, in turns between clients.
-
-    Whoever has many waits between any two of them for one of every other client.
-    """
-
-    def __init__(self) -> None:
-        self._by_client: dict[Hashable, deque[Explanation[Any]]] = {}  # next turn first
-
-    def __bool__(self) -> bool:
-        return bool(self._by_client)
-
-    def add(self, explanation: Explanation[Any]) -> None:
-        """Behind its client's others; one of no client is a client of its own."""
-        client = explanation if explanation.client is None else explanation.client
-        self._by_client.setdefault(client, deque()).append(explanation)
-
-    def take(self) -> Explanation[Any] | None:
-        """The next that somebody still waits for."""
-        while self._by_client:
-            client = next(iter(self._by_client))
-            waiting = self._by_client.pop(client)
-            while waiting:
-                explanation = waiting.popleft()
-                if not explanation.future.cancelled():
-                    if waiting:
-                        self._by_client[client] = waiting
-                    return explanation
-        return None
-
-    def clear(self) -> list[Explanation[Any]]:
-        """All that wait, which wait no more."""
-        left = [one for waiting in self._by_client.values() for one in waiting]
-        self._by_client.clear()
-        return left

@@ -15,11 +15,11 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 from app.errors import QueueFullError
 from app.observe.metrics import Metrics
@@ -29,6 +29,7 @@ from app.scheduling.deduplication import SharedSegments
 from app.scheduling.engine_thread import Clock, EngineThread
 from app.scheduling.fair_queue import Lane
 from app.scheduling.queue_items import (
+    Asker,
     Explanation,
     Floats,
     QueuedSegment,
@@ -41,15 +42,16 @@ from app.scheduling.side_by_side import side_by_side
 from app.scheduling.throughput import Throughput
 from model.decoding.hypothesis import SearchOptions
 from model.decoding.trace import SearchTrace
-from model.engine.protocol import AttentionKind, AttentionRow, Engine, Job, Projections
+from model.engine.protocol import AttentionKind, AttentionRow, Engine, IdPair, Job, Projections
 
 T = TypeVar("T")
 
 
 TURN_TOKENS = 512
-"""Of sources and targets that are scored in a row: some 10 ms of an engine of the shipped model."""
+"""Of sources and targets that are scored together: some 10 ms of an engine of the shipped model."""
 
-IdPair: TypeAlias = tuple[Sequence[int], Sequence[int]]
+JOINED_AT_A_TIME = 64
+"""Segments of a request queued, or settled from the cache, per iteration of the loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,86 +193,128 @@ class Scheduler:
             return Spent()
         future: asyncio.Future[Spent] = asyncio.get_running_loop().create_future()
         request = Request(lane, client, self._clock(), deadline, len(segments), future)
-        opened = []
-        for segment in segments:
-            job = Job(next(self._ids), tuple(segment.source_ids), segment.options, stream)
-            if not self._shared.join(job, request, segment):
-                opened.append(QueuedSegment(job, request))
-                opened[-1].join(request, segment)
-                self._shared.open(opened[-1])
+        jobs: list[Job] = []
+        async for some in _some_at_a_time(segments):
+            jobs += [
+                Job(next(self._ids), tuple(one.source_ids), one.options, stream) for one in some
+            ]
+        if is_new:
+            self._check_queue(lane, jobs)
         try:
-            if is_new:
-                self._check_queue(lane, opened)
-            if opened:
-                self._queue.submit(opened)
+            async for some_jobs in _some_at_a_time(list(zip(jobs, segments, strict=True))):
+                if future.done():
+                    break
+                self._submit(some_jobs, request)
             return await future
         finally:  # a failure or a disconnected client ends them all
             if abandoned := self._shared.leave(request):
                 self._queue.drop(abandoned)
 
-    def _check_queue(self, lane: Lane, segments: Sequence[QueuedSegment]) -> None:
-        """Limit the size of a request if others wait in its lane."""
+    def _submit(self, jobs: Sequence[tuple[Job, Searchable]], request: Request) -> None:
+        """Join known segments, and queue the others. Raises `DrainingError`, `EngineDownError`."""
+        opened: list[QueuedSegment] = []
+        for job, segment in jobs:
+            if not self._shared.join(job, request, segment):
+                opened.append(QueuedSegment(job, request))
+                opened[-1].join(request, segment)
+                self._shared.open(opened[-1])
+        if opened:
+            self._queue.submit(opened)
+
+    def _check_queue(self, lane: Lane, jobs: Sequence[Job]) -> None:
+        """Limit the size of a request if others wait in its lane. Raises `QueueFullError`."""
         bulk = self._queue.n_bulk_tokens
         waiting = bulk if lane == "bulk" else self._queue.n_waiting_tokens - bulk
-        if waiting + sum(one.n_tokens for one in segments) > self._max_queue_tokens and waiting:
+        if not waiting or waiting + sum(len(one.source_ids) for one in jobs) <= (
+            self._max_queue_tokens
+        ):
+            return
+        if waiting + self._shared.n_new_tokens(jobs, lane) > self._max_queue_tokens:
             raise QueueFullError.after("the queue is full", self.forecast())
 
     async def explain(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
+        self,
+        source_ids: Sequence[int],
+        target_ids: Sequence[int],
+        kind: AttentionKind,
+        asker: Asker | None = None,
     ) -> Floats:
-        """`Engine.explain` on an engine's thread, between two steps. Raises as `translate`."""
-        return await self._ask(lambda engine: engine.explain(source_ids, target_ids, kind))
+        """`Engine.explain` on an engine's thread, between two steps, when it is its turn.
+
+        `asker` is the request, if it asks more than once. Raises as `translate`.
+        """
+        n_tokens = len(source_ids) + len(target_ids)
+        return await self._ask(
+            lambda engine: engine.explain(source_ids, target_ids, kind), n_tokens, asker
+        )
 
     async def score(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
-    ) -> Floats:
-        """`Engine.score`, as `explain`."""
-        [log_probs] = await self.score_all([(source_ids, target_ids)], options)
-        return log_probs
-
-    async def score_all(
-        self, pairs: Sequence[IdPair], options: SearchOptions, client: Hashable = None
+        self, pairs: Sequence[IdPair], options: SearchOptions, asker: Asker | None = None
     ) -> list[Floats]:
-        """`Engine.score` of source and target ids, by all engines, in turns with other clients.
+        """`Engine.score` of source and target ids, by all engines, as `explain`.
 
-        Several short pairs are one turn. Raises as `translate`.
+        Several short pairs are one turn.
         """
+        asker = asker or Asker()
         scored = await side_by_side(
-            self._ask(partial(_score, options, turn), client) for turn in _turns(pairs)
+            self._ask(partial(_score, options, turn), n_tokens, asker)
+            for turn, n_tokens in _turns(pairs)
         )
         return [log_probs for turn in scored for log_probs in turn]
 
     async def project(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], at: AttentionRow
+        self,
+        source_ids: Sequence[int],
+        target_ids: Sequence[int],
+        at: AttentionRow,
+        asker: Asker | None = None,
     ) -> Projections:
         """`Engine.project`, as `explain`."""
-        return await self._ask(lambda engine: engine.project(source_ids, target_ids, at))
+        n_tokens = len(source_ids) + len(target_ids)
+        return await self._ask(
+            lambda engine: engine.project(source_ids, target_ids, at), n_tokens, asker
+        )
 
-    async def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
-        """`Engine.trace`, as `explain`."""
-        return await self._ask(lambda engine: engine.trace(source_ids, options))
+    async def trace(
+        self, source_ids: Sequence[int], options: SearchOptions, asker: Asker | None = None
+    ) -> SearchTrace:
+        """`Engine.trace`, as `explain`; each of its hypotheses counts."""
+        n_tokens = len(source_ids) * (1 + options.beam_size)
+        return await self._ask(lambda engine: engine.trace(source_ids, options), n_tokens, asker)
 
-    async def _ask(self, run: Callable[[Engine], T], client: Hashable = None) -> T:
+    async def _ask(self, run: Callable[[Engine], T], n_tokens: int, asker: Asker | None) -> T:
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        explanation = Explanation(run, future, client)
+        explanation = Explanation(run, future, n_tokens, asker or Asker())
         self._queue.ask(explanation)
-        return await explanation.future
+        try:
+            return await future
+        finally:
+            if future.cancelled():
+                self._queue.withdraw(explanation)
 
 
-def _turns(pairs: Sequence[IdPair]) -> Iterator[list[IdPair]]:
-    """Pairs that an engine scores in a row; a long one alone."""
+async def _some_at_a_time(items: Sequence[T]) -> AsyncIterator[Sequence[T]]:
+    """Yield parts of a list, with turns of others in between: a text may have 100,000 segments."""
+    for start in range(0, len(items), JOINED_AT_A_TIME):
+        if start:
+            await asyncio.sleep(0)
+        yield items[start : start + JOINED_AT_A_TIME]
+
+
+def _turns(pairs: Sequence[IdPair]) -> Iterator[tuple[list[IdPair], int]]:
+    """Yield pairs that an engine scores together, with their tokens; a long pair alone."""
     turn: list[IdPair] = []
     n_tokens = 0
     for pair in pairs:
         n_more = len(pair[0]) + len(pair[1])
         if turn and n_tokens + n_more > TURN_TOKENS:
-            yield turn
+            yield turn, n_tokens
             turn, n_tokens = [], 0
         turn.append(pair)
         n_tokens += n_more
     if turn:
-        yield turn
+        yield turn, n_tokens
 
 
 def _score(options: SearchOptions, turn: Sequence[IdPair], engine: Engine) -> list[Floats]:
-    return [engine.score(source_ids, target_ids, options) for source_ids, target_ids in turn]
+    return engine.score(turn, options)

@@ -39,6 +39,9 @@ class SentenceCache:
     def __len__(self) -> int:
         return len(self._entries)
 
+    def __contains__(self, searched: tuple[Sequence[int], SearchOptions]) -> bool:
+        return _key(*searched) in self._entries
+
     @property
     def n_bytes(self) -> int:
         """Approximate memory of the entries."""

@@ -9,11 +9,14 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from app.errors import DrainingError, EngineDownError
 from app.scheduling.fair_queue import FairQueue
-from app.scheduling.queue_items import Explanation, ExplanationQueue, QueuedSegment
+from app.scheduling.queue_items import Explanation, QueuedSegment
+
+Waiting: TypeAlias = QueuedSegment | Explanation[Any]
+"""Work for an engine."""
 
 
 class InFlight:
@@ -74,8 +77,7 @@ class SharedQueue:
 
     def __init__(self) -> None:
         self._changed = threading.Condition(threading.Lock())
-        self._waiting = FairQueue[QueuedSegment]()
-        self._explanations = ExplanationQueue()
+        self._waiting = FairQueue[Waiting]()
         self._engines: list[InFlight] = []
         self._interrupts: dict[int, Callable[[], None]] = {}
         self._n_asleep = 0
@@ -95,8 +97,13 @@ class SharedQueue:
         """Queue an explanation. Raises as `submit`."""
         with self._changed:
             self._check_open()
-            self._explanations.add(explanation)
+            self._waiting.add(explanation)
             self._tell_engines(1)
+
+    def withdraw(self, explanation: Explanation[Any]) -> None:
+        """Remove an explanation that nobody waits for, unless it is taken already."""
+        with self._changed:
+            self._waiting.discard(explanation)
 
     def drop(self, segments: Sequence[QueuedSegment]) -> None:
         """Cancel segments: they leave the queue at once, and an engine before its next step."""
@@ -119,7 +126,7 @@ class SharedQueue:
 
     @property
     def n_waiting(self) -> int:
-        """Segments."""
+        """Segments and explanations."""
         return len(self._waiting)
 
     @property
@@ -159,21 +166,21 @@ class SharedQueue:
             self._interrupts[id(mine)] = interrupt
             return mine
 
-    def leave(self, mine: InFlight) -> list[QueuedSegment | Explanation[Any]]:
+    def leave(self, mine: InFlight) -> list[Waiting]:
         """Remove an engine; return the work for which no engine is left."""
         with self._changed:
             self._engines.remove(mine)
             del self._interrupts[id(mine)]
             if self._engines:
                 return []
-            return [*self._waiting.clear(), *self._explanations.clear()]
+            return self._waiting.clear()
 
     def wait_for_work(self, mine: InFlight) -> bool:
         """Block until there is work; return False if there never will be any."""
         if mine:
             return True
         with self._changed:
-            while not (self._waiting or self._explanations):
+            while not self._waiting:
                 if self._closed:
                     return False
                 self._n_asleep += 1
@@ -181,17 +188,13 @@ class SharedQueue:
                 self._n_asleep -= 1
             return True
 
-    def take_explanation(self, mine: InFlight) -> Explanation[Any] | None:
-        """The next explanation; an engine at work leaves it to one that is not, if any."""
-        if not self._explanations:
-            return None
-        with self._changed:
-            if not self._explanations or (mine and self._n_asleep):
-                return None
-            return self._explanations.take()
+    @property
+    def any_asleep(self) -> bool:
+        """Whether an engine waits for work."""
+        return self._n_asleep > 0
 
-    def take(self, mine: InFlight, fits: Callable[[QueuedSegment], bool]) -> QueuedSegment | None:
-        """Take the next segment, if it fits and is not better left to another engine."""
+    def take(self, mine: InFlight, fits: Callable[[Waiting], bool]) -> Waiting | None:
+        """Take what is next, if it fits and is not better left to another engine."""
         if not self._waiting:
             return None
         with self._changed:
@@ -199,9 +202,10 @@ class SharedQueue:
                 return None
             if not fits(self._waiting.head()):
                 return None
-            segment = self._waiting.take()
-            segment.cancelled = mine.cancelled
-            return segment
+            taken = self._waiting.take()
+            if isinstance(taken, QueuedSegment):
+                taken.cancelled = mine.cancelled
+            return taken
 
     def _fair_share(self) -> int:
         """Maximum segments per engine: the total over the number of engines, rounded up.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol
 
+from app.abandonment import check_wanted
 from app.errors import UnreadableFileError
 from app.text.inline_tags import WordLink
 
@@ -70,6 +71,7 @@ class Parts:
         self._parts: list[str | Document] = []
         n_documents = 0
         for part in parts:
+            check_wanted()
             n_documents += not isinstance(part, str)
             if n_documents > MAX_DOCUMENTS:
                 raise UnreadableFileError(
@@ -90,13 +92,15 @@ class Parts:
     def with_translations(self, answers: Sequence[Answer]) -> str:
         """Join all parts."""
         waiting = iter(answers)
-        return "".join(
-            part
-            if isinstance(part, str)
-            else part.with_translations(list(islice(waiting, len(part.texts))))
-            for part in self._parts
-        )
+        return "".join(_translated(part, waiting) for part in self._parts)
 
     @property
     def _documents(self) -> list[Document]:
         return [part for part in self._parts if not isinstance(part, str)]
+
+
+def _translated(part: str | Document, waiting: Iterator[Answer]) -> str:
+    check_wanted()
+    if isinstance(part, str):
+        return part
+    return part.with_translations(list(islice(waiting, len(part.texts))))

@@ -16,6 +16,8 @@ from itertools import pairwise
 from typing import Literal, Protocol, TypeAlias
 from xml.parsers import expat
 
+from app.abandonment import check_wanted
+
 Format = Literal["html", "xml"]
 
 Kind = Literal["text", "open", "close", "void", "comment", "opaque"]
@@ -60,6 +62,7 @@ class _Lexer(HTMLParser):
         self.close()
 
     def _add(self, kind: Kind, name: str = "", translate: bool = True) -> None:
+        check_wanted()
         line, column = self.getpos()
         self.starts.append((self._lines[line - 1] + column, kind, name, translate))
 
@@ -191,6 +194,7 @@ def _xml_raws(document: str, *, is_inner: bool = False) -> Iterator[str]:
 def _joined_texts(found: Iterator[Token]) -> Iterator[Token]:
     pending: list[str] = []
     for token in found:
+        check_wanted()
         if token.kind == "text":
             pending.append(token.raw)
             continue

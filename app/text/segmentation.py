@@ -18,6 +18,7 @@ from typing import Literal
 
 import sentencex
 
+from app.abandonment import check_wanted
 from app.text.spans import Span, replace, within
 
 Split = Literal["sentences", "nonewlines", "off"]
@@ -139,6 +140,7 @@ def _ends(text: str, block: Span, language: str) -> Iterator[int]:
     """
     at = block.start
     while at < block.end:
+        check_wanted()
         window = Span(at, min(at + WINDOW, block.end))
         is_last = window.end == block.end
         certain = window.end if is_last else at + WINDOW // 2

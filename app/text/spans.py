@@ -44,6 +44,8 @@ class Substitution:
     `places` are the spans of the replacements in `after`.
     """
 
+    __slots__ = ("after", "before", "places", "spans")
+
     def __init__(self, before: str, spans: Sequence[Span], replacements: Sequence[str]) -> None:
         self.before = before
         self.spans = list(spans)

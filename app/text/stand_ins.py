@@ -13,7 +13,7 @@ tokenizer, `{name}bold` would be an unknown word, which the model spells unpredi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import count
 from operator import gt
@@ -107,6 +107,14 @@ class StandIns:
     placeholder. Numbers in the sentence are not used as stand-ins. The spans are disjoint.
     """
 
+    __slots__ = (
+        "_lifted",
+        "_n_braces",
+        "_opaque",
+        "rest",
+        "substitution",
+    )  # a text may have 50,000
+
     def __init__(
         self,
         sentence: str,
@@ -116,8 +124,9 @@ class StandIns:
     ) -> None:
         self.substitution = Substitution(sentence, [], [])
         self.rest = sentence
-        self._lifted: list[_Lifted] = []
-        self._opaque: set[str] = set()
+        self._lifted: Sequence[_Lifted] = ()
+        self._opaque: Set[str] = frozenset()
+        self._n_braces = 0
         if not placeholders and not translated:
             return
         self.rest = replace(sentence, placeholders, [" "] * len(placeholders))
@@ -128,10 +137,12 @@ class StandIns:
         taken = set(re.findall(r"\d+", rest))
         free = (stand_in for stand_in in family() if stand_in not in taken)
         starts_with_capital = next((one for one in sentence if one.isalnum()), "").isupper()
+        lifted: list[_Lifted] = []
+        opaque: set[str] = set()
         for span, stand_in in zip(spans, free, strict=False):
             one = known.get(span)
             original = span.of(sentence)
-            self._lifted.append(
+            lifted.append(
                 _Lifted(
                     original,
                     original if one is None else one.target,
@@ -141,8 +152,9 @@ class StandIns:
                 )
             )
             if one is None:
-                self._opaque.add(stand_in)
-        self.substitution = Substitution(sentence, spans, [lifted.read for lifted in self._lifted])
+                opaque.add(stand_in)
+        self._lifted, self._opaque = lifted, opaque
+        self.substitution = Substitution(sentence, spans, [one.read for one in lifted])
 
     @property
     def text(self) -> str:

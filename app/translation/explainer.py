@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from app.errors import AttentionTooLargeError
+from app.scheduling.queue_items import Asker
 from app.scheduling.scheduler import Scheduler
 from app.text.inline_tags import WordLink
 from app.text.languages import Direction
@@ -53,6 +54,8 @@ class Asked:
 class Explainer:
     """Explains the best renderings of segments with the engines that produced them.
 
+    Its calls wait for the turns of the request that asks, `asker`.
+
     The segments must have tokens (`Segment.source_tokens`). Spans of stand-ins are reported as
     those of their placeholders.
     """
@@ -62,21 +65,21 @@ class Explainer:
         self._aligner = WordAligner(config, codec, scheduler)
 
     async def explain(
-        self, text: SegmentedText, direction: Direction, asked: Asked
+        self, text: SegmentedText, direction: Direction, asked: Asked, asker: Asker
     ) -> list[answers.Segment]:
         """Explain every segment. Raises as `Scheduler.explain`."""
         places = zip(text.segments, text.answer().places, strict=True)
-        return [await self._segment(one, place, direction, asked) for one, place in places]
+        return [await self._segment(one, place, direction, asked, asker) for one, place in places]
 
     async def explain_pair(
-        self, pair: Segment, direction: Direction, asked: Asked
+        self, pair: Segment, direction: Direction, asked: Asked, asker: Asker
     ) -> answers.Segment:
         """Explain a scored pair."""
         whole = Span(0, len(pair.renderings[0].text))
-        return await self._segment(pair, whole, direction, asked)
+        return await self._segment(pair, whole, direction, asked, asker)
 
     async def _segment(
-        self, segment: Segment, place: Span, direction: Direction, asked: Asked
+        self, segment: Segment, place: Span, direction: Direction, asked: Asked, asker: Asker
     ) -> answers.Segment:
         """Explain a segment whose rendering is at `place` of the translation."""
         read, produced = segment.source_tokens or (), segment.renderings[0].tokens
@@ -100,16 +103,20 @@ class Explainer:
         )
         if asked.view:
             target_ids = [token.id for token in produced]
-            weights = await self._scheduler.explain(segment.source_ids, target_ids, asked.view.kind)
+            weights = await self._scheduler.explain(
+                segment.source_ids, target_ids, asked.view.kind, asker
+            )
             answer.attention = await asyncio.to_thread(asked.view.show, weights)
         if asked.alignment:
             pair = _bitext(segment, direction)
             read_words, written_words = _places(pair, segment, place)
             answer.source_words, answer.target_words = list(read_words), list(written_words)
-            answer.alignment = await self._aligner.links(pair)
+            answer.alignment = await self._aligner.links(pair, asker)
         return answer
 
-    async def word_links(self, text: SegmentedText, direction: Direction) -> list[WordLink]:
+    async def word_links(
+        self, text: SegmentedText, direction: Direction, asker: Asker
+    ) -> list[WordLink]:
         """Link the words of the whole text and of its best translation.
 
         Untranslated words are linked to themselves. Raises as `Scheduler.explain`.
@@ -119,7 +126,7 @@ class Explainer:
         for segment, place in zip(text.segments, answer.places, strict=True):
             pair = _bitext(segment, direction)
             read, written = _places(pair, segment, place)
-            found, guesses = await self._aligner.links_and_guesses(pair)
+            found, guesses = await self._aligner.links_and_guesses(pair, asker)
             links += [WordLink(read[source], written[target]) for source, target in found]
             links += [WordLink(read[source], written[target], True) for source, target in guesses]
         for word in _words(text.text, []):

@@ -6,14 +6,15 @@ other requests are served meanwhile.
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import PurePath
 from typing import TypeAlias
 
+from app.abandonment import in_thread
 from app.documents.files import FileDocument, file_format
 from app.errors import TextTooLongError
 from app.observe.timings import Timings
@@ -132,7 +133,7 @@ class FileService:
         Raises `UnreadableFileError`, `TextTooLongError`, and as `LanguagePaths.named` and `found`.
         """
         found = file_format(request.name)
-        document = await asyncio.to_thread(found.open, request.data)
+        document = await in_thread(partial(found.open, request.data))
         texts = document.texts
         n_characters = sum(map(len, texts))
         if n_characters > self._limits.max_characters:
@@ -173,7 +174,7 @@ class FileService:
         await self._work_through(work, list(each))
         answers = [work.answers[text] for text in texts]
         return TranslatedFile(
-            data=await asyncio.to_thread(opened.document.with_translations, answers),
+            data=await in_thread(partial(opened.document.with_translations, answers)),
             target=opened.path.languages[-1],
             media_type=opened.media_type,
             flags=dict(work.flags),

@@ -11,6 +11,9 @@ from app.translation.segments.segmented_text import SegmentedText
 from app.wire.native.answers import PutEvent, SegmentEvent, TokenEvent
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 
+TOLD_AT_A_TIME = 32
+"""Completed segments sent in a row; thousands may wait for the first one of a text."""
+
 
 @dataclass(frozen=True, slots=True)
 class Feed:
@@ -58,6 +61,15 @@ class LiveText:
         self._n_begun = 0  # of these, in the segment in progress
         self.tell_news()
 
+    @property
+    def needs_review(self) -> bool:
+        """As `SegmentedText.needs_review`."""
+        return self._text.needs_review
+
+    def review(self) -> None:
+        """Call `SegmentedText.review`, in any thread; nothing is sent."""
+        self._text.review()
+
     def pending(self) -> list[LiveSegment]:
         """Return the text's pending segments, wrapped for streaming."""
         pending = self._text.pending()
@@ -71,10 +83,18 @@ class LiveText:
             self.tell_news()
         return is_enough
 
-    def tell_news(self) -> None:
-        """Send all that is certain and was not sent yet."""
+    def is_next(self, segment: Segment) -> bool:
+        """Whether all segments before this one were sent."""
+        segments = self._text.segments
+        return self._n_settled < len(segments) and segments[self._n_settled] is segment
+
+    def tell_news(self) -> bool:
+        """Send what is certain and was not sent yet; return whether there is more than a part."""
         text, segments = self._text.text, self._text.segments
+        last = self._n_settled + TOLD_AT_A_TIME
         while self._n_settled < len(segments):
+            if self._n_settled == last:
+                return True
             segment = segments[self._n_settled]
             before = text[self._source_end : segment.span.start]
             self._source_end = segment.span.start
@@ -82,7 +102,7 @@ class LiveText:
                 agreed = "" if segment.may_be_replaced else _agreed(segment)
                 self._tell(before + agreed[self._n_begun :])
                 self._n_begun = max(self._n_begun, len(agreed))
-                return
+                return False
             rendering = segment.renderings[0].text
             self._tell(before + rendering[self._n_begun :])
             target = Span(self._n_told - len(rendering), self._n_told)
@@ -92,6 +112,7 @@ class LiveText:
             self._n_settled += 1
         self._tell(text[self._source_end :])
         self._source_end = len(text)
+        return False
 
     def _tell(self, news: str) -> None:
         self._n_told += len(news)
@@ -122,9 +143,11 @@ class LiveSegment:
     def agree(self, ids: Sequence[int]) -> None:
         """Call `Segment.agree`, and send."""
         self.segment.agree(ids)
-        self.text.tell_news()
+        if self.text.is_next(self.segment):
+            self.text.tell_news()
 
     def settle(self, hypotheses: Sequence[Hypothesis]) -> None:
         """Call `Segment.settle`, and send."""
         self.segment.settle(hypotheses)
-        self.text.tell_news()
+        if self.text.is_next(self.segment):
+            self.text.tell_news()

@@ -12,13 +12,16 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from app.abandonment import in_thread
 from app.errors import DeadlineExceededError
 from app.observe.timings import Timings
 from app.scheduling.fair_queue import Lane
+from app.scheduling.queue_items import Asker
 from app.text.document import Answer
 from app.text.inline_tags import WordLink, joined_links
 from app.translation.language_paths import PlannedStep, Step
-from app.translation.partial_results import Feed, LiveText
+from app.translation.partial_results import Feed, LiveSegment, LiveText
+from app.translation.segments.segment import Segment
 from app.translation.segments.segmented_text import SegmentedText
 
 T = TypeVar("T")
@@ -95,7 +98,7 @@ async def translate_step(
         await _read(blocks, step)
     await _search(blocks, step, turn, tells=tells)
     with turn.timings.measure("decode"):
-        await _link(blocks, step)
+        await _link(blocks, step, turn)
 
 
 async def _read(blocks: Sequence[Block], step: Step) -> None:
@@ -111,12 +114,12 @@ async def _read(blocks: Sequence[Block], step: Step) -> None:
 
 async def _search(blocks: Sequence[Block], step: Step, turn: Turn, *, tells: bool) -> None:
     """Search through the queue until every segment has a rendering."""
-    n_segments = sum(len(block.passes[-1].segments) for block in blocks)
-    lane: Lane = "interactive" if n_segments <= MAX_INTERACTIVE_SEGMENTS else "bulk"
+    lane = _lane(blocks)
     feeds = [(block.passes[-1], block.feed if tells else None) for block in blocks]
     texts = [LiveText(text, feed) if feed else text for text, feed in feeds]
+    n_characters = sum(len(block.text) for block in blocks)
     # A segment whose translation is not acceptable is pending again, in another form.
-    while pending := [segment for text in texts for segment in text.pending()]:
+    while pending := await _pending(texts, n_characters):
         try:
             spent = await step.model.scheduler.translate(
                 pending,
@@ -135,17 +138,49 @@ async def _search(blocks: Sequence[Block], step: Step, turn: Turn, *, tells: boo
         turn.timings.queue += spent.queued
         turn.timings.decode += spent.worked
         turn.timings.detokenize += spent.settled
+    await _tell_rest(texts)
     for text, _ in feeds:
         for reason, n in text.retried.items():
             step.model.scheduler.metrics.retried(reason, n)
 
 
-async def _link(blocks: Sequence[Block], step: Step) -> None:
+async def _pending(
+    texts: Sequence[SegmentedText | LiveText], n_characters: int
+) -> list[Segment | LiveSegment]:
+    """Review the segments searched so far, and return those to search for."""
+    reviewed = [text for text in texts if text.needs_review]
+    if reviewed:
+        await off_the_loop(lambda: [text.review() for text in reviewed], n_characters)
+    await _tell_rest(texts)
+    return [segment for text in texts for segment in text.pending()]
+
+
+async def _tell_rest(texts: Sequence[SegmentedText | LiveText]) -> None:
+    for text in texts:
+        while isinstance(text, LiveText) and text.tell_news():
+            await asyncio.sleep(0)
+
+
+async def _link(blocks: Sequence[Block], step: Step, turn: Turn) -> None:
+    asker = Asker(turn.client, _lane(blocks))
     for block in blocks:
         if block.tagged:
-            block.link(await step.model.explainer.word_links(block.passes[-1], step.direction))
+            text = block.passes[-1]
+            block.link(await step.model.explainer.word_links(text, step.direction, asker))
+
+
+def _lane(blocks: Sequence[Block]) -> Lane:
+    return lane_of(sum(len(block.passes[-1].segments) for block in blocks))
+
+
+def lane_of(n_segments: int) -> Lane:
+    """Return the lane of a request of so many segments."""
+    return "interactive" if n_segments <= MAX_INTERACTIVE_SEGMENTS else "bulk"
 
 
 async def off_the_loop(work: Callable[[], T], n_characters: int) -> T:
-    """Run `work` in a thread if `n_characters` is large, and return its result."""
-    return work() if n_characters <= MAX_INLINE_CHARACTERS else await asyncio.to_thread(work)
+    """Run `work` in a thread if `n_characters` is large, and return its result.
+
+    If this is cancelled, the thread ends at its next `check_wanted`.
+    """
+    return work() if n_characters <= MAX_INLINE_CHARACTERS else await in_thread(work)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.errors import TextTooLongError
 from app.observe.timings import Timings
+from app.scheduling.queue_items import Asker
 from app.scheduling.scheduler import Scheduler
 from app.text.languages import Direction
 from app.text.spans import Span, Substitution
@@ -33,13 +34,13 @@ class Scorer:
         direction: Direction,
         options: SearchOptions,
         *,
-        client: Hashable,
+        asker: Asker,
         timings: Timings,
     ) -> list[Segment]:
         """Read each pair as one segment, which is not cut and in which nothing is replaced.
 
         Its translation is its rendering, as if a search had found it; the end of the sentence is
-        scored, too. Raises `TextTooLongError`, and as `Scheduler.score_all`.
+        scored, too. Raises `TextTooLongError`, and as `Scheduler.score`.
         """
         with timings.measure("tokenize"):
             encoded = await asyncio.to_thread(
@@ -47,7 +48,7 @@ class Scorer:
             )
         ids = [([one.id for one in read], [one.id for one in written]) for read, written in encoded]
         with timings.measure("decode"):
-            scored = await self.scheduler.score_all(ids, options, client)
+            scored = await self.scheduler.score(ids, options, asker)
         return [
             Segment(
                 Span(0, len(text)),

@@ -12,6 +12,7 @@ from app.errors import GoldenSentenceError, InvalidRequestError
 from app.observe.metrics import Metrics
 from app.observe.timings import Timings
 from app.scheduling.admission import Admission
+from app.scheduling.queue_items import Asker
 from app.scheduling.side_by_side import side_by_side
 from app.text.language_detection import Detected
 from app.text.languages import Direction
@@ -29,6 +30,7 @@ from app.translation.partial_results import Feed
 from app.translation.pipeline import (
     Block,
     Turn,
+    lane_of,
     off_the_loop,
     translate_blocks,
     translate_step,
@@ -139,7 +141,7 @@ class TranslationService:
         if request.attention or request.alignment:
             asked = Asked(view, request.alignment, self._limits.max_attention_weights)
             with turn.timings.measure("decode"):
-                await _explain(documents, steps, asked, turn.deadline)
+                await _explain(documents, steps, asked, turn)
         with turn.timings.measure("detokenize"):
             await off_the_loop(
                 partial(put_together, documents, request.alternatives),
@@ -173,18 +175,20 @@ class TranslationService:
             options = known.scoring_options(direction[1], request.length_penalty)
             for field in ("text", "translation"):
                 self._limits.check_texts(getattr(request, field), field)
+            asker = Asker(client, lane_of(len(request.text)))
             async with known.lent(deadline) as model:
                 pairs = await model.scorer.score(
                     list(zip(request.text, request.translation, strict=True)),
                     direction,
                     options,
-                    client=client,
+                    asker=asker,
                     timings=timings,
                 )
                 asked.check(pairs)
                 with timings.measure("decode"):
                     explained = [
-                        await model.explainer.explain_pair(pair, direction, asked) for pair in pairs
+                        await model.explainer.explain_pair(pair, direction, asked, asker)
+                        for pair in pairs
                     ]
         answer = score_answer(path.name, direction, pairs, explained)
         self._metrics.translated(timings, answer.usage.source_tokens)
@@ -193,10 +197,13 @@ class TranslationService:
     async def explain(
         self,
         request: TranslateRequest,
-        show: Callable[[Step], Awaitable[Explained]],
+        show: Callable[[Step, Asker], Awaitable[Explained]],
+        client: Hashable = None,
         timeout: float | None = None,
     ) -> Explained:
         """Return the result of `show` for the one model that translates a request's single text.
+
+        Its calls of engines wait for the turns of the given `Asker`.
 
         Raises as `translate`, and as `show`.
         """
@@ -206,7 +213,7 @@ class TranslationService:
             [document] = await self._open(request, put=None)
             wanted = replace(_wanted(request), with_tokens=True)
             async with document.found.path.sole_step(wanted).ready(deadline) as step:
-                return await show(step)
+                return await show(step, Asker(client))
 
 
 async def prepare(model: ServedModel) -> None:
@@ -239,17 +246,21 @@ async def _explain(
     documents: Sequence[TranslatedDocument],
     steps: Sequence[PlannedStep],
     asked: Asked,
-    deadline: float,
+    turn: Turn,
 ) -> None:
     """Explain plain texts translated by one model, or none; see `_check_explicable`."""
     asked.check(one for text in documents for cut in text.passes() for one in cut.segments)
     for text in documents:
         text.explained = []
+    n_segments = sum(len(cut.segments) for text in documents for cut in text.passes())
+    asker = Asker(turn.client, lane_of(n_segments))
     for planned in steps:
-        async with planned.ready(deadline) as step:
+        async with planned.ready(turn.deadline) as step:
             for text in documents:
                 [cut] = text.passes()
-                text.explained = await step.model.explainer.explain(cut, step.direction, asked)
+                text.explained = await step.model.explainer.explain(
+                    cut, step.direction, asked, asker
+                )
 
 
 def _check_explicable(request: TranslateRequest, path: LanguagePath) -> None:

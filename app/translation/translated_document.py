@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from app.abandonment import check_wanted
 from app.errors import InvalidRequestError
 from app.text.document import Document, PlainText
 from app.text.language_detection import Detected
@@ -31,6 +32,7 @@ def open_documents(request: TranslateRequest) -> list[Document]:
     )
     documents: list[Document] = []
     for index, text in enumerate(request.text):
+        check_wanted()
         try:
             documents.append(MarkupDocument(text, request.format, options))
         except MarkupError as error:
@@ -124,6 +126,7 @@ def answer_of(documents: Sequence[TranslatedDocument]) -> answers.TranslateAnswe
 def put_together(documents: Sequence[TranslatedDocument], n_alternatives: int) -> None:
     """Assemble the translation of each."""
     for document in documents:
+        check_wanted()
         document.put_together(n_alternatives)
 
 

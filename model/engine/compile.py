@@ -33,7 +33,7 @@ def compile_kernels(precision: Precision) -> None:
     for kind in get_args(AttentionKind):
         engine.explain((3, config.eos_id), (4, config.eos_id), kind)
         engine.project((3, config.eos_id), (4, config.eos_id), AttentionRow(kind, 0, 0))
-    engine.score((3, config.eos_id), (4, config.eos_id), SearchOptions())
+    engine.score([((3, config.eos_id), (4, config.eos_id))], SearchOptions())
 
 
 def main() -> None:

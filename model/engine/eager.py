@@ -26,6 +26,7 @@ from model.engine.protocol import (
     EngineInfo,
     EngineMemory,
     Finished,
+    IdPair,
     Job,
     Progress,
     Projections,
@@ -213,10 +214,13 @@ class EagerEngine:
         return weights
 
     @torch.inference_mode()
-    def score(
+    def score(self, pairs: Sequence[IdPair], options: SearchOptions) -> list[NDArray[np.float32]]:
+        """Log-probabilities [T] of given targets' tokens; see `Engine.score`."""
+        return [self._score(*pair, options) for pair in pairs]
+
+    def _score(
         self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
     ) -> NDArray[np.float32]:
-        """Log-probabilities [T] of a given target's tokens; see `Engine.score`."""
         model = self._model
         source = torch.tensor([list(source_ids)], device=model.device)
         target = torch.tensor(list(target_ids), device=model.device)

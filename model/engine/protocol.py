@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.decoding.trace import SearchTrace
+
+IdPair: TypeAlias = tuple[Sequence[int], Sequence[int]]
+"""Source ids, and target ids with the end of the sentence."""
 
 AttentionKind = Literal["encoder", "decoder", "cross"]
 PrecisionChoice = Literal["auto", "int8", "fp32", "bf16", "fp16"]
@@ -156,10 +159,8 @@ class Engine(Protocol):
         `decoder`, where column s is the position that was fed token s − 1.
         """
 
-    def score(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
-    ) -> NDArray[np.float32]:
-        """Log-probabilities [T] of a given target's tokens, by one teacher-forced pass.
+    def score(self, pairs: Sequence[IdPair], options: SearchOptions) -> list[NDArray[np.float32]]:
+        """Log-probabilities [T] of given targets' tokens, by one teacher-forced pass.
 
         They are those that a search with these options would assign; `<pad>` gets −∞. Other tokens
         that the search never chooses keep theirs, and no end is forced.

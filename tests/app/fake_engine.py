@@ -15,6 +15,7 @@ from model.engine.protocol import (
     EngineInfo,
     EngineMemory,
     Finished,
+    IdPair,
     Job,
     Progress,
     Projections,
@@ -115,12 +116,10 @@ class FakeEngine:
         n_columns = len(source_ids)
         return np.full((2, 4, len(target_ids), n_columns), 1 / n_columns, dtype=np.float32)
 
-    def score(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
-    ) -> NDArray[np.float32]:
-        if POISON in source_ids:
+    def score(self, pairs: Sequence[IdPair], options: SearchOptions) -> list[NDArray[np.float32]]:
+        if any(POISON in source_ids for source_ids, _ in pairs):
             raise RuntimeError("poison")
-        return np.full(len(target_ids), -0.1, dtype=np.float32)
+        return [np.full(len(target_ids), -0.1, dtype=np.float32) for _, target_ids in pairs]
 
     def project(
         self, source_ids: Sequence[int], target_ids: Sequence[int], at: AttentionRow

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from operator import mul
 from typing import Literal
 
+from app.abandonment import check_wanted
 from app.text.flags import MIN_SHARE_COPIED, Flag
 from app.text.segmentation import segments, split_to_fit
 from app.text.spans import Span, Substitution, clipped, replace
@@ -16,6 +17,9 @@ from app.translation.segments.attempts import best_so_far, next_step
 from app.translation.segments.reading import Reading
 from app.translation.segments.segment import Form, Segment
 from app.translation.segments.untranslatable import find_untranslatable
+
+MAX_TOKEN_CHARACTERS = 32
+"""Of ordinary text in a token: twice the longest piece of usual vocabularies."""
 
 Reason = Literal["placeholders", "glossary", "numbers"]
 """For what a segment was searched again."""
@@ -45,6 +49,7 @@ class SegmentedText:
             for term in reading.glossary.find(text, self._kept.spans)
             if term.n_words > 1 and len(term.span.of(text).splitlines()) == 1
         ]
+        self._whole = sorted([*self._kept.spans, *self._unbroken])
         self._is_cut_short = False
         self._answers: dict[int, Substitution] = {}
         source_language, _ = reading.direction
@@ -61,9 +66,17 @@ class SegmentedText:
         self.review()
         return [segment for segment in self.segments if not segment.is_settled]
 
+    @property
+    def needs_review(self) -> bool:
+        """Whether a search has ended whose result is not accepted yet."""
+        return any(segment.is_settled and not segment.is_accepted for segment in self.segments)
+
     def review(self) -> None:
-        """Accept the best searches, and replace segments whose search was not good enough."""
-        if any(segment.is_settled and not segment.is_accepted for segment in self.segments):
+        """Accept the best searches, and replace segments whose search was not good enough.
+
+        This tokenises replacements, so that it may take as long as reading the text did.
+        """
+        if self.needs_review:
             self.segments = [
                 other for segment in self.segments for other in self._reviewed(segment)
             ]
@@ -134,19 +147,32 @@ class SegmentedText:
 
     def _fitting(self, span: Span, family: int = 0) -> list[Segment]:
         """Split a span into segments that the model can read."""
+        check_wanted()
         made: dict[Span, Segment] = {}
+        limit = self._reading.max_tokens
 
         def n_tokens(piece: Span) -> int:
-            made[piece] = self._segment(piece, Form(family))
-            return len(made[piece].source_ids)
+            if self._is_far_too_long(piece):
+                return limit + 1
+            segment = self._segment(piece, Form(family))
+            if len(segment.source_ids) <= limit:
+                made[piece] = segment
+            return len(segment.source_ids)
 
-        limit = self._reading.max_tokens
-        whole = sorted([*self._kept.spans, *self._unbroken])
-        pieces = split_to_fit(self.text, span, n_tokens, limit, whole)
-        fitting = [made[piece] for piece in pieces if self._has_words(made[piece])]
+        pieces = split_to_fit(self.text, span, n_tokens, limit, self._whole)
+        found = (made.get(piece) or self._segment(piece, Form(family)) for piece in pieces)
+        fitting = [segment for segment in found if self._has_words(segment)]
         readable = [one for one in fitting if len(one.source_ids) <= limit]
         self._is_cut_short |= len(readable) < len(fitting)
         return readable
+
+    def _is_far_too_long(self, piece: Span) -> bool:
+        """Whether a piece surely has too many tokens, so that it need not be tokenised."""
+        most = MAX_TOKEN_CHARACTERS * self._reading.max_tokens
+        if piece.end - piece.start <= most:
+            return False
+        covered = sum(end - start for start, end in clipped(self._kept.spans, piece))
+        return piece.end - piece.start - covered > most
 
     def _segment(self, span: Span, form: Form, earlier: Sequence[Segment] = ()) -> Segment:
         kept = [one.shifted(-span.start) for one in clipped(self._kept.spans, span)]
@@ -161,6 +187,7 @@ class SegmentedText:
     def _reviewed(self, segment: Segment) -> list[Segment]:
         """Return what replaces a segment: it stays, another is taken, or it is tried again."""
         while segment.is_settled and not segment.is_accepted:
+            check_wanted()
             step = next_step(segment)
             if step is None:
                 return self._without_placeholders(segment.span)

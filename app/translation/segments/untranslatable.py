@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from app.abandonment import check_wanted
 from app.text.placeholders import find_placeholders
 from app.text.scripts import UNSPACED
 from app.text.spans import Span
@@ -80,6 +81,7 @@ def _words(text: str, lacking: Sequence[tuple[int, int]]) -> Iterator[Span]:
     """Yield the words around unknown letters, and other unknown characters by themselves."""
     at = 0
     for first, last in lacking:
+        check_wanted()
         if last <= at or not any(map(_is_lifted, text[first:last])):
             continue
         start, end = max(first, at), last

@@ -38,6 +38,7 @@ from model.engine.protocol import (
     EngineInfo,
     EngineMemory,
     Finished,
+    IdPair,
     Job,
     Progress,
     Projections,
@@ -257,15 +258,19 @@ class CpuEngine:
         check_pair(source_ids, target_ids, self._config)
         return explanation.explain(self._weights, self._work, source_ids, target_ids, kind)
 
-    def score(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
-    ) -> NDArray[np.float32]:
-        """Log-probabilities [T]; see `Engine.score`. Raises as `admit`."""
-        check_pair(source_ids, target_ids, self._config)
-        return explanation.score(
-            self._weights, self._work, source_ids, target_ids,
-            renormalises=options.traits.renormalises, first_id=options.first_id,
-        )  # fmt: skip
+    def score(self, pairs: Sequence[IdPair], options: SearchOptions) -> list[NDArray[np.float32]]:
+        """Log-probabilities [T] of each pair; see `Engine.score`. Raises as `admit`."""
+        for pair in pairs:
+            check_pair(*pair, self._config)
+        n_rows = len(self._work.x)
+        return [
+            log_probs
+            for start in range(0, len(pairs), n_rows)
+            for log_probs in explanation.score(
+                self._weights, self._work, pairs[start : start + n_rows],
+                renormalises=options.traits.renormalises, first_id=options.first_id,
+            )
+        ]  # fmt: skip
 
     def project(
         self, source_ids: Sequence[int], target_ids: Sequence[int], at: AttentionRow

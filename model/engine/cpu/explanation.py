@@ -13,7 +13,7 @@ from model.engine.cpu.slots import Pages, Slots, make_pages, make_slots, occupy,
 from model.engine.cpu.types import Floats
 from model.engine.cpu.weights import Weights
 from model.engine.cpu.workspace import Workspace
-from model.engine.protocol import AttentionKind
+from model.engine.protocol import AttentionKind, IdPair
 
 
 def explain(
@@ -37,22 +37,50 @@ def explain(
 
 
 def score(
-    weights: Weights, work: Workspace, source_ids: Sequence[int], target_ids: Sequence[int],
-    *, renormalises: bool, first_id: int | None,
-) -> Floats:  # fmt: skip
-    """[T]; see `Engine.score` and `Traits`. Between two steps, since it uses `work`."""
-    log_probs = np.zeros(len(target_ids), np.float32)
-    predictions = make_predictions(n_rows=1, most_wanted=1, most_asked=1)
-    predictions.n_asked[0] = 1
-    predictions.renormalises[0] = renormalises
-    no_record = work.no_record
-    for t, token in enumerate(_forced(weights, work, source_ids, target_ids, no_record, no_record)):
-        predictions.asked[0, 0] = (token, 0, 0.0)
-        predict(weights.output, 1, weights.shape.pad_id, work, predictions)
-        log_probs[t] = predictions.asked["log_prob"][0, 0]
+    weights: Weights, work: Workspace, pairs: Sequence[IdPair], *, renormalises: bool,
+    first_id: int | None,
+) -> list[Floats]:  # fmt: skip
+    """[T] of each pair; see `Engine.score` and `Traits`. Between two steps, since it uses `work`.
+
+    There are at most as many pairs as `work` has rows. They advance together, a token a step.
+    """
+    targets = [np.array(target_ids, np.int64) for _, target_ids in pairs]
+    log_probs = [np.zeros(len(target), np.float32) for target in targets]
+    slots, pages = _memory_for_all(weights, pairs)
+    ids = np.array([one for source_ids, _ in pairs for one in source_ids], np.int64)
+    bounds = np.cumsum([0, *(len(source_ids) for source_ids, _ in pairs)])
+    join(weights, Newcomers(ids, bounds, np.arange(len(pairs))), slots, pages, work)
+    predictions = make_predictions(n_rows=len(pairs), most_wanted=1, most_asked=1)
+    predictions.n_asked[:] = 1
+    predictions.renormalises[:] = renormalises
+    n_rows = gather(weights, slots, pages, work)
+    while n_rows:
+        decode(weights, n_rows, slots, pages, work, work.no_record, work.no_record)
+        in_row = work.row_slot[:n_rows].copy()
+        at = slots.length[in_row]
+        tokens = np.array([targets[slot][t] for slot, t in zip(in_row, at, strict=True)])
+        predictions.asked["token"][:n_rows, 0] = tokens
+        predict(weights.output, n_rows, weights.shape.pad_id, work, predictions)
+        for row, (slot, t) in enumerate(zip(in_row, at, strict=True)):
+            log_probs[slot][t] = predictions.asked["log_prob"][row, 0]
+        slots.latest[in_row, 0] = tokens
+        slots.length[in_row] += 1
+        slots.active[in_row] = slots.length[in_row] < [len(targets[slot]) for slot in in_row]
+        n_rows = gather(weights, slots, pages, work)
     if first_id is not None:
-        log_probs[0] = 0 if target_ids[0] == first_id else -np.inf
+        for target, found in zip(targets, log_probs, strict=True):
+            found[0] = 0 if target[0] == first_id else -np.inf
     return log_probs
+
+
+def _memory_for_all(weights: Weights, pairs: Sequence[IdPair]) -> tuple[Slots, Pages]:
+    """A slot for each pair, numbered as the pairs are, with one hypothesis."""
+    sizes = [(len(source_ids), len(target_ids)) for source_ids, target_ids in pairs]
+    slots = make_slots(len(pairs), max(map(max, sizes)))
+    pages = make_pages(weights, sum(pages_needed(source, 1, target) for source, target in sizes))
+    for slot, (n_source, n_target) in enumerate(sizes):
+        occupy(slots, slot, pages, n_source, 1, 1, n_target, weights.shape.start_id)
+    return slots, pages
 
 
 def _forced(

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from model.engine.protocol import IdPair
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
@@ -157,10 +158,10 @@ async def test_a_pair_that_the_engine_dies_of_is_an_error_of_the_engine(serve: S
         problem(await client.post("/score", json=PAIR), 500, "engine-failed")
 
 
-def slow_score(seconds: float) -> Callable[[Sequence[int], Sequence[int], object], NDArray[Any]]:
-    def score(source: Sequence[int], target: Sequence[int], options: object) -> NDArray[Any]:
+def slow_score(seconds: float) -> Callable[[Sequence[IdPair], object], list[NDArray[Any]]]:
+    def score(pairs: Sequence[IdPair], options: object) -> list[NDArray[Any]]:
         time.sleep(seconds)
-        return np.zeros(len(target), np.float32)
+        return [np.zeros(len(target), np.float32) for _, target in pairs]
 
     return score
 
@@ -202,7 +203,7 @@ async def test_pairs_of_one_client_do_not_hold_up_those_of_another_or_a_translat
         "target": "fr",
     }
     engine = FakeEngine()
-    monkeypatch.setattr(engine, "score", slow_score(0.01))
+    monkeypatch.setattr(engine, "score", slow_score(0.1))
     async with serve(engine, api_keys="one,two") as client:
 
         async def ask(path: str, body: object, key: str) -> None:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from collections.abc import Sequence
 from itertools import chain
 
 import pytest
 
-from app.errors import DeadlineExceededError, DrainingError, EngineFailedError
+from app.errors import (
+    DeadlineExceededError,
+    DrainingError,
+    EngineFailedError,
+    QueueFullError,
+)
 from app.scheduling.fair_queue import Lane
-from app.scheduling.queue_items import Completion
-from app.scheduling.scheduler import Scheduler
+from app.scheduling.queue_items import SETTLED_AT_A_TIME, Completion
+from app.scheduling.scheduler import JOINED_AT_A_TIME, Scheduler
+from model.decoding.hypothesis import Hypothesis
 from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import POISON, FakeEngine
 from tests.app.scheduling.harness import (
@@ -206,3 +214,53 @@ async def test_a_scheduler_that_stops_takes_nothing_that_is_new() -> None:
         for _ in range(2):  # nothing of the first is under way
             with pytest.raises(DrainingError):
                 await submit(scheduler, 12)
+
+
+@pytest.mark.parametrize("is_cached", [False, True])
+@asynchronous
+async def test_a_text_of_one_sentence_a_thousand_times_leaves_turns_to_others(
+    is_cached: bool,
+) -> None:
+    """Neither queueing its segments nor settling them, cached or not, is one step of the loop."""
+    n_ticks = 0
+    settled_in: list[int] = []
+
+    class Noting:
+        def agreed(self, index: int, ids: Sequence[int]) -> None: ...
+
+        def settled(self, index: int, hypotheses: Sequence[Hypothesis]) -> None:
+            settled_in.append(n_ticks)
+
+    async def tick() -> None:
+        nonlocal n_ticks
+        while True:
+            n_ticks += 1
+            await asyncio.sleep(0)
+
+    async with running(FakeEngine(), cache_bytes=ROOM) as scheduler:
+        if is_cached:
+            await submit(scheduler, 11)
+        ticking = asyncio.create_task(tick())
+        await translate(scheduler, [sentence(11)] * 1000, OPTIONS, Noting())
+        ticking.cancel()
+    assert len(settled_in) == 1000
+    # A joining part and a settling part may fall into the same step.
+    assert max(Counter(settled_in).values()) <= JOINED_AT_A_TIME + SETTLED_AT_A_TIME
+
+
+@asynchronous
+async def test_what_is_known_does_not_count_for_a_full_queue() -> None:
+    [engine] = gated(1)
+    scheduler = Scheduler([engine], cache_bytes=ROOM, max_queue_tokens=10)
+    scheduler.start()
+    first = submit(scheduler, 99)
+    await until(lambda: scheduler.load.in_flight == 1)
+    waiting = submit(scheduler, 11, 12)  # 6 tokens
+    await until(lambda: scheduler.load.waiting == 2)
+    joining = submit(scheduler, 11, 12, 16, 16)  # 3 tokens more
+    await until(lambda: scheduler.load.waiting == 3)
+    with pytest.raises(QueueFullError):
+        await submit(scheduler, 14, 15)
+    release([engine])
+    await asyncio.gather(first, waiting, joining)
+    await scheduler.stop()

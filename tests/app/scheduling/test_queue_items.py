@@ -1,10 +1,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
-from app.scheduling.queue_items import Completion, Explanation, ExplanationQueue
+from app.scheduling.fair_queue import QUANTUM, FairQueue
+from app.scheduling.queue_items import (
+    SETTLED_AT_A_TIME,
+    Asker,
+    Completion,
+    Explanation,
+    QueuedSegment,
+)
 from model.decoding.hypothesis import Hypothesis
 from tests.app.asynchronous import asynchronous
 from tests.app.scheduling.harness import Source, new_request
@@ -31,7 +40,9 @@ async def test_a_segment_that_cannot_be_settled_fails_its_request_and_no_other()
 
     told, settled, other = new_request(1), new_request(1), new_request(1)
     for request in (told, settled):
-        request.queued[0].askers = [(request, Broken((1,) * 5))]
+        broken = Broken((1,) * 5)
+        request.queued[0].askers = [(request, broken)]
+        request.queued[0].watchers = {request: broken}
     told.queued[0].progress([1])
     told.queued[0].progress([1, 2])
     assert str(told.future.exception()) == "one"
@@ -54,6 +65,44 @@ async def test_a_request_that_failed_or_was_given_up_stays_so() -> None:
 
 
 @asynchronous
+async def test_a_segment_asked_for_many_times_is_settled_a_few_at_a_time() -> None:
+    """As a sentence that a text repeats: the loop has to serve others meanwhile."""
+    n_askers = 5 * SETTLED_AT_A_TIME
+    request = new_request(n_askers)
+    queued, *_ = request.queued
+    queued.askers.clear()
+    sources = [Source((1,) * 5) for _ in range(n_askers)]
+    for source in sources:
+        queued.join(request, source)
+    queued.settle(Completion([], 0, 0))
+    n_settled = [0]
+    while not request.future.done():
+        n_settled.append(sum(source.hypotheses is not None for source in sources))
+        await asyncio.sleep(0)
+    assert len(n_settled) > 4
+    assert max(after - before for before, after in pairwise(n_settled)) == SETTLED_AT_A_TIME
+
+
+@asynchronous
+async def test_a_request_is_told_once_of_the_progress_of_a_sentence_that_it_repeats() -> None:
+    told: list[int] = []
+
+    class Listening(Source):
+        def agree(self, ids: Sequence[int]) -> None:
+            told.append(self.index)
+
+    requests = [new_request(1), new_request(1)]
+    queued = requests[0].queued[0]
+    queued.leave(requests[0])
+    for index in range(6):
+        queued.join(requests[index % 2], Listening((1,) * 5, index=index))
+    queued.progress([1])
+    queued.leave(requests[0])
+    queued.progress([1, 2])
+    assert told == [0, 1, 1]
+
+
+@asynchronous
 async def test_a_request_without_a_client_is_its_own() -> None:
     alone, of_one, of_the_same = new_request(1), new_request(1), new_request(1)
     of_one.client = of_the_same.client = "key"
@@ -61,29 +110,33 @@ async def test_a_request_without_a_client_is_its_own() -> None:
     assert of_one.queued[0].client == of_the_same.queued[0].client
 
 
-def look(client: Hashable) -> Explanation[Any]:
-    return Explanation(lambda _: None, asyncio.get_running_loop().create_future(), client)
+def look(asker: Asker, n_tokens: int = QUANTUM) -> Explanation[Any]:
+    return Explanation(lambda _: None, asyncio.get_running_loop().create_future(), n_tokens, asker)
 
 
 @asynchronous
-async def test_clients_take_turns_and_each_keeps_its_order() -> None:
-    queue = ExplanationQueue()
-    many, few, own = [look("a") for _ in range(4)], [look("b") for _ in range(2)], look(None)
-    for one in (*many, *few, own):
+async def test_explanations_take_turns_with_the_sentences_of_other_clients() -> None:
+    """However many requests a client splits them into."""
+    queue = FairQueue[QueuedSegment | Explanation[Any]]()
+    many = [look(Asker("a")) for _ in range(3)]
+    sentences = new_request(2)
+    sentences.client = "b"
+    for segment in sentences.queued:
+        segment.job = replace(segment.job, source_ids=(1,) * QUANTUM)
+    own = look(Asker())
+    waiting: list[QueuedSegment | Explanation[Any]] = [*many, *sentences.queued, own]
+    for one in waiting:
         queue.add(one)
-    taken = [queue.take() for _ in range(7)]
-    assert taken == [many[0], few[0], own, many[1], few[1], many[2], many[3]]
-    assert not queue
-    assert queue.take() is None
+    assert queue.n_tokens == 6 * QUANTUM
+    first, second = sentences.queued
+    taken = [queue.take() for _ in range(6)]
+    assert taken == [many[0], first, own, many[1], second, many[2]]
 
 
 @asynchronous
-async def test_what_nobody_waits_for_is_passed_over_and_what_is_left_can_be_had() -> None:
-    queue = ExplanationQueue()
-    gone, here, last = look("a"), look("a"), look(None)
-    for one in (gone, here, last):
+async def test_a_request_with_many_explanations_waits_in_the_bulk_lane() -> None:
+    queue = FairQueue[QueuedSegment | Explanation[Any]]()
+    many, single = look(Asker("a", "bulk")), look(Asker("a"))
+    for one in (many, single):
         queue.add(one)
-    gone.future.cancel()
-    assert queue.take() is here
-    assert queue.clear() == [last]
-    assert not queue
+    assert [queue.take(), queue.take()] == [single, many]

@@ -253,10 +253,10 @@ async def test_explanations_run_between_the_steps_of_a_busy_engine() -> None:
         assert engine.gate
         engine.gate.release(1)
         weights = await explaining
-        scoring = asyncio.create_task(scheduler.score([2, 11, 0], [11, 0], OPTIONS))
+        scoring = asyncio.create_task(scheduler.score([([2, 11, 0], [11, 0])], OPTIONS))
         await settle()
         engine.gate.release(1)
-        assert (await scoring).shape == (2,)
+        assert [one.shape for one in await scoring] == [(2,)]
         assert weights.shape == (2, 4, 2, 3)
         np.testing.assert_allclose(weights.sum(axis=-1), 1)
         assert not first.done()

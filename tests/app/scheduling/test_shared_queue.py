@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from app.errors import DrainingError, EngineDownError
-from app.scheduling.queue_items import Explanation, Floats, QueuedSegment
-from app.scheduling.shared_queue import InFlight, SharedQueue
+from app.scheduling.queue_items import Asker, Explanation, Floats, QueuedSegment
+from app.scheduling.shared_queue import InFlight, SharedQueue, Waiting
 from model.engine.protocol import Engine
 from tests.app.asynchronous import asynchronous
 from tests.app.scheduling.harness import new_request
@@ -17,7 +17,7 @@ def nothing() -> None:
     pass
 
 
-def anything(sentence: QueuedSegment) -> bool:
+def anything(sentence: Waiting) -> bool:
     return True
 
 
@@ -25,11 +25,10 @@ def explain(engine: Engine) -> Floats:
     raise AssertionError("nobody is left to run it")
 
 
-def take(
-    queue: SharedQueue, mine: InFlight, fits: Callable[[QueuedSegment], bool] = anything
-) -> bool:
+def take(queue: SharedQueue, mine: InFlight, fits: Callable[[Waiting], bool] = anything) -> bool:
     sentence = queue.take(mine, fits)
     if sentence:
+        assert isinstance(sentence, QueuedSegment)
         mine.add(sentence)
     return sentence is not None
 
@@ -66,7 +65,7 @@ async def test_the_last_engine_to_leave_is_given_what_nobody_is_left_to_do() -> 
     queue = SharedQueue()
     mine = queue.join(nothing)
     sentences = new_request(2).queued
-    explanation = Explanation(explain, asyncio.get_running_loop().create_future())
+    explanation = Explanation(explain, asyncio.get_running_loop().create_future(), 9, Asker())
     queue.submit(sentences)
     queue.ask(explanation)
     assert queue.leave(mine) == [*sentences, explanation]
@@ -137,5 +136,5 @@ async def test_whatever_is_left_or_dropped_interrupts_the_engines_at_work() -> N
     queue.drop(request.queued)
     assert interrupted == [1, 2] * 2
     queue.leave(mine)
-    queue.ask(Explanation(explain, asyncio.get_running_loop().create_future()))
+    queue.ask(Explanation(explain, asyncio.get_running_loop().create_future(), 9, Asker()))
     assert interrupted == [1, 2] * 2 + [2]

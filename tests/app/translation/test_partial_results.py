@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.translation.partial_results import Feed, LiveSegment, LiveText
+from app.translation.partial_results import TOLD_AT_A_TIME, Feed, LiveSegment, LiveText
 from app.translation.segments.segment import Segment
 from app.translation.segments.segmented_text import SegmentedText
 from app.wire.native.answers import News, SegmentEvent, TokenEvent
@@ -147,3 +147,30 @@ def test_in_whatever_order_it_comes_it_adds_up_to_the_answer(
     assert [one.target for one in segments] == [(one.start, one.end) for one in whole.places]
     ends = [len(told(news[: news.index(one)])) for one in segments]
     assert ends == [one.target[1] for one in segments]
+
+
+def test_what_waited_for_the_first_sentence_is_told_a_part_at_a_time(codec: TextCodec) -> None:
+    n_sentences = 3 * TOLD_AT_A_TIME
+    text, cut, news = live("The dog.\n" * n_sentences, codec)
+    first, *others = cut.segments
+    for segment in [*others, first]:
+        LiveSegment(segment, text).settle([said("le chien.", codec)])
+    n_told = [0, told(news).count("chien")]
+    while text.tell_news():
+        n_told.append(told(news).count("chien"))
+    assert n_told == [0, TOLD_AT_A_TIME, 2 * TOLD_AT_A_TIME]
+    assert told(news) == cut.answer().after
+
+
+def test_only_the_sentence_that_is_next_is_spelt_while_it_is_searched(
+    codec: TextCodec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spelt: list[str] = []
+    text, cut, _ = live("The dog. A cat. A house.", codec)
+    monkeypatch.setattr(
+        "app.translation.partial_results._agreed",
+        lambda segment: "".join(spelt.append(segment.span.of(text._text.text)) or []),
+    )
+    for segment in reversed(cut.segments):
+        LiveSegment(segment, text).agree(begun("le chien.", codec, 2))
+    assert spelt == ["The dog."]

@@ -45,7 +45,7 @@ def use(engine: object) -> None:
     engine.cancel([0])
     for kind in ("encoder", "decoder", "cross"):
         engine.explain((3, 1), (4, 1), kind)
-    engine.score((3, 1), (4, 1), SearchOptions())
+    engine.score([((3, 1), (4, 1))], SearchOptions())
 
 
 for precision in ("int8", "float32"):

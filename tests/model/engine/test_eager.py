@@ -342,13 +342,13 @@ def test_what_a_search_found_is_scored_as_the_search_did(
     assert isinstance(outcome, list)
     for found in outcome:
         end = () if found.capped else (1,)
-        log_probs = engine.score(SOURCES[0], (*found.ids, *end), options)
+        log_probs = engine.score([(SOURCES[0], (*found.ids, *end))], options)[0]
         assert log_probs.dtype == np.float32
         assert log_probs.tolist() == pytest.approx(found.log_probs, abs=1e-5)
 
 
 def test_padding_has_no_probability(engine: Engine) -> None:
-    log_probs = engine.score(SOURCES[0], (4, 0, 1), BEAM)
+    log_probs = engine.score([(SOURCES[0], (4, 0, 1))], BEAM)[0]
     assert np.isneginf(log_probs).tolist() == [False, True, False]
 
 

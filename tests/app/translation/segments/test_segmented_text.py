@@ -194,3 +194,22 @@ def test_whatever_the_model_forgets_each_placeholder_comes_back_once(
     answer = through.answer().after
     for span in find_placeholders(text):
         assert answer.count(span.of(text)) == text.count(span.of(text))
+
+
+def test_a_long_text_without_sentences_is_not_tokenised_over_and_over(
+    codec: TextCodec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n_tokenised = 0
+    source_ids = Tokenizer.source_ids
+
+    def note(codec: Tokenizer, text: str, *languages: str) -> list[int]:
+        nonlocal n_tokenised
+        n_tokenised += len(text)
+        return source_ids(codec, text, *languages)
+
+    monkeypatch.setattr(Tokenizer, "source_ids", note)
+    text = "a" * 200_000
+    cut = segmented(text, codec)
+    assert "".join(segment.span.of(text) for segment in cut.segments) == text
+    # Halved from 768 characters, at most, to 24 tokens.
+    assert n_tokenised <= 7 * len(text)

@@ -64,9 +64,9 @@ def test_float32_scores_as_the_reference(make_speaker: MakeModel, name: str) -> 
     engine = cpu_engine(model, "float32")
     eager = EagerEngine(model)
     for source, target in draw_pairs(model):
-        log_probs = engine.score(source, target, GREEDY)
+        log_probs = engine.score([(source, target)], GREEDY)[0]
         assert log_probs.dtype == np.float32
-        np.testing.assert_allclose(log_probs, eager.score(source, target, GREEDY), atol=1e-4)
+        np.testing.assert_allclose(log_probs, eager.score([(source, target)], GREEDY)[0], atol=1e-4)
 
 
 @PRECISIONS
@@ -79,8 +79,28 @@ def test_what_a_search_found_is_scored_with_the_same_bits(
         for found in hypotheses(outcome):
             end = () if found.capped else (model.config.eos_id,)
             target = (*found.ids, *end)
-            log_probs = engine.score(jobs[job_id].source_ids, target, jobs[job_id].options)
+            log_probs = engine.score([(jobs[job_id].source_ids, target)], jobs[job_id].options)[0]
             assert tuple(map(float, log_probs)) == found.log_probs
+
+
+@PRECISIONS
+def test_pairs_are_scored_together_with_the_bits_that_each_has_alone(
+    model: Transformer, precision: Precision
+) -> None:
+    """Of any lengths, in any order; also if the engine has no rows for all at once."""
+    engine = cpu_engine(model, precision)
+    choose = np.random.default_rng(5)
+    n_tokens = model.config.target_vocab_size
+    pairs = [
+        (draw_source(model, choose, n_source), choose.integers(0, n_tokens, n_target).tolist())
+        for n_source, n_target in choose.integers(1, 37, (20, 2)).tolist()
+    ]
+    alone = [engine.score([pair], GREEDY)[0].tobytes() for pair in pairs]
+    assert [one.tobytes() for one in engine.score(pairs, GREEDY)] == alone
+    short = min(pairs, key=lambda pair: len(pair[1]))
+    many = engine.score([short] * (len(engine._work.x) + 3), GREEDY)
+    assert {one.tobytes() for one in many} == {alone[pairs.index(short)]}
+    assert engine.score([], GREEDY) == []
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -90,7 +110,7 @@ def test_scores_by_each_rule_are_the_references(model: Transformer, name: str) -
         model.output.bias[model.config.pad_id] = 3
     options = SearchOptions(rule=RULES[name])
     engines: tuple[Engine, ...] = (cpu_engine(model, "float32"), EagerEngine(model))
-    ours, theirs = (one.score((5, 6, 1), (6, 3, 8, 1), options) for one in engines)
+    ours, theirs = (one.score([((5, 6, 1), (6, 3, 8, 1))], options)[0] for one in engines)
     assert ours == pytest.approx(theirs, abs=1e-4)
     assert np.isfinite(ours).all()
 
@@ -109,7 +129,7 @@ def test_explaining_does_not_disturb_sentences_in_flight(
     while engine.busy:
         outcomes |= dict(advance(engine))
         again = engine.explain((5, 6, 7, 1), (8, 9, 1), kind)
-        engine.score((5, 6, 7, 1), (8, 9, 1), GREEDY)
+        engine.score([((5, 6, 7, 1), (8, 9, 1))], GREEDY)
         assert again.tobytes() == first.tobytes()
     assert outcomes == expected
     np.testing.assert_allclose(first.sum(-1), 1, atol=1e-5)
@@ -135,4 +155,4 @@ def test_what_cannot_be_explained_is_refused(
     with pytest.raises(ValueError, match=named):
         engine.explain(source, target, kind)
     with pytest.raises(ValueError, match=named):
-        engine.score(source, target, GREEDY)
+        engine.score([((5, 1), (5, 1)), (source, target)], GREEDY)

@@ -142,12 +142,12 @@ def test_traces_begin_with_it(
 def test_scores_know_it(model: Transformer) -> None:
     for engine in (cpu_engine(model, "float32"), EagerEngine(model)):
         options = SearchOptions(first_id=30)
-        plain = engine.score((5, 6, 1), (30, 7, 1), SearchOptions())
-        scored = engine.score((5, 6, 1), (30, 7, 1), options)
+        plain = engine.score([((5, 6, 1), (30, 7, 1))], SearchOptions())[0]
+        scored = engine.score([((5, 6, 1), (30, 7, 1))], options)[0]
         assert scored[0] == 0
         assert plain[0] < 0
         assert scored[1:] == pytest.approx(plain[1:])
-        assert engine.score((5, 6, 1), (31, 7, 1), options)[0] == -np.inf
+        assert engine.score([((5, 6, 1), (31, 7, 1))], options)[0][0] == -np.inf
 
 
 def test_a_stream_tells_it_at_once(model: Transformer) -> None:

@@ -119,7 +119,7 @@ def test_the_steps_lead_to_the_answer(
                 assert log_probs == sorted(log_probs, reverse=True)
                 assert sum(map(math.exp, log_probs)) <= 1 + 1e-5
                 if ids and number == len(trace.steps) - 1:
-                    scored = engine.score(source, ids, options)
+                    scored = engine.score([(source, ids)], options)[0]
                     assert beam.log_prob == pytest.approx(float(scored.sum()), abs=1e-3)
             for one in step.ended:
                 begun = ids_of(trace, number, one.beam)
