@@ -37,13 +37,16 @@ AT_A_TIME = 4
 SMALLER = 16
 """One in two inputs has this part of the admitted size, so that it may be translated in time."""
 
+AROUND = 100
+"""Characters at most around a case's content, which count, too."""
+
 LEAVES = 7
 """One client in so many leaves half a second after its request."""
 
 OPTIONS: Sequence[dict[str, object]] = (
     {},
     {"stream": True},
-    {"alignment": True, "alternatives": 3},
+    {"alignment": True, "beam_size": 4, "alternatives": 3},
     {"attention": {"layers": "last", "heads": "mean", "encoding": "base64"}},
     {"glossary": {"a": "b", "漢": "c", "(": "["}, "split_sentences": "nonewlines"},
     {"beam_size": 1, "split_sentences": False},
@@ -124,6 +127,7 @@ def _largest(case: Case) -> int:
     n_characters: int = limits[
         "max_file_characters" if case.form[0] == "." else "max_text_characters"
     ].default
+    n_characters -= AROUND
     if case.form == ".docx":  # packed, a repeated unit of any length is small
         return n_characters
     content = case.make(2000)

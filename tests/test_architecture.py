@@ -35,7 +35,7 @@ ROWS: dict[str, str] = {
     "app.routes": "app.routes.handling app.runtime app.settings app.wire app.wire.dialects "
     "app.wire.native app.translation app.accounts app.documents app.text app.observe app.web "
     "app.explanation",
-    "app.explanation": "app.translation app.translation.segments app.wire.native "
+    "app.explanation": "app.translation app.translation.segments app.scheduling app.wire.native "
     "model.engine.protocol model.decoding model.transformer",
     "app.routes.deepl": "app.routes.handling app.runtime app.settings app.wire app.wire.dialects "
     "app.translation app.accounts app.documents app.text app.observe",

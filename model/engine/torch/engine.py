@@ -20,6 +20,7 @@ from model.engine.protocol import (
     EngineInfo,
     EngineMemory,
     Finished,
+    IdPair,
     Job,
     Progress,
     Projections,
@@ -240,11 +241,9 @@ class TorchEngine:
         """Attention weights [layers, heads, T, S]; see `Engine.explain`."""
         return self._reference.explain(source_ids, target_ids, kind)
 
-    def score(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], options: SearchOptions
-    ) -> NDArray[np.float32]:
-        """Log-probabilities [T] of a given target's tokens; see `Engine.score`."""
-        return self._reference.score(source_ids, target_ids, options)
+    def score(self, pairs: Sequence[IdPair], options: SearchOptions) -> list[NDArray[np.float32]]:
+        """Log-probabilities [T] of given targets' tokens; see `Engine.score`."""
+        return self._reference.score(pairs, options)
 
     def project(
         self, source_ids: Sequence[int], target_ids: Sequence[int], at: AttentionRow

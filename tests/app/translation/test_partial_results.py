@@ -167,10 +167,12 @@ def test_only_the_sentence_that_is_next_is_spelt_while_it_is_searched(
 ) -> None:
     spelt: list[str] = []
     text, cut, _ = live("The dog. A cat. A house.", codec)
-    monkeypatch.setattr(
-        "app.translation.partial_results._agreed",
-        lambda segment: "".join(spelt.append(segment.span.of(text._text.text)) or []),
-    )
+
+    def spell(segment: Segment) -> str:
+        spelt.append(segment.span.of(cut.text))
+        return ""
+
+    monkeypatch.setattr("app.translation.partial_results._agreed", spell)
     for segment in reversed(cut.segments):
         LiveSegment(segment, text).agree(begun("le chien.", codec, 2))
     assert spelt == ["The dog."]
