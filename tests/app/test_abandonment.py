@@ -23,6 +23,11 @@ from tests.app.fake_engine import FakeEngine
 from tests.app.routes.test_files import FILES
 
 
+@pytest.fixture
+def kernels() -> None:
+    """Only the fake engine runs here."""
+
+
 @asynchronous
 async def test_a_thread_whose_result_is_awaited_goes_on() -> None:
     def work() -> str:
