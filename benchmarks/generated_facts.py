@@ -1,4 +1,4 @@
-"""Sentences with numbers, money, times, emoji and symbols, in English and in French.
+"""Sentences with numbers, money, times, dates, units, emoji and symbols, in English and in French.
 
 Each comes with its facts, by a notation of its own that no tested code writes or reads, so that
 what a translation says can be told from what it should say.
@@ -58,6 +58,16 @@ FRAMES: dict[Language, dict[str, tuple[str, ...]]] = {
             "The train leaves at {}.", "Call me at {}.", "The meeting starts at {}.",
             "The shop opens at {} on Monday.",
         ),
+        "ordinal": ("We live on the {} floor.", "It is the {} time that he asks."),
+        "part": ("He ate {} of the cake.", "About {} of the pupils were ill."),
+        "range": (
+            "It takes {} minutes.", "Children aged {} may come.", "The text is on pages {}.",
+        ),
+        "degrees": ("It was {} last night.", "The temperature fell to {}."),
+        "date": ("He arrived on {}.", "The law of {} is still valid."),
+        "unit": ("It weighs {}.", "I need {} for the work.", "There is only {} left."),
+        "scaled": ("The city has {} inhabitants.", "The film was seen by {} people."),
+        "reign": ("The palace was built under {}.", "A book about {} is on the table."),
         "year": ("He was born in {}.", "The war ended in {}.", "The house was built in {}."),
         "percent": ("Prices rose by {}.", "About {} of the people voted.", "We save {}."),
         "symbol": (
@@ -84,6 +94,19 @@ FRAMES: dict[Language, dict[str, tuple[str, ...]]] = {
             "Le train part à {}.", "Appelle-moi à {}.", "La réunion commence à {}.",
             "Le magasin ouvre à {} le lundi.",
         ),
+        "ordinal": ("Nous habitons au {} étage.", "C'est la {} fois qu'il demande."),
+        "part": ("Il a mangé {} du gâteau.", "Environ {} des élèves étaient malades."),
+        "range": (
+            "Cela prend {} minutes.", "Les enfants de {} ans peuvent venir.",
+            "Le texte se trouve aux pages {}.",
+        ),
+        "degrees": ("Il a fait {} la nuit dernière.", "La température est tombée à {}."),
+        "date": ("Il est arrivé le {}.", "La loi du {} est toujours en vigueur."),
+        "unit": ("Cela pèse {}.", "J'ai besoin de {} pour le travail.", "Il ne reste que {}."),
+        "scaled": ("La ville compte {} d'habitants.", "Le film a été vu par {} de personnes."),
+        "reign": (
+            "Le palais a été construit sous {}.", "Un livre sur {} se trouve sur la table.",
+        ),
         "year": (
             "Il est né en {}.", "La guerre s'est terminée en {}.",
             "La maison a été construite en {}.",
@@ -107,13 +130,41 @@ KEPT = (
     "👩🏾‍💻",
 )  # fmt: skip
 _GAP = "[ \u00a0\u2009\u202f]?"
+MONTHS: dict[Language, tuple[str, ...]] = {
+    "en": (
+        "January", "February", "March", "April", "May", "June", "July", "August", "September",
+        "October", "November", "December",
+    ),
+    "fr": (
+        "janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre",
+        "octobre", "novembre", "décembre",
+    ),
+}  # fmt: skip
+ORDINALS = {
+    11: "eleventh|onzième", 12: "twelfth|douzième", 13: "thirteenth|treizième",
+    15: "fifteenth|quinzième", 16: "sixteenth|seizième", 20: "twentieth|vingtième",
+    30: "thirtieth|trentième",
+}  # fmt: skip
+UNITS = (
+    ("km", "km|kilom"), ("kg", "kg|kilo"), ("cm", "cm|centim"), ("mg", "mg|millig"),
+    ("GB", "GB|Go|gig"), ("ml", "ml|mL|millil"), ("m", "m\\b|met|mèt"),
+)  # fmt: skip
+REIGNS = (
+    ("Louis", "XIV"),
+    ("Charles", "IX"),
+    ("Henri", "IV"),
+    ("Napoléon", "III"),
+    ("Philippe", "VI"),
+)
+OTHER_DIGITS = "٠١٢٣٤٥٦٧٨٩", "०१२३४५६७८९", "０１２３４５６７８９"
 
 
 def sentences(language: Language, count: int, seed: int) -> list[Sentence]:
     """Return sentences of every kind in turn; the same for the same seed."""
     random = Random(seed)
     makers: list[Callable[[Random, Language], Sentence]] = [
-        _count, _money, _symbol, _time, _decimal, _year, _percent, _symbol,
+        _count, _money, _symbol, _time, _decimal, _year, _percent, _symbol, _ordinal, _part, _time,
+        _range, _degrees, _date, _unit, _scaled, _reign, _digits,
     ]  # fmt: skip
     return [makers[index % len(makers)](random, language) for index in range(count)]
 
@@ -130,16 +181,17 @@ def _pattern(value: Decimal, *, unit: str = "") -> re.Pattern[str]:
     return re.compile(rf"(?<!\d)(?<!\d[.,]){grouped}{tail}(?!\d){unit}")
 
 
-def _written(value: Decimal, language: Language) -> str:
+def _written(value: Decimal, language: Language, group: str = " ") -> str:
     written = f"{value:,f}"
     if language == "en":
         return written
-    return written.replace(",", " ").replace(".", ",")
+    return written.replace(",", group).replace(".", ",")
 
 
 def _count(random: Random, language: Language) -> Sentence:
     value = Decimal(random.randrange(21, 10 ** random.randint(2, 6) + 21))
-    text = _framed("count", random, language, _written(value, language))
+    group = random.choice(" \u00a0\u2009\u202f")
+    text = _framed("count", random, language, _written(value, language, group))
     return Sentence("count", text, _pattern(value))
 
 
@@ -174,9 +226,98 @@ def _time(random: Random, language: Language) -> Sentence:
         written = f"{hour}:{minute:02}"
     else:
         written = f"{hour % 12 or 12}:{minute:02} {'am' if hour < 12 else 'pm'}"
-    hours = "|".join({str(hour), str(hour % 12), str(hour % 12 or 12), f"{hour:02}"})
-    pattern = rf"(?<!\d)(?:{hours}){_GAP}(?:[:h.]|heures?|hours?|o'clock){_GAP}{minute:02}(?!\d)"
-    return Sentence("time", _framed("time", random, language, written), re.compile(pattern))
+    minutes = rf"{_GAP}(?:[:h.]|heures?|hours?|o'clock){_GAP}{minute:02}(?!\d)"
+    half, part = ("a", "du matin|in the morning")
+    if hour >= 12:
+        half, part = ("p", "de l['’]après-midi|du soir|in the (?:afternoon|evening)")
+    by_24 = rf"(?<!\d)(?:{hour}|{hour:02}){minutes}(?!{_GAP}[ap]\.?m)"
+    by_12 = rf"(?<!\d)(?:{hour % 12 or 12}){minutes}{_GAP}(?:{half}\.?m|{part})"
+    pattern = re.compile(f"{by_24}|{by_12}", re.IGNORECASE)
+    return Sentence("time", _framed("time", random, language, written), pattern)
+
+
+def _ordinal(random: Random, language: Language) -> Sentence:
+    rank = random.choice([*ORDINALS, 21, 22, 33, 48, 64, 101])
+    last = 0 if 10 < rank % 100 < 20 else rank % 10
+    ending = "e" if language == "fr" else {1: "st", 2: "nd", 3: "rd"}.get(last, "th")
+    words = ORDINALS.get(rank, r"\d{9}")
+    pattern = rf"(?<!\d){rank}(?:i?e|i?ème|st|nd|rd|th)|\b(?:{words})\b"
+    text = _framed("ordinal", random, language, f"{rank}{ending}")
+    return Sentence("ordinal", text, re.compile(pattern, re.IGNORECASE))
+
+
+def _part(random: Random, language: Language) -> Sentence:
+    written, words = random.choice(
+        (("1/4", "quarter|quart"), ("3/4", "three[ -]quarters|trois[ -]quarts"),
+         ("2/3", "two[ -]thirds|deux[ -]tiers"), ("5/8", r"five[ -]eighths|cinq[ -]huitièmes"))
+    )  # fmt: skip
+    text = _framed("part", random, language, written)
+    return Sentence("part", text, re.compile(rf"(?<!\d){written}(?!\d)|{words}", re.IGNORECASE))
+
+
+def _range(random: Random, language: Language) -> Sentence:
+    first = random.randrange(3, 60)
+    last = first + random.randrange(2, 40)
+    between = random.choice(("-", "–", " to " if language == "en" else " à "))
+    text = _framed("range", random, language, f"{first}{between}{last}")
+    return Sentence(
+        "range", text, re.compile(rf"(?<!\d){first}(?!\d).{{1,12}}?(?<!\d){last}(?!\d)")
+    )
+
+
+def _degrees(random: Random, language: Language) -> Sentence:
+    value = random.randrange(2, 40)
+    sign = random.choice("-−")
+    text = _framed("degrees", random, language, f"{sign}{value} °C")
+    below = r".{0,20}(?:below|under|dessous|sous)"
+    pattern = rf"(?:[-−–]|minus |moins ){value}(?!\d)|(?<!\d){value}(?!\d){below}"
+    return Sentence("degrees", text, re.compile(pattern, re.IGNORECASE))
+
+
+def _date(random: Random, language: Language) -> Sentence:
+    day, month, year = random.randrange(2, 29), random.randrange(12), random.randrange(1800, 2030)
+    written = f"{day} {MONTHS[language][month]} {year}"
+    if language == "en" and random.random() < 0.5:
+        written = f"{MONTHS['en'][month]} {day}, {year}"
+    name = f"(?:{MONTHS['en'][month]}|{MONTHS['fr'][month]})"
+    day_month = rf"(?<!\d){day}(?:th|st|nd|rd)?(?: of)? {name}|{name} (?:the )?{day}(?!\d)"
+    pattern = rf"(?:{day_month})(?:th|st|nd|rd)?,? (?:of |in )?{year}(?!\d)"
+    text = _framed("date", random, language, written)
+    return Sentence("date", text, re.compile(pattern, re.IGNORECASE))
+
+
+def _unit(random: Random, language: Language) -> Sentence:
+    sign, words = random.choice(UNITS)
+    value = Decimal(random.randrange(21, 999)) / random.choice((1, 10))
+    if value == value.to_integral():
+        value = Decimal(int(value))
+    written = f"{_written(value, language)}{random.choice((' ', chr(0xA0)))}{sign}"
+    pattern = _pattern(value, unit=f"{_GAP}(?:{words})")
+    return Sentence("unit", _framed("unit", random, language, written), pattern)
+
+
+def _scaled(random: Random, language: Language) -> Sentence:
+    value = Decimal(random.randrange(21, 99)) / 10
+    if value == value.to_integral():
+        value += Decimal("0.5")
+    written = f"{_written(value, language)} million{'s' * (language == 'fr')}"
+    full = _pattern(Decimal(int(value * 10**6))).pattern
+    pattern = re.compile(rf"{_pattern(value).pattern}{_GAP}million|{full}")
+    return Sentence("scaled", _framed("scaled", random, language, written), pattern)
+
+
+def _reign(random: Random, language: Language) -> Sentence:
+    name, numeral = random.choice(REIGNS)
+    text = _framed("reign", random, language, f"{name} {numeral}")
+    return Sentence("reign", text, re.compile(rf"\b{numeral}\b"))
+
+
+def _digits(random: Random, language: Language) -> Sentence:
+    digits = random.choice(OTHER_DIGITS)
+    number = str(random.randrange(21, 9999))
+    text = _framed("count", random, language, "".join(digits[int(one)] for one in number))
+    written = "".join(f"[{one}{digits[int(one)]}]" for one in number)
+    return Sentence("digits", text, re.compile(rf"(?<!\d){written}(?!\d)"))
 
 
 def _year(random: Random, language: Language) -> Sentence:

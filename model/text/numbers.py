@@ -2,8 +2,14 @@
 
 Separators of thousands and decimals, the order of dates, clocks of 12 and of 24 hours, digits of
 other scripts, symbols and units before or behind, and English and French words for numbers make no
-difference. Where a number can be read in two ways ("1,234"), either will do. In languages whose
-words for numbers are not known, a small number may have become a word.
+difference. A time has to be in the same half of the day, if the text says in which, and a negative
+number negative. Where a number can be read in two ways ("1,234"), either will do, unless the
+language has but one. In languages whose words for numbers are not known, a small number may have
+become a word, and the halves of the day are not compared.
+
+Without digits, a number is other only if one is missing and another one is there: in English and
+French words, or in Roman numerals of two letters or more. So words that are numbers by chance ("une
+voiture neuve") make no difference, and neither does a number that is left out.
 """
 
 from __future__ import annotations
@@ -13,20 +19,18 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-_SPACES = " \u00a0\u2009\u202f"
+from model.text.clock_times import ClockTime, names_late_part, time_at
+from model.text.number_conventions import SPACES
+from model.text.number_words import numbers_in_words, roman_numerals, spelt_out
+from model.text.ordinals import same_ordinals
+
 _DIGIT = re.compile(r"\d")
-_NUMBER = re.compile(rf"\d{{1,3}}(?:[{_SPACES}'’٬]\d{{3}})+(?!\d)(?:[.,٫]\d+)?|\d+(?:[.,٫٬]\d+)*")
-_CLOCK = re.compile(
-    rf"(?<![\d.,])(\d{{1,2}})(?:[{_SPACES}]?(?::|h(?:eures?|rs?)?(?![^\W\d_])\.?"
-    rf"|\.(?=\d\d[{_SPACES}]?[ap]\.?m\b))[{_SPACES}]?(\d{{2}})?(?!\d))?"
-    rf"(?:[{_SPACES}]?([ap])\.?m\b\.?|[{_SPACES}](o[’']clock)\b)?",
-    re.IGNORECASE,
-)
+_NUMBER = re.compile(rf"\d{{1,3}}(?:[{SPACES}'’٬]\d{{3}})+(?!\d)(?:[.,٫]\d+)?|\d+(?:[.,٫٬]\d+)*")
 _DECADE = re.compile(r"[12]\d\d0(?=s\b)")
 _SCALES: dict[str, tuple[int, ...]] = {
-    r"thousand|mille?|mila|tausend|тыс\w*": (3,),
+    r"thousand|mil|mill|milles?|mila|tausend|тыс\w*": (3,),
     r"milli?[oó]n\w*|milh\w+|miljo\w+|mio|mln|mn|миллион\w*|млн": (6,),
     r"milli?ard\w*|mrd|mld|bn|миллиард\w*|млрд": (9,),
     r"billion\w*": (9, 12), r"trillion\w*": (12, 18),
@@ -34,58 +38,34 @@ _SCALES: dict[str, tuple[int, ...]] = {
 }  # fmt: skip
 """Words and abbreviations for powers of ten, by their exponents; some have two scales."""
 _SCALE = re.compile(
-    rf"[{_SPACES}-]?(?:{'|'.join(f'({words})' for words in _SCALES)})\b"
+    rf"[{SPACES}-]?(?:{'|'.join(f'({words})' for words in _SCALES)})\b"
     "|[万萬만](?P<ten_thousand>)|[億亿억](?P<hundred_million>)",
     re.IGNORECASE,
 )
 MAX_DIGITS = 40
 """Of a number that is compared by its value; a longer one by its digits."""
 
-
-def _table(*rows: tuple[str, Sequence[int]]) -> dict[str, int]:
-    return {
-        word: value
-        for words, values in rows
-        for word, value in zip(words.split(), values, strict=True)
-    }
-
-
-_CARDINALS = _table(
-    ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-     "fifteen sixteen seventeen eighteen nineteen twenty", range(21)),
-    ("zéro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze "
-     "quinze seize", range(17)),
-    ("vingt vingts thirty trente forty quarante fifty cinquante sixty soixante seventy septante "
-     "eighty huitante ninety nonante hundred cent cents thousand mille une",
-     (20, 20, 30, 30, 40, 40, 50, 50, 60, 60, 70, 70, 80, 80, 90, 90, 100, 100, 100, 1000, 1000,
-      1)),
-    ("million millions milliard milliards", (10**6, 10**6, 10**9, 10**9)),
-)  # fmt: skip
-_WORDS = _CARDINALS | _table(
-    ("dozen douzaine once twice", (12, 12, 1, 2)),
-    ("first second third fourth fifth sixth seventh eighth ninth tenth", range(1, 11)),
-    ("premier deuxième troisième quatrième cinquième sixième septième huitième neuvième "
-     "dixième", range(1, 11)),
-    ("première seconde tiers quart half moitié demi midi noon minuit midnight",
-     (1, 2, 3, 4, 2, 2, 2, 12, 12, 0, 0)),
-    ("january february march april may june july august september october november december",
-     range(1, 13)),
-    ("janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-     range(1, 13)),
-)  # fmt: skip
-_CARDINAL = "|".join(sorted(_CARDINALS, key=len, reverse=True))
-_COMPOUND = re.compile(
-    rf"\b(?:{_CARDINAL})(?:[{_SPACES}-](?:(?:et|and)[{_SPACES}-])?(?:{_CARDINAL})\b)+",
-    re.IGNORECASE,
-)
 MIN_PHONE_DIGITS = 7
 _LANGUAGES_OF_WORDS = {"en", "fr"}
+MIN_IN_WORDS = 3
+"""The smallest number in words that is compared with another: one and two have other meanings."""
+
 MAX_IN_WORDS = 100
 """The largest number that may be in digits on one side and a word of an unknown language on the
 other; thousands and millions may be, too."""
 
-_ROMAN = re.compile(r"\b(?=[IVXLC])(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})(?=e\b|er\b|\b)")
-_ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
+
+_SIGNED = re.compile(r"(?<![^\s(\[«\"“=:;,])[-−–](?=[$€£¥₹]?\d)")
+_BELOW_ZERO = re.compile(
+    r"\b(?:minus|negati\w*|négati\w*|below|sub-?zero|under|moins|dessous|sous|unter|menos|bajo|meno"
+    r"|sotto|min|onder|abaixo)\b",
+    re.IGNORECASE,
+)
+_LANGUAGES_OF_SIGNS = {"de", "en", "es", "fr", "it", "nl", "pt"}
+"""Those whose words for a negative number are above."""
+
+
+_Commas = Literal["group", "decimal", "decimal, perhaps", "either"]
 
 
 class _Said(NamedTuple):
@@ -98,21 +78,90 @@ class _Said(NamedTuple):
 def same_numbers(source: str, translation: str, languages: Sequence[str] = ("en", "fr")) -> bool:
     """Whether each number in digits of one is somewhere in the other, as often.
 
+    Those without digits are compared more cautiously, as the module says.
+
     languages  codes of both texts: words for numbers are known in English and French
     """
+    spoken = [re.split("[-_]", code)[0] for code in languages]
+    knows_words = _LANGUAGES_OF_WORDS.issuperset(spoken)
+    if _has_another_roman(source, translation):
+        return False
+    if knows_words and _has_another_word(source, translation):
+        return False
     if not (_DIGIT.search(source) or _DIGIT.search(translation)):
         return True
     one, other = _western(source), _western(translation)
-    lost, added = _without_equals(list(_said(one)), list(_said(other)))
+    lost, added = _without_equals(
+        list(_said(one, _commas(spoken[0]), halves_known=knows_words)),
+        list(_said(other, _commas(spoken[-1], is_strict=True), halves_known=knows_words)),
+    )
+    if knows_words and set(spoken) == {"en", "fr"}:
+        texts = {spoken[0]: one, spoken[1]: other}
+        if not same_ordinals(texts):
+            return False
     if not (lost or added):
-        return True
-    knows_words = all(re.split("[-_]", code)[0] in _LANGUAGES_OF_WORDS for code in languages)
+        return _same_signs(one, other) or not _LANGUAGES_OF_SIGNS.issuperset(spoken)
     if not knows_words and not (lost and added) and all(map(_may_be_word, [*lost, *added])):
         return True
     # Numbers of telephones are grouped in any way.
     has_marks = re.search(r"\d[.,]\d", f"{one} {other}")
     digits = _DIGIT.findall(one)
     return not has_marks and len(digits) >= MIN_PHONE_DIGITS and digits == _DIGIT.findall(other)
+
+
+def _has_another_roman(source: str, translation: str) -> bool:
+    one, other = (
+        {numeral for numeral, _ in roman_numerals(text) if len(numeral) > 1}
+        for text in (source, translation)
+    )
+    return not (one <= other or other <= one)
+
+
+def _has_another_word(source: str, translation: str) -> bool:
+    """Whether a number in words is missing, and another number in words is there instead.
+
+    An hour and the one twelve hours later are the same.
+    """
+    one, other = (
+        {value for value in spelt_out(text) if value >= MIN_IN_WORDS}
+        for text in (source, translation)
+    )
+    if not (one and other) or one == other:
+        return False
+    lost, added = one - _values(translation), other - _values(source)
+    return any(
+        abs(value - another) != 12 or max(value, another) > 24
+        for value in lost
+        for another in added
+    )
+
+
+def _values(text: str) -> set[int]:
+    return {
+        *numbers_in_words(text),
+        *(int(number) for number in re.findall(r"\d{1,40}", _western(text))),
+        *(value for _, value in roman_numerals(text)),
+    }
+
+
+def _commas(language: str, *, is_strict: bool = False) -> _Commas:
+    """Return what a comma before three digits is.
+
+    A French source may write 80,000 as English does, which a French translation must not.
+    """
+    if language == "en":
+        return "group"
+    if language == "fr":
+        return "decimal" if is_strict else "decimal, perhaps"
+    return "either"
+
+
+def _same_signs(one: str, other: str) -> bool:
+    """Whether as many numbers are negative; those of a text with a word for it may be."""
+    fewer, more = sorted((one, other), key=lambda text: len(_SIGNED.findall(text)))
+    if len(_SIGNED.findall(fewer)) == len(_SIGNED.findall(more)):
+        return True
+    return _BELOW_ZERO.search(fewer) is not None
 
 
 def _without_equals(
@@ -171,61 +220,40 @@ def _western(text: str) -> str:
     )
 
 
-def _said(text: str) -> Iterator[_Said]:
+def _said(text: str, commas: _Commas, *, halves_known: bool) -> Iterator[_Said]:
+    for value in numbers_in_words(text):
+        yield _Said((str(value),), in_digits=False)
+    for _, value in roman_numerals(text):
+        yield _Said((str(value),), in_digits=False)
     at = 0
-    for word in re.finditer(r"[^\W\d_]+", text):
-        value = _WORDS.get(word[0].casefold())
-        if value is not None:
-            yield _Said((str(value),), in_digits=False)
-    yield from _compounds(text)
-    for roman in _ROMAN.finditer(text):
-        if roman[0] in ("", "I"):  # which is a pronoun
-            continue
-        yield _Said((str(_roman(roman[0])),), in_digits=False)
+    may_be_late = names_late_part(text)
     while number := _NUMBER.search(text, at):
-        clock = _CLOCK.match(text, number.start())
-        if (clock and any(clock.group(2, 3, 4))) or (clock and "h" in clock[0].lower()):
-            yield _time(clock)
-            at = clock.end()
+        if time := time_at(text, number.start(), may_be_late=may_be_late):
+            yield _time(time, halves_known=halves_known)
+            at = time.end
             continue
         at = number.end()
         if decade := _DECADE.match(text, number.start()):
             yield _Said((decade[0], decade[0][-2:]), in_digits=True)
             continue
-        yield from _read(number[0], _SCALE.match(text, at))
+        yield from _read(number[0], _SCALE.match(text, at), commas)
 
 
-def _compounds(text: str) -> Iterator[_Said]:
-    """Yield the numbers of several words: `trois cents`, `quatre-vingt-dix-sept`, `forty-two`."""
-    for run in _COMPOUND.finditer(text):
-        total = current = 0
-        for word in re.findall(r"[^\W\d_]+", run[0].lower()):
-            value = _CARDINALS.get(word, 0)
-            if value >= 1000:
-                total += max(current, 1) * value
-                current = 0
-            elif value == 100:
-                current += max(current % 100, 1) * 100 - current % 100
-            elif value == 20 and current % 100 == 4:  # quatre-vingts
-                current += 76
-            else:
-                current += value
-        yield _Said((str(total + current),), in_digits=False)
+def _time(time: ClockTime, *, halves_known: bool) -> _Said:
+    readings = [f"{hour}:{time.minute:02}" for hour in time.hours]
+    if not time.minute:  # which may be a length of time, too
+        readings += map(str, time.hours)
+    if not halves_known:
+        readings += [f"{time.shown % 12}:{time.minute:02} of 12"]
+        readings += [] if time.minute else [str(time.shown)]
+    return _Said(tuple(readings), in_digits=True)
 
 
-def _time(clock: re.Match[str]) -> _Said:
-    hours, minutes = int(clock[1]), int(clock[2] or 0)
-    afternoon = (clock[3] or "").lower() == "p" and hours < 12
-    on_the_hour = () if minutes else (str(hours),)  # which may be a length of time, too
-    by_24_hours = (str(hours + 12),) if afternoon and not minutes else ()
-    return _Said((*on_the_hour, *by_24_hours, f"{hours % 12}:{minutes:02}"), in_digits=True)
-
-
-def _read(number: str, scale: re.Match[str] | None) -> Iterator[_Said]:
+def _read(number: str, scale: re.Match[str] | None, commas: _Commas) -> Iterator[_Said]:
     if len(number) > MAX_DIGITS:
         yield _Said((re.sub(r"\D", "", number),), in_digits=True)
         return
-    parts = re.split(r"[.,٫٬]", re.sub(rf"[{_SPACES}'’]", "", number))
+    parts = re.split(r"[.,٫٬]", re.sub(rf"[{SPACES}'’]", "", number))
     marks = re.findall(r"[.,٫٬]", number)
     whole = len(set(marks)) == 1 and 0 < len(parts[0]) <= 3 and all(len(x) == 3 for x in parts[1:])
     values: list[Decimal] = []
@@ -235,7 +263,13 @@ def _read(number: str, scale: re.Match[str] | None) -> Iterator[_Said]:
     if len(marks) == 1 or (
         len(set(marks)) == 2 and marks[-1] not in marks[:-1] and is_grouped and len(parts[-2]) == 3
     ):
-        values.append(Decimal("".join(parts[:-1]) + "." + parts[-1]))
+        fraction = Decimal("".join(parts[:-1]) + "." + parts[-1])
+        if not values or marks[0] != ",":
+            values.append(fraction)
+        elif commas == "decimal" or (commas == "decimal, perhaps" and not number.endswith("0")):
+            values = [fraction]
+        elif commas != "group":
+            values.append(fraction)
     if not values:  # a date, or a version
         for part in parts:
             yield _Said((_written(Decimal(part)),), in_digits=True)
@@ -255,9 +289,3 @@ def _exponents(scale: re.Match[str]) -> tuple[int, ...]:
 
 def _written(value: Decimal) -> str:
     return f"{value.normalize():f}"
-
-
-def _roman(letters: str) -> int:
-    values = [_ROMAN_VALUES[letter] for letter in letters]
-    following = [*values[1:], 0]
-    return sum(-one if one < after else one for one, after in zip(values, following, strict=True))

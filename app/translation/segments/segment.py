@@ -19,9 +19,9 @@ from app.text.languages import Direction
 from app.text.spans import Span, Substitution
 from app.text.stand_ins import StandIns
 from model.decoding.hypothesis import Hypothesis, SearchOptions
-from model.text.currencies import same_currencies
 from model.text.numbers import same_numbers
 from model.text.text_codec import TextCodec, Token
+from model.text.units import same_units
 
 Fault = Literal["glossary_unmet", "numbers"]
 """Flags for which a segment is searched again."""
@@ -148,7 +148,7 @@ class Segment:
         if not all_said(self.terms, rendering.rest):
             faults.append("glossary_unmet")
         pair = self.stand_ins.rest, rendering.rest
-        if not (same_numbers(*pair, self.direction) and same_currencies(*pair, self.direction)):
+        if not (same_numbers(*pair, self.direction) and same_units(*pair, self.direction)):
             faults.append("numbers")
         return faults
 

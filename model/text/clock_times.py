@@ -1,0 +1,109 @@
+"""Times of day as English and French write them: by 12 or 24 hours, with or without minutes."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple
+
+from model.text.number_conventions import SPACES
+
+HALF = rf"[{SPACES}]?(?P<half>[ap])(?:\.?m\b\.?)"
+PART = (
+    rf"[{SPACES},]{{1,2}}(?P<part>de[{SPACES}]l[’']après-midi|du[{SPACES}](?:soir|matin)"
+    rf"|de[{SPACES}]la[{SPACES}]nuit|in[{SPACES}]the[{SPACES}](?:afternoon|evening|morning)"
+    rf"|at[{SPACES}]night)\b"
+)
+"""A part of the day directly behind a time, which says which half of the day is meant."""
+
+_CLOCK = re.compile(
+    rf"(?<![\d.,])(?P<hour>\d{{1,2}})(?:[{SPACES}]?(?P<mark>:|h(?:eures?|rs?)?(?![^\W\d_])\.?"
+    rf"|\.(?=\d\d[{SPACES}]?[ap]\.?m\b))[{SPACES}]?(?P<minute>\d{{2}})?(?!\d))?"
+    rf"(?:{HALF}|[{SPACES}](?P<sharp>o[’']clock)\b)?(?:{PART})?",
+    re.IGNORECASE,
+)
+_UNTIL = re.compile(
+    rf"[{SPACES}]?(?:-|–|—|to\b|and\b|until\b|or\b)[{SPACES}]?"
+    rf"(?P<hour>\d{{1,2}})(?:[:.]\d\d)?{HALF}",
+    re.IGNORECASE,
+)
+_LATE = re.compile(
+    r"\b(?:afternoon|evening|night|tonight|midnight|après-midi|soir|soirée|nuit|minuit)s?\b",
+    re.IGNORECASE,
+)
+
+
+class ClockTime(NamedTuple):
+    """A time of day, or on the hour perhaps a length of time.
+
+    hours   that may be meant, of 24; several if the text does not say which half of the day
+    minute  0 if there is none
+    shown   the hour as it is written
+    end     of its span
+    """
+
+    hours: tuple[int, ...]
+    minute: int
+    shown: int
+    end: int
+
+
+def names_late_part(text: str) -> bool:
+    """Whether a text names a part of the day other than the morning."""
+    return _LATE.search(text) is not None
+
+
+def time_at(text: str, start: int, *, may_be_late: bool) -> ClockTime | None:
+    """Return the time of day that starts with the digits at `start`, if there is one.
+
+    A time without a half of the day is by 24 hours, or by either of 12 if it may be late. The first
+    hour of `3 to 5 pm` is in the half that puts it before the second.
+    """
+    clock = _CLOCK.match(text, start)
+    if clock is None:
+        return None
+    hour, minute = int(clock["hour"]), int(clock["minute"] or 0)
+    is_time = clock["minute"] or clock["half"] or clock["sharp"] or clock["part"]
+    until = None if clock["half"] or clock["part"] else _UNTIL.match(text, clock.end())
+    if not (is_time or until or "h" in (clock["mark"] or "").lower()):
+        return None
+    half = _half(clock, hour) if until is None else _half_before(hour, until)
+    hours: tuple[int, ...]
+    if hour > 12:
+        hours = (hour,)
+    elif half is not None:
+        hours = (by_24_hours(hour, half),)
+    elif clock["sharp"] or may_be_late:
+        hours = (hour, (hour + 12) % 24)
+    else:
+        hours = (hour,)
+    return ClockTime(hours, minute, hour, clock.end())
+
+
+def by_24_hours(hour: int, half: Literal["a", "p"]) -> int:
+    """Return an hour from 1 to 12 as one from 0 to 23."""
+    return hour % 12 + 12 * (half == "p")
+
+
+def half_named(part: str, hour: int) -> Literal["a", "p"]:
+    """Return the half of the day of an hour in a part of the day, as `PART` finds it."""
+    part = part.casefold()
+    if "nuit" in part or "night" in part:
+        return "a" if hour <= 6 or hour == 12 else "p"
+    return "a" if "matin" in part or "morning" in part else "p"
+
+
+def half_before(hour: int, last: int, half: Literal["a", "p"]) -> Literal["a", "p"]:
+    """Return the half of the day of the first hour of two, given the last one and its half."""
+    if by_24_hours(hour, half) < by_24_hours(last, half):
+        return half
+    return "a" if half == "p" else "p"
+
+
+def _half(clock: re.Match[str], hour: int) -> Literal["a", "p"] | None:
+    if clock["half"]:
+        return "p" if clock["half"].lower() == "p" else "a"
+    return half_named(clock["part"], hour) if clock["part"] else None
+
+
+def _half_before(hour: int, until: re.Match[str]) -> Literal["a", "p"]:
+    return half_before(hour, int(until["hour"]), "p" if until["half"].lower() == "p" else "a")
