@@ -34,10 +34,18 @@ def same_ordinals(texts: Mapping[str, str]) -> bool:
     if not (ranks["en"] or ranks["fr"]) or _DAY.search(english) or _DAY.search(french):
         return True
     return all(
-        rank in _all_ranks(french, ranks["fr"])
-        or re.search(rf"{_ARTICLE}{rank}\b(?! \w{{4}})", french)
+        rank in _all_ranks(french, ranks["fr"]) or _is_day(rank, english, french)
         for rank in ranks["en"]
     ) and ranks["fr"] <= _all_ranks(english, ranks["en"])
+
+
+def _is_day(rank: int, english: str, french: str) -> bool:
+    """Whether an ordinal may be a day: no noun follows it in either language."""
+    no_noun = r"(?! \w{4})"
+    return bool(
+        re.search(rf"\b{rank}[a-z]{{2}}\b{no_noun}", english)
+        and re.search(rf"{_ARTICLE}{rank}\b{no_noun}", french)
+    )
 
 
 def _ranks(text: str, pattern: re.Pattern[str]) -> set[int]:

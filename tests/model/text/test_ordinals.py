@@ -25,7 +25,9 @@ def test_the_same_rank(english: str, french: str) -> None:
     ("english", "french"),
     [
         ("33 times he asks", "la 33e fois qu'il demande"), ("on 30 floor", "au 30e étage"),
-        ("the 22nd floor", "sol 22"), ("the 22nd time", "la 21e fois"),
+        ("the 22nd floor", "sol 22"), ("the 22nd floor", "le 22"),
+        ("the 101st floor", "le 101 étage"),
+        ("the 22nd time", "la 21e fois"),
     ],
 )  # fmt: skip
 def test_a_cardinal_instead_or_another_rank(english: str, french: str) -> None:
