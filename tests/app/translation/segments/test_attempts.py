@@ -138,10 +138,17 @@ def test_terms_out_of_place_are_replaced_by_stand_ins(codec: TextCodec, salad: s
     assert (text.answer().after, text.flags) == ("Le matou voit un toutou.", [])
 
 
-def test_a_term_may_be_inserted_where_the_stand_in_is(codec: TextCodec) -> None:
+def test_a_constrained_term_is_taken_where_the_stand_in_is(codec: TextCodec) -> None:
     text = SegmentedText("The old cat.", with_terms(codec, {"old": "vieux"}))
-    searched(text, codec, [["Le chat."], ["Le vieux chat."], ["Le {name} chat !"]])
+    searched(text, codec, [["Le beau chat."], ["Le vieux chat."], ["Un {name} chat !"]])
     assert text.answer().after == "Le vieux chat."
+
+
+def test_a_term_that_replaces_no_word_is_flagged(codec: TextCodec) -> None:
+    text = SegmentedText("The old cat.", with_terms(codec, {"old": "vieux"}))
+    answers = [["Le chat."], ["Le vieux chat."], ["Le {name} chat."], ["Le 4817 chat."]]
+    searched(text, codec, answers)
+    assert (text.answer().after, text.flags) == ("Le chat.", ["glossary_unmet"])
 
 
 def test_where_no_way_leads_to_a_sentence_the_free_one_is_flagged(codec: TextCodec) -> None:
@@ -154,7 +161,7 @@ def test_where_no_way_leads_to_a_sentence_the_free_one_is_flagged(codec: TextCod
 
 def test_a_term_at_the_start_of_a_sentence_has_its_capital(codec: TextCodec) -> None:
     text = SegmentedText("Cat sees.", with_terms(codec, {"cat": "matou"}))
-    searched(text, codec, [["Voit."], ["Voit. matou"], ["{name} voit."]])
+    searched(text, codec, [["Chat voit."], ["Chat voit. matou"], ["{name} voit."]])
     assert text.answer().after == "Matou voit."
 
 

@@ -13,7 +13,7 @@ from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.text.marian_tokenizer import MarianTokenizer
 from tests.model.text.test_marian_tokenizer import learn, pieces_of, vocabulary
 
-BLOCK = 256
+BLOCK = 512
 FRAMES = ("the {} cat", "{} the cat", "the cat {}", "the cat{} sees", "the {}cat {} sees")
 WORDS = "the cat sees a dog {name} {user} {count} {date} 4817 5926 7035 , . ? ' - ( ) : ;"
 

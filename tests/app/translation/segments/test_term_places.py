@@ -3,7 +3,12 @@ from __future__ import annotations
 import pytest
 
 from app.text.glossary import Glossary, Term
-from app.translation.segments.term_places import is_behind_end, is_in_place, similarity
+from app.translation.segments.term_places import (
+    is_behind_end,
+    is_in_place,
+    similarity,
+    was_added,
+)
 
 SOURCE = "I like the cat and the dog."
 FREE = "J'aime le chat et le chien."
@@ -71,6 +76,12 @@ def test_an_added_term_may_say_what_the_free_translation_left_out() -> None:
 def test_a_term_that_is_said_anyway_may_be_anywhere(terms: list[Term]) -> None:
     shown = "J'aime le matou et le clébard."
     assert is_in_place(terms, "J'aime matou et le clébard.", "Clébard et matou aiment.", shown)
+
+
+def test_a_term_that_replaces_no_word_was_added(terms: list[Term]) -> None:
+    assert was_added(terms, FREE, "J'aime le chat matou et le clébard.")
+    assert not was_added(terms, FREE, SHOWN)
+    assert not was_added(terms, "J'aime le matou et clébard.", "J'aime matou et clébard.")
 
 
 def test_similarity_is_of_words_in_order() -> None:
