@@ -139,7 +139,7 @@ def examples(
             continue
         chosen = choose.sample(found, n_terms)
         terms = {expected: choice.term for choice, expected in chosen}
-        wanted = re.sub(r"\w+", lambda word, terms=terms: terms.get(word[0], word[0]), reference)
+        wanted = "".join(terms.get(word, word) for word in re.split(r"(\w+)", reference))
         yield Example(source, answer, wanted, [choice for choice, _ in chosen])
 
 
@@ -228,7 +228,7 @@ def main(
         )
         answers = [text.answer().after for text in bound]
         n_flagged = sum("glossary_unmet" in text.flags for text in bound)
-        first = {"Direction": " → ".join(direction), "Terms each": n_terms}
+        first: dict[str, Cell] = {"Direction": " → ".join(direction), "Terms each": n_terms}
         rows.append(first | _row("without", [one.free for one in chosen], chosen, 0))
         rows.append(first | _row("with", answers, chosen, n_flagged))
         for one, text, answer in zip(chosen, bound, answers, strict=True):
