@@ -23,8 +23,12 @@ from typing import Literal, NamedTuple
 
 from model.text.clock_times import ClockTime, names_late_part, time_at
 from model.text.number_conventions import SPACES
-from model.text.number_words import numbers_in_words, roman_numerals, spelt_out
-from model.text.ordinals import same_ordinals
+from model.text.number_words import (
+    numbers_in_words,
+    roman_numerals,
+    same_ordinals,
+    spelt_out,
+)
 
 _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(rf"\d{{1,3}}(?:[{SPACES}'’٬]\d{{3}})+(?!\d)(?:[.,٫]\d+)?|\d+(?:[.,٫٬]\d+)*")

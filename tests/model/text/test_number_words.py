@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from model.text.numbers import same_numbers
-from model.text.ordinals import same_ordinals
+from model.text.number_words import same_ordinals
 
 
 @pytest.mark.parametrize(
