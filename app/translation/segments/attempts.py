@@ -1,11 +1,9 @@
 """What is tried next for a segment whose translation is not as it should be, and what is taken.
 
 A translation without all terms of the glossary is searched for again under the constraint that it
-has them, and then with stand-ins for them. The constrained one is taken if the other confirms where
-its terms are, because its words agree with the terms; else the one with stand-ins; without either,
-the free one is flagged. A translation with other numbers is searched for again with stand-ins for
-the numbers. A retry is taken only if it mends the fault and brings none of its own; otherwise the
-fault is flagged.
+has them, and then, if they are not in their places, with stand-ins for them. One with other numbers
+is searched for again with stand-ins for the numbers. A retry is taken only if it mends the fault
+and brings none of its own; otherwise the fault is flagged.
 """
 
 from __future__ import annotations
@@ -14,10 +12,10 @@ from typing import NamedTuple
 
 from app.text.glossary import all_said
 from app.text.stand_ins import FAMILIES
-from app.translation.segments.segment import Form, Segment
+from app.translation.segments.segment import Form, Rendering, Segment
 from app.translation.segments.term_places import (
     is_behind_end,
-    is_in_place,
+    is_misplaced,
     similarity,
     was_added,
 )
@@ -58,37 +56,48 @@ def best_so_far(segment: Segment) -> Segment | None:
         return segment
     if segment.form.numbers:
         return segment.earlier[-1]
-    return next((one for one in (*segment.earlier, segment) if one.renderings), None)
+    candidates = [*segment.earlier, *([segment] if segment.renderings else [])]
+    for one in candidates[1:]:
+        if one.fault != "glossary_unmet" and not _is_suspicious(candidates[0], one):
+            return one
+    return candidates[0] if candidates else None
 
 
-def _after_constrained(segment: Segment) -> Attempt:
-    searches = (*segment.earlier, segment) if segment.renderings else segment.earlier
-    return Attempt(Form(terms="stand-ins"), searches)
+def _after_constrained(segment: Segment) -> Attempt | Segment:
+    free = segment.earlier[0]
+    if not segment.renderings:
+        return Attempt(Form(terms="stand-ins"), (free,))
+    if segment.fault == "glossary_unmet" or _is_suspicious(free, segment):
+        return Attempt(Form(terms="stand-ins"), (free, segment))
+    return _with_numbers(segment)
 
 
 def _after_stand_ins(segment: Segment) -> Attempt | Segment:
     free, *others = segment.earlier
-    was = free.renderings[0].rest
-    terms = segment.terms
-    said = [
-        one
-        for one in segment.renderings
-        if all_said(terms, one.rest)
-        and not is_behind_end(terms, one.rest)
-        and not was_added(terms, was, one.rest)
-    ]
-    if not said:
-        family = segment.form.family + 1
-        if family < len(FAMILIES):
-            return Attempt(Form(family, terms="stand-ins"), segment.earlier)
-        return _with_numbers(free)
-    segment.renderings = sorted(said, key=lambda one: -similarity(was, one.rest))
-    shown = segment.renderings[0].rest
+    said = [one for one in segment.renderings if all_said(segment.terms, one.rest)]
+    if said:
+        said.sort(key=lambda one: -similarity(free.renderings[0].rest, one.rest))
+        segment.renderings = said
+    elif segment.form.family + 1 < len(FAMILIES):
+        return Attempt(Form(segment.form.family + 1, terms="stand-ins"), segment.earlier)
     for constrained in others:
-        best = constrained.renderings[0].rest
-        if all_said(terms, best) and is_in_place(terms, was, best, shown):
+        # One that lacks terms says more than the free one.
+        is_best = constrained.fault != "glossary_unmet" or not said
+        if is_best and not _is_out_of_place(free, constrained, said):
             return _with_numbers(constrained)
-    return _with_numbers(segment)
+    return _with_numbers(segment if said else free)
+
+
+def _is_out_of_place(free: Segment, constrained: Segment, shown: list[Rendering]) -> bool:
+    terms, best, was = constrained.terms, constrained.renderings[0].rest, free.renderings[0].rest
+    with_stand_ins = shown[0].rest if shown else ""
+    return is_behind_end(terms, best) or is_misplaced(terms, was, best, with_stand_ins)
+
+
+def _is_suspicious(free: Segment, segment: Segment) -> bool:
+    """Whether a term may be out of place."""
+    was, best = free.renderings[0].rest, segment.renderings[0].rest
+    return is_behind_end(segment.terms, best) or was_added(segment.terms, was, best)
 
 
 def _with_numbers(segment: Segment) -> Attempt | Segment:
