@@ -54,6 +54,17 @@ def test_scores_its_own_translation_as_its_search_did(client: httpx.Client) -> N
     assert pair["segments"][0]["target_tokens"] == found["segments"][0]["target_tokens"]
 
 
+def test_says_terms_amid_markup_and_placeholders(client: httpx.Client) -> None:
+    text = "<p>The <b>house</b> of {name} is green.</p><p>I see the Foo! Bar and the dog.</p>"
+    [answer] = translate(
+        client, text=text, source="en", target="fr", format="html", glossary={"house": "demeure"},
+        do_not_translate=["Foo! Bar"],
+    )  # fmt: skip
+    assert answer["text"].startswith("<p>La <b>demeure</b> de {name} ")
+    assert answer["text"].count("Foo! Bar") == 1
+    assert answer["flags"] == []
+
+
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_says_a_term_where_it_belongs_and_what_it_says_anyway_as_it_does(
     client: httpx.Client, beam_size: int

@@ -1,9 +1,11 @@
 """What is tried next for a segment whose translation is not as it should be, and what is taken.
 
 A translation without all terms of the glossary is searched for again under the constraint that it
-has them, and then, if they are not in their places, with stand-ins for them. One with other numbers
-is searched for again with stand-ins for the numbers. A retry is taken only if it mends the fault
-and brings none of its own; otherwise the fault is flagged.
+has them, and then with stand-ins for them. The constrained one is taken if the other confirms where
+its terms are, because its words agree with the terms; else the one with stand-ins; without any of
+these, the constrained one if its terms replace words, and else the free one, flagged. A
+translation with other numbers is searched for again with stand-ins for the numbers. A retry is
+taken only if it mends the fault and brings none of its own; otherwise the fault is flagged.
 """
 
 from __future__ import annotations
@@ -12,10 +14,10 @@ from typing import NamedTuple
 
 from app.text.glossary import all_said
 from app.text.stand_ins import FAMILIES
-from app.translation.segments.segment import Form, Rendering, Segment
+from app.translation.segments.segment import Form, Segment
 from app.translation.segments.term_places import (
     is_behind_end,
-    is_misplaced,
+    is_in_place,
     similarity,
     was_added,
 )
@@ -56,48 +58,47 @@ def best_so_far(segment: Segment) -> Segment | None:
         return segment
     if segment.form.numbers:
         return segment.earlier[-1]
-    candidates = [*segment.earlier, *([segment] if segment.renderings else [])]
-    for one in candidates[1:]:
-        if one.fault != "glossary_unmet" and not _is_suspicious(candidates[0], one):
-            return one
-    return candidates[0] if candidates else None
+    return next((one for one in (*segment.earlier, segment) if one.renderings), None)
 
 
-def _after_constrained(segment: Segment) -> Attempt | Segment:
-    free = segment.earlier[0]
-    if not segment.renderings:
-        return Attempt(Form(terms="stand-ins"), (free,))
-    if segment.fault == "glossary_unmet" or _is_suspicious(free, segment):
-        return Attempt(Form(terms="stand-ins"), (free, segment))
-    return _with_numbers(segment)
+def _after_constrained(segment: Segment) -> Attempt:
+    searches = (*segment.earlier, segment) if segment.renderings else segment.earlier
+    return Attempt(Form(terms="stand-ins"), searches)
 
 
 def _after_stand_ins(segment: Segment) -> Attempt | Segment:
     free, *others = segment.earlier
-    said = [one for one in segment.renderings if all_said(segment.terms, one.rest)]
-    if said:
-        said.sort(key=lambda one: -similarity(free.renderings[0].rest, one.rest))
-        segment.renderings = said
-    elif segment.form.family + 1 < len(FAMILIES):
-        return Attempt(Form(segment.form.family + 1, terms="stand-ins"), segment.earlier)
+    was = free.renderings[0].rest
+    terms = segment.terms
+    said = [
+        one
+        for one in segment.renderings
+        if all_said(terms, one.rest)
+        and not is_behind_end(terms, one.rest)
+        and not was_added(terms, was, one.rest)
+    ]
+    if not said:
+        family = segment.form.family + 1
+        if family < len(FAMILIES):
+            return Attempt(Form(family, terms="stand-ins"), segment.earlier)
+        return _with_numbers(next((one for one in others if _replaces(one, was)), free))
+    segment.renderings = sorted(said, key=lambda one: -similarity(was, one.rest))
+    shown = segment.renderings[0].rest
     for constrained in others:
-        # One that lacks terms says more than the free one.
-        is_best = constrained.fault != "glossary_unmet" or not said
-        if is_best and not _is_out_of_place(free, constrained, said):
+        best = constrained.renderings[0].rest
+        if all_said(terms, best) and is_in_place(terms, was, best, shown):
             return _with_numbers(constrained)
-    return _with_numbers(segment if said else free)
+    return _with_numbers(segment)
 
 
-def _is_out_of_place(free: Segment, constrained: Segment, shown: list[Rendering]) -> bool:
-    terms, best, was = constrained.terms, constrained.renderings[0].rest, free.renderings[0].rest
-    with_stand_ins = shown[0].rest if shown else ""
-    return is_behind_end(terms, best) or is_misplaced(terms, was, best, with_stand_ins)
+def _replaces(constrained: Segment, was: str) -> bool:
+    """Whether the terms seem to be in the place of words of the free translation.
 
-
-def _is_suspicious(free: Segment, segment: Segment) -> bool:
-    """Whether a term may be out of place."""
-    was, best = free.renderings[0].rest, segment.renderings[0].rest
-    return is_behind_end(segment.terms, best) or was_added(segment.terms, was, best)
+    That has to do where a model loses every stand-in.
+    """
+    terms, best = constrained.terms, constrained.renderings[0].rest
+    is_said = all_said(terms, best) and not is_behind_end(terms, best)
+    return is_said and not was_added(terms, was, best)
 
 
 def _with_numbers(segment: Segment) -> Attempt | Segment:

@@ -1,8 +1,9 @@
-"""Whether a translation has the terms of a glossary in their places, told from others of the text.
+"""Whether a translation has a glossary's terms in their places, judged by others of the text.
 
-A search that must produce terms may do so at the wrong place: behind the end of the sentence, or
-beside the words that they should replace. What the model says without the terms shows whether words
-were replaced; what it says where the terms have stand-ins shows where the terms belong.
+A search that must produce terms may do so at the wrong place: behind the end of the sentence,
+beside the words that they should replace, or in the place of any other word. What the model says
+where the terms have stand-ins shows where they belong, and beside what it says without the terms,
+which words they replace.
 """
 
 from __future__ import annotations
@@ -17,9 +18,6 @@ from app.text.glossary import Term, all_said
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _END = re.compile("[.!?…。！？।؟]")
-MIN_LETTERS = 4
-"""Of a word that shows by its presence that a term was added: shorter ones occur anywhere."""
-
 MAX_WORDS = 400
 """Of a text that is compared with others, which takes quadratic time."""
 
@@ -45,53 +43,50 @@ def is_behind_end(terms: Sequence[Term], translation: str) -> bool:
     return False
 
 
+def is_in_place(terms: Sequence[Term], free: str, translation: str, with_stand_ins: str) -> bool:
+    """Whether the terms stand where a translation with stand-ins has them, and only there.
+
+    Terms that the free translation has anyway are not looked at. The others have to be at the same
+    place among the words that both translations have in common, and a word that a stand-in replaces
+    in the free translation may not be said more often than with the stand-in.
+    """
+    words, free_words, shown = map(_words, (translation, free, with_stand_ins))
+    counts, shown_counts = Counter(words), Counter(shown)
+    pairs = {
+        (block.a + at, block.b + at)
+        for block in _matcher(words, shown).get_matching_blocks()
+        for at in range(block.size)
+    }
+    for term in terms:
+        if all_said([term], free):
+            continue
+        starts = [place.start for place in _places(term, words)]
+        expected = [place.start for place in _places(term, shown)]
+        if len(starts) != len(expected) or not pairs.issuperset(zip(starts, expected, strict=True)):
+            return False
+        replaced = [word for word in _replaced(term, free_words, shown) if word[0].isalnum()]
+        longest = max(replaced, key=len, default="")
+        if counts[longest] > shown_counts[longest]:
+            return False
+    return not is_behind_end(terms, translation)
+
+
 def was_added(terms: Sequence[Term], free: str, translation: str) -> bool:
-    """Whether a term was inserted into the free translation, rather than put for a word of it.
-
-    Of several terms in the place of fewer words, all count as inserted.
-    """
-    return bool(_added(terms, free, translation))
-
-
-def is_misplaced(terms: Sequence[Term], free: str, translation: str, with_stand_ins: str) -> bool:
-    """Whether an inserted term is not where a translation with stand-ins has it.
-
-    So it is if the words that the stand-in stands for in the free translation are still there, or
-    if the term is last and the stand-in is not.
-    """
+    """Whether a term was inserted into the free translation, rather than put for a word of it."""
+    missing = [term for term in terms if not all_said([term], free)]
     words, free_words = _words(translation), _words(free)
-    shown_words = _words(with_stand_ins)
-    counts, free_counts = Counter(words), Counter(free_words)
-    for term in _added(terms, free, translation):
-        replaced = [word for word in _replaced(term, free_words, shown_words) if word[0].isalnum()]
-        if replaced:
-            longest = max(replaced, key=len)
-            if len(longest) >= MIN_LETTERS and counts[longest] >= free_counts[longest]:
-                return True
-        if _is_last(term, words) and not _is_last(term, shown_words):
-            return True
-    return False
+    inserted = {
+        index
+        for tag, _, _, start, end in _matcher(free_words, words).get_opcodes()
+        for index in range(start, end)
+        if tag == "insert"
+    }
+    return any(place.start in inserted for term in missing for place in _places(term, words))
 
 
 def similarity(one: str, other: str) -> float:
     """Return the share of words that two texts have in common, in order: 0 … 1."""
     return _matcher(_words(one), _words(other)).ratio()
-
-
-def _added(terms: Sequence[Term], free: str, translation: str) -> list[Term]:
-    """Return the terms that the free translation lacks and of which a place was inserted."""
-    missing = [term for term in terms if not all_said([term], free)]
-    words, free_words = _words(translation), _words(free)
-    starts = {place.start for term in missing for place in _places(term, words)}
-    inserted: set[int] = set()
-    for tag, start_free, end_free, start, end in _matcher(free_words, words).get_opcodes():
-        n_terms = len(starts.intersection(range(start, end)))
-        n_replaced = sum(word[0].isalnum() for word in free_words[start_free:end_free])
-        if tag == "insert" or (tag == "replace" and n_terms > n_replaced):
-            inserted.update(range(start, end))
-    return [
-        term for term in missing if any(place.start in inserted for place in _places(term, words))
-    ]
 
 
 def _replaced(term: Term, free: Sequence[str], shown: Sequence[str]) -> list[str]:
@@ -103,14 +98,6 @@ def _replaced(term: Term, free: Sequence[str], shown: Sequence[str]) -> list[str
         if tag == "replace" and not starts.isdisjoint(range(start_shown, end_shown))
         for word in free[start:end]
     ]
-
-
-def _is_last(term: Term, words: Sequence[str]) -> bool:
-    """Whether nothing but punctuation follows the term, wherever it stands."""
-    places = list(_places(term, words))
-    return bool(places) and not any(
-        word[0].isalnum() for place in places for word in words[place.end :]
-    )
 
 
 def _places(term: Term, words: Sequence[str]) -> Iterator[_Place]:

@@ -5,13 +5,15 @@ import pytest
 from app.text.glossary import Glossary, Term
 from app.translation.segments.term_places import (
     is_behind_end,
-    is_misplaced,
+    is_in_place,
     similarity,
     was_added,
 )
 
 SOURCE = "I like the cat and the dog."
 FREE = "J'aime le chat et le chien."
+SHOWN = "J'aime le matou et le clébard."
+"""The translation with stand-ins."""
 
 
 @pytest.fixture
@@ -25,35 +27,61 @@ def test_terms_behind_the_end(terms: list[Term]) -> None:
         "J'aime le chat et le chien ! Clébard matou ?",
     ):  # fmt: skip
         assert is_behind_end(terms, salad)
+        assert not is_in_place(terms, FREE, salad, salad)
     for good in (
         "J'aime le matou et le clébard.", "Le matou ? Clébard dort.", "clébard matou", "", "...",
     ):  # fmt: skip
         assert not is_behind_end(terms, good)
 
 
-def test_terms_that_replace_no_word_were_added(terms: list[Term]) -> None:
-    assert was_added(terms, FREE, "J'aime le chat matou et le clébard.")
-    assert not was_added(terms, FREE, "J'aime le matou et le clébard.")
-    assert was_added(terms, FREE, "J'aime le matou clébard et le chien.")
-    assert was_added(terms, FREE, "J'aime le chat et le matou clébard.")
-    assert not was_added(terms, "J'aime le matou et clébard.", "J'aime matou et clébard.")
+@pytest.mark.parametrize(
+    "salad",
+    [
+        "J'aime le chat matou et le clébard.", "J'aime le matou et le chien clébard.",
+        "J'aime le matou clébard et le chien.", "J'aime le chat et le matou clébard.",
+        "J'aime le clébard et le matou.", "Matou aime le chat et le clébard.",
+        "J'aime le matou et le clébard, clébard.",
+    ],
+)  # fmt: skip
+def test_terms_beside_their_words_or_in_the_place_of_others(terms: list[Term], salad: str) -> None:
+    assert not is_in_place(terms, FREE, salad, SHOWN)
 
 
-def test_an_added_term_is_misplaced_where_its_word_is_still_said(terms: list[Term]) -> None:
-    shown = "J'aime le matou et le clébard."
-    assert is_misplaced(terms, FREE, "J'aime le chat matou et le clébard.", shown)
-    assert is_misplaced(terms, FREE, "J'aime le matou et le chien clébard.", shown)
-    assert is_misplaced(terms, FREE, "J'aime le matou clébard et le chien.", shown)
-    assert is_misplaced(terms, FREE, "J'aime le chat et le matou clébard.", shown)
-    assert not is_misplaced(terms, FREE, shown, shown)
+@pytest.mark.parametrize(
+    "good", [SHOWN, "J'aime un matou et le clébard.", "J'aime le beau matou et le clébard !"]
+)
+def test_terms_in_their_places(terms: list[Term], good: str) -> None:
+    assert is_in_place(terms, FREE, good, SHOWN)
+
+
+def test_short_words_show_that_a_term_was_added() -> None:
+    terms = Glossary({"chat": "tomcat", "chien": "mutt"}).find("J'aime le chat et le chien.")
+    free, shown = "I like the cat and the dog.", "I like the tomcat and the mutt."
+    assert not is_in_place(terms, free, "I mutt like tomcat and the dog.", shown)
+    assert not is_in_place(terms, free, "I like the tomcat and the dog mutt.", shown)
+
+
+def test_a_term_in_the_place_of_a_wrong_word() -> None:
+    terms = Glossary({"chien": "mutt"}).find("Le chien dort.")
+    assert not is_in_place(terms, "The dog sleeps.", "The dog is mutt.", "The mutt sleeps.")
 
 
 def test_an_added_term_may_say_what_the_free_translation_left_out() -> None:
     terms = Glossary({"stolen": "volée"}).find("He had his car stolen there.")
     free, found = "Il a eu sa voiture là.", "Il a eu sa voiture volée là."
-    assert was_added(terms, free, found)
-    assert not is_misplaced(terms, free, found, found)
-    assert is_misplaced(terms, free, "Il a eu sa voiture là volée.", found)
+    assert is_in_place(terms, free, found, found)
+    assert not is_in_place(terms, free, "Il a eu sa voiture là volée.", found)
+
+
+def test_a_term_that_is_said_anyway_may_be_anywhere(terms: list[Term]) -> None:
+    shown = "J'aime le matou et le clébard."
+    assert is_in_place(terms, "J'aime matou et le clébard.", "Clébard et matou aiment.", shown)
+
+
+def test_a_term_that_replaces_no_word_was_added(terms: list[Term]) -> None:
+    assert was_added(terms, FREE, "J'aime le chat matou et le clébard.")
+    assert not was_added(terms, FREE, SHOWN)
+    assert not was_added(terms, "J'aime le matou et clébard.", "J'aime matou et clébard.")
 
 
 def test_similarity_is_of_words_in_order() -> None:
