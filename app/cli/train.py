@@ -26,7 +26,7 @@ from model.training.log import LOG_FILE, read_log
 from model.training.run import open_run
 from model.training.state import latest_state
 from model.training.trainer import Trainer
-from model.training.update.memory import keep_freed_memory
+from model.training.update.memory import flushed_denormals, keep_freed_memory
 from model.training.update.processes import Processes
 from model.training.warm_start import WarmStart
 from model.transformer.config import TransformerConfig
@@ -176,7 +176,8 @@ def train(
             )
             display.begin(trainer.counters, trainer.model.n_parameters())
             _save_on_interrupt(trainer)
-            trainer.train()
+            with flushed_denormals():
+                trainer.train()
         processes.leave()
         if not processes.is_first:
             return

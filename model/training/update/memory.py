@@ -1,6 +1,6 @@
-"""Prevents glibc from returning large blocks to the kernel between steps.
+"""What a CPU needs for steps of even speed: freed memory stays, denormal numbers are zero.
 
-A training step on a CPU frees and allocates the same buffers hundreds of times. By default, glibc
+A training step frees and allocates the same buffers hundreds of times. By default, glibc
 maps each block over 32 MB anew and the kernel zeroes it page by page: half of the step's time for
 a small model.
 """
@@ -9,6 +9,10 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
 
 _M_TRIM_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -4, -8
 
@@ -23,3 +27,17 @@ def keep_freed_memory() -> None:
     mallopt(_M_MMAP_MAX, 0)
     mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
     mallopt(_M_ARENA_MAX, 1)
+
+
+@contextmanager
+def flushed_denormals() -> Iterator[None]:
+    """Take numbers below 1e-38 for zero, in this thread.
+
+    The momentum of a unit that no input activates any more shrinks to such numbers, with which
+    processors compute a hundred times as slowly: one matrix took Muon 350 ms in place of 7.
+    """
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
