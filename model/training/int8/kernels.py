@@ -31,22 +31,25 @@ _contracted: Callable[..., Any] = numba.njit(
 
 
 @_compiled
-def _round(row: Floats, inverse: np.float32, codes: Codes) -> None:
+def _quantise_row(row: Floats, codes: Codes) -> np.float32:
+    """row [K] → codes [K] in −127 … 127; return the scale."""
+    bits = row.view(np.int32)
+    scale = np.empty(1, np.float32)
+    largest = np.int32(0)
+    for k in range(row.shape[0]):
+        largest = max(largest, bits[k] & _ABSOLUTE)
+    scale.view(np.int32)[0] = largest
+    inverse = _LARGEST / scale[0] if largest else _ZERO
     for k in range(row.shape[0]):
         codes[k] = np.int8(np.int32((row[k] * inverse + _ROUNDING) - _ROUNDING))
+    return scale[0] / _LARGEST
 
 
 @_compiled
 def quantise_rows(rows: Floats, codes: Codes, scales: Floats) -> None:
     """rows [N, K] → codes [N, K] in −127 … 127 and scales [N]."""
-    bits = rows.view(np.int32)
     for n in range(rows.shape[0]):
-        largest = np.int32(0)
-        for k in range(rows.shape[1]):
-            largest = max(largest, bits[n, k] & _ABSOLUTE)
-        scales.view(np.int32)[n] = largest
-        _round(rows[n], _LARGEST / scales[n] if largest else _ZERO, codes[n])
-        scales[n] /= _LARGEST
+        scales[n] = _quantise_row(rows[n], codes[n])
 
 
 @_compiled
@@ -131,18 +134,12 @@ def rectify(
 ) -> None:
     """`rescale`, max(0, x) and `quantise_rows` in one pass: sums [N, M] → codes, scales."""
     value = np.empty(sums.shape[1], np.float32)
-    bits = value.view(np.int32)
     for n in range(sums.shape[0]):
         scale = row_scales[n]
         for m in range(sums.shape[1]):
             x = np.float32(sums[n, m]) * (scale * column_scales[m]) + shift[m]
             value[m] = _ZERO if x < _ZERO else x  # keeps NaN
-        largest = np.int32(0)
-        for m in range(sums.shape[1]):
-            largest = max(largest, bits[m] & _ABSOLUTE)
-        scales.view(np.int32)[n] = largest
-        _round(value, _LARGEST / scales[n] if largest else _ZERO, codes[n])
-        scales[n] /= _LARGEST
+        scales[n] = _quantise_row(value, codes[n])
 
 
 @_contracted
@@ -160,16 +157,10 @@ def rectify_backward(
     Adds the gradients' sum over rows to `total` [M].
     """
     value = np.empty(sums.shape[1], np.float32)
-    bits = value.view(np.int32)
     for n in range(sums.shape[0]):
         scale = row_scales[n]
         for m in range(sums.shape[1]):
             x = np.float32(sums[n, m]) * (scale * column_scales[m])
             value[m] = x if activations[n, m] else _ZERO
             total[m] += value[m]
-        largest = np.int32(0)
-        for m in range(sums.shape[1]):
-            largest = max(largest, bits[m] & _ABSOLUTE)
-        scales.view(np.int32)[n] = largest
-        _round(value, _LARGEST / scales[n] if largest else _ZERO, codes[n])
-        scales[n] /= _LARGEST
+        scales[n] = _quantise_row(value, codes[n])
