@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -38,22 +39,6 @@ def import_() -> None:
     """Convert another project's model to a checkpoint."""
 
 
-_name_option = click.option("--name", help="Name of the model in the API [default: that of SRC].")
-_sources_option = click.option(
-    "--source", "sources", metavar="CODE[,CODE…]", default="",
-    help="Source languages [default: those that SRC declares].",
-)  # fmt: skip
-_targets_option = click.option(
-    "--target", "targets", metavar="CODE[,CODE…]", default="",
-    help="Target languages [default: those that SRC declares, or all that have symbols].",
-)  # fmt: skip
-
-_revision_option = click.option(
-    "--revision", default="main", show_default=True, metavar="REV",
-    help="Branch, tag or commit of the hub's repository.",
-)  # fmt: skip
-
-
 @dataclass(frozen=True)
 class _Wanted:
     """What is to be imported: a folder or a name on the hub, and how."""
@@ -66,27 +51,39 @@ class _Wanted:
     cache: Path | None
 
 
+def _import_options(verb: Callable[[_Wanted], None]) -> Callable[..., None]:
+    """Add the arguments and options that all verbs have; they receive them as one object."""
+
+    @click.argument("source", metavar="SRC")
+    @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+    @click.option("--name", help="Name of the model in the API [default: that of SRC].")
+    @click.option(
+        "--source", "sources", metavar="CODE[,CODE…]", default="",
+        help="Source languages [default: those that SRC declares].",
+    )  # fmt: skip
+    @click.option(
+        "--target", "targets", metavar="CODE[,CODE…]", default="",
+        help="Target languages [default: those that SRC declares, or all that have symbols].",
+    )  # fmt: skip
+    @click.option(
+        "--revision", default="main", show_default=True, metavar="REV",
+        help="Branch, tag or commit of the hub's repository.",
+    )  # fmt: skip
+    @cache_option
+    @wraps(verb)
+    def command(*, sources: str, targets: str, **given: Any) -> None:
+        verb(_Wanted(languages=Languages(_codes(sources), _codes(targets)), **given))
+
+    return command
+
+
 @import_.command(
     epilog="Example: attend import marian opus-mt-en-de/ checkpoints/en-de && "
     "attend serve --checkpoint checkpoints/en-de; "
     "attend import marian Helsinki-NLP/opus-mt-en-de checkpoints/en-de"
 )
-@click.argument("source", metavar="SRC")
-@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
-@_name_option
-@_sources_option
-@_targets_option
-@_revision_option
-@cache_option
-def marian(  # noqa: PLR0917
-    source: str,
-    folder: Path,
-    name: str | None,
-    sources: str,
-    targets: str,
-    revision: str,
-    cache: Path | None,
-) -> None:
+@_import_options
+def marian(wanted: _Wanted) -> None:
     """Convert the Marian or OPUS-MT model in SRC to a checkpoint in DIR.
 
     SRC is a folder in Hugging Face format (config.json, model.safetensors or pytorch_model.bin,
@@ -94,8 +91,6 @@ def marian(  # noqa: PLR0917
     target.spm, decoder.yml), or a name on the Hugging Face hub, fetched as by `attend pull`. No
     code in it is executed. DIR must be new or empty.
     """
-    languages = Languages(_codes(sources), _codes(targets))
-    wanted = _Wanted(source, folder, name, languages, revision, cache)
     _import(import_marian, MarianConfig, wanted)
 
 
@@ -103,22 +98,8 @@ def marian(  # noqa: PLR0917
     epilog="Example: attend import m2m100 facebook/m2m100_418M checkpoints/m2m100; "
     "attend import m2m100 nllb-200-distilled-600M/ checkpoints/nllb --source en,fr --target en,fr"
 )
-@click.argument("source", metavar="SRC")
-@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
-@_name_option
-@_sources_option
-@_targets_option
-@_revision_option
-@cache_option
-def m2m100(  # noqa: PLR0917
-    source: str,
-    folder: Path,
-    name: str | None,
-    sources: str,
-    targets: str,
-    revision: str,
-    cache: Path | None,
-) -> None:
+@_import_options
+def m2m100(wanted: _Wanted) -> None:
     """Convert the M2M-100 or NLLB model in SRC to a checkpoint in DIR.
 
     It translates any of its languages to any other, or those of --source to those of --target. SRC
@@ -126,8 +107,6 @@ def m2m100(  # noqa: PLR0917
     sentencepiece.bpe.model, M2M-100's vocab.json), or a name on the Hugging Face hub, fetched as by
     `attend pull`. No code in it is executed. DIR must be new or empty.
     """
-    languages = Languages(_codes(sources), _codes(targets))
-    wanted = _Wanted(source, folder, name, languages, revision, cache)
     _import(import_m2m100, M2M100Config, wanted)
 
 
