@@ -34,7 +34,7 @@ _contracted: Callable[..., Any] = numba.njit(
 def _quantise_row(row: Floats, codes: Codes) -> np.float32:
     """row [K] → codes [K] in −127 … 127; return the scale."""
     bits = row.view(np.int32)
-    scale = np.empty(1, np.float32)
+    scale: Floats = np.empty(1, np.float32)
     largest = np.int32(0)
     for k in range(row.shape[0]):
         largest = max(largest, bits[k] & _ABSOLUTE)
@@ -42,7 +42,7 @@ def _quantise_row(row: Floats, codes: Codes) -> np.float32:
     inverse = _LARGEST / scale[0] if largest else _ZERO
     for k in range(row.shape[0]):
         codes[k] = np.int8(np.int32((row[k] * inverse + _ROUNDING) - _ROUNDING))
-    return scale[0] / _LARGEST
+    return np.float32(scale[0] / _LARGEST)
 
 
 @_compiled
