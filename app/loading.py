@@ -208,7 +208,7 @@ def _assemble(known: Sequence[KnownModel], settings: Settings, metrics: Metrics)
         timeout=settings.request_timeout,
     )
     service = TranslationService(chosen, admission, limits, metrics)
-    if settings.models is not None:  # with two languages, it is short enough
+    if settings.preload_detection:
         service.paths.prepare_detection()
     files = FileService(
         service.paths,

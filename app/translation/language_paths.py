@@ -121,7 +121,7 @@ class LanguagePaths:
         self._detector = LanguageDetector(self.languages.codes)
 
     def prepare_detection(self) -> None:
-        """Load what detection needs, which would otherwise block the event loop for seconds."""
+        """Load what detection needs; with the first text, this would block the event loop."""
         for text in SCRIPT_SAMPLES:
             self._detector.detect(text)
 
