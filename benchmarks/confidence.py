@@ -18,18 +18,9 @@ import click
 from app.cli.translating.line_translator import LineTranslator
 from app.translation.segments.reading import Reading
 from app.translation.segments.segmented_text import SegmentedText
-from benchmarks.options import (
-    beam_option,
-    checkpoint_option,
-    json_option,
-    precision_option,
-    threads_option,
-)
-from benchmarks.report import Cell, Report, publish
-from model.checkpoint.reader import load_checkpoint
+from benchmarks.options import EngineSetup, beam_option, engine_options
+from benchmarks.report import Cell, Report
 from model.decoding.hypothesis import SearchOptions
-from model.engine.build import build_engines
-from model.engine.protocol import PrecisionChoice
 from model.evaluation import score_translations
 
 COLUMNS = {"Direction": "", "Sentences of": "", "Count": ",d", "Confidence": ".3f", "chrF": ".2f"}
@@ -77,26 +68,19 @@ def rows(direction: str, judged: Sequence[Judged]) -> list[dict[str, Cell]]:
 
 
 @click.command()
-@checkpoint_option
+@engine_options
 @click.option(
     "--pairs", type=click.Path(path_type=Path), required=True, help="English, tab, French."
 )
 @beam_option
-@threads_option
-@precision_option
-@json_option
 def main(
+    setup: EngineSetup,
     *,
-    checkpoint: Path,
     pairs: Path,
     beam: int,
-    threads: int,
-    precision: PrecisionChoice,
-    json_file: Path | None,
 ) -> None:
     """Translate held-out pairs; the first direction of the checkpoint reads the first column."""
-    loaded = load_checkpoint(checkpoint)
-    engines = build_engines(loaded, precision, threads)
+    loaded, engines = setup.load()
     config = loaded.config
     options = SearchOptions(beam, length_penalty=config.length_penalty, rule=config.search_rule)
     columns = list(
@@ -110,8 +94,8 @@ def main(
         judged = [Judged.of(*pair) for pair in zip(texts, expected, strict=True)]
         found += rows(" → ".join(direction), judged)
     name = f"{config.name}, {engines[0].info.precision}, beam {beam}"
-    settings: dict[str, Cell] = {"pairs": pairs.name, "threads": threads}
-    publish(Report("confidence", f"Confidence: {name}", settings, COLUMNS, found), json_file)
+    settings: dict[str, Cell] = {"pairs": pairs.name, "threads": setup.threads}
+    setup.publish(Report("confidence", f"Confidence: {name}", settings, COLUMNS, found))
 
 
 if __name__ == "__main__":

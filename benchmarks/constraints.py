@@ -18,19 +18,12 @@ import click
 
 from app.text.glossary import Glossary, Term, all_said
 from app.translation.segments.glossary_constraints import TermSpeller
-from benchmarks.options import (
-    beam_option,
-    checkpoint_option,
-    json_option,
-    precision_option,
-    threads_option,
-)
-from benchmarks.report import Cell, Report, publish
+from benchmarks.options import EngineSetup, beam_option, engine_options
+from benchmarks.report import Cell, Report
 from model.alignment.from_attention import AlignmentMethod, Bitext, align, passes
-from model.checkpoint.reader import Checkpoint, load_checkpoint
+from model.checkpoint.reader import Checkpoint
 from model.decoding.hypothesis import SearchOptions
-from model.engine.build import build_engines
-from model.engine.protocol import Engine, Job, PrecisionChoice
+from model.engine.protocol import Engine, Job
 from model.engine.run import run_jobs
 from model.evaluation import score_translations
 from model.text.words import words
@@ -138,7 +131,7 @@ def translate(checkpoint: Checkpoint, engines: Sequence[Engine], jobs: Sequence[
 
 
 @click.command()
-@checkpoint_option
+@engine_options
 @click.option(
     "--pairs", type=click.Path(path_type=Path), required=True, help="Source, tab, reference."
 )
@@ -147,26 +140,19 @@ def translate(checkpoint: Checkpoint, engines: Sequence[Engine], jobs: Sequence[
     "--terms", "n_terms", type=click.IntRange(1), default=1, show_default=True, help="Each."
 )
 @beam_option
-@threads_option
-@precision_option
 @click.option("--seed", default=1, show_default=True, help="Seed of the random choices.")
-@json_option
 def main(
+    setup: EngineSetup,
     *,
-    checkpoint: Path,
     pairs: Path,
     count: int,
     n_terms: int,
     beam: int,
-    threads: int,
-    precision: PrecisionChoice,
     seed: int,
-    json_file: Path | None,
 ) -> None:
     """Translate sentences with and without terms of their references."""
-    loaded = load_checkpoint(checkpoint)
+    loaded, engines = setup.load()
     direction = loaded.config.directions[0]
-    engines = build_engines(loaded, precision, threads)
     lines = pairs.read_text(encoding="utf-8").splitlines()
     finder = TermFinder(loaded, engines[0], direction)
     asked = examples(finder, lines, count, n_terms, seed)
@@ -190,10 +176,10 @@ def main(
     ]
     name = f"{loaded.config.name}, {engines[0].info.precision}, beam {beam}"
     settings: dict[str, Cell] = {
-        "pairs": pairs.name, "sentences": len(asked), "terms": n_terms, "threads": threads,
+        "pairs": pairs.name, "sentences": len(asked), "terms": n_terms, "threads": setup.threads,
         "seed": seed,
     }  # fmt: skip
-    publish(Report("constraints", f"Constraints: {name}", settings, COLUMNS, rows), json_file)
+    setup.publish(Report("constraints", f"Constraints: {name}", settings, COLUMNS, rows))
 
 
 if __name__ == "__main__":

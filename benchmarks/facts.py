@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from pathlib import Path
 from typing import cast, get_args
 
 import click
@@ -17,18 +16,9 @@ import click
 from app.cli.translating.line_translator import LineTranslator
 from app.translation.segments.reading import Reading
 from benchmarks.generated_facts import Language, sentences
-from benchmarks.options import (
-    beam_option,
-    checkpoint_option,
-    json_option,
-    precision_option,
-    threads_option,
-)
-from benchmarks.report import Cell, Report, publish
-from model.checkpoint.reader import load_checkpoint
+from benchmarks.options import EngineSetup, beam_option, engine_options
+from benchmarks.report import Cell, Report
 from model.decoding.hypothesis import SearchOptions
-from model.engine.build import build_engines
-from model.engine.protocol import PrecisionChoice
 
 COLUMNS = {
     "Direction": "", "Kind": "", "Sentences": ",d", "Retried": ",d", "Flagged": ",d",
@@ -39,26 +29,19 @@ SHOWN = 10
 
 
 @click.command()
-@checkpoint_option
+@engine_options
 @click.option("--count", type=click.IntRange(1), default=1000, show_default=True, help="Each way.")
 @beam_option
-@threads_option
-@precision_option
 @click.option("--seed", default=1, show_default=True, help="Seed of the sentences.")
-@json_option
 def main(
+    setup: EngineSetup,
     *,
-    checkpoint: Path,
     count: int,
     beam: int,
-    threads: int,
-    precision: PrecisionChoice,
     seed: int,
-    json_file: Path | None,
 ) -> None:
     """Translate generated sentences in every direction between English and French."""
-    loaded = load_checkpoint(checkpoint)
-    engines = build_engines(loaded, precision, threads)
+    loaded, engines = setup.load()
     options = SearchOptions(beam, length_penalty=loaded.config.length_penalty)
     rows: list[dict[str, Cell]] = []
     for direction in loaded.config.directions:
@@ -93,8 +76,12 @@ def main(
             numbers = {column: total[column] for column in list(COLUMNS)[2:]}
             rows.append({"Direction": way, "Kind": kind, **numbers})
     name = f"{loaded.config.name}, {engines[0].info.precision}, beam {beam}"
-    settings: dict[str, Cell] = {"sentences each way": count, "threads": threads, "seed": seed}
-    publish(Report("facts", f"Facts: {name}", settings, COLUMNS, rows), json_file)
+    settings: dict[str, Cell] = {
+        "sentences each way": count,
+        "threads": setup.threads,
+        "seed": seed,
+    }
+    setup.publish(Report("facts", f"Facts: {name}", settings, COLUMNS, rows))
 
 
 if __name__ == "__main__":

@@ -23,18 +23,10 @@ from app.translation.segments.glossary_constraints import TermSpeller
 from app.translation.segments.reading import Reading
 from app.translation.segments.segmented_text import SegmentedText
 from benchmarks.constraints import TermFinder
-from benchmarks.options import (
-    beam_option,
-    checkpoint_option,
-    json_option,
-    precision_option,
-    threads_option,
-)
-from benchmarks.report import Cell, Report, publish
-from model.checkpoint.reader import load_checkpoint
+from benchmarks.options import EngineSetup, beam_option, engine_options
+from benchmarks.report import Cell, Report
 from model.decoding.hypothesis import SearchOptions
-from model.engine.build import build_engines
-from model.engine.protocol import Engine, Job, PrecisionChoice
+from model.engine.protocol import Engine, Job
 from model.engine.run import run_jobs
 from model.evaluation import score_translations
 
@@ -172,7 +164,7 @@ def _row(
 
 
 @click.command()
-@checkpoint_option
+@engine_options
 @click.option(
     "--pairs", type=click.Path(path_type=Path), required=True, help="English, tab, French."
 )
@@ -181,28 +173,21 @@ def _row(
 @click.option("--skip", type=click.IntRange(0), default=0, help="Pairs at the start of the file.")
 @click.option("--show", type=click.IntRange(0), default=0, help="Doubtful answers to print.")
 @beam_option
-@threads_option
-@precision_option
 @click.option("--seed", default=1, show_default=True, help="Seed of the random choices.")
-@json_option
 def main(
+    setup: EngineSetup,
     *,
-    checkpoint: Path,
     pairs: Path,
     count: int,
     n_terms: int,
     skip: int,
     show: int,
     beam: int,
-    threads: int,
-    precision: PrecisionChoice,
     seed: int,
-    json_file: Path | None,
 ) -> None:
     """Translate sentences with and without terms that the model would not have chosen."""
-    loaded = load_checkpoint(checkpoint)
+    loaded, engines = setup.load()
     config = loaded.config
-    engines = build_engines(loaded, precision, threads)
     options = SearchOptions(beam, length_penalty=config.length_penalty, rule=config.search_rule)
     lines = [line.split("\t")[:2] for line in pairs.read_text("utf-8").splitlines()][skip:]
     rows: list[dict[str, Cell]] = []
@@ -238,8 +223,8 @@ def main(
                 terms = ", ".join(f"{one.word} {one.free} → {one.term}" for one in one.choices)
                 click.echo(f"{one.source}\n  {one.free}\n  {answer}  [{terms}] {text.flags}")
     name = f"{config.name}, {engines[0].info.precision}, beam {beam}"
-    settings: dict[str, Cell] = {"pairs": pairs.name, "threads": threads, "seed": seed}
-    publish(Report("glossary", f"Glossary: {name}", settings, COLUMNS, rows), json_file)
+    settings: dict[str, Cell] = {"pairs": pairs.name, "threads": setup.threads, "seed": seed}
+    setup.publish(Report("glossary", f"Glossary: {name}", settings, COLUMNS, rows))
 
 
 if __name__ == "__main__":

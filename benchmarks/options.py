@@ -1,4 +1,4 @@
-"""Options shared by several benchmarks, and the setup that most of them name."""
+"""Options shared by several benchmarks, and the setups that most of them name."""
 
 from __future__ import annotations
 
@@ -15,8 +15,13 @@ from benchmarks.checkpoints import DEFAULT_WORK, endless_checkpoint, random_chec
 from benchmarks.report import Report, publish
 from benchmarks.sentences import FIXTURE, read_sentences
 from benchmarks.server import Server, attend_server
-from model.engine.protocol import PrecisionChoice
+from model.checkpoint.reader import Checkpoint, load_checkpoint
+from model.engine.build import build_engines
+from model.engine.protocol import Engine, PrecisionChoice
 from model.transformer.config import PRESETS
+
+Option = Callable[[Callable[..., None]], Callable[..., None]]
+"""A decorator that gives a command an option."""
 
 _path = click.Path(path_type=Path)
 
@@ -51,14 +56,29 @@ json_option = click.option("--json", "json_file", type=_path, help="Write the re
 
 
 @dataclass(frozen=True)
-class Setup:
-    """What is measured, on what, and where the result goes."""
+class EngineSetup:
+    """Whose engines are measured, and where the result goes."""
 
     checkpoint: Path
-    sentences: Path
     threads: int
     precision: PrecisionChoice
     json_file: Path | None
+
+    def load(self) -> tuple[Checkpoint, list[Engine]]:
+        """Read the checkpoint and build its engines. Raises as `load_checkpoint`."""
+        loaded = load_checkpoint(self.checkpoint)
+        return loaded, build_engines(loaded, self.precision, self.threads)
+
+    def publish(self, report: Report) -> None:
+        """Print the report, and write it if a file was named."""
+        publish(report, self.json_file)
+
+
+@dataclass(frozen=True)
+class Setup(EngineSetup):
+    """What is measured, on what, and where the result goes."""
+
+    sentences: Path
 
     def texts(self, n: int | None = None) -> list[str]:
         """Read n sentences. Raises as `read_sentences`."""
@@ -68,24 +88,36 @@ class Setup:
         """Return `attend serve` with this setup."""
         return attend_server(self.checkpoint, self.threads, self.precision, *flags)
 
-    def publish(self, report: Report) -> None:
-        """Print the report, and write it if a file was named."""
-        publish(report, self.json_file)
+
+def engine_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of an `EngineSetup`, which is its first argument."""
+    return _with_setup(
+        EngineSetup, command, json_option, precision_option, threads_option, checkpoint_option
+    )
 
 
 def setup_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of a `Setup`, which is its first argument."""
+    return _with_setup(
+        Setup, command, json_option, precision_option, threads_option, sentences_option,
+        checkpoint_option,
+    )  # fmt: skip
+
+
+def _with_setup(
+    kind: type[EngineSetup], command: Callable[..., None], *options: Option
+) -> Callable[..., None]:
+    """Gather the options, the last of which the help shows first, in a setup of that kind."""
 
     @wraps(command)
     def with_setup(**values: object) -> None:
-        setup = Setup(**{one.name: values.pop(one.name) for one in fields(Setup)})  # type: ignore[arg-type]
+        setup = kind(**{one.name: values.pop(one.name) for one in fields(kind)})  # type: ignore[arg-type]
         command(setup, **values)
 
-    for option in (
-        json_option, precision_option, threads_option, sentences_option, checkpoint_option,
-    ):  # fmt: skip
-        with_setup = option(with_setup)
-    return with_setup
+    with_options: Callable[..., None] = with_setup
+    for option in options:
+        with_options = option(with_options)
+    return with_options
 
 
 def weights_to_measure(
