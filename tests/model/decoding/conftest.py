@@ -8,8 +8,7 @@ from torch import Tensor
 
 from model.decoding.padding import padded_ids
 from model.transformer.transformer import Transformer
-
-MakeModel = Callable[..., Transformer]
+from tests.model.make_model import MakeModel
 
 
 @pytest.fixture(scope="session")

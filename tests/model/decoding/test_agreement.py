@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 
 import pytest
 import torch
@@ -9,9 +9,8 @@ from model.decoding.agreement import agreed_ids, finished
 from model.decoding.beam import beam_search, beam_steps
 from model.decoding.hypothesis import SearchOptions
 from model.decoding.rules import HuggingFaceRule, MarianRule
-from model.transformer.transformer import Transformer
+from tests.model.make_model import MakeModel
 
-MakeModel = Callable[..., Transformer]
 EOS, PAD = 1, 0
 
 

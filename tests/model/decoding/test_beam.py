@@ -12,8 +12,8 @@ from model.decoding.beam import beam_search
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.decoding.rules import HuggingFaceRule, MarianRule
 from model.transformer.transformer import Transformer
+from tests.model.make_model import MakeModel
 
-MakeModel = Callable[..., Transformer]
 DrawSources = Callable[..., Tensor]
 
 

@@ -16,8 +16,8 @@ from model.decoding.constraints import FIRST, GLUED, Constraint, PieceEdges, Wor
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.decoding.rules import HuggingFaceRule
 from model.transformer.transformer import Transformer
+from tests.model.make_model import MakeModel
 
-MakeModel = Callable[..., Transformer]
 DrawSources = Callable[..., Tensor]
 
 V = 12

@@ -9,8 +9,8 @@ from torch import Tensor
 from model.decoding.beam import beam_search
 from model.decoding.hypothesis import SearchOptions
 from model.transformer.transformer import Transformer
+from tests.model.make_model import MakeModel
 
-MakeModel = Callable[..., Transformer]
 DrawSources = Callable[..., Tensor]
 GREEDY = SearchOptions(beam_size=1)
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 import torch
 
 from model.transformer.transformer import Transformer
-
-MakeModel = Callable[..., Transformer]
+from tests.model.make_model import MakeModel
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import replace
 from typing import get_args
 
@@ -15,11 +15,12 @@ from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.decoding.rules import HuggingFaceRule
 from model.engine import eager
 from model.engine.eager import EagerEngine
-from model.engine.protocol import AttentionKind, Engine, Finished, Job
+from model.engine.explanations import AttentionKind
+from model.engine.protocol import Engine, Finished, Job
 from model.errors import NumericalError
 from model.transformer.transformer import AttentionRecord, Transformer
+from tests.model.make_model import MakeModel
 
-MakeModel = Callable[..., Transformer]
 GREEDY, BEAM = SearchOptions(beam_size=1), SearchOptions(beam_size=3, n_best=2)
 SOURCES = [(5, 6, 7, 1), (4, 1), (3, 8, 9, 10, 11, 1)]
 

@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 import torch
 
 from model.interop.position_layout import to_halves, to_interleaved
 from model.transformer.transformer import Transformer
-
-MakeModel = Callable[..., Transformer]
+from tests.model.make_model import MakeModel
 
 
 def weights_of(model: Transformer) -> dict[str, torch.Tensor]:

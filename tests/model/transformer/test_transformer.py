@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from typing import Literal
 
 import pytest
@@ -13,8 +12,8 @@ from model.transformer.config import PRESETS, TransformerConfig
 from model.transformer.decoder import DecoderLayer
 from model.transformer.encoder import EncoderLayer
 from model.transformer.transformer import AttentionRecord, Memory, Transformer
+from tests.model.make_model import MakeModel
 
-MakeModel = Callable[..., Transformer]
 NormOrder = Literal["post", "pre"]
 NORM_ORDERS: list[NormOrder] = ["post", "pre"]
 PAD = 0

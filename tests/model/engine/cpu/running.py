@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import product
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import pytest
@@ -16,7 +16,8 @@ from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.decoding.rules import HuggingFaceRule, MarianRule, Rule
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.weights import Precision, Weights, pack
-from model.engine.protocol import AttentionKind, Engine, Finished, Job
+from model.engine.explanations import AttentionKind
+from model.engine.protocol import Engine, Finished, Job
 from model.transformer.transformer import Transformer
 
 Outcome = list[Hypothesis] | Exception
@@ -137,6 +138,46 @@ def run(engine: Engine, jobs: Iterable[Job]) -> dict[int, Outcome]:
             engine.admit([waiting.popleft()])
         outcomes |= dict(engine.step())
     return outcomes
+
+
+class Crowd(NamedTuple):
+    """What became of jobs that joined, were interrupted and left at random."""
+
+    outcomes: dict[int, Outcome]
+    cancelled: set[int]
+    most: int  # jobs in flight at once
+
+
+def in_company(
+    engine: Engine,
+    jobs: Sequence[Job],
+    choose: np.random.Generator,
+    *,
+    leaving: float,
+    after_step: Callable[[], None] = lambda: None,
+) -> Crowd:
+    """Run jobs in random order: some join before a step, one leaves before a share of them."""
+    waiting = [jobs[index] for index in choose.permutation(len(jobs))]
+    in_flight: set[int] = set()
+    crowd = Crowd({}, set(), 0)
+    while waiting or engine.busy:
+        for _ in range(choose.integers(0, 12)):
+            if waiting and engine.room(waiting[0]):
+                in_flight.add(waiting[0].id)
+                engine.admit([waiting.pop(0)])
+        if in_flight and choose.random() < leaving:
+            dropped = int(choose.choice(sorted(in_flight)))
+            engine.cancel([dropped])
+            in_flight.remove(dropped)
+            crowd.cancelled.add(dropped)
+        if choose.random() < 0.7:
+            engine.interrupt()
+        crowd = crowd._replace(most=max(crowd.most, len(in_flight)))
+        done = dict(engine.step())
+        crowd.outcomes.update(done)
+        in_flight -= done.keys()
+        after_step()
+    return crowd
 
 
 def alone(engine: Engine, jobs: Sequence[Job]) -> dict[int, Outcome]:

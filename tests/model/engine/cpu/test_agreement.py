@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -26,8 +25,7 @@ from tests.model.engine.cpu.running import (
     pack_model,
     run,
 )
-
-MakeModel = Callable[..., Transformer]
+from tests.model.make_model import MakeModel
 
 pytestmark = pytest.mark.usefixtures("impatient")
 

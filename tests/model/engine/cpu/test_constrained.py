@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -40,8 +40,7 @@ from tests.model.engine.cpu.running import (
     pack_model,
     run,
 )
-
-MakeModel = Callable[..., Transformer]
+from tests.model.make_model import MakeModel
 
 pytestmark = pytest.mark.usefixtures("impatient")
 

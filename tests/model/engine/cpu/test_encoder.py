@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,10 +8,9 @@ import torch
 
 from model.engine.cpu.encoder import embed, encode
 from model.engine.cpu.workspace import make_workspace
-from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import pack_model
+from tests.model.make_model import MakeModel
 
-MakeModel = Callable[..., Transformer]
 SOURCES = [[5, 6, 7, 1], [4, 1], [3, 8, 9, 10, 11, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1], [1]]
 
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from unittest.mock import ANY
 
 import pytest
@@ -21,8 +20,7 @@ from tests.model.engine.cpu.running import (
     limited,
     run,
 )
-
-MakeModel = Callable[..., Transformer]
+from tests.model.make_model import MakeModel
 
 pytestmark = pytest.mark.usefixtures("impatient")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -29,11 +28,11 @@ from tests.model.engine.cpu.running import (
     draw_jobs,
     every_option,
     hypotheses,
+    in_company,
     reference,
     run,
 )
-
-MakeModel = Callable[..., Transformer]
+from tests.model.make_model import MakeModel
 
 pytestmark = pytest.mark.usefixtures("impatient")
 GREEDY = SearchOptions(beam_size=1)
@@ -113,32 +112,11 @@ def test_answers_are_the_same_bits_in_any_company(
     engine = cpu_engine(model, precision)
     jobs = draw_jobs(model, 60, 10 + seed, list(RULES.values()))
     expected = alone(engine, jobs)
-    waiting = [jobs[index] for index in choose.permutation(len(jobs))]
-    in_flight: set[int] = set()
-    outcomes: dict[int, Outcome] = {}
-    cancelled: set[int] = set()
-    most = 0
-    while waiting or engine.busy:
-        for _ in range(choose.integers(0, 12)):
-            if waiting and engine.room(waiting[0]):
-                in_flight.add(waiting[0].id)
-                engine.admit([waiting.pop(0)])
-        if in_flight and choose.random() < 0.3:
-            dropped = int(choose.choice(sorted(in_flight)))
-            engine.cancel([dropped])
-            in_flight.remove(dropped)
-            cancelled.add(dropped)
-        if choose.random() < 0.7:
-            engine.interrupt()
-        most = max(most, len(in_flight))
-        done = dict(engine.step())
-        outcomes |= done
-        in_flight -= done.keys()
-        check_pages(engine)
-    assert most > 10
-    assert cancelled
-    assert outcomes.keys() == {job.id for job in jobs} - cancelled
-    assert outcomes == {job_id: expected[job_id] for job_id in outcomes}
+    crowd = in_company(engine, jobs, choose, leaving=0.3, after_step=lambda: check_pages(engine))
+    assert crowd.most > 10
+    assert crowd.cancelled
+    assert crowd.outcomes.keys() == {job.id for job in jobs} - crowd.cancelled
+    assert crowd.outcomes == {job_id: expected[job_id] for job_id in crowd.outcomes}
     check_empty(engine)
 
 

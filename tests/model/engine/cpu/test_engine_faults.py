@@ -26,8 +26,7 @@ from tests.model.engine.cpu.running import (
     hypotheses,
     run,
 )
-
-MakeModel = Callable[..., Transformer]
+from tests.model.make_model import MakeModel
 
 pytestmark = pytest.mark.usefixtures("impatient")
 

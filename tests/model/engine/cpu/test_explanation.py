@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -9,7 +9,8 @@ import torch
 from model.decoding.hypothesis import SearchOptions
 from model.engine.cpu.weights import Precision
 from model.engine.eager import EagerEngine
-from model.engine.protocol import AttentionKind, Engine
+from model.engine.explanations import AttentionKind
+from model.engine.protocol import Engine
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import (
     FAMILY,
@@ -24,8 +25,8 @@ from tests.model.engine.cpu.running import (
     draw_source,
     hypotheses,
 )
+from tests.model.make_model import MakeModel
 
-MakeModel = Callable[..., Transformer]
 GREEDY = SearchOptions(beam_size=1)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -33,7 +33,6 @@ from tests.model.engine.cpu.running import (
     run,
 )
 
-MakeModel = Callable[..., Transformer]
 HUGGING_FACE = {name: rule for name, rule in RULES.items() if "Marian" not in name}
 LANGUAGES = (30, 31, 149)
 

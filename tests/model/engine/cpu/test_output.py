@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import get_args
 
 import numpy as np
@@ -13,10 +12,9 @@ from model.engine.cpu.slots import MAX_BEAM
 from model.engine.cpu.types import Floats, Ints
 from model.engine.cpu.weights import Precision, Weights
 from model.engine.cpu.workspace import LOGIT_ROWS, make_workspace
-from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import pack_model
+from tests.model.make_model import MakeModel
 
-MakeModel = Callable[..., Transformer]
 PRECISIONS = pytest.mark.parametrize("precision", get_args(Precision))
 N_ROWS = 2 * LOGIT_ROWS + 6
 """More than are multiplied at once, twice over."""

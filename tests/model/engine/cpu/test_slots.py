@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
@@ -17,11 +15,10 @@ from model.engine.cpu.slots import (
     take_page,
     vacate,
 )
-from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import pack_model
+from tests.model.make_model import MakeModel
 
 N_SLOTS, N_PAGES, LONGEST = 6, 40, 50
-MakeModel = Callable[..., Transformer]
 
 
 @pytest.fixture

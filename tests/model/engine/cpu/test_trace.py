@@ -12,7 +12,8 @@ from model.decoding.constraints import Constraint, Wording
 from model.decoding.hypothesis import SearchOptions
 from model.decoding.trace import SearchTrace
 from model.engine.eager import EagerEngine
-from model.engine.protocol import AttentionKind, AttentionRow, Engine, Job
+from model.engine.explanations import AttentionKind, AttentionRow
+from model.engine.protocol import Engine, Job
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import (
     FOREIGN_RULES,
@@ -22,8 +23,8 @@ from tests.model.engine.cpu.running import (
     draw_jobs,
     hypotheses,
 )
+from tests.model.make_model import MakeModel
 
-MakeModel = Callable[..., Transformer]
 MakeEngine = Callable[[Transformer], Engine]
 ENGINES = pytest.mark.parametrize(
     "make_engine",

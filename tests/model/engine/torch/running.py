@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 
@@ -15,8 +15,6 @@ from model.engine.torch.engine import TorchEngine
 from model.engine.torch.graphs import Recorder
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import Outcome, reference
-
-MakeModel = Callable[..., Transformer]
 
 
 def torch_engine(

@@ -10,18 +10,19 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from model.decoding.hypothesis import SearchOptions
 from model.engine.eager import EagerEngine
-from model.engine.protocol import AttentionRow, EngineInfo, Job
+from model.engine.explanations import AttentionRow
+from model.engine.protocol import EngineInfo, Job
 from model.engine.torch import engine as engine_module
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import check_same, draw_jobs, limited, run
 from tests.model.engine.torch.running import (
-    MakeModel,
     said,
     slots_in_use,
     token_by_token,
     torch_engine,
     wanted,
 )
+from tests.model.make_model import MakeModel
 
 
 def test_an_engine_without_jobs_steps_to_nothing(model: Transformer) -> None:

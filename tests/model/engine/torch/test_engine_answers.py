@@ -17,17 +17,18 @@ from tests.model.engine.cpu.running import (
     FAMILY,
     FOREIGN_RULES,
     RULES,
-    Outcome,
     alone,
     check_same,
     draw_jobs,
     every_option,
     hypotheses,
+    in_company,
     run,
 )
 from tests.model.engine.cpu.test_agreement import streamed
 from tests.model.engine.cpu.test_constrained import draw_constrained, draw_edges
-from tests.model.engine.torch.running import MakeModel, said, torch_engine, wanted
+from tests.model.engine.torch.running import said, torch_engine, wanted
+from tests.model.make_model import MakeModel
 
 
 @pytest.mark.parametrize("name", FAMILY)
@@ -67,30 +68,12 @@ def test_it_does_while_others_join_and_leave(model: Transformer, seed: int) -> N
     jobs = draw_all(model, 30, seed)
     edges = draw_edges(model, seed)
     engine = torch_engine(model, edges=edges)
-    waiting = [jobs[index] for index in choose.permutation(len(jobs))]
-    in_flight: set[int] = set()
-    outcomes: dict[int, Outcome] = {}
-    most = 0
-    while waiting or engine.busy:
-        for _ in range(choose.integers(0, 9)):
-            if waiting and engine.room(waiting[0]):
-                in_flight.add(waiting[0].id)
-                engine.admit([waiting.pop(0)])
-        if in_flight and choose.random() < 0.1:
-            dropped = int(choose.choice(sorted(in_flight)))
-            engine.cancel([dropped])
-            in_flight.remove(dropped)
-        if choose.random() < 0.7:
-            engine.interrupt()
-        most = max(most, len(in_flight))
-        done = dict(engine.step())
-        outcomes |= done
-        in_flight -= done.keys()
-    assert most > 10
-    assert 20 < len(outcomes) < len(jobs)
+    crowd = in_company(engine, jobs, choose, leaving=0.1)
+    assert crowd.most > 10
+    assert 20 < len(crowd.outcomes) < len(jobs)
     for job in jobs:
-        if job.id in outcomes:
-            check_same(outcomes[job.id], wanted(model, job, edges))
+        if job.id in crowd.outcomes:
+            check_same(crowd.outcomes[job.id], wanted(model, job, edges))
 
 
 def test_it_does_where_a_step_is_too_large_for_one_go(

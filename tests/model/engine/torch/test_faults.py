@@ -10,7 +10,8 @@ from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Job
 from model.errors import NumericalError
 from tests.model.engine.cpu.running import APART, RULES, draw_jobs, draw_source, hypotheses, run
-from tests.model.engine.torch.running import MakeModel, said, torch_engine
+from tests.model.engine.torch.running import said, torch_engine
+from tests.model.make_model import MakeModel
 
 
 @pytest.mark.parametrize("spoilt", [np.nan, np.inf])
