@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Self
 
 from rich.console import Console
@@ -60,12 +59,7 @@ class TrainingDisplay:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._progress.stop()
         if self._log:
             self._log.close()

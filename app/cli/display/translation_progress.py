@@ -7,7 +7,6 @@ import stat
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Self
 
 import click
@@ -48,12 +47,7 @@ class TranslationProgress:
         self._progress.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._progress.stop()
         if self._flagged:
             click.echo(f"attend: {self._summary()}", err=True)
