@@ -9,13 +9,13 @@ from pathlib import Path
 import structlog
 
 from app import __version__
+from app.concurrency.thread_priority import LOADING_NICENESS, step_back
 from app.errors import SettingsError
 from app.memory_limit import memory_limit
 from app.observe.metrics import Metrics
 from app.runtime import Runtime
 from app.scheduling.admission import Admission
 from app.scheduling.scheduler import Scheduler
-from app.scheduling.thread_priority import LOADING_NICENESS, step_back
 from app.settings import Settings
 from app.shelf.place import Place
 from app.shelf.shelf import Shelf

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from app.concurrency.daemon_thread import in_background
 from app.errors import (
     AppError,
     DrainingError,
@@ -19,7 +20,6 @@ from app.errors import (
 from app.observe.gauges import Gauges, ModelMemory, RunningModel
 from app.observe.metrics import Metrics
 from app.scheduling.admission import Admission
-from app.scheduling.daemon_thread import in_background
 from app.scheduling.scheduler import Scheduler
 from app.shelf.place import Place
 from app.shelf.shelf import Shelf

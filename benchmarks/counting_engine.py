@@ -9,17 +9,8 @@ from numpy.typing import NDArray
 
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.decoding.trace import SearchTrace
-from model.engine.protocol import (
-    AttentionKind,
-    AttentionRow,
-    EngineInfo,
-    EngineMemory,
-    Finished,
-    IdPair,
-    Job,
-    Progress,
-    Projections,
-)
+from model.engine.explanations import AttentionKind, AttentionRow, IdPair, Projections
+from model.engine.protocol import EngineInfo, EngineMemory, Finished, Job, Progress
 
 
 class CountingEngine:

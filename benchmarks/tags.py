@@ -128,7 +128,7 @@ async def measure(
     """Measure a row for each direction."""
     loaded = load_checkpoint(checkpoint)
     scheduler = Scheduler(build_engines(loaded, precision))  # type: ignore[arg-type]
-    aligner = WordAligner(loaded.config, loaded.tokenizer, scheduler)
+    aligner = WordAligner(loaded.config, loaded.tokenizer, scheduler.explanations)
     gold = [GoldAlignment.parse(line) for line in links.read_text("utf-8").splitlines()]
     sides = [file.read_text("utf-8").splitlines() for file in texts]
     scheduler.start()

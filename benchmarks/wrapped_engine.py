@@ -4,29 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
-from model.decoding.hypothesis import SearchOptions
-from model.decoding.trace import SearchTrace
-from model.engine.protocol import (
-    AttentionKind,
-    AttentionRow,
-    Engine,
-    EngineInfo,
-    EngineMemory,
-    Finished,
-    IdPair,
-    Job,
-    Progress,
-    Projections,
-)
+from model.engine.explanations import DelegatedExplanations
+from model.engine.protocol import Engine, EngineInfo, EngineMemory, Finished, Job, Progress
 
 
-class WrappedEngine:
+class WrappedEngine(DelegatedExplanations):
     """Delegates to the wrapped engine; see `Engine`. Subclasses override methods."""
 
     def __init__(self, engine: Engine) -> None:
+        super().__init__(engine)
         self._engine = engine
 
     @property
@@ -67,23 +53,3 @@ class WrappedEngine:
     def interrupt(self) -> None:
         """Interrupt the engine's step."""
         self._engine.interrupt()
-
-    def explain(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
-    ) -> NDArray[np.float32]:
-        """The engine's."""
-        return self._engine.explain(source_ids, target_ids, kind)
-
-    def score(self, pairs: Sequence[IdPair], options: SearchOptions) -> list[NDArray[np.float32]]:
-        """The engine's."""
-        return self._engine.score(pairs, options)
-
-    def project(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], at: AttentionRow
-    ) -> Projections:
-        """As the engine does."""
-        return self._engine.project(source_ids, target_ids, at)
-
-    def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
-        """As the engine does."""
-        return self._engine.trace(source_ids, options)

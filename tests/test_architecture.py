@@ -17,8 +17,8 @@ MAX_MODULES = 15
 HTTP = ("fastapi", "starlette", "uvicorn")
 
 # From the top down. A row may import from the rows that it names, all of which are below it, and
-# from `app.errors` or `model.errors`. A folder within a folder has a row of its own, and so has
-# `model.engine.protocol`, the seam between scheduling and tensors.
+# from `app.errors` or `model.errors`. A folder within a folder has a row of its own, and so have
+# `model.engine.protocol` and `.explanations`, the seam between scheduling and tensors.
 ROWS: dict[str, str] = {
     "app.cli": "app.cli.translating app.cli.display app.hub app.main app.server app.loading "
     "app.runtime app.settings app.shipped app.translation app.translation.segments "
@@ -36,7 +36,7 @@ ROWS: dict[str, str] = {
     "app.wire.native app.translation app.accounts app.documents app.text app.observe app.web "
     "app.explanation",
     "app.explanation": "app.translation app.translation.segments app.scheduling app.wire.native "
-    "model.engine.protocol model.decoding model.transformer",
+    "model.engine.explanations model.decoding model.transformer",
     "app.routes.deepl": "app.routes.handling app.runtime app.settings app.wire app.wire.dialects "
     "app.translation app.accounts app.documents app.text app.observe",
     "app.routes.handling": "app.runtime app.settings app.wire app.wire.dialects app.wire.native "
@@ -54,16 +54,16 @@ ROWS: dict[str, str] = {
     "app.wire.native app.text app.observe model.checkpoint model.alignment model.decoding "
     "model.text model.transformer",
     "app.translation.segments": "app.text model.decoding model.text",
-    "app.shelf": "app.scheduling app.observe",
-    "app.scheduling": "app.observe model.engine.protocol model.decoding",
+    "app.shelf": "app.observe",
+    "app.scheduling": "app.observe model.engine.protocol model.engine.explanations model.decoding",
     "app.hub": "",
-    "app.wire.native": "app.text model.engine.protocol model.decoding",
+    "app.wire.native": "app.text model.engine.explanations model.decoding",
     "app.accounts": "",
     "app.documents": "app.text",
     "app.text": "model.text",
     "app.observe": "",
     "app.web": "",
-    "app.abandonment": "",
+    "app.concurrency": "",
     "app.errors": "",
     "app.shipped": "",
     "model.training": "model.training.data model.training.int8 model.training.update "
@@ -77,11 +77,14 @@ ROWS: dict[str, str] = {
     "model.interop.npz": "model.checkpoint model.decoding model.text model.transformer",
     "model.translator": "model.engine model.engine.protocol model.checkpoint model.decoding "
     "model.text",
-    "model.engine": "model.engine.torch model.engine.cpu model.engine.protocol model.checkpoint "
-    "model.decoding model.transformer",
-    "model.engine.torch": "model.engine.protocol model.decoding model.transformer",
-    "model.engine.cpu": "model.engine.protocol model.decoding model.transformer",
-    "model.engine.protocol": "model.decoding",
+    "model.engine": "model.engine.torch model.engine.cpu model.engine.protocol "
+    "model.engine.explanations model.checkpoint model.decoding model.transformer",
+    "model.engine.torch": "model.engine.protocol model.engine.explanations model.decoding "
+    "model.transformer",
+    "model.engine.cpu": "model.engine.protocol model.engine.explanations model.decoding "
+    "model.transformer",
+    "model.engine.protocol": "model.engine.explanations model.decoding",
+    "model.engine.explanations": "model.decoding",
     "model.checkpoint": "model.alignment model.decoding model.text model.transformer",
     "model.alignment": "model.text",
     "model.decoding": "model.text model.transformer",
@@ -90,7 +93,7 @@ ROWS: dict[str, str] = {
     "model.evaluation": "",
     "model.errors": "",
 }
-EVERYBODY = ("app.abandonment", "app.errors", "model.errors")
+EVERYBODY = ("app.concurrency", "app.errors", "model.errors")
 """Every row may raise and catch these; `model` only its own."""
 
 # A folder that is not divided yet.

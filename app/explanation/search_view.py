@@ -32,7 +32,7 @@ from app.wire.native.explain_answer import (
 from app.wire.native.explain_request import ExaminedAttention, ExplainRequest
 from model.decoding.rules import HuggingFaceRule, MarianRule
 from model.decoding.trace import SearchTrace
-from model.engine.protocol import AttentionRow, Projections
+from model.engine.explanations import AttentionRow, Projections
 from model.transformer.positions import sinusoidal_positions
 
 MAX_SOURCE_TOKENS = 128
@@ -57,12 +57,12 @@ class SearchView:
         self._asker = asker
         self._config = step.model.transformer_config
         self._codec = step.reading.codec
-        self._scheduler = step.model.scheduler
+        self._engines = step.model.scheduler.explanations
 
     async def explain(self, request: ExplainRequest) -> ExplainAnswer:
         """Return the search that POST /translate would make, and other requested parts.
 
-        Raises `InvalidRequestError`, `TextTooLongError`, and as `Scheduler.trace`.
+        Raises `InvalidRequestError`, `TextTooLongError`, and as `QueuedExplanations.trace`.
         """
         direction = self._step.direction
         text = SegmentedText(request.text, self._step.reading)
@@ -70,7 +70,7 @@ class SearchView:
         traces: dict[Segment, SearchTrace] = {}
         while text.pending():
             segment = _only_segment(text)
-            traces[segment] = await self._scheduler.trace(
+            traces[segment] = await self._engines.trace(
                 segment.source_ids, segment.options, self._asker
             )
             segment.settle(traces[segment].hypotheses)
@@ -163,7 +163,7 @@ class SearchView:
         start = self._codec.piece(config.start_id)
         columns = [start, *target[:-1]] if wanted.kind == "decoder" else source
         target_ids = [token.id for token in segment.renderings[0].tokens]
-        projections = await self._scheduler.project(
+        projections = await self._engines.project(
             segment.source_ids,
             target_ids,
             AttentionRow(wanted.kind, layer, wanted.token),

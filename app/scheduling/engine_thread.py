@@ -10,6 +10,7 @@ from typing import Any
 
 import structlog
 
+from app.concurrency.thread_priority import step_back
 from app.errors import DeadlineExceededError, EngineDownError, EngineFailedError
 from app.observe.logs import log_failure
 from app.observe.metrics import EngineFailure, Metrics
@@ -17,7 +18,6 @@ from app.scheduling.bisection import Bisection
 from app.scheduling.bulk_share import BulkShare
 from app.scheduling.queue_items import Completion, Explanation
 from app.scheduling.shared_queue import SharedQueue, Waiting
-from app.scheduling.thread_priority import step_back
 from app.scheduling.throughput import Throughput
 from model.engine.protocol import Engine, Finished, Progress
 from model.errors import NumericalError

@@ -48,6 +48,35 @@ class Waiter(Hashable, Protocol):
         """Its cost."""
 
 
+class Requester(Hashable, Protocol):
+    """The properties of a request that determine its turn; `client` None is one of its own."""
+
+    @property
+    def lane(self) -> Lane:
+        """Its lane."""
+
+    @property
+    def client(self) -> Hashable:
+        """Its client, if known."""
+
+
+class OfRequest:
+    """Waits for its turn in the lane, and among those of the client, of its `request`."""
+
+    __slots__ = ()
+    request: Requester
+
+    @property
+    def lane(self) -> Lane:
+        """The lane of its request."""
+        return self.request.lane
+
+    @property
+    def client(self) -> Hashable:
+        """The client of its request; a request without one is its own client."""
+        return self.request if self.request.client is None else self.request.client
+
+
 W = TypeVar("W", bound=Waiter)
 
 

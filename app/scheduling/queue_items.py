@@ -1,4 +1,4 @@
-"""Items of the queue: segments, their requests, and explanations."""
+"""Items of the queue: segments and explanations, and the requests that wait for them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from app.scheduling.fair_queue import Lane
+from app.scheduling.fair_queue import Lane, OfRequest
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.protocol import Engine, Job
 
@@ -117,7 +117,7 @@ class Request:
 
 
 @dataclass(eq=False, slots=True)
-class QueuedSegment:
+class QueuedSegment(OfRequest):
     """One queued segment; `n_tokens` of the source.
 
     request    the first to request it, whose turn it waits for
@@ -140,16 +140,6 @@ class QueuedSegment:
     cancelled: deque[int] | None = None
     settled: bool = False
     on_settled: Callable[[QueuedSegment, Completion | Exception], None] | None = None
-
-    @property
-    def lane(self) -> Lane:
-        """The lane of its request."""
-        return self.request.lane
-
-    @property
-    def client(self) -> Hashable:
-        """The client of its request; a request without one is its own client."""
-        return self.request if self.request.client is None else self.request.client
 
     @property
     def n_tokens(self) -> int:
@@ -209,10 +199,8 @@ class Asker:
 
 
 @dataclass(eq=False)
-class Explanation(Generic[T]):
-    """A queued call of an engine for a sentence or a few, such as `Engine.explain`.
-
-    It waits for its turn as segments do, and runs between two steps of an engine.
+class Explanation(OfRequest, Generic[T]):
+    """A queued call of an engine for a sentence or a few, such as `Explanations.explain`.
 
     n_tokens  of sources and targets: what the turn costs
     request   who asked for it
@@ -222,16 +210,6 @@ class Explanation(Generic[T]):
     future: asyncio.Future[T]
     n_tokens: int
     request: Asker
-
-    @property
-    def lane(self) -> Lane:
-        """The lane of its request."""
-        return self.request.lane
-
-    @property
-    def client(self) -> Hashable:
-        """The client of its request; a request without one is its own client."""
-        return self.request if self.request.client is None else self.request.client
 
     def settle(self, outcome: T | Exception) -> None:
         """Set the result, in the event loop."""

@@ -15,40 +15,27 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Sequence
+from collections.abc import AsyncIterator, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from typing import TypeVar
 
+from app.concurrency.daemon_thread import in_background
 from app.errors import QueueFullError
 from app.observe.metrics import Metrics
 from app.scheduling.callbacks import Callbacks
-from app.scheduling.daemon_thread import in_background
 from app.scheduling.deduplication import SharedSegments
 from app.scheduling.engine_thread import Clock, EngineThread
+from app.scheduling.explanations import QueuedExplanations
 from app.scheduling.fair_queue import Lane
-from app.scheduling.queue_items import (
-    Asker,
-    Explanation,
-    Floats,
-    QueuedSegment,
-    Request,
-    Searchable,
-    Spent,
-)
+from app.scheduling.queue_items import QueuedSegment, Request, Searchable, Spent
 from app.scheduling.shared_queue import SharedQueue
-from app.scheduling.side_by_side import side_by_side
 from app.scheduling.throughput import Throughput
-from model.decoding.hypothesis import SearchOptions
-from model.decoding.trace import SearchTrace
-from model.engine.protocol import AttentionKind, AttentionRow, Engine, IdPair, Job, Projections
+from model.engine.protocol import Engine, Job
 
 T = TypeVar("T")
 
-
-TURN_TOKENS = 512
-"""Of sources and targets that are scored together: some 10 ms of an engine of the shipped model."""
 
 JOINED_AT_A_TIME = 64
 """Segments of a request queued, or settled from the cache, per iteration of the loop."""
@@ -67,6 +54,8 @@ class Load:
 
 class Scheduler:
     """Owns the engines from `start` to `stop`; its coroutines belong to one event loop.
+
+    `explanations` are the engines' own, between two steps.
 
     clock             monotonic, in seconds
     cache_bytes       memory of the cache of results; 0 disables it
@@ -92,6 +81,7 @@ class Scheduler:
         self._step_timeout = step_timeout
         self._max_queue_tokens = max_queue_tokens
         self._queue = SharedQueue()
+        self.explanations = QueuedExplanations(self._queue)
         self._threads: list[EngineThread] = []
         self._ids = count()
 
@@ -232,66 +222,6 @@ class Scheduler:
         if waiting + self._shared.n_new_tokens(jobs, lane) > self._max_queue_tokens:
             raise QueueFullError.after("the queue is full", self.forecast())
 
-    async def explain(
-        self,
-        source_ids: Sequence[int],
-        target_ids: Sequence[int],
-        kind: AttentionKind,
-        asker: Asker | None = None,
-    ) -> Floats:
-        """`Engine.explain` on an engine's thread, between two steps, when it is its turn.
-
-        `asker` is the request, if it asks more than once. Raises as `translate`.
-        """
-        n_tokens = len(source_ids) + len(target_ids)
-        return await self._ask(
-            lambda engine: engine.explain(source_ids, target_ids, kind), n_tokens, asker
-        )
-
-    async def score(
-        self, pairs: Sequence[IdPair], options: SearchOptions, asker: Asker | None = None
-    ) -> list[Floats]:
-        """`Engine.score` of source and target ids, by all engines, as `explain`.
-
-        Several short pairs are one turn.
-        """
-        asker = asker or Asker()
-        scored = await side_by_side(
-            self._ask(partial(_score, options, turn), n_tokens, asker)
-            for turn, n_tokens in _turns(pairs)
-        )
-        return [log_probs for turn in scored for log_probs in turn]
-
-    async def project(
-        self,
-        source_ids: Sequence[int],
-        target_ids: Sequence[int],
-        at: AttentionRow,
-        asker: Asker | None = None,
-    ) -> Projections:
-        """`Engine.project`, as `explain`."""
-        n_tokens = len(source_ids) + len(target_ids)
-        return await self._ask(
-            lambda engine: engine.project(source_ids, target_ids, at), n_tokens, asker
-        )
-
-    async def trace(
-        self, source_ids: Sequence[int], options: SearchOptions, asker: Asker | None = None
-    ) -> SearchTrace:
-        """`Engine.trace`, as `explain`; each of its hypotheses counts."""
-        n_tokens = len(source_ids) * (1 + options.beam_size)
-        return await self._ask(lambda engine: engine.trace(source_ids, options), n_tokens, asker)
-
-    async def _ask(self, run: Callable[[Engine], T], n_tokens: int, asker: Asker | None) -> T:
-        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        explanation = Explanation(run, future, n_tokens, asker or Asker())
-        self._queue.ask(explanation)
-        try:
-            return await future
-        finally:
-            if future.cancelled():
-                self._queue.withdraw(explanation)
-
 
 async def _some_at_a_time(items: Sequence[T]) -> AsyncIterator[Sequence[T]]:
     """Yield parts of a list, with turns of others in between: a text may have 100,000 segments."""
@@ -299,22 +229,3 @@ async def _some_at_a_time(items: Sequence[T]) -> AsyncIterator[Sequence[T]]:
         if start:
             await asyncio.sleep(0)
         yield items[start : start + JOINED_AT_A_TIME]
-
-
-def _turns(pairs: Sequence[IdPair]) -> Iterator[tuple[list[IdPair], int]]:
-    """Yield pairs that an engine scores together, with their tokens; a long pair alone."""
-    turn: list[IdPair] = []
-    n_tokens = 0
-    for pair in pairs:
-        n_more = len(pair[0]) + len(pair[1])
-        if turn and n_tokens + n_more > TURN_TOKENS:
-            yield turn, n_tokens
-            turn, n_tokens = [], 0
-        turn.append(pair)
-        n_tokens += n_more
-    if turn:
-        yield turn, n_tokens
-
-
-def _score(options: SearchOptions, turn: Sequence[IdPair], engine: Engine) -> list[Floats]:
-    return engine.score(turn, options)

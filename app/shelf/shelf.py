@@ -13,6 +13,7 @@ from typing import Generic
 
 import structlog
 
+from app.concurrency.daemon_thread import in_background
 from app.errors import (
     AppError,
     DrainingError,
@@ -21,7 +22,6 @@ from app.errors import (
 )
 from app.observe.logs import log_failure
 from app.observe.metrics import Metrics
-from app.scheduling.daemon_thread import in_background
 from app.shelf.place import Failure, M, Place
 from app.shelf.unused_memory import give_back
 from model.errors import ModelError

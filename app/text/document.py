@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol
 
-from app.abandonment import check_wanted
+from app.concurrency.abandonment import check_wanted
 from app.errors import UnreadableFileError
 from app.text.inline_tags import WordLink
 

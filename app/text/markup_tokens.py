@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Literal, Protocol, TypeAlias
 from xml.parsers import expat
 
-from app.abandonment import check_wanted
+from app.concurrency.abandonment import check_wanted
 
 Format = Literal["html", "xml"]
 

@@ -18,7 +18,7 @@ from typing import Literal
 
 import sentencex
 
-from app.abandonment import check_wanted
+from app.concurrency.abandonment import check_wanted
 from app.text.spans import Span, replace, within
 
 Split = Literal["sentences", "nonewlines", "off"]

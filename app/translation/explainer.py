@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from app.errors import AttentionTooLargeError
+from app.scheduling.explanations import QueuedExplanations
 from app.scheduling.queue_items import Asker
-from app.scheduling.scheduler import Scheduler
 from app.text.inline_tags import WordLink
 from app.text.languages import Direction
 from app.text.spans import Span, replace
@@ -60,14 +60,16 @@ class Explainer:
     those of their placeholders.
     """
 
-    def __init__(self, config: CheckpointConfig, codec: TextCodec, scheduler: Scheduler) -> None:
-        self._scheduler = scheduler
-        self._aligner = WordAligner(config, codec, scheduler)
+    def __init__(
+        self, config: CheckpointConfig, codec: TextCodec, engines: QueuedExplanations
+    ) -> None:
+        self._engines = engines
+        self._aligner = WordAligner(config, codec, engines)
 
     async def explain(
         self, text: SegmentedText, direction: Direction, asked: Asked, asker: Asker
     ) -> list[answers.Segment]:
-        """Explain every segment. Raises as `Scheduler.explain`."""
+        """Explain every segment. Raises as `QueuedExplanations.explain`."""
         places = zip(text.segments, text.answer().places, strict=True)
         return [await self._segment(one, place, direction, asked, asker) for one, place in places]
 
@@ -103,7 +105,7 @@ class Explainer:
         )
         if asked.view:
             target_ids = [token.id for token in produced]
-            weights = await self._scheduler.explain(
+            weights = await self._engines.explain(
                 segment.source_ids, target_ids, asked.view.kind, asker
             )
             answer.attention = await asyncio.to_thread(asked.view.show, weights)
@@ -119,7 +121,7 @@ class Explainer:
     ) -> list[WordLink]:
         """Link the words of the whole text and of its best translation.
 
-        Untranslated words are linked to themselves. Raises as `Scheduler.explain`.
+        Untranslated words are linked to themselves. Raises as `QueuedExplanations.explain`.
         """
         answer = text.answer()
         links: list[WordLink] = []

@@ -14,12 +14,12 @@ from functools import partial
 from pathlib import PurePath
 from typing import TypeAlias
 
-from app.abandonment import in_thread
+from app.concurrency.abandonment import in_thread
+from app.concurrency.side_by_side import side_by_side
 from app.documents.files import FileDocument, file_format
 from app.errors import TextTooLongError
 from app.observe.timings import Timings
 from app.scheduling.admission import Admission
-from app.scheduling.side_by_side import side_by_side
 from app.text.document import Answer
 from app.text.flags import Flag
 from app.text.glossary import NO_GLOSSARY, Glossary

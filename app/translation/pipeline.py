@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from app.abandonment import in_thread
+from app.concurrency.abandonment import in_thread
 from app.errors import DeadlineExceededError
 from app.observe.timings import Timings
 from app.scheduling.fair_queue import Lane

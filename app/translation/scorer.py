@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from app.errors import TextTooLongError
 from app.observe.timings import Timings
+from app.scheduling.explanations import QueuedExplanations
 from app.scheduling.queue_items import Asker
-from app.scheduling.scheduler import Scheduler
 from app.text.languages import Direction
 from app.text.spans import Span, Substitution
 from app.text.stand_ins import FAMILIES, StandIns
@@ -25,7 +25,7 @@ class Scorer:
     """Scores pairs with one model; `max_tokens` is its limit per side."""
 
     codec: TextCodec
-    scheduler: Scheduler
+    engines: QueuedExplanations
     max_tokens: int
 
     async def score(
@@ -40,7 +40,7 @@ class Scorer:
         """Read each pair as one segment, which is not cut and in which nothing is replaced.
 
         Its translation is its rendering, as if a search had found it; the end of the sentence is
-        scored, too. Raises `TextTooLongError`, and as `Scheduler.score`.
+        scored, too. Raises `TextTooLongError`, and as `QueuedExplanations.score`.
         """
         with timings.measure("tokenize"):
             encoded = await asyncio.to_thread(
@@ -48,7 +48,7 @@ class Scorer:
             )
         ids = [([one.id for one in read], [one.id for one in written]) for read, written in encoded]
         with timings.measure("decode"):
-            scored = await self.scheduler.score(ids, options, asker)
+            scored = await self.engines.score(ids, options, asker)
         return [
             Segment(
                 Span(0, len(text)),

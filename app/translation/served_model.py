@@ -146,8 +146,8 @@ class ServedModel(ModelProfile):
         self._n_text_bytes = n_text_bytes
         self.facts = facts
         self.golden = golden
-        self.explainer = Explainer(config, tokenizer, scheduler)
-        self.scorer = Scorer(tokenizer, scheduler, config.transformer.max_length)
+        self.explainer = Explainer(config, tokenizer, scheduler.explanations)
+        self.scorer = Scorer(tokenizer, scheduler.explanations, config.transformer.max_length)
         self.scheduler = scheduler
 
     @property

@@ -8,12 +8,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
+from app.concurrency.side_by_side import side_by_side
 from app.errors import GoldenSentenceError, InvalidRequestError
 from app.observe.metrics import Metrics
 from app.observe.timings import Timings
 from app.scheduling.admission import Admission
 from app.scheduling.queue_items import Asker
-from app.scheduling.side_by_side import side_by_side
 from app.text.language_detection import Detected
 from app.text.languages import Direction
 from app.translation.explainer import Asked

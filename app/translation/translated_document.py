@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from app.abandonment import check_wanted
+from app.concurrency.abandonment import check_wanted
 from app.errors import InvalidRequestError
 from app.text.document import Document, PlainText
 from app.text.language_detection import Detected

@@ -7,8 +7,8 @@ import asyncio
 import numpy as np
 from numpy.typing import NDArray
 
+from app.scheduling.explanations import QueuedExplanations
 from app.scheduling.queue_items import Asker
-from app.scheduling.scheduler import Scheduler
 from model.alignment.from_attention import (
     AlignmentMethod,
     Bitext,
@@ -24,11 +24,13 @@ from model.text.text_codec import TextCodec
 class WordAligner:
     """Aligns by the checkpoint's method, else by the default one."""
 
-    def __init__(self, config: CheckpointConfig, codec: TextCodec, scheduler: Scheduler) -> None:
+    def __init__(
+        self, config: CheckpointConfig, codec: TextCodec, engines: QueuedExplanations
+    ) -> None:
         self._method = config.alignment or AlignmentMethod()
         self._max_length = config.transformer.max_length
         self._codec = codec
-        self._scheduler = scheduler
+        self._engines = engines
 
     async def links(self, pair: Bitext, asker: Asker | None = None) -> list[Link]:
         """Return the links of a pair. Raises as `weights`."""
@@ -56,14 +58,14 @@ class WordAligner:
     async def weights(self, pair: Bitext, asker: Asker | None = None) -> NDArray[np.float32]:
         """Return the link weights of words [source words, target words].
 
-        Raises as `Scheduler.explain`, and `InputError` if the source or the translation has more
-        tokens than the model reads.
+        Raises as `QueuedExplanations.explain`, and `InputError` if the source or the translation
+        has more tokens than the model reads.
         """
         both = self._method.both_directions
         runs = await asyncio.to_thread(
             passes, self._codec, self._max_length, pair, both_directions=both
         )
-        weights = [await self._scheduler.explain(*run.ids, "cross", asker) for run in runs]
+        weights = [await self._engines.explain(*run.ids, "cross", asker) for run in runs]
         return await asyncio.to_thread(pair_weights, runs, weights, self._method)
 
 

@@ -15,7 +15,8 @@ from model.decoding.constraints import Constraint, Wording
 from model.decoding.hypothesis import SearchOptions
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.weights import Precision, pack
-from model.engine.protocol import AttentionKind, AttentionRow, Job
+from model.engine.explanations import AttentionKind, AttentionRow
+from model.engine.protocol import Job
 from model.transformer.config import PRESETS
 
 

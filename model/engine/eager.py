@@ -20,17 +20,8 @@ from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.decoding.padding import padded_ids
 from model.decoding.recorder import traced_search
 from model.decoding.trace import SearchTrace
-from model.engine.protocol import (
-    AttentionKind,
-    AttentionRow,
-    EngineInfo,
-    EngineMemory,
-    Finished,
-    IdPair,
-    Job,
-    Progress,
-    Projections,
-)
+from model.engine.explanations import AttentionKind, AttentionRow, IdPair, Projections
+from model.engine.protocol import EngineInfo, EngineMemory, Finished, Job, Progress
 from model.errors import NumericalError
 from model.transformer.transformer import AttentionRecord, Transformer
 

@@ -9,18 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Literal, NamedTuple, Protocol
 
 from model.decoding.hypothesis import Hypothesis, SearchOptions
-from model.decoding.trace import SearchTrace
+from model.engine.explanations import Explanations
 
-IdPair: TypeAlias = tuple[Sequence[int], Sequence[int]]
-"""Source ids, and target ids with the end of the sentence."""
-
-AttentionKind = Literal["encoder", "decoder", "cross"]
 PrecisionChoice = Literal["auto", "int8", "fp32", "bf16", "fp16"]
 
 
@@ -67,14 +60,6 @@ class EngineInfo:
     threads: int
 
 
-class AttentionRow(NamedTuple):
-    """Row `row` of the attention of one kind and layer, in every head."""
-
-    kind: AttentionKind
-    layer: int
-    row: int
-
-
 class EngineMemory(NamedTuple):
     """Bytes that an engine holds now; those of the weights are counted by each that shares them."""
 
@@ -82,26 +67,11 @@ class EngineMemory(NamedTuple):
     work: int
 
 
-@dataclass(frozen=True)
-class Projections:
-    """The vectors of one attention for one of its rows, in every head; `query` has only that row.
+class Engine(Explanations, Protocol):
+    """Translates sentences, and explains them one at a time (`explanations`).
 
-    query   [H, 1, Dh]
-    keys    [H, S, Dh]
-    values  [H, S, Dh]
-    weights [H, S], softmax(q Kᵀ / √Dh) at visible positions, else 0
-    seen    [S], False at positions that the mask hides: later ones
+    Called from one thread at a time, except `interrupt`.
     """
-
-    query: NDArray[np.float32]
-    keys: NDArray[np.float32]
-    values: NDArray[np.float32]
-    weights: NDArray[np.float32]
-    seen: NDArray[np.bool_]
-
-
-class Engine(Protocol):
-    """Translates sentences. Called from one thread at a time, except `interrupt`."""
 
     @property
     def info(self) -> EngineInfo:
@@ -148,35 +118,3 @@ class Engine(Protocol):
     @property
     def busy(self) -> bool:
         """True while jobs are admitted and neither finished nor cancelled."""
-
-    def explain(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
-    ) -> NDArray[np.float32]:
-        """Attention weights [layers, heads, T, S] of one teacher-forced pass over a given pair.
-
-        `target_ids` are the T tokens produced, the end-of-sentence token included; row t is what
-        position t attended to when it produced target token t. T = S for `encoder`, S = T for
-        `decoder`, where column s is the position that was fed token s − 1.
-        """
-
-    def score(self, pairs: Sequence[IdPair], options: SearchOptions) -> list[NDArray[np.float32]]:
-        """Log-probabilities [T] of given targets' tokens, by one teacher-forced pass.
-
-        They are those that a search with these options would assign; `<pad>` gets −∞. Other tokens
-        that the search never chooses keep theirs, and no end is forced.
-        """
-
-    def project(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], at: AttentionRow
-    ) -> Projections:
-        """What one attention computes with for one row, as in `explain`.
-
-        S is the number of columns that `explain` has.
-        """
-
-    def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
-        """Return the search of one sentence, step by step; admitted jobs are not affected.
-
-        Its hypotheses are those of a job with these options. Raises
-        `NumericalError` where such a job would fail with it.
-        """

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from app.abandonment import check_wanted
+from app.concurrency.abandonment import check_wanted
 from app.text.placeholders import find_placeholders
 from app.text.scripts import UNSPACED
 from app.text.spans import Span

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import BaseModel, Field
 
 from app.text.flags import Flag
-from model.engine.protocol import AttentionKind
+from model.engine.explanations import AttentionKind
 
 
 class Alternative(BaseModel):

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from app.wire.native.answers import Segment, Usage
-from model.engine.protocol import AttentionKind
+from model.engine.explanations import AttentionKind
 
 
 class LikelyToken(BaseModel):

@@ -19,7 +19,7 @@ from app.wire.native.fields import (
 )
 from app.wire.native.request import WireRequest, without_surrogates
 from app.wire.native.translate_request import TranslateRequest
-from model.engine.protocol import AttentionKind
+from model.engine.explanations import AttentionKind
 
 MAX_POSITIONS = 512
 """Maximum rows of the positional encoding in a response."""

@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from app.wire.native.request import without_surrogates
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY
-from model.engine.protocol import AttentionKind
+from model.engine.explanations import AttentionKind
 
 MAX_BEAM_SIZE = 8
 MAX_LANGUAGE_CODE = 35

@@ -32,17 +32,8 @@ from model.engine.cpu.terms import constrain, make_terms
 from model.engine.cpu.trace import Recorder
 from model.engine.cpu.weights import Weights
 from model.engine.cpu.workspace import make_workspace
-from model.engine.protocol import (
-    AttentionKind,
-    AttentionRow,
-    EngineInfo,
-    EngineMemory,
-    Finished,
-    IdPair,
-    Job,
-    Progress,
-    Projections,
-)
+from model.engine.explanations import AttentionKind, AttentionRow, IdPair, Projections
+from model.engine.protocol import EngineInfo, EngineMemory, Finished, Job, Progress
 from model.errors import NumericalError
 from model.transformer.config import TransformerConfig
 

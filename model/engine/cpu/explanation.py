@@ -13,7 +13,7 @@ from model.engine.cpu.slots import Pages, Slots, make_pages, make_slots, occupy,
 from model.engine.cpu.types import Floats
 from model.engine.cpu.weights import Weights
 from model.engine.cpu.workspace import Workspace
-from model.engine.protocol import AttentionKind, IdPair
+from model.engine.explanations import AttentionKind, IdPair
 
 
 def explain(

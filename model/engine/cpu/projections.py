@@ -14,7 +14,7 @@ from model.engine.cpu.explanation import forced, memory_for
 from model.engine.cpu.types import Floats
 from model.engine.cpu.weights import Weights
 from model.engine.cpu.workspace import Workspace
-from model.engine.protocol import AttentionRow, Projections
+from model.engine.explanations import AttentionRow, Projections
 
 
 def project(

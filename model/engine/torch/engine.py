@@ -5,26 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from model.decoding.constraints import PieceEdges
-from model.decoding.hypothesis import SearchOptions
 from model.decoding.rules import Traits
-from model.decoding.trace import SearchTrace
-from model.engine.protocol import (
-    AttentionKind,
-    AttentionRow,
-    Engine,
-    EngineInfo,
-    EngineMemory,
-    Finished,
-    IdPair,
-    Job,
-    Progress,
-    Projections,
-)
+from model.engine.explanations import DelegatedExplanations
+from model.engine.protocol import Engine, EngineInfo, EngineMemory, Finished, Job, Progress
 from model.engine.torch.admission import Admission, check_job, max_rows
 from model.engine.torch.batch import Batch, Shared
 from model.engine.torch.constrained import ConstrainedSearches
@@ -44,8 +30,8 @@ Kind = tuple[int, Traits]
 """What the sentences of a batch have in common: the beam size, and the traits of the search."""
 
 
-class TorchEngine:
-    """One device's engine; see `Engine`.
+class TorchEngine(DelegatedExplanations):
+    """One device's engine; see `Engine`. The reference explains, one sentence at a time.
 
     reference         takes teacher-forced passes and traces, on the same model
     max_batch_tokens  sentences in flight × the longest of them, in source tokens
@@ -61,9 +47,9 @@ class TorchEngine:
         edges: PieceEdges | None = None,
         recorder: Recorder | None = None,
     ) -> None:
+        super().__init__(reference)
         self._model = model.eval()
         self._device = model.device
-        self._reference = reference
         decoder, self._reader = StepDecoder(model), ReportReader(self._device)
         recorder = recorder or recorder_for(self._device)
         self._shared = Shared(model, decoder, self._reader, recorder)
@@ -232,25 +218,3 @@ class TorchEngine:
         self._waiting.clear()
         self._constrained.clear()
         self._batches.clear()
-
-    # One sentence at a time, by the reference
-
-    def explain(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
-    ) -> NDArray[np.float32]:
-        """Attention weights [layers, heads, T, S]; see `Engine.explain`."""
-        return self._reference.explain(source_ids, target_ids, kind)
-
-    def score(self, pairs: Sequence[IdPair], options: SearchOptions) -> list[NDArray[np.float32]]:
-        """Log-probabilities [T] of given targets' tokens; see `Engine.score`."""
-        return self._reference.score(pairs, options)
-
-    def project(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], at: AttentionRow
-    ) -> Projections:
-        """What one attention computes with; see `Engine.project`."""
-        return self._reference.project(source_ids, target_ids, at)
-
-    def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
-        """The search of one sentence; see `Engine.trace`."""
-        return self._reference.trace(source_ids, options)

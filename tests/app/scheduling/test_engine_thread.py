@@ -81,7 +81,7 @@ async def test_failures_in_a_row_take_an_engine_down_and_with_the_last_the_servi
         with pytest.raises(EngineDownError):
             await submit(scheduler, 11)
         with pytest.raises(EngineDownError):
-            await scheduler.explain([2, 11, 0], [0], "cross")
+            await scheduler.explanations.explain([2, 11, 0], [0], "cross")
 
 
 @asynchronous
@@ -110,7 +110,7 @@ async def test_what_waits_for_an_engine_that_goes_down_is_answered() -> None:
     async with running(engine) as scheduler:
         tasks = [submit(scheduler, DISASTER) for _ in range(MAX_FAILURES + 3)]
         await until(lambda: scheduler.load.in_flight == 1)
-        explaining = asyncio.create_task(scheduler.explain([2, 11, 0], [0], "cross"))
+        explaining = asyncio.create_task(scheduler.explanations.explain([2, 11, 0], [0], "cross"))
         await settle()
         release([engine])
         await asyncio.wait([*tasks, explaining])
@@ -132,7 +132,7 @@ async def test_an_explanation_that_nobody_is_left_to_run_is_answered(n_waiting: 
         lost = submit(scheduler, COLLAPSE)
         await until(lambda: scheduler.load.in_flight == 1)
         await asyncio.to_thread(engine.in_step.wait, 10)
-        explaining = asyncio.create_task(scheduler.explain([2, 11, 0], [0], "cross"))
+        explaining = asyncio.create_task(scheduler.explanations.explain([2, 11, 0], [0], "cross"))
         waiting = [submit(scheduler, 11) for _ in range(n_waiting)]
         await settle()
         release([engine])

@@ -248,12 +248,16 @@ async def test_explanations_run_between_the_steps_of_a_busy_engine() -> None:
     engine = FakeEngine(n_steps=3, gate=threading.Semaphore(0))
     async with running(engine) as scheduler:
         first = await occupy(scheduler, engine, 11)
-        explaining = asyncio.create_task(scheduler.explain([2, 11, 0], [11, 0], "cross"))
+        explaining = asyncio.create_task(
+            scheduler.explanations.explain([2, 11, 0], [11, 0], "cross")
+        )
         await settle()
         assert engine.gate
         engine.gate.release(1)
         weights = await explaining
-        scoring = asyncio.create_task(scheduler.score([([2, 11, 0], [11, 0])], OPTIONS))
+        scoring = asyncio.create_task(
+            scheduler.explanations.score([([2, 11, 0], [11, 0])], OPTIONS)
+        )
         await settle()
         engine.gate.release(1)
         assert [one.shape for one in await scoring] == [(2,)]
@@ -267,8 +271,8 @@ async def test_an_explanation_that_fails_or_is_given_up_harms_nobody() -> None:
     engine = FakeEngine(gate=threading.Semaphore(0))
     async with running(engine) as scheduler:
         first = await occupy(scheduler, engine, 11)
-        failing = asyncio.create_task(scheduler.explain([2, POISON, 0], [0], "cross"))
-        given_up = asyncio.create_task(scheduler.explain([2, 11, 0], [0], "cross"))
+        failing = asyncio.create_task(scheduler.explanations.explain([2, POISON, 0], [0], "cross"))
+        given_up = asyncio.create_task(scheduler.explanations.explain([2, 11, 0], [0], "cross"))
         await settle()
         given_up.cancel()
         assert engine.gate
@@ -284,14 +288,14 @@ async def test_stopping_finishes_what_was_submitted_and_takes_nothing_more() -> 
     engine = FakeEngine(n_steps=2, n_slots=1, gate=threading.Semaphore(0))
     async with running(engine) as scheduler:
         submitted = [await occupy(scheduler, engine, 11), submit(scheduler, 12)]
-        explaining = asyncio.create_task(scheduler.explain([2, 11, 0], [0], "cross"))
+        explaining = asyncio.create_task(scheduler.explanations.explain([2, 11, 0], [0], "cross"))
         await settle()
         stopping = asyncio.create_task(scheduler.stop())
         await settle()
         with pytest.raises(DrainingError):
             await translate(scheduler, [sentence(14)], OPTIONS)
         with pytest.raises(DrainingError):
-            await scheduler.explain([2, 11, 0], [0], "cross")
+            await scheduler.explanations.explain([2, 11, 0], [0], "cross")
         assert engine.gate
         engine.gate.release(10)
         await asyncio.gather(*submitted, explaining, stopping)
@@ -304,7 +308,7 @@ async def test_before_its_start_nothing_is_taken() -> None:
     with pytest.raises(EngineDownError):
         await translate(scheduler, [sentence(11)], OPTIONS)
     with pytest.raises(EngineDownError):
-        await scheduler.explain([2, 11, 0], [0], "cross")
+        await scheduler.explanations.explain([2, 11, 0], [0], "cross")
 
 
 @pytest.mark.parametrize(("n_engines", "n_sentences", "most"), [(2, 10, 5), (3, 10, 4), (4, 3, 1)])
@@ -340,7 +344,7 @@ async def test_an_explanation_is_left_to_an_idle_engine() -> None:
     async with running(*engines) as scheduler:
         first = submit(scheduler, 11)
         await until(lambda: scheduler.load.in_flight == 1)
-        await scheduler.explain([2, 11, 0], [0], "cross")  # though no step ended
+        await scheduler.explanations.explain([2, 11, 0], [0], "cross")  # though no step ended
         assert not first.done()
         release(engines)
         await first

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from app.main import create_app
 from app.observe.logs import configure_logs
 from app.settings import Settings
-from model.engine.protocol import AttentionKind, Finished
+from model.engine.explanations import AttentionKind
+from model.engine.protocol import Finished
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine

@@ -11,7 +11,7 @@ from app.scheduling.scheduler import Scheduler
 from app.translation.word_aligner import WordAligner
 from model.alignment.from_attention import AlignmentMethod, Bitext, Link
 from model.checkpoint.reader import load_checkpoint
-from model.engine.protocol import AttentionKind
+from model.engine.explanations import AttentionKind
 from model.text.words import words
 from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import FakeEngine
@@ -75,7 +75,9 @@ async def test_words_go_with_words_and_marks_with_marks(
     method = AlignmentMethod(threshold=0.3)
     scheduler = Scheduler([Weighing(*weights)])
     aligner = WordAligner(
-        loaded.config.model_copy(update={"alignment": method}), loaded.tokenizer, scheduler
+        loaded.config.model_copy(update={"alignment": method}),
+        loaded.tokenizer,
+        scheduler.explanations,
     )
     scheduler.start()
     try:
@@ -93,7 +95,9 @@ async def test_the_queue_is_asked_for_the_passes_that_the_method_needs(
     engine = Translating()
     scheduler = Scheduler([engine])
     aligner = WordAligner(
-        loaded.config.model_copy(update={"alignment": method}), loaded.tokenizer, scheduler
+        loaded.config.model_copy(update={"alignment": method}),
+        loaded.tokenizer,
+        scheduler.explanations,
     )
     codec, text = loaded.tokenizer, "the cat sees"
     scheduler.start()

@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 
-from app.abandonment import AbandonedError, check_wanted, in_thread
+from app.concurrency.abandonment import AbandonedError, check_wanted, in_thread
 from app.documents.files import file_format
 from app.text.document import Answer
 from app.text.markup import MarkupDocument

@@ -6,7 +6,7 @@ import weakref
 
 import pytest
 
-from app.scheduling.daemon_thread import in_background
+from app.concurrency.daemon_thread import in_background
 from tests.app.asynchronous import asynchronous
 
 

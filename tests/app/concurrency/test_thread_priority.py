@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from app.scheduling.thread_priority import NICENESS, step_back
+from app.concurrency.thread_priority import NICENESS, step_back
 from model.engine.protocol import Finished
 from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import FakeEngine

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from app.scheduling.side_by_side import side_by_side
+from app.concurrency.side_by_side import side_by_side
 from tests.app.asynchronous import asynchronous
 
 

@@ -1,0 +1,1 @@
+"""Coroutines and threads beside each other: in order, in the background, until nobody waits."""

@@ -1,0 +1,110 @@
+"""Explanations in the queue: calls of an engine for a sentence, which wait for their turn.
+
+They cost their tokens as segments do, and run between two steps of an engine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TypeVar
+
+from app.concurrency.side_by_side import side_by_side
+from app.scheduling.queue_items import Asker, Explanation, Floats
+from app.scheduling.shared_queue import SharedQueue
+from model.decoding.hypothesis import SearchOptions
+from model.decoding.trace import SearchTrace
+from model.engine.explanations import AttentionKind, AttentionRow, IdPair, Projections
+from model.engine.protocol import Engine
+
+TURN_TOKENS = 512
+"""Of sources and targets that are scored together: some 10 ms of an engine of the shipped model."""
+
+T = TypeVar("T")
+
+
+class QueuedExplanations:
+    """`Explanations` by the engines that share a queue."""
+
+    def __init__(self, queue: SharedQueue) -> None:
+        self._queue = queue
+
+    async def explain(
+        self,
+        source_ids: Sequence[int],
+        target_ids: Sequence[int],
+        kind: AttentionKind,
+        asker: Asker | None = None,
+    ) -> Floats:
+        """`Explanations.explain` on an engine's thread, between two steps, when it is its turn.
+
+        `asker` is the request, if it asks more than once. Raises as `Scheduler.translate`.
+        """
+        n_tokens = len(source_ids) + len(target_ids)
+        return await self._ask(
+            lambda engine: engine.explain(source_ids, target_ids, kind), n_tokens, asker
+        )
+
+    async def score(
+        self, pairs: Sequence[IdPair], options: SearchOptions, asker: Asker | None = None
+    ) -> list[Floats]:
+        """`Explanations.score` of source and target ids, by all engines, as `explain`.
+
+        Several short pairs are one turn.
+        """
+        asker = asker or Asker()
+        scored = await side_by_side(
+            self._ask(partial(_score, options, turn), n_tokens, asker)
+            for turn, n_tokens in _turns(pairs)
+        )
+        return [log_probs for turn in scored for log_probs in turn]
+
+    async def project(
+        self,
+        source_ids: Sequence[int],
+        target_ids: Sequence[int],
+        at: AttentionRow,
+        asker: Asker | None = None,
+    ) -> Projections:
+        """`Explanations.project`, as `explain`."""
+        n_tokens = len(source_ids) + len(target_ids)
+        return await self._ask(
+            lambda engine: engine.project(source_ids, target_ids, at), n_tokens, asker
+        )
+
+    async def trace(
+        self, source_ids: Sequence[int], options: SearchOptions, asker: Asker | None = None
+    ) -> SearchTrace:
+        """`Explanations.trace`, as `explain`; each of its hypotheses counts."""
+        n_tokens = len(source_ids) * (1 + options.beam_size)
+        return await self._ask(lambda engine: engine.trace(source_ids, options), n_tokens, asker)
+
+    async def _ask(self, run: Callable[[Engine], T], n_tokens: int, asker: Asker | None) -> T:
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        explanation = Explanation(run, future, n_tokens, asker or Asker())
+        self._queue.ask(explanation)
+        try:
+            return await future
+        finally:
+            if future.cancelled():
+                self._queue.withdraw(explanation)
+
+
+def _turns(pairs: Sequence[IdPair]) -> Iterator[tuple[list[IdPair], int]]:
+    """Yield pairs that an engine scores together, with their tokens; a long pair alone."""
+    turn: list[IdPair] = []
+    n_tokens = 0
+    for pair in pairs:
+        n_more = len(pair[0]) + len(pair[1])
+        if turn and n_tokens + n_more > TURN_TOKENS:
+            yield turn, n_tokens
+            turn, n_tokens = [], 0
+        turn.append(pair)
+        n_tokens += n_more
+    if turn:
+        yield turn, n_tokens
+
+
+def _score(options: SearchOptions, turn: Sequence[IdPair], engine: Engine) -> list[Floats]:
+    return engine.score(turn, options)
