@@ -15,7 +15,8 @@ import click
 
 from app.cli.translating.line_translator import LineTranslator
 from app.translation.segments.reading import Reading
-from benchmarks.generated_facts import Language, sentences
+from benchmarks.fact_frames import Language
+from benchmarks.generated_facts import sentences
 from benchmarks.options import EngineSetup, beam_option, engine_options
 from benchmarks.report import Cell, Report
 from model.decoding.hypothesis import SearchOptions

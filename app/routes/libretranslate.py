@@ -7,13 +7,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from app.accounts.clients import Keys
 from app.documents.files import SUFFIXES
 from app.routes.handling.access import client_of
 from app.routes.handling.body import Form
 from app.routes.handling.charging import spend, translated
 from app.routes.handling.dependencies import (
-    current_keys,
+    CurrentKeys,
     current_lifecycle,
     current_settings,
     held_runtime,
@@ -91,7 +90,7 @@ async def spec(request: Request) -> dict[str, Any]:
 @router.head("/frontend/settings", include_in_schema=False)
 @router.get("/frontend/settings", responses=libretranslate_errors(503))
 async def frontend_settings(
-    keys: Annotated[Keys, Depends(current_keys)],
+    keys: CurrentKeys,
     settings: Annotated[Settings, Depends(current_settings)],
     runtime: Annotated[Runtime, Depends(ready_runtime)],
 ) -> FrontendSettings:
