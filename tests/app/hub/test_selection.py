@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import pytest
+
+from app.errors import PullError
+from app.hub.listing import Listing, RemoteFile
+from app.hub.selection import small_files, total_size, weight_files
+
+
+def listing(*paths: str, size: int = 10) -> Listing:
+    return Listing("o/m", "0" * 40, None, [RemoteFile(path, size, "f", None) for path in paths])
+
+
+def paths(files: list[RemoteFile]) -> list[str]:
+    return [file.path for file in files]
+
+
+@pytest.mark.parametrize(
+    ("there", "chosen"),
+    [
+        (["model.safetensors", "pytorch_model.bin", "a.npz"], ["model.safetensors"]),
+        (["pytorch_model.bin", "tf_model.h5"], ["pytorch_model.bin"]),
+        (
+            ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"],
+            ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"],
+        ),
+        (["model-00001-of-00002.safetensors", "model.safetensors"], ["model.safetensors"]),
+        (["model.npz.best.npz", "config.json"], ["model.npz.best.npz"]),
+        (["onnx/model.safetensors", "pytorch_model.bin"], ["pytorch_model.bin"]),
+    ],
+)
+def test_the_best_format_that_is_there_is_chosen(there: list[str], chosen: list[str]) -> None:
+    assert paths(weight_files(listing(*there))) == chosen
+
+
+def test_without_weights_the_error_says_what_there_is() -> None:
+    with pytest.raises(PullError, match=r"o/m: has no weights .* it has \.h5, \.onnx$"):
+        weight_files(listing("tf_model.h5", "x.onnx", "config.json"))
+    with pytest.raises(PullError, match=r"it has none$"):
+        weight_files(listing("config.json"))
+
+
+def test_small_files_are_those_of_the_top_folder_and_of_attend() -> None:
+    files = listing(
+        "README.md", "config.json", "source.spm", "other.md", "onnx/config.json",
+        "attend/config.json", "attend/CARD.md", "model.safetensors",
+    )  # fmt: skip
+    chosen = small_files(files)
+    assert paths(chosen) == [
+        "README.md", "config.json", "source.spm", "attend/config.json", "attend/CARD.md",
+    ]  # fmt: skip
+    assert total_size(chosen) == 50
+
+
+def test_a_large_vocabulary_is_not_small() -> None:
+    assert small_files(listing("vocab.json", size=50_000_001)) == []

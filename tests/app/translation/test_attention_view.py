@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.errors import InvalidRequestError
+from app.translation.attention_view import AttentionView
+from app.wire.native.fields import AttentionRequest
+from model.transformer.config import TransformerConfig
+
+SHAPE = TransformerConfig(
+    d_model=8, d_ff=8, n_heads=4, decoder_n_heads=2, n_encoder_layers=3, n_decoder_layers=2,
+    source_vocab_size=9, target_vocab_size=9, max_length=9,
+)  # fmt: skip
+
+
+def view(**fields: Any) -> AttentionView:
+    return AttentionView(AttentionRequest(**fields), SHAPE)
+
+
+def test_the_default_is_the_mean_over_the_heads_of_the_last_layer() -> None:
+    weights = np.zeros((2, 2, 1, 2), np.float32)
+    weights[1] = [[[0.25, 0.75]], [[0.5, 0.5]]]
+    shown = view().show(weights)
+    assert (shown.layers, shown.heads, shown.shape) == ([1], "mean", [1, 1, 1, 2])
+    assert shown.weights == [[[[0.375, 0.625]]]]
+
+
+def test_base64_has_little_endian_halves_in_row_order() -> None:
+    weights = np.arange(8, dtype=np.float32).reshape(2, 2, 1, 2) / np.float32(8)
+    shown = view(layers=[0], heads=[1, 0], encoding="base64").show(weights)
+    assert isinstance(shown.weights, str)
+    assert np.frombuffer(base64.b64decode(shown.weights), "<f2").tolist() == [
+        2 / 8,
+        3 / 8,
+        0,
+        1 / 8,
+    ]
+    assert (shown.dtype, shown.shape) == ("float16", [1, 2, 1, 2])
+
+
+@given(
+    kind=st.sampled_from(["encoder", "decoder", "cross"]),
+    layers=st.sampled_from(["last", "all", [1, 0]]),
+    heads=st.sampled_from(["mean", "all", [1]]),
+    n_target=st.integers(1, 4),
+    n_source=st.integers(1, 4),
+)
+def test_as_many_weights_are_announced_as_are_shown(
+    kind: str, layers: object, heads: object, n_target: int, n_source: int
+) -> None:
+    one = view(kind=kind, layers=layers, heads=heads)
+    in_encoder = kind == "encoder"
+    rows = n_source if in_encoder else n_target
+    columns = n_target if kind == "decoder" else n_source
+    shape = (3 if in_encoder else 2, 4 if in_encoder else 2, rows, columns)
+    shown = one.show(np.ones(shape, np.float32))
+    assert one.n_weights(n_target, n_source) == np.prod(shown.shape)
+
+
+@pytest.mark.parametrize(
+    ("fields", "place", "limit"),
+    [
+        ({"layers": [0, 2]}, "/attention/layers", 2),
+        ({"heads": [2]}, "/attention/heads", 2),
+        ({"kind": "encoder", "layers": [3]}, "/attention/layers", 3),
+        ({"kind": "encoder", "heads": [4]}, "/attention/heads", 4),
+    ],
+)
+def test_indices_beyond_the_model_are_refused(
+    fields: dict[str, Any], place: str, limit: int
+) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        view(**fields)
+    [fault] = caught.value.errors
+    assert (fault.pointer, fault.detail) == (place, f"Indices should be less than {limit}")

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import pytest
+
+from app.errors import InvalidRequestError
+from app.wire.dialects.lenient_request import LenientRequest
+
+
+class Asked(LenientRequest):
+    q: str
+    n: int = 3
+    alternatives: int | None = 5
+
+
+def test_it_reads_forms_and_skips_what_it_does_not_know() -> None:
+    assert Asked.parse({"q": "x", "n": "7", "secret": "y"}) == Asked(q="x", n=7)
+
+
+def test_null_is_the_default_of_each_field() -> None:
+    assert Asked.parse({"q": "x", "n": None, "alternatives": None}) == Asked(q="x")
+
+
+@pytest.mark.parametrize("values", [None, [], "x", {"q": None}, {"q": "x", "n": "many"}])
+def test_the_rest_is_refused(values: object) -> None:
+    with pytest.raises(InvalidRequestError):
+        Asked.parse(values)
+
+
+def test_the_schema_has_no_null_and_no_default_that_clients_would_send() -> None:
+    fields = Asked.model_json_schema()["properties"]
+    assert fields["alternatives"] == {"title": "Alternatives", "type": "integer"}
+    assert fields["n"]["default"] == 3

@@ -1,0 +1,38 @@
+"""The patterns of generated facts, held to the sentences themselves: each says its own facts."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from benchmarks.fact_frames import FRAMES, Language
+from benchmarks.generated_facts import sentences
+
+COUNT = 1_000
+
+
+@pytest.mark.parametrize("language", get_args(Language))
+def test_no_sentence_is_corrupted_by_itself(language: Language) -> None:
+    asked = sentences(language, COUNT, seed=5)
+    assert {one.kind for one in asked} >= FRAMES[language].keys()
+    for one in asked:
+        assert not one.is_corrupted_by(one.text), one
+
+
+@pytest.mark.parametrize("language", get_args(Language))
+def test_each_is_by_another_of_its_kind_and_by_a_lost_character(language: Language) -> None:
+    asked = sentences(language, COUNT, seed=6)
+    for one in asked:
+        assert one.is_corrupted_by("")
+        assert one.is_corrupted_by(f"{one.text}\ufffd")
+    by_kind: dict[str, list[bool]] = {}
+    for one, other in zip(asked, sentences(language, COUNT, seed=7), strict=True):
+        assert one.kind == other.kind
+        by_kind.setdefault(one.kind, []).append(one.is_corrupted_by(other.text))
+    for kind, corrupted in by_kind.items():
+        assert sum(corrupted) > len(corrupted) / 2, kind
+
+
+def test_the_same_seed_gives_the_same_sentences() -> None:
+    assert sentences("fr", 50, 1) == sentences("fr", 50, 1) != sentences("fr", 50, 2)

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from model.interop.model_card import CARD_FILE, languages_of_card
+
+
+@pytest.mark.parametrize(
+    ("card", "languages"),
+    [
+        ("---\nlanguage:\n- en\n- no\n- fr\n---\n# Card\n", ["en", "no", "fr"]),
+        ("---\nlanguage: de\n---\n", ["de"]),
+        ("---\nlanguage: [gmq, sv, gmq, sv]\n---\n", ["sv"]),
+        ("---\nlicence: mit\n---\n", []),
+        ("---\nlanguage: [en\n---\n", []),
+        ("---\n- en\n---\n", []),
+        ("---\nlanguage:\n  a: en\n---\n", []),
+        ("# Card without a head\n", []),
+        ("", []),
+    ],
+)
+def test_the_head_of_the_card_names_languages(
+    tmp_path: Path, card: str, languages: list[str]
+) -> None:
+    (tmp_path / CARD_FILE).write_text(card, "utf-8")
+    assert languages_of_card(tmp_path) == languages
+
+
+def test_without_a_card_none_are_named(tmp_path: Path) -> None:
+    assert languages_of_card(tmp_path) == []
+    (tmp_path / CARD_FILE).write_bytes(b"---\nlanguage: \xff\n---\n")
+    assert languages_of_card(tmp_path) == []
