@@ -1,4 +1,4 @@
 """The server and the command line around `model`."""
 
 __version__ = "0.2.0"
-"""Of the distribution `attend-server`; pyproject.toml reads it here."""
+"""Version of the distribution `attend-server`; pyproject.toml reads it here."""

@@ -32,7 +32,7 @@ GRACE = 1.0
 """Seconds after its deadline by which a request has to be answered."""
 
 SPARE_BYTES = 100_000_000
-"""Of memory for an attack, besides three bodies of the largest size."""
+"""Memory that an attack may take, besides three bodies of the largest size."""
 
 _FAILURE = re.compile(rb"Traceback|\"level\": ?\"(?:error|critical)\"")
 

@@ -30,7 +30,7 @@ from model.engine.eager import EagerEngine
 from model.engine.protocol import Engine, PrecisionChoice
 
 N_BYTES = {"bfloat16": 2, "float16": 2, "float32": 4}
-"""Of a weight, by precision."""
+"""Bytes of a weight, by precision."""
 
 COPY_BYTES = 2**28
 """Copied to measure the bandwidth of the device's memory."""
@@ -38,7 +38,7 @@ COPY_BYTES = 2**28
 BEAM, BATCH, SOURCE_TOKENS = 4, 64, 15
 
 BUDGET = 420.0
-"""Seconds after which nothing more is begun, so that a call stays within ten minutes."""
+"""Seconds after which no new measurement starts, so that a call stays within ten minutes."""
 
 COLUMNS = {
     "Beam": "d", "Batch": "d", "System": "", "Tokens/s": ",.0f", "from": ",.0f", "to": ",.0f",

@@ -42,7 +42,7 @@ NOTES = ("equal and chrF: int8 against float32 of the same system; chrF of equal
 
 @dataclass(frozen=True)
 class Likeness:
-    """Of int8 translations to those in float32.
+    """How alike int8 translations and those in float32 are.
 
     equal  share of sentences, 0 … 1
     chrf   0 … 100

@@ -87,7 +87,7 @@ class Agreement:
 
     @classmethod
     def between(cls, ours: Sequence[NBest], theirs: Sequence[NBest]) -> Agreement:
-        """Of lists for the same sentences."""
+        """Compare lists for the same sentences."""
         pairs = list(zip(ours, theirs, strict=True))
         same = [(a, b) for a, b in pairs if [text for text, _ in a] == [text for text, _ in b]]
         differences = [abs(x - y) for a, b in same for (_, x), (_, y) in zip(a, b, strict=True)]

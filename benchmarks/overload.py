@@ -22,8 +22,8 @@ ONSET = 3.0
 longest probe."""
 
 CLIENT_NICENESS = 10
-"""Of the overloading client, which would normally be on another machine and here takes processor
-time from the server. It reports whether it is late."""
+"""Added niceness of the overloading client, which would normally be on another machine and here
+takes processor time from the server. It reports whether it is late."""
 
 FINE = ("200", "429", "503", "504")
 

@@ -46,9 +46,9 @@ PHASE = 20.0
 """Seconds; a pair of phases is short enough that the machine is the same in both."""
 PINNED = 2
 TOLERANCE = 1.5
-"""Of the 95th percentile while models are loaded, relative to calm times."""
+"""Maximum 95th percentile while models are loaded, relative to calm times."""
 MARGIN_BYTES = 100_000_000
-"""Of the process beside its models: the requests, the code, the allocator's remainders."""
+"""Memory of the process beside its models: the requests, the code, the allocator's remainders."""
 MAX_TARGET_TOKENS = 24
 COLUMNS = {
     "Models": ",d", "Minutes": ".1f", "Requests": ",d", "Errors": ",d", "Loads": ",d",

@@ -49,12 +49,12 @@ class WordFile:
 
     @property
     def texts(self) -> list[str]:
-        """Of all parts."""
+        """The texts of all parts."""
         return [text for part in self._parts.values() for text in part.texts]
 
     @property
     def tagged(self) -> list[bool]:
-        """Of all parts."""
+        """Whether each of them has formatting."""
         return [tagged for part in self._parts.values() for tagged in part.tagged]
 
     def with_translations(self, answers: Sequence[Answer]) -> bytes:

@@ -39,8 +39,8 @@ def trace_id(traceparent: str) -> str | None:
 def record_stages(tracer: trace.Tracer | None, timings: Timings) -> None:
     """A span for each stage of the request whose span is the current one, once it is answered.
 
-    Stages follow one another, up to now. Of texts that were worked on side by side each stage has
-    the longest, as in Server-Timing, so that the first may begin a little early.
+    Stages follow one another, up to now. If texts were processed concurrently, each stage takes as
+    long as its longest, as in Server-Timing, so the first may begin a little early.
     """
     if tracer is None or not trace.get_current_span().is_recording():
         return

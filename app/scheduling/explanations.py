@@ -19,7 +19,7 @@ from model.engine.explanations import AttentionKind, AttentionRow, IdPair, Proje
 from model.engine.protocol import Engine
 
 TURN_TOKENS = 512
-"""Of sources and targets that are scored together: some 10 ms of an engine of the shipped model."""
+"""Maximum tokens of pairs that are scored together: 10 ms of the shipped model's engine."""
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ import re
 from app.text.spans import Span
 
 ATOM = re.compile("\ue000\\d+\ue001")
-"""What stands in a text for a piece of markup that is not to be translated; see `markup`."""
+"""The stand-in for a piece of markup that must not be translated; see `markup`."""
 
 _START = re.compile(
     r"""

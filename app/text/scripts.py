@@ -14,5 +14,5 @@ UNSPACED = re.compile(f"[{_UNSPACED}]")
 """A letter of Thai, Lao, Burmese, Khmer, Chinese or Japanese: no blanks between words."""
 
 FEW_BLANKS = re.compile(f"[{_UNSPACED}{_HANGUL}]")
-"""Of those, or of Korean: its blanks stand between phrases, each of which says what English takes
-two or three words for. A line may be broken at them, but to count them counts no words."""
+"""A letter of one of those, or of Korean, whose blanks separate phrases, each of which takes two or
+three words in English. A line may be broken at them, but counting them does not count words."""

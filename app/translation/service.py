@@ -51,7 +51,7 @@ from model.checkpoint.golden import GOLDEN_FILE
 Explained = TypeVar("Explained")
 
 HALF_MAY_DIFFER = 4
-"""Of so many golden sentences, one may differ in half precision, where close calls may flip."""
+"""One golden sentence in so many may differ in half precision, where close calls may flip."""
 
 
 class TranslationService:

@@ -161,8 +161,8 @@ def _agreed(
 ) -> list[list[int]]:
     """Return the common prefix of the n best finished ones and of live ones that may join them.
 
-    Who is beyond the n best does not come back: the pool only gets better ones. What lives scores
-    `at_limit` [B, K] at best.
+    A hypothesis beyond the n best never returns: the pool only improves. Live ones score at most
+    `at_limit` [B, K].
     """
     n_best = options.n_best
     may_come = at_limit > pool.scores[:, n_best - 1, None]

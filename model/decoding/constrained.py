@@ -15,7 +15,8 @@ among the existing banks, for the best of each; places that a bank cannot fill g
 others. Those that end among the first K of the last bank are finished. The end of the search and
 the result are as in beam search, also with K = 1.
 
-Of hypotheses with the same tokens in the same state, one is kept. Ties go to the smaller bank.
+One of several hypotheses with the same tokens in the same state is kept. Ties go to the smaller
+bank.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from model.transformer.transformer import Memory, Transformer
 def traced_search(
     model: Transformer, source_ids: Tensor, options: SearchOptions, edges: PieceEdges
 ) -> SearchTrace:
-    """[1, S] → the search of one sentence. Of ended hypotheses, those in the result are recorded.
+    """[1, S] → the search of one sentence. Ended hypotheses are recorded if they are in the result.
 
     By the rule of another project all that it found are, since it goes on until it has K of them.
     """

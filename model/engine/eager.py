@@ -26,11 +26,12 @@ from model.errors import NumericalError
 from model.transformer.transformer import AttentionRecord, Transformer
 
 MAX_LOGITS = 2**25
-"""Of one decoding step, over all rows: 128 MB in float32, of which a search holds a few copies."""
+"""Maximum logits of a decoding step over all rows: 128 MB in float32, of which a search has
+a few copies."""
 
 
 class _Search:
-    """Of a batch of jobs with the same options; `unwanted` are the ids of those that are dropped.
+    """The search of a batch of jobs with the same options; `unwanted` are the ids of dropped jobs.
 
     It stops after every token if any of its jobs streams, else not at all.
     """
@@ -147,7 +148,7 @@ class EagerEngine:
                 self._search = None
 
     def progress(self) -> list[Progress]:
-        """Of the jobs that stream, what their search agrees on; see `Engine.progress`."""
+        """The prefixes that the searches of streaming jobs agree on; see `Engine.progress`."""
         return self._search.news() if self._search else []
 
     def interrupt(self) -> None:
@@ -170,7 +171,7 @@ class EagerEngine:
             failure = MemoryError("the device has no memory left") if out_of_memory else error
             if len(search.wanted) == 1:
                 return [Finished(search.wanted[0].id, failure)]
-            # Of several, who drives the engine may find out which it was.
+            # Among several, the caller may find out which one it was.
             self.cancel(list(self._jobs))
             raise failure from None
         if outcomes is None:

@@ -14,9 +14,9 @@ from model.engine.protocol import PrecisionChoice
 from model.transformer.config import TransformerConfig
 
 CANDIDATES_BYTES = 2_300
-"""Of a row: its best continuations, and the tokens whose probability constraints ask for."""
+"""Bytes of a row: its best continuations, and the tokens whose probability constraints ask for."""
 SLOTS_BYTES = 2_000_000
-"""Of the first sentences in an engine, beside their keys and values."""
+"""Bytes of the first sentences in an engine, beside their keys and values."""
 
 
 def expected_bytes(
@@ -54,7 +54,7 @@ def expected_bytes(
 
 
 def sentences_bytes(config: TransformerConfig) -> int:
-    """Of the first sentences in an engine: their slots, and the first of their keys and values."""
+    """Bytes of the first sentences in an engine: their slots and first page of keys and values."""
     return SLOTS_BYTES + cache_bytes(config, n_pages=1)
 
 

@@ -89,12 +89,12 @@ class MultilingualTokenizer:
 
     @property
     def pad_id(self) -> int:
-        """Of `<pad>`."""
+        """The id of `<pad>`."""
         return SPECIAL.index(PAD)
 
     @property
     def eos_id(self) -> int:
-        """Of `</s>`."""
+        """The id of `</s>`."""
         return SPECIAL.index(EOS)
 
     @property

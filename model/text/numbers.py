@@ -47,7 +47,7 @@ _SCALE = re.compile(
     re.IGNORECASE,
 )
 MAX_DIGITS = 40
-"""Of a number that is compared by its value; a longer one by its digits."""
+"""Maximum digits of a number that is compared by its value; a longer one is by its digits."""
 
 MIN_PHONE_DIGITS = 7
 _LANGUAGES_OF_WORDS = {"en", "fr"}

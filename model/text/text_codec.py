@@ -40,7 +40,7 @@ class TextCodec(Protocol):
 
     @property
     def pad_id(self) -> int:
-        """Of `<pad>`."""
+        """The id of `<pad>`."""
 
     @property
     def eos_id(self) -> int:

@@ -19,7 +19,7 @@ from app.translation.segments.segment import Form, Segment
 from app.translation.segments.untranslatable import find_untranslatable
 
 MAX_TOKEN_CHARACTERS = 32
-"""Of ordinary text in a token: twice the longest piece of usual vocabularies."""
+"""Maximum characters of ordinary text in a token: twice the longest piece of usual vocabularies."""
 
 Reason = Literal["placeholders", "glossary", "numbers"]
 """For what a segment was searched again."""

@@ -19,7 +19,7 @@ from app.text.glossary import Term, all_said
 _WORD = re.compile(r"\w+|[^\w\s]")
 _END = re.compile("[.!?…。！？।؟]")
 MAX_WORDS = 400
-"""Of a text that is compared with others, which takes quadratic time."""
+"""Maximum words of a text that is compared with others, which takes quadratic time."""
 
 
 class _Place(NamedTuple):

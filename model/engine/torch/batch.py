@@ -24,10 +24,10 @@ from model.errors import NumericalError
 from model.transformer.transformer import Transformer
 
 MAX_LOGITS = 2**25
-"""Of one decoding step, over all rows: 128 MB in float32. Beyond, slots are decoded in turns."""
+"""Maximum logits of a decoding step over all rows: 128 MB in float32. Beyond, slots take turns."""
 
 FEWEST_POSITIONS = 8
-"""Of either side; fewer would save nothing and need graphs of their own."""
+"""Fewest positions of either side; fewer would save nothing and need graphs of their own."""
 
 
 class Shared(NamedTuple):

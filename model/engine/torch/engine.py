@@ -139,7 +139,7 @@ class TorchEngine(DelegatedExplanations):
             self._reset()
             raise
         finally:
-            # Who interrupts from now on is heard by the next step.
+            # An interrupt from now on concerns the next step.
             self._interrupted = False
             self._work_bytes = sum(batch.n_bytes for batch in self._batches.values())
         return finished

@@ -21,7 +21,7 @@ Ints = NDArray[np.int32]
 
 
 class Ledger:
-    """Of N slots with K hypotheses each, up to T tokens long, of searches with the same traits.
+    """N slots with K hypotheses each, up to T tokens long, of searches with the same traits.
 
     active, length, limit [N]        tokens so far, and at most
     penalty, n_best [N]              of the search options

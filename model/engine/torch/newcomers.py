@@ -29,7 +29,7 @@ class Newcomer(NamedTuple):
 
     @property
     def n_tokens(self) -> int:
-        """Of its source."""
+        """Source tokens."""
         return len(self.job.source_ids)
 
 

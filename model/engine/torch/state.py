@@ -13,7 +13,7 @@ from model.transformer.config import TransformerConfig
 
 @dataclass(frozen=True)
 class Sizes:
-    """Of a state: slots N, hypotheses per slot K, target positions T, source positions S."""
+    """Sizes of a state: slots N, hypotheses per slot K, target positions T, source positions S."""
 
     slots: int
     beam: int
