@@ -190,6 +190,17 @@ class QueuedSegment(OfRequest):
             asyncio.get_running_loop().call_soon(self._settle, outcome, waiting)
 
 
+@dataclass(eq=False, slots=True)
+class Backlog:
+    """What a request, sent in portions, has still to send: `n_tokens` of its sources, about."""
+
+    n_tokens: float
+
+    def enters(self, n_tokens: int) -> None:
+        """Take off a portion that is sent now."""
+        self.n_tokens = max(0.0, self.n_tokens - n_tokens)
+
+
 @dataclass(eq=False, frozen=True, slots=True)
 class Asker:
     """A request that asks for explanations, for turns with others; `client` None is its own."""

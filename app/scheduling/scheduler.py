@@ -15,7 +15,8 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Hashable, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -29,7 +30,7 @@ from app.scheduling.deduplication import SharedSegments
 from app.scheduling.engine_thread import Clock, EngineThread
 from app.scheduling.explanations import QueuedExplanations
 from app.scheduling.fair_queue import Lane
-from app.scheduling.queue_items import QueuedSegment, Request, Searchable, Spent
+from app.scheduling.queue_items import Backlog, QueuedSegment, Request, Searchable, Spent
 from app.scheduling.shared_queue import SharedQueue
 from app.scheduling.throughput import Throughput
 from model.engine.protocol import Engine, Job
@@ -84,6 +85,7 @@ class Scheduler:
         self.explanations = QueuedExplanations(self._queue)
         self._threads: list[EngineThread] = []
         self._ids = count()
+        self._backlogs: set[Backlog] = set()
 
     def start(self) -> None:
         """Start a thread for each engine; call in the event loop that receives the results."""
@@ -144,7 +146,7 @@ class Scheduler:
     def forecast(self) -> float:
         """Return the seconds until the present segments are done, by recent throughput."""
         load = self.load
-        return self._seconds_for(load.waiting_tokens + load.in_flight_tokens)
+        return self._seconds_for(load.waiting_tokens + load.in_flight_tokens + self._n_to_come)
 
     def delay(self) -> float:
         """Seconds until a new segment would start; lists do not delay single segments."""
@@ -155,7 +157,7 @@ class Scheduler:
         for thread in self._threads:
             thread.throughput = Throughput()
 
-    def _seconds_for(self, n_tokens: int) -> float:
+    def _seconds_for(self, n_tokens: float) -> float:
         slowest = max(thread.throughput.seconds_per_token for thread in self._threads)
         return n_tokens * slowest / max(1, len(self._queue.engines))
 
@@ -189,7 +191,8 @@ class Scheduler:
                 Job(next(self._ids), tuple(one.source_ids), one.options, stream) for one in some
             ]
         if is_new:
-            self._check_queue(lane, jobs)
+            n_tokens = sum(len(one.source_ids) for one in jobs)
+            self._check_queue(lane, n_tokens, lambda: self._shared.n_new_tokens(jobs, lane))
         try:
             async for some_jobs in _some_at_a_time(list(zip(jobs, segments, strict=True))):
                 if future.done():
@@ -211,15 +214,37 @@ class Scheduler:
         if opened:
             self._queue.submit(opened)
 
-    def _check_queue(self, lane: Lane, jobs: Sequence[Job]) -> None:
-        """Limit the size of a request if others wait in its lane. Raises `QueueFullError`."""
+    @contextmanager
+    def backlog(self, n_tokens: float, *, may_be_refused: bool = True) -> Iterator[Backlog]:
+        """Announce a request in the bulk lane, of about so many source tokens, sent in portions.
+
+        Each is to be translated with `is_new` False. Raises `QueueFullError` if others wait and it
+        is too much.
+        """
+        if may_be_refused:
+            self._check_queue("bulk", n_tokens, lambda: n_tokens)
+        backlog = Backlog(n_tokens)
+        self._backlogs.add(backlog)
+        try:
+            yield backlog
+        finally:
+            self._backlogs.remove(backlog)
+
+    @property
+    def _n_to_come(self) -> float:
+        return sum(one.n_tokens for one in self._backlogs)
+
+    def _check_queue(self, lane: Lane, n_tokens: float, n_new: Callable[[], float]) -> None:
+        """Limit the size of a request if others wait in its lane. Raises `QueueFullError`.
+
+        n_new  counts its tokens without those of known segments
+        """
         bulk = self._queue.n_bulk_tokens
-        waiting = bulk if lane == "bulk" else self._queue.n_waiting_tokens - bulk
-        if not waiting or waiting + sum(len(one.source_ids) for one in jobs) <= (
-            self._max_queue_tokens
-        ):
+        interactive = self._queue.n_waiting_tokens - bulk
+        waiting = bulk + self._n_to_come if lane == "bulk" else interactive
+        if not waiting or waiting + n_tokens <= self._max_queue_tokens:
             return
-        if waiting + self._shared.n_new_tokens(jobs, lane) > self._max_queue_tokens:
+        if waiting + n_new() > self._max_queue_tokens:
             raise QueueFullError.after("the queue is full", self.forecast())
 
 

@@ -63,18 +63,30 @@ def segments(
     protected: Sequence[Span] = (),
     unbroken: Sequence[Span] = (),
 ) -> list[Span]:
-    """Return the spans to translate, in order; spans without letters are omitted.
+    """Return those of `each_segment`."""
+    return list(each_segment(text, language, split, protected, unbroken))
+
+
+def each_segment(
+    text: str,
+    language: str,
+    split: Split = "sentences",
+    protected: Sequence[Span] = (),
+    unbroken: Sequence[Span] = (),
+) -> Iterator[Span]:
+    """Yield the spans to translate, in order; spans without letters are omitted.
 
     `protected` spans are not translated, and no segment ends within them or within `unbroken`
     spans. Both are ordered and disjoint.
     """
     masked = _mask(text, sorted([*protected, *unbroken]))
     silenced = replace(text, protected, ["0" * (end - start) for start, end in protected])
-    found = []
     for block in _blocks(masked, split):
         sentences = [block] if split == "off" else _sentences(masked, block, language)
-        found += [_trim(masked, sentence) for sentence in sentences]
-    return [span for span in found if any(map(str.isalpha, span.of(silenced)))]
+        for sentence in sentences:
+            span = _trim(masked, sentence)
+            if any(map(str.isalpha, span.of(silenced))):
+                yield span
 
 
 def split_to_fit(

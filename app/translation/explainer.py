@@ -25,28 +25,31 @@ from model.text.text_codec import TextCodec, Token
 from model.text.words import words
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Asked:
     """The explanations that a request selects.
 
     view         selection of attention; None: no weights
     alignment    whether to link words
     max_weights  limit per response
+    n_weights    those of the segments counted so far
     """
 
     view: AttentionView | None
     alignment: bool
     max_weights: int
+    n_weights: int = 0
 
-    def check(self, segments: Iterable[Segment]) -> None:
-        """Raise `AttentionTooLargeError` if the response would be too large."""
+    def count(self, segments: Iterable[Segment]) -> None:
+        """Count further segments. Raises `AttentionTooLargeError` beyond the limit."""
         if self.view is None:
             return
-        sizes = [(len(one.best.log_probs), len(one.source_ids)) for one in segments]
-        n_weights = sum(self.view.n_weights(n_target, n_source) for n_target, n_source in sizes)
-        if n_weights > self.max_weights:
+        for one in segments:
+            n_target, n_source = len(one.best.log_probs), len(one.source_ids)
+            self.n_weights += self.view.n_weights(n_target, n_source)
+        if self.n_weights > self.max_weights:
             raise AttentionTooLargeError(
-                f"the response would have {n_weights:,} attention weights, the limit is "
+                f"the response would have {self.n_weights:,} attention weights, the limit is "
                 f"{self.max_weights:,}; select fewer layers or heads, or send fewer texts"
             )
 

@@ -25,8 +25,9 @@ from app.text.flags import Flag
 from app.text.glossary import NO_GLOSSARY, Glossary
 from app.text.placeholders import ATOM
 from app.translation.language_paths import LanguagePath, LanguagePaths, PlannedStep
-from app.translation.pipeline import Block, Turn, translate_blocks
+from app.translation.pipeline import Turn, translate_blocks
 from app.translation.served_model import Wanted
+from app.translation.windows import Block
 
 CHUNK_TEXTS = 64
 CHUNK_CHARACTERS = 8000

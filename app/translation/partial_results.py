@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.text.spans import Span
 from app.translation.segments.segment import Segment
 from app.translation.segments.segmented_text import SegmentedText
-from app.wire.native.answers import PutEvent, SegmentEvent, TokenEvent
+from app.wire.native.answers import Events, SegmentEvent, TokenEvent
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 
 TOLD_AT_A_TIME = 32
@@ -23,18 +24,18 @@ class Feed:
     """
 
     index: int
-    put: PutEvent
+    events: Events
     has_segments: bool
 
     def token(self, text: str) -> None:
         """Send the next part of the translation."""
         if text:
-            self.put(TokenEvent(index=self.index, text=text))
+            self.events.put(TokenEvent(index=self.index, text=text))
 
     def segment(self, source: Span, target: Span, score: float) -> None:
         """Report a completed segment, all of whose translation was sent."""
         if self.has_segments:
-            self.put(
+            self.events.put(
                 SegmentEvent(
                     index=self.index,
                     source=(source.start, source.end),
@@ -45,74 +46,71 @@ class Feed:
 
 
 class LiveText:
-    """A text whose translation is streamed in order.
+    """A text whose translation is streamed in order; its parts are added in order.
 
     Its segments are searched concurrently: parts of a later one wait until all before it have
     final renderings. Parts of one with placeholders, numbers or terms wait too, since its
     translation may be rejected and the segment replaced (`SegmentedText.review`).
     """
 
-    def __init__(self, text: SegmentedText, feed: Feed) -> None:
-        self._text = text
+    def __init__(self, feed: Feed) -> None:
         self._feed = feed
+        self._parts: deque[tuple[int, SegmentedText]] = deque()  # not yet sent, with their starts
+        self._n_told = 0  # characters of the translation
+        # Within the first of these parts:
         self._n_settled = 0  # completely sent segments
         self._source_end = 0  # end of the sent source text, without the segment in progress
-        self._n_told = 0  # characters of the translation
-        self._n_begun = 0  # of these, in the segment in progress
-        self.tell_news()
+        self._n_begun = 0  # characters sent of the segment in progress
 
-    @property
-    def needs_review(self) -> bool:
-        """As `SegmentedText.needs_review`."""
-        return self._text.needs_review
+    def add(self, start: int, text: SegmentedText) -> None:
+        """Append the part of the text from code point `start` on, in any thread; sends nothing."""
+        self._parts.append((start, text))
 
-    def review(self) -> None:
-        """Call `SegmentedText.review`, in any thread; nothing is sent."""
-        self._text.review()
-
-    def pending(self) -> list[LiveSegment]:
-        """Return the text's pending segments, wrapped for streaming."""
-        pending = self._text.pending()
-        self.tell_news()
-        return [LiveSegment(segment, self) for segment in pending]
-
-    def give_up(self) -> bool:
-        """Call `SegmentedText.give_up`, and send."""
-        is_enough = self._text.give_up()
-        if is_enough:
-            self.tell_news()
-        return is_enough
+    async def room(self) -> None:
+        """Wait until the client has read most of what was sent."""
+        await self._feed.events.room()
 
     def is_next(self, segment: Segment) -> bool:
         """Whether all segments before this one were sent."""
-        segments = self._text.segments
+        if not self._parts:
+            return False
+        segments = self._parts[0][1].segments
         return self._n_settled < len(segments) and segments[self._n_settled] is segment
 
     def tell_news(self) -> bool:
         """Send what is certain and was not sent yet; return whether there is more than a part."""
-        text, segments = self._text.text, self._text.segments
-        last = self._n_settled + TOLD_AT_A_TIME
-        while self._n_settled < len(segments):
-            if self._n_settled == last:
-                return True
-            segment = segments[self._n_settled]
-            before = text[self._source_end : segment.span.start]
-            self._source_end = segment.span.start
-            if not segment.is_accepted:
-                agreed = "" if segment.may_be_replaced else _agreed(segment)
-                self._tell(before + agreed[self._n_begun :])
-                self._n_begun = max(self._n_begun, len(agreed))
-                return False
-            rendering = segment.renderings[0].text
-            self._tell(before + rendering[self._n_begun :])
-            target = Span(self._n_told - len(rendering), self._n_told)
-            self._feed.segment(segment.span, target, segment.best.score)
-            self._source_end = segment.span.end
-            self._n_begun = 0
-            self._n_settled += 1
-        self._tell(text[self._source_end :])
-        self._source_end = len(text)
+        n_left = TOLD_AT_A_TIME
+        while self._parts:
+            start, text = self._parts[0]
+            while self._n_settled < len(text.segments):
+                if not n_left:
+                    return True
+                if not self._tell_segment(start, text):
+                    return False
+                n_left -= 1
+            self._tell(text.text[self._source_end :])
+            self._parts.popleft()
+            self._n_settled = self._source_end = 0
         return False
+
+    def _tell_segment(self, start: int, text: SegmentedText) -> bool:
+        """Send what is certain of the next segment; return whether that is all of it."""
+        segment = text.segments[self._n_settled]
+        before = text.text[self._source_end : segment.span.start]
+        self._source_end = segment.span.start
+        if not segment.is_accepted:
+            agreed = "" if segment.may_be_replaced else _agreed(segment)
+            self._tell(before + agreed[self._n_begun :])
+            self._n_begun = max(self._n_begun, len(agreed))
+            return False
+        rendering = segment.renderings[0].text
+        self._tell(before + rendering[self._n_begun :])
+        target = Span(self._n_told - len(rendering), self._n_told)
+        self._feed.segment(segment.span.shifted(start), target, segment.best.score)
+        self._source_end = segment.span.end
+        self._n_begun = 0
+        self._n_settled += 1
+        return True
 
     def _tell(self, news: str) -> None:
         self._n_told += len(news)

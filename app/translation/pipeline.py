@@ -1,7 +1,8 @@
-"""Translates texts with the models of a language path: prepare, search, assemble, link.
+"""Translates texts with the models of a language path: read, search, link, explain, put down.
 
 Used by requests and files; the command line uses the same stages, with its own engines instead of
-the queue (`app.cli.translating.line_translator`).
+the queue (`app.cli.translating.line_translator`). Long texts and lists pass through a window at a
+time, so that their memory is bounded.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from app.concurrency.abandonment import in_thread
@@ -17,47 +18,24 @@ from app.errors import DeadlineExceededError
 from app.observe.timings import Timings
 from app.scheduling.fair_queue import Lane
 from app.scheduling.queue_items import Asker
-from app.text.document import Answer
-from app.text.inline_tags import WordLink, joined_links
+from app.scheduling.side_by_side import side_by_side
+from app.translation.explainer import Asked
 from app.translation.language_paths import PlannedStep, Step
-from app.translation.partial_results import Feed, LiveSegment, LiveText
+from app.translation.partial_results import LiveSegment
 from app.translation.segments.segment import Segment
-from app.translation.segments.segmented_text import SegmentedText
+from app.translation.translated_text import TranslatedText
+from app.translation.windows import (
+    MAX_INLINE_CHARACTERS,
+    MAX_INTERACTIVE_SEGMENTS,
+    Block,
+    Part,
+    Window,
+    Windows,
+    n_characters,
+    n_segments,
+)
 
 T = TypeVar("T")
-
-MAX_INTERACTIVE_SEGMENTS = 16
-"""Texts that a user may be waiting for; a longer list goes into the bulk lane."""
-
-MAX_INLINE_CHARACTERS = 2000
-"""Tokenising so many characters takes a millisecond; more would block the event loop."""
-
-
-@dataclass(eq=False, slots=True)
-class Block:
-    """A text of a document, and its translation.
-
-    tagged  whether to link its words with those of its translation, to place tags
-    feed    receives its translation as a stream
-    passes  the text as read and translated by each model
-    links   links between words of the text and its best translation
-    """
-
-    text: str
-    tagged: bool = False
-    feed: Feed | None = None
-    passes: list[SegmentedText] = field(default_factory=list)
-    links: list[WordLink] | None = None
-
-    def answer(self, rank: int = 0) -> Answer:
-        """Return the translation of a rank, from 0 for the best; only the best has links."""
-        if not self.passes:
-            return Answer(self.text)
-        return Answer(self.passes[-1].answer(rank).after, None if rank else self.links)
-
-    def link(self, found: list[WordLink]) -> None:
-        """Compose the links of a pass with those of the passes before."""
-        self.links = found if self.links is None else joined_links(self.links, found)
 
 
 @dataclass(slots=True)
@@ -76,101 +54,170 @@ class Turn:
     may_be_refused: bool = True
 
 
-async def translate_blocks(
-    blocks: Sequence[Block], steps: Sequence[PlannedStep], turn: Turn
-) -> None:
-    """Add a pass for each step to each block. Raises as `Shelf.lent` and `Scheduler.translate`.
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """How the windows of a step are translated."""
 
-    One model is lent at a time: two of a path need not be loaded at once.
+    step: Step
+    turn: Turn
+    lane: Lane
+    asked: Asked | None
+
+
+async def translate_blocks(
+    blocks: Sequence[Block],
+    steps: Sequence[PlannedStep],
+    turn: Turn,
+    asked: Asked | None = None,
+) -> None:
+    """Add a pass for each step to each block; `asked` are explanations of the last.
+
+    One model is lent at a time: two of a path need not be loaded at once. Raises as `Shelf.lent`,
+    `Scheduler.translate`, `Asked.count`.
     """
     for planned in steps:
+        is_last = planned is steps[-1]
         began = time.perf_counter()
         async with planned.ready(turn.deadline) as step:
             turn.timings.queue += time.perf_counter() - began
-            await translate_step(blocks, step, turn, tells=planned is steps[-1])
+            await translate_step(blocks, step, turn, asked if is_last else None, tells=is_last)
 
 
 async def translate_step(
-    blocks: Sequence[Block], step: Step, turn: Turn, *, tells: bool = True
+    blocks: Sequence[Block],
+    step: Step,
+    turn: Turn,
+    asked: Asked | None = None,
+    *,
+    tells: bool = True,
 ) -> None:
-    """Add a pass to each block; with `tells`, also to its feed. Raises as `Scheduler.translate`."""
+    """Add a pass to each block; with `tells`, also to its feed. Raises as `translate_blocks`."""
+    windows = Windows(blocks, step, tells=tells)
     with turn.timings.measure("tokenize"):
-        await _read(blocks, step)
-    await _search(blocks, step, turn, tells=tells)
-    with turn.timings.measure("decode"):
-        await _link(blocks, step, turn)
+        first = await windows.next()
+        second = await windows.next()
+    lane = "bulk" if second else lane_of(n_segments(first))
+    work = _Work(step, turn, lane, asked)
+    if second:
+        await _translate_windows([first, second], windows, work)
+    else:
+        await _translate_window(first, work)
+    for block in blocks:
+        block.end_pass()
 
 
-async def _read(blocks: Sequence[Block], step: Step) -> None:
-    """Split into segments, lift placeholders, find terms, tokenise."""
+async def _translate_windows(started: Sequence[Window], windows: Windows, work: _Work) -> None:
+    """Translate two windows side by side: while one finishes, the other keeps engines busy."""
+    turn = work.turn
+    turns = [replace(turn, timings=Timings(), may_be_refused=False) for _ in started]
 
-    def read() -> None:
-        for block in blocks:
-            text = block.answer().text
-            block.passes.append(SegmentedText(text, step.reading, with_tokens=block.tagged))
+    async def go_through(window: Window, own: Turn) -> None:
+        while window:
+            backlog.enters(n_tokens(window))
+            await _translate_window(window, replace(work, turn=own))
+            await _room(window)
+            with own.timings.measure("tokenize"):
+                window = await windows.next()
 
-    await off_the_loop(read, sum(len(block.text) for block in blocks))
+    n_read = sum(map(n_characters, started))
+    n_expected = sum(map(n_tokens, started)) * windows.n_characters / max(1, n_read)
+    scheduler = work.step.model.scheduler
+    with scheduler.backlog(n_expected, may_be_refused=turn.may_be_refused) as backlog:
+        turn.may_be_refused = False
+        await side_by_side(
+            go_through(window, own) for window, own in zip(started, turns, strict=True)
+        )
+    turn.timings.add_longest([own.timings for own in turns])
 
 
-async def _search(blocks: Sequence[Block], step: Step, turn: Turn, *, tells: bool) -> None:
+def n_tokens(window: Window) -> int:
+    """Return the number of source tokens of a window."""
+    return sum(len(segment.source_ids) for part in window for segment in part.text.segments)
+
+
+async def _room(window: Window) -> None:
+    """Wait until a stream's client has read most of it."""
+    for part in window:
+        if part.live:
+            await part.live.room()
+
+
+async def _translate_window(window: Window, work: _Work) -> None:
+    """Search for all segments, link and explain them, and keep what belongs to the answer."""
+    await _search(window, work)
+    n_ranks = work.step.reading.options.n_best
+    with work.turn.timings.measure("detokenize"):
+        kept = await off_the_loop(
+            lambda: [
+                TranslatedText.of(part.text, n_ranks, is_part=not part.is_all) for part in window
+            ],
+            n_characters(window),
+        )
+    with work.turn.timings.measure("decode"):
+        for part, translated in zip(window, kept, strict=True):
+            await _explain(part, translated, work)
+            part.block.add(part.start, translated)
+
+
+async def _search(window: Window, work: _Work) -> None:
     """Search through the queue until every segment has a rendering."""
-    lane = _lane(blocks)
-    feeds = [(block.passes[-1], block.feed if tells else None) for block in blocks]
-    texts = [LiveText(text, feed) if feed else text for text, feed in feeds]
-    n_characters = sum(len(block.text) for block in blocks)
+    turn, scheduler = work.turn, work.step.model.scheduler
     # A segment whose translation is not acceptable is pending again, in another form.
-    while pending := await _pending(texts, n_characters):
+    while pending := await _pending(window):
         try:
-            spent = await step.model.scheduler.translate(
+            spent = await scheduler.translate(
                 pending,
-                lane=lane,
+                lane=work.lane,
                 client=turn.client,
                 deadline=turn.deadline,
-                stream=isinstance(texts[0], LiveText),
+                stream=any(part.live for part in window),
                 is_new=turn.may_be_refused,
             )
         except DeadlineExceededError:
             # A retry that comes too late leaves what there was before it, with its flags.
-            if not all(text.give_up() for text in texts):
+            if not all(part.text.give_up() for part in window):
                 raise
             break
         turn.may_be_refused = False
         turn.timings.queue += spent.queued
         turn.timings.decode += spent.worked
         turn.timings.detokenize += spent.settled
-    await _tell_rest(texts)
-    for text, _ in feeds:
-        for reason, n in text.retried.items():
-            step.model.scheduler.metrics.retried(reason, n)
+    await _tell_rest(window)
+    for part in window:
+        for reason, n in part.text.retried.items():
+            scheduler.metrics.retried(reason, n)
 
 
-async def _pending(
-    texts: Sequence[SegmentedText | LiveText], n_characters: int
-) -> list[Segment | LiveSegment]:
+async def _pending(window: Window) -> list[Segment | LiveSegment]:
     """Review the segments searched so far, and return those to search for."""
-    reviewed = [text for text in texts if text.needs_review]
+    reviewed = [part.text for part in window if part.text.needs_review]
     if reviewed:
-        await off_the_loop(lambda: [text.review() for text in reviewed], n_characters)
-    await _tell_rest(texts)
-    return [segment for text in texts for segment in text.pending()]
+
+        def review() -> None:
+            for text in reviewed:
+                text.review()
+
+        await off_the_loop(review, n_characters(window))
+    await _tell_rest(window)
+    return [segment for part in window for segment in part.pending()]
 
 
-async def _tell_rest(texts: Sequence[SegmentedText | LiveText]) -> None:
-    for text in texts:
-        while isinstance(text, LiveText) and text.tell_news():
+async def _tell_rest(window: Window) -> None:
+    for part in window:
+        while part.live and part.live.tell_news():
             await asyncio.sleep(0)
 
 
-async def _link(blocks: Sequence[Block], step: Step, turn: Turn) -> None:
-    asker = Asker(turn.client, _lane(blocks))
-    for block in blocks:
-        if block.tagged:
-            text = block.passes[-1]
-            block.link(await step.model.explainer.word_links(text, step.direction, asker))
-
-
-def _lane(blocks: Sequence[Block]) -> Lane:
-    return lane_of(sum(len(block.passes[-1].segments) for block in blocks))
+async def _explain(part: Part, translated: TranslatedText, work: _Work) -> None:
+    """Link the words of a part to place tags, and explain its segments, where requested."""
+    if part.block.tagged or work.asked:
+        explainer, direction = work.step.model.explainer, work.step.direction
+        asker = Asker(work.turn.client, work.lane)
+        if part.block.tagged:
+            translated.links = await explainer.word_links(part.text, direction, asker)
+        if work.asked:
+            work.asked.count(part.text.segments)
+            translated.explained = await explainer.explain(part.text, direction, work.asked, asker)
 
 
 def lane_of(n_segments: int) -> Lane:

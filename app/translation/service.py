@@ -22,13 +22,11 @@ from app.translation.language_paths import (
     FoundPath,
     LanguagePath,
     LanguagePaths,
-    PlannedStep,
     Step,
 )
 from app.translation.limits import Limits
 from app.translation.partial_results import Feed
 from app.translation.pipeline import (
-    Block,
     Turn,
     lane_of,
     off_the_loop,
@@ -43,7 +41,8 @@ from app.translation.translated_document import (
     open_documents,
     put_together,
 )
-from app.wire.native.answers import PutEvent, ScoreAnswer, TranslateAnswer
+from app.translation.windows import Block
+from app.wire.native.answers import Events, ScoreAnswer, TranslateAnswer
 from app.wire.native.score_request import ScoreRequest
 from app.wire.native.translate_request import TranslateRequest
 from model.checkpoint.golden import GOLDEN_FILE
@@ -74,13 +73,13 @@ class TranslationService:
         self,
         request: TranslateRequest,
         client: Hashable = None,
-        put: PutEvent | None = None,
+        events: Events | None = None,
         timeout: float | None = None,
     ) -> tuple[TranslateAnswer, Timings]:
         """Translate a request; `client` is for fair queueing, None for a separate one.
 
-        With `put`, parts of the response are passed on as soon as they are certain. `timeout` is in
-        seconds, if the client sets less than the server's limit.
+        With `events`, parts of the response are passed on as soon as they are certain. `timeout` is
+        in seconds, if the client sets less than the server's limit.
 
         Raises any `AppError` except `SettingsError` and `AccessError`.
         """
@@ -89,7 +88,7 @@ class TranslationService:
             self._limits.check_texts(request.text)
             timings = Timings()
             with timings.measure("tokenize"):
-                documents = await self._open(request, put)
+                documents = await self._open(request, events)
             by_path: dict[LanguagePath, list[TranslatedDocument]] = {}
             for document in documents:
                 by_path.setdefault(document.found.path, []).append(document)
@@ -106,7 +105,7 @@ class TranslationService:
         return answer, timings
 
     async def _open(
-        self, request: TranslateRequest, put: PutEvent | None
+        self, request: TranslateRequest, events: Events | None
     ) -> list[TranslatedDocument]:
         """Find the languages and models of each text, and lift its markup."""
         path = self.paths.named(request.source, request.target)
@@ -117,7 +116,12 @@ class TranslationService:
             else await self.paths.found([" ".join(one.texts) for one in opened], request.target)
         )
         return [
-            TranslatedDocument(text, document, one, put and Feed(index, put, one.path.is_direct))
+            TranslatedDocument(
+                text,
+                document,
+                one,
+                Feed(index, events, one.path.is_direct) if events else None,
+            )
             for index, (text, document, one) in enumerate(
                 zip(request.text, opened, found, strict=True)
             )
@@ -137,11 +141,13 @@ class TranslationService:
             if steps and request.attention
             else None
         )
-        await translate_blocks([one for text in documents for one in text.blocks], steps, turn)
-        if request.attention or request.alignment:
-            asked = Asked(view, request.alignment, self._limits.max_attention_weights)
-            with turn.timings.measure("decode"):
-                await _explain(documents, steps, asked, turn)
+        is_explained = request.attention is not None or request.alignment
+        asked = Asked(view, request.alignment, self._limits.max_attention_weights)
+        blocks = [one for text in documents for one in text.blocks]
+        await translate_blocks(blocks, steps, turn, asked if is_explained else None)
+        if is_explained:
+            for text in documents:
+                text.explain()
         with turn.timings.measure("detokenize"):
             await off_the_loop(
                 partial(put_together, documents, request.alternatives),
@@ -184,7 +190,7 @@ class TranslationService:
                     asker=asker,
                     timings=timings,
                 )
-                asked.check(pairs)
+                asked.count(pairs)
                 with timings.measure("decode"):
                     explained = [
                         await model.explainer.explain_pair(pair, direction, asked, asker)
@@ -210,7 +216,7 @@ class TranslationService:
         seconds = min(timeout or math.inf, self._limits.timeout)
         async with self._admission.place(seconds) as deadline:
             self._limits.check_texts(request.text)
-            [document] = await self._open(request, put=None)
+            [document] = await self._open(request, events=None)
             wanted = replace(_wanted(request), with_tokens=True)
             async with document.found.path.sole_step(wanted).ready(deadline) as step:
                 return await show(step, Asker(client))
@@ -240,27 +246,6 @@ async def _check_golden(model: ServedModel, direction: Direction) -> None:
             f"'{model.name}' differs from {GOLDEN_FILE}: {one.text!r} "
             f"became {found!r}, not {one.translation!r}"
         )
-
-
-async def _explain(
-    documents: Sequence[TranslatedDocument],
-    steps: Sequence[PlannedStep],
-    asked: Asked,
-    turn: Turn,
-) -> None:
-    """Explain plain texts translated by one model, or none; see `_check_explicable`."""
-    asked.check(one for text in documents for cut in text.passes() for one in cut.segments)
-    for text in documents:
-        text.explained = []
-    n_segments = sum(len(cut.segments) for text in documents for cut in text.passes())
-    asker = Asker(turn.client, lane_of(n_segments))
-    for planned in steps:
-        async with planned.ready(turn.deadline) as step:
-            for text in documents:
-                [cut] = text.passes()
-                text.explained = await step.model.explainer.explain(
-                    cut, step.direction, asked, asker
-                )
 
 
 def _check_explicable(request: TranslateRequest, path: LanguagePath) -> None:

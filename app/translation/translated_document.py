@@ -14,8 +14,8 @@ from app.text.markup import MarkupDocument, MarkupOptions
 from app.text.markup_tokens import MarkupError
 from app.translation.language_paths import FoundPath
 from app.translation.partial_results import Feed
-from app.translation.pipeline import Block
-from app.translation.segments.segmented_text import SegmentedText
+from app.translation.translated_text import TranslatedText, mean_score
+from app.translation.windows import Block
 from app.wire.native import answers
 from app.wire.native.translate_request import TranslateRequest
 
@@ -69,30 +69,37 @@ class TranslatedDocument:
         """Whether it is streamed: not markup, where the places of tags are known last."""
         return bool(self.found.path.models) and isinstance(self.document, PlainText)
 
-    def passes(self) -> Iterator[SegmentedText]:
-        """Yield its texts as read by each model."""
+    def passes(self) -> Iterator[TranslatedText]:
+        """Yield its texts as translated by each model."""
         return (text for block in self.blocks for text in block.passes)
+
+    def explain(self) -> None:
+        """Take the explained segments of its text."""
+        self.explained = [one for text in self.passes() for one in text.explained or ()]
 
     def put_together(self, n_alternatives: int) -> None:
         """Assemble the translation; scores of several models are added, as log-probabilities."""
         by_step = list(zip(*(block.passes for block in self.blocks), strict=True))
         *before, last = by_step or [()]
-        log_probs = [one for text in self.passes() for one in text.log_probs]
-        score_before = math.fsum(_score(texts, 0) for texts in before)
+        log_prob = math.fsum(text.log_prob for text in self.passes())
+        n_tokens = sum(text.n_target_tokens for text in self.passes())
+        score_before = math.fsum(mean_score(texts, 0) for texts in before)
         source, *between = self.found.path.languages
         *pivot, target = between or [source]
-        n_answers = max((text.n_answers for text in last), default=1)
+        n_answers = max((len(text.answers) for text in last), default=1)
         self.answer = answers.Translation(
             text=self._whole(0),
             source=source,
             detected=_shown(self.found.detected),
             target=target,
             pivot=pivot[0] if pivot else None,
-            score=score_before + _score(last, 0),
-            confidence=math.exp(math.fsum(log_probs) / len(log_probs)) if log_probs else 1.0,
+            score=score_before + mean_score(last, 0),
+            confidence=math.exp(log_prob / n_tokens) if n_tokens else 1.0,
             flags=sorted({flag for text in self.passes() for flag in text.flags}),
             alternatives=[
-                answers.Alternative(text=self._whole(rank), score=score_before + _score(last, rank))
+                answers.Alternative(
+                    text=self._whole(rank), score=score_before + mean_score(last, rank)
+                )
                 for rank in range(1, min(1 + n_alternatives, n_answers))
             ],
             segments=self.explained,
@@ -118,7 +125,7 @@ def answer_of(documents: Sequence[TranslatedDocument]) -> answers.TranslateAnswe
         usage=answers.Usage(
             characters=sum(len(document.source) for document in documents),
             source_tokens=sum(text.n_source_tokens for text in read),
-            target_tokens=sum(len(text.log_probs) for text in read),
+            target_tokens=sum(text.n_target_tokens for text in read),
         ),
     )
 
@@ -134,12 +141,3 @@ def _shown(found: Detected | None) -> answers.DetectedLanguage | None:
     if found is None:
         return None
     return answers.DetectedLanguage(language=found.language, confidence=found.confidence)
-
-
-def _score(texts: Sequence[SegmentedText], rank: int) -> float:
-    """Mean score, weighted by target tokens; 0 if none."""
-    if len(texts) == 1:
-        return texts[0].score(rank)
-    weights = [len(text.log_probs) for text in texts]
-    weighted = [text.score(rank) * n for text, n in zip(texts, weights, strict=True)]
-    return math.fsum(weighted) / max(1, sum(weights))

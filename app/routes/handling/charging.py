@@ -17,7 +17,7 @@ from app.routes.handling.disconnect import while_connected
 from app.routes.handling.event_stream import event_stream
 from app.routes.handling.timeout import timeout_of
 from app.runtime import Runtime
-from app.wire.native.answers import News, PutEvent, TranslateAnswer
+from app.wire.native.answers import Events, News, TranslateAnswer
 from app.wire.native.translate_request import TranslateRequest
 
 T = TypeVar("T")
@@ -66,19 +66,13 @@ async def streamed(request: Request, client: Client, wanted: TranslateRequest) -
     timeout = timeout_of(request)
     spend(request, client, sum(map(len, wanted.text)))
 
-    async def work(put: PutEvent) -> TranslateAnswer:
-        any_told = False
-
-        def note(news: News) -> None:
-            nonlocal any_told
-            any_told = True
-            put(news)
-
+    async def work(events: Events) -> TranslateAnswer:
+        noted = _Noted(events)
         with ledger.charge(client.account, sum(map(len, wanted.text))):
             try:
-                answer, timings = await service.translate(wanted, client.turn, note, timeout)
+                answer, timings = await service.translate(wanted, client.turn, noted, timeout)
             except BaseException as error:
-                if not any_told:
+                if not noted.any:
                     raise
                 failure = error
             else:
@@ -87,6 +81,19 @@ async def streamed(request: Request, client: Client, wanted: TranslateRequest) -
         raise failure
 
     return await event_stream(request, work)
+
+
+class _Noted:
+    """Passes events on, and knows whether there were any."""
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+        self.any = False
+        self.room = events.room
+
+    def put(self, news: News) -> None:
+        self.any = True
+        self._events.put(news)
 
 
 def spend(request: Request, client: Client, n_characters: int) -> None:

@@ -13,14 +13,47 @@ from starlette.types import Receive, Scope, Send
 
 from app.observe.logs import log_failure
 from app.routes.handling.disconnect import while_connected
-from app.wire.native.answers import News, PutEvent, TokenEvent, TranslateAnswer
+from app.wire.native.answers import Events, News, TokenEvent, TranslateAnswer
 from app.wire.problems import kind_of, problem_response
 
 KEEP_ALIVE = 15.0
 """Seconds without an event after which a comment is sent, so that proxies do not time out."""
 
-Work: TypeAlias = Callable[[PutEvent], Coroutine[Any, Any, TranslateAnswer]]
-"""Receives a function for events, and returns the response."""
+MAX_UNSENT = 256
+"""Events of a stream that may wait for its client before its work pauses."""
+
+Work: TypeAlias = Callable[[Events], Coroutine[Any, Any, TranslateAnswer]]
+"""Receives what takes its events, and returns the response."""
+
+
+class Unsent:
+    """The events of a stream that its client has not taken yet, and None behind the last."""
+
+    def __init__(self) -> None:
+        self._events: asyncio.Queue[News | None] = asyncio.Queue()
+        self._has_room = asyncio.Event()
+        self._has_room.set()
+
+    def put(self, news: News | None) -> None:
+        """Append an event, or the end."""
+        self._events.put_nowait(news)
+        if self._events.qsize() >= MAX_UNSENT:
+            self._has_room.clear()
+
+    async def room(self) -> None:
+        """Wait while there are too many."""
+        await self._has_room.wait()
+
+    async def get(self) -> News | str | None:
+        """Return the next event; None after the last; a string after a timeout."""
+        try:
+            async with asyncio.timeout(KEEP_ALIVE):
+                event = await self._events.get()
+        except TimeoutError:
+            return "wait"
+        if self._events.qsize() < MAX_UNSENT:
+            self._has_room.set()
+        return event
 
 
 async def event_stream(request: Request, work: Work) -> Response:
@@ -29,11 +62,11 @@ async def event_stream(request: Request, work: Work) -> Response:
     An error before the first event is raised, so that it sets the status; later it is an event. The
     work is cancelled if the client disconnects.
     """
-    events: asyncio.Queue[News | None] = asyncio.Queue()
-    working = asyncio.create_task(work(events.put_nowait))
-    working.add_done_callback(lambda _: events.put_nowait(None))
+    events = Unsent()
+    working = asyncio.create_task(work(events))
+    working.add_done_callback(lambda _: events.put(None))
     try:
-        first = await while_connected(request, _next_event(events))
+        first = await while_connected(request, events.get())
         if first is None and not working.cancelled() and (error := working.exception()):
             raise error
     except BaseException:
@@ -46,7 +79,7 @@ class _Stream(EventSourceResponse):
     def __init__(
         self,
         first: News | str | None,
-        events: asyncio.Queue[News | None],
+        events: Unsent,
         working: asyncio.Task[TranslateAnswer],
         request: Request,
     ) -> None:
@@ -71,7 +104,7 @@ class _Stream(EventSourceResponse):
             else:
                 name = "token" if isinstance(event, TokenEvent) else "segment"
                 yield format_sse_event(event=name, data_str=event.model_dump_json())
-            event = await _next_event(self._events)
+            event = await self._events.get()
         yield self._last()
 
     def _last(self) -> bytes:
@@ -87,12 +120,3 @@ class _Stream(EventSourceResponse):
             log_failure(error)
         problem = bytes(problem_response(error, self._request.state.request_id).body)
         return format_sse_event(event="error", data_str=problem.decode())
-
-
-async def _next_event(events: asyncio.Queue[News | None]) -> News | str | None:
-    """Return the next event; None after the last; a string after a timeout."""
-    try:
-        async with asyncio.timeout(KEEP_ALIVE):
-            return await events.get()
-    except TimeoutError:
-        return "wait"

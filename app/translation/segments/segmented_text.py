@@ -14,12 +14,14 @@ from app.text.flags import MIN_SHARE_COPIED, Flag
 from app.text.segmentation import segments, split_to_fit
 from app.text.spans import Span, Substitution, clipped, replace
 from app.translation.segments.attempts import best_so_far, next_step
+from app.translation.segments.layout import Layout
 from app.translation.segments.reading import Reading
 from app.translation.segments.segment import Form, Segment
-from app.translation.segments.untranslatable import find_untranslatable
 
 MAX_TOKEN_CHARACTERS = 32
 """Maximum characters of ordinary text in a token: twice the longest piece of usual vocabularies."""
+
+_WORD = re.compile(r"[^\W\d_]+")
 
 Reason = Literal["placeholders", "glossary", "numbers"]
 """For what a segment was searched again."""
@@ -34,31 +36,25 @@ class SegmentedText:
     retried, too (`attempts`). `retried` counts the searches beyond the first, by reason.
     """
 
-    def __init__(self, text: str, reading: Reading, *, with_tokens: bool = False) -> None:
+    def __init__(
+        self,
+        text: str,
+        reading: Reading,
+        *,
+        with_tokens: bool = False,
+        layout: Layout | None = None,
+    ) -> None:
+        layout = layout or Layout.of(text, reading)
         self.text = text
         self.retried: Counter[Reason] = Counter()
         self._reading = reading
         self._with_tokens = with_tokens or reading.with_tokens
-        self._kept = find_untranslatable(
-            text,
-            reading.unknown_characters,
-            lambda taken: (term.span for term in reading.glossary.find(text, taken)),
-        )
-        self._unbroken = [
-            term.span
-            for term in reading.glossary.find(text, self._kept.spans)
-            if term.n_words > 1 and len(term.span.of(text).splitlines()) == 1
-        ]
-        self._whole = sorted([*self._kept.spans, *self._unbroken])
+        self._kept = layout.kept
+        self._whole = sorted([*self._kept.spans, *layout.unbroken])
         self._is_cut_short = False
         self._answers: dict[int, Substitution] = {}
-        source_language, _ = reading.direction
         self.segments: list[Segment] = [
-            segment
-            for span in segments(
-                text, source_language, reading.split, self._kept.masked, self._unbroken
-            )
-            for segment in self._fitting(span)
+            segment for span in layout.sentences for segment in self._fitting(span)
         ]
 
     def pending(self) -> list[Segment]:
@@ -132,18 +128,27 @@ class SegmentedText:
     @property
     def flags(self) -> list[Flag]:
         """Flags of the best translation: those of any segment."""
-        flags: set[Flag] = {flag for segment in self.segments for flag in segment.flags()}
-        if self._is_cut_short:
-            flags.add("truncated")
-        if self._kept.foreign and self._is_mostly_foreign():
+        flags = self.flags_of_segments
+        if self._kept.foreign and is_mostly_foreign(*self.word_counts):
             flags.add("copied_source")
         return sorted(flags)
 
-    def _is_mostly_foreign(self) -> bool:
-        """Whether the model could read so few words that the answer is a copy."""
-        read = replace(self.text, self._kept.foreign, [" "] * len(self._kept.foreign))
-        n_read, n_words = (len(re.findall(r"[^\W\d_]+", text)) for text in (read, self.text))
-        return n_words > n_read and n_words - n_read >= MIN_SHARE_COPIED * n_words
+    @property
+    def flags_of_segments(self) -> set[Flag]:
+        """Flags of the best translation without those of the text as a whole."""
+        flags: set[Flag] = {flag for segment in self.segments for flag in segment.flags()}
+        if self._is_cut_short:
+            flags.add("truncated")
+        return flags
+
+    @property
+    def word_counts(self) -> tuple[int, int]:
+        """Number of words, and of those that the model could read."""
+        foreign = self._kept.foreign
+        n_words = len(_WORD.findall(self.text))
+        if not foreign:
+            return n_words, n_words
+        return n_words, len(_WORD.findall(replace(self.text, foreign, [" "] * len(foreign))))
 
     def _fitting(self, span: Span, family: int = 0) -> list[Segment]:
         """Split a span into segments that the model can read."""
@@ -213,6 +218,11 @@ class SegmentedText:
                 found += self._fitting(span.shifted(start))
             start = placeholder.end
         return found
+
+
+def is_mostly_foreign(n_words: int, n_read: int) -> bool:
+    """Whether a model could read so few of a text's words that the translation is a copy."""
+    return n_words > n_read and n_words - n_read >= MIN_SHARE_COPIED * n_words
 
 
 def _accepted(segment: Segment) -> Segment:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from pydantic import BaseModel, Field
 
@@ -125,8 +124,16 @@ class SegmentEvent(BaseModel):
 
 
 News: TypeAlias = TokenEvent | SegmentEvent
-PutEvent: TypeAlias = Callable[[News], None]
-"""Receives parts of a response before it is complete."""
+
+
+class Events(Protocol):
+    """Receives parts of a response before it is complete."""
+
+    def put(self, news: News) -> None:
+        """Send the next part."""
+
+    async def room(self) -> None:
+        """Wait until the client has read most of what was put."""
 
 
 class PairScore(BaseModel):

@@ -24,8 +24,20 @@ def codec(tiny_checkpoint: Path) -> TextCodec:
 def live(text: str, codec: TextCodec) -> tuple[LiveText, SegmentedText, list[News]]:
     news: list[News] = []
     cut = segmented(text, codec)
-    one = LiveText(cut, Feed(7, news.append, has_segments=True))
+    one = LiveText(Feed(7, Kept(news), has_segments=True))
+    one.add(0, cut)
+    one.tell_news()
     return one, cut, news
+
+
+class Kept:
+    """Keeps the events of a stream."""
+
+    def __init__(self, news: list[News]) -> None:
+        self.put = news.append
+
+    async def room(self) -> None:
+        return
 
 
 def told(news: list[News]) -> str:
@@ -109,7 +121,8 @@ def test_where_nothing_is_to_translate_all_is_told_at_once(codec: TextCodec) -> 
 def test_segments_only_where_they_are_of_the_text_as_sent(codec: TextCodec) -> None:
     news: list[News] = []
     cut = segmented("The dog.", codec)
-    text = LiveText(cut, Feed(0, news.append, has_segments=False))
+    text = LiveText(Feed(0, Kept(news), has_segments=False))
+    text.add(0, cut)
     LiveSegment(cut.segments[0], text).settle([said("le chien.", codec)])
     assert news == [TokenEvent(index=0, text="le chien.")]
 
@@ -129,8 +142,9 @@ def test_in_whatever_order_it_comes_it_adds_up_to_the_answer(
     parts = st.sampled_from(["The dog. ", "- A cat\n", "I like {x} and %s. ", "12 ", "House "])
     text, cut, news = live("".join(data.draw(st.lists(parts, max_size=5))), codec)
     chosen: dict[Segment, Hypothesis] = {}
-    while pending := text.pending():
-        segment = data.draw(st.sampled_from(pending)).segment
+    while pending := cut.pending():
+        text.tell_news()
+        segment = data.draw(st.sampled_from(pending))
         answer = chosen.setdefault(segment, said(" ".join(data.draw(st.lists(words))), codec))
         if data.draw(st.booleans()):
             LiveSegment(segment, text).agree(
@@ -138,6 +152,7 @@ def test_in_whatever_order_it_comes_it_adds_up_to_the_answer(
             )
         else:
             LiveSegment(segment, text).settle([answer])
+    text.tell_news()
     whole = cut.answer()
     assert told(news) == whole.after
     segments = [one for one in news if isinstance(one, SegmentEvent)]
@@ -176,3 +191,15 @@ def test_only_the_sentence_that_is_next_is_spelt_while_it_is_searched(
     for segment in reversed(cut.segments):
         LiveSegment(segment, text).agree(begun("le chien.", codec, 2))
     assert spelt == ["The dog."]
+
+
+def test_the_parts_of_a_text_are_told_in_their_order(codec: TextCodec) -> None:
+    text, dog, news = live("The dog. ", codec)
+    cat = segmented("The cat.", codec)
+    text.add(len("The dog. "), cat)
+    LiveSegment(cat.segments[0], text).settle([said("le chat.", codec)])
+    assert news == []
+    LiveSegment(dog.segments[0], text).settle([said("le chien.", codec)])
+    assert told(news) == "le chien. le chat."
+    spans = [(one.source, one.target) for one in news if isinstance(one, SegmentEvent)]
+    assert spans == [((0, 8), (0, 9)), ((9, 17), (10, 18))]

@@ -6,7 +6,7 @@ import threading
 import httpx
 import pytest
 
-from app.translation.pipeline import MAX_INLINE_CHARACTERS, MAX_INTERACTIVE_SEGMENTS
+from app.translation.windows import MAX_INLINE_CHARACTERS, MAX_INTERACTIVE_SEGMENTS
 from model.text.tokenizer import Tokenizer
 from tests.app.asking import scheduler
 from tests.app.asynchronous import asynchronous

@@ -10,7 +10,7 @@ from starlette.types import Message, Scope
 
 from app.errors import QueueFullError
 from app.routes.handling.event_stream import event_stream
-from app.wire.native.answers import PutEvent, TokenEvent, TranslateAnswer, Usage
+from app.wire.native.answers import Events, TokenEvent, TranslateAnswer, Usage
 from tests.app.asynchronous import asynchronous
 
 ANSWER = TranslateAnswer(
@@ -44,9 +44,9 @@ class Work:
         self.end: asyncio.Future[TranslateAnswer] = asyncio.get_running_loop().create_future()
         self.cancelled = asyncio.Event()
 
-    async def __call__(self, put: PutEvent) -> TranslateAnswer:
+    async def __call__(self, events: Events) -> TranslateAnswer:
         if self.tells:
-            put(TOKEN)
+            events.put(TOKEN)
         try:
             return await self.end
         except asyncio.CancelledError:

@@ -15,15 +15,17 @@ from app.observe.timings import Timings
 from app.scheduling.queue_items import Spent
 from app.text.glossary import Glossary
 from app.translation.partial_results import Feed
-from app.translation.pipeline import Block, Turn, translate_step
+from app.translation.pipeline import Turn, translate_step
 from app.translation.segments.glossary_constraints import TermSpeller
 from app.translation.segments.reading import Reading
 from app.translation.segments.segment import Segment
 from app.translation.segments.segmented_text import SegmentedText
+from app.translation.windows import Block
 from model.text.text_codec import TextCodec
 from model.text.tokenizer import Tokenizer
 from tests.app.asynchronous import asynchronous
 from tests.app.translation.segments.test_segmented_text import reading, said, settle
+from tests.app.translation.test_partial_results import Kept
 
 
 @pytest.fixture(scope="module")
@@ -213,7 +215,7 @@ async def test_a_retry_after_the_deadline_leaves_the_first_answer(
     step: Any = SimpleNamespace(
         reading=reading(codec), model=SimpleNamespace(scheduler=scheduler), direction=("en", "fr")
     )
-    block = Block("the dog 12", feed=Feed(0, news.append, has_segments=False) if is_live else None)
+    block = Block("the dog 12", feed=Feed(0, Kept(news), has_segments=False) if is_live else None)
     await translate_step([block], step, Turn(None, math.inf, Timings()))
     assert (block.answer().text, block.passes[0].flags) == ("le chien 13", ["numbers"])
     assert "".join(one.text for one in news) == ("le chien 13" if is_live else "")

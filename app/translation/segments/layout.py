@@ -1,0 +1,91 @@
+"""Where a text is cut, found before any of it is tokenised; and its parts, one after another.
+
+A segment under way takes 2 kB of memory, a hundred times its text if that is short. A long text is
+therefore read, translated and put down in parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from app.text.segmentation import each_segment
+from app.text.spans import Span, clipped
+from app.translation.segments.reading import Reading
+from app.translation.segments.untranslatable import Untranslatable, find_untranslatable
+
+PART_SENTENCES = 64
+PART_CHARACTERS = 8000
+"""Size of a part: it ends with the sentence that reaches either."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a text consists of; spans are ordered and disjoint.
+
+    kept       what the model must not be given
+    unbroken   terms of several words, which no segment's end divides
+    sentences  what is translated; one may be longer than a model reads
+    """
+
+    kept: Untranslatable
+    unbroken: Sequence[Span]
+    sentences: Iterable[Span]
+
+    @classmethod
+    def of(cls, text: str, reading: Reading) -> Layout:
+        """Examine a text; its sentences are found when they are asked for, and only once."""
+        kept = find_untranslatable(
+            text,
+            reading.unknown_characters,
+            lambda taken: (term.span for term in reading.glossary.find(text, taken)),
+        )
+        unbroken = [
+            term.span
+            for term in reading.glossary.find(text, kept.spans)
+            if term.n_words > 1 and len(term.span.of(text).splitlines()) == 1
+        ]
+        source, _ = reading.direction
+        found = each_segment(text, source, reading.split, kept.masked, unbroken)
+        return cls(kept, unbroken, found)
+
+    def within(self, part: Span, sentences: Sequence[Span]) -> Layout:
+        """Return the layout of a part of the text with these sentences."""
+
+        def moved(spans: Sequence[Span]) -> list[Span]:
+            return [span.shifted(-part.start) for span in clipped(spans, part)]
+
+        kept = self.kept
+        return Layout(
+            Untranslatable(moved(kept.spans), moved(kept.masked), moved(kept.foreign)),
+            moved(self.unbroken),
+            [span.shifted(-part.start) for span in sentences],
+        )
+
+
+class TextPart(NamedTuple):
+    """A part of a text, from code point `start` on."""
+
+    start: int
+    text: str
+    layout: Layout
+
+
+def parts_of(text: str, reading: Reading) -> Iterator[TextPart]:
+    """Yield the parts of a text, whose concatenation it is; one if it has few sentences.
+
+    A part ends where a sentence does, so that it is segmented as it would be in the whole text.
+    """
+    layout = Layout.of(text, reading)
+    start = n_characters = 0
+    sentences: list[Span] = []
+    for sentence in layout.sentences:
+        if len(sentences) == PART_SENTENCES or n_characters >= PART_CHARACTERS:
+            part = Span(start, sentences[-1].end)
+            yield TextPart(start, part.of(text), layout.within(part, sentences))
+            start, n_characters, sentences = part.end, 0, []
+        sentences.append(sentence)
+        n_characters += sentence.end - sentence.start
+    part = Span(start, len(text))
+    yield TextPart(start, part.of(text), layout.within(part, sentences))
