@@ -9,7 +9,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Scope
 
 from app.errors import QueueFullError
-from app.routes.handling.event_stream import event_stream
+from app.routes.handling.event_stream import MAX_UNSENT, Unsent, event_stream
 from app.wire.native.answers import Events, TokenEvent, TranslateAnswer, Usage
 from tests.app.asynchronous import asynchronous
 
@@ -138,3 +138,16 @@ async def test_a_later_failure_is_an_event_and_known_to_the_metrics() -> None:
     last = client.got[-2]["body"]
     assert last.startswith(b'event: error\ndata: {"type": "urn:problem-type:attend:queue-full"')
     assert client.scope["state"]["failure"] == "queue-full"
+
+
+@asynchronous
+async def test_work_waits_for_a_client_that_does_not_read() -> None:
+    events = Unsent()
+    for _ in range(MAX_UNSENT):
+        events.put(TOKEN)
+    room = asyncio.create_task(events.room())
+    await asyncio.sleep(0)
+    assert not room.done()
+    await events.get()
+    async with ends_soon():
+        await room

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from app.text.glossary import Glossary
+from app.translation.segments import layout
+from app.translation.segments.layout import parts_of
+from app.translation.segments.reading import Reading
+from app.translation.segments.segmented_text import SegmentedText
+from model.decoding.hypothesis import SearchOptions
+from model.text.text_codec import TextCodec
+from model.text.tokenizer import Tokenizer
+
+PIECES = st.sampled_from(
+    ["The dog. ", "- A cat\n", "I like {x} and %s. ", "12 ", "😀 ", "привет ", "\n\n", "old cat. ",
+     "https://a.example/b.c ", "« a ", "a" * 90 + " "]
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def codec(tiny_checkpoint: Path) -> TextCodec:
+    return Tokenizer.load(tiny_checkpoint / "sentencepiece.model")
+
+
+@given(st.lists(PIECES, max_size=12).map("".join), st.integers(1, 4), st.sampled_from([20, 8000]))
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_parts_are_read_as_the_whole_text_is(
+    codec: TextCodec, text: str, n_sentences: int, n_characters: int
+) -> None:
+    glossary = Glossary({"old cat": "vieux chat", "dog": "clébard"})
+    reading = Reading(codec, ("en", "fr"), 60, SearchOptions(), glossary=glossary)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(layout, "PART_SENTENCES", n_sentences)
+        patch.setattr(layout, "PART_CHARACTERS", n_characters)
+        parts = list(parts_of(text, reading))
+    assert "".join(part.text for part in parts) == text
+    read = [(part.start, SegmentedText(part.text, reading, layout=part.layout)) for part in parts]
+    found = [
+        (segment.span.shifted(start), list(segment.source_ids), segment.stand_ins.text)
+        for start, one in read
+        for segment in one.segments
+    ]
+    whole = SegmentedText(text, reading).segments
+    assert found == [(one.span, list(one.source_ids), one.stand_ins.text) for one in whole]
+
+
+def test_a_short_text_is_one_part_and_a_long_one_is_several(codec: TextCodec) -> None:
+    reading = Reading(codec, ("en", "fr"), 60, SearchOptions())
+    assert [part.start for part in parts_of("", reading)] == [0]
+    n_parts = [len(list(parts_of("The dog.\n" * n, reading))) for n in (64, 65, 129)]
+    assert n_parts == [1, 2, 3]

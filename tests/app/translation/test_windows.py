@@ -1,0 +1,127 @@
+"""Long texts and lists are translated a window at a time, with the answers of the whole."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.translation import windows
+from app.translation.segments import layout
+from app.translation.translated_text import TranslatedText
+from tests.app.asking import answered, scheduler
+from tests.app.asynchronous import asynchronous
+from tests.app.conftest import Serve
+from tests.app.fake_engine import FakeEngine
+from tests.app.scheduling.harness import until
+
+SENTENCES = "The old cat sees {name}. The dog sleeps.\n- A house 12, привет! 😀 The cat.\n" * 3
+PAGE = "<p>The <b>old</b> cat sees. The dog <i>sleeps</i>. A house. The cat <b>12</b>.</p>" * 3
+
+
+def with_small_windows(patch: pytest.MonkeyPatch) -> None:
+    for module in (layout, windows):
+        patch.setattr(module, "PART_SENTENCES", 2)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"text": SENTENCES},
+        {"text": [SENTENCES, "", "A house.", "12", *["The dog."] * 20]},
+        {"text": SENTENCES, "alignment": True},
+        {"text": SENTENCES, "attention": True, "alignment": True},
+        {"text": PAGE, "format": "html"},
+        {"text": PAGE, "format": "xml", "splitting_tags": []},
+        {"text": SENTENCES, "glossary": {"old cat": "matou", "dog": "chien"}},
+        {"text": "Le chat. Un chien dort. La maison 12.", "source": "fr", "target": "de"},
+        {"text": PAGE, "format": "html", "source": "fr", "target": "de"},
+        {"text": "Привет, мир! Как дела? The dog."},
+    ],
+)
+@asynchronous
+async def test_the_answer_is_that_of_the_whole(
+    serve: Serve,
+    row_of_checkpoints: tuple[Path, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    body: dict[str, Any],
+) -> None:
+    fields = {"source": "en", "target": "fr", "beam_size": 1} | body
+    async with serve(FakeEngine(), FakeEngine(), checkpoint=row_of_checkpoints) as client:
+        whole = await answered(client, **fields)
+        with_small_windows(monkeypatch)
+        in_windows = await answered(client, **fields)
+        assert in_windows["usage"] == whole["usage"]
+        for one, other in zip(in_windows["translations"], whole["translations"], strict=True):
+            numbers = {"score", "confidence"}
+            assert {key: one[key] for key in one if key not in numbers} == {
+                key: other[key] for key in other if key not in numbers
+            }
+            assert [one[key] for key in numbers] == pytest.approx([other[key] for key in numbers])
+
+
+@asynchronous
+async def test_a_stream_is_that_of_the_whole(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with serve(FakeEngine()) as client:
+
+        async def events() -> tuple[str, list[str]]:
+            body = {"text": SENTENCES, "target": "fr", "stream": True, "beam_size": 1}
+            found = (await client.post("/translate", json=body)).text.split("\n\n")
+            named = [one.removeprefix("event: ").split("\ndata: ") for one in found if one]
+            told = [json.loads(data)["text"] for name, data in named if name == "token"]
+            *_, (last, done) = named
+            assert last == "done"
+            assert "".join(told) == json.loads(done)["translations"][0]["text"]
+            return "".join(told), [data for name, data in named if name == "segment"]
+
+        whole = await events()
+        with_small_windows(monkeypatch)
+        assert await events() == whole
+        assert len(whole[1]) > 10
+
+
+@asynchronous
+async def test_few_segments_of_a_long_text_are_in_memory(serve: Serve) -> None:
+    """Two windows wait; the others are read when these are translated."""
+    engine = FakeEngine(gate=threading.Semaphore(1), n_slots=1)
+    async with serve(engine, sentence_cache_bytes=0) as client:
+        assert engine.gate
+        text = "".join(f"The cat {n}.\n" for n in range(1000))
+        asked = asyncio.create_task(answered(client, text=text, target="fr", beam_size=1))
+        load = scheduler(client)
+        await until(lambda: load.load.waiting + load.load.in_flight >= 2 * layout.PART_SENTENCES)
+        assert load.load.waiting + load.load.in_flight == 2 * layout.PART_SENTENCES
+        engine.gate.release(100_000)
+        engine.n_slots = 1000
+        answer = await asked
+    assert answer["translations"][0]["text"].count("\n") == 1000
+
+
+@asynchronous
+async def test_a_full_queue_counts_what_is_still_to_come(serve: Serve) -> None:
+    engine = FakeEngine(gate=threading.Semaphore(1))
+    async with serve(engine, sentence_cache_bytes=0, max_queue_tokens=5000) as client:
+        assert engine.gate
+        body = {"text": "The cat sees the dog.\n" * 600, "target": "fr", "beam_size": 1}
+        first = asyncio.create_task(client.post("/translate", json=body))
+        await until(lambda: scheduler(client).load.waiting + scheduler(client).load.in_flight > 100)
+        refused = await client.post("/translate", json=body)
+        assert refused.status_code == 429
+        engine.gate.release(100_000)
+        assert (await first).status_code == 200
+        assert (await client.post("/translate", json=body)).status_code == 200
+
+
+def test_parts_are_joined_by_rank() -> None:
+    one = TranslatedText(2, ["a", "b"], [-1.0, -2.0], 3, 1, -1.0, ["numbers"], (1, 1))
+    other = TranslatedText(2, ["c"], [-4.0], 3, 3, -12.0, [], (4, 0))
+    whole = TranslatedText.joined([one, other])
+    assert whole.answers == ["ac", "bc"]
+    assert whole.scores == [pytest.approx(-3.25), pytest.approx(-3.5)]
+    assert (whole.source, whole.n_source_tokens, whole.n_target_tokens) == (4, 6, 4)
+    assert whole.log_prob == -13.0
+    assert whole.flags == ["copied_source", "numbers"]  # one of five words was read
