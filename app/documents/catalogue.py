@@ -150,12 +150,22 @@ def _character(escape: re.Match[str]) -> str:
 class _Form:
     """An empty translation; `keyword` includes everything before its quote."""
 
+    __slots__ = ("_is_wrapped", "_keyword", "_lines")
+
     def __init__(self, keyword: str, source: _Field) -> None:
         self._keyword = keyword
         self._is_wrapped = source.is_wrapped
         self._lines = prose(source.value)
-        self.texts = self._lines.texts
-        self.tagged = self._lines.tagged
+
+    @property
+    def texts(self) -> list[str]:
+        """Its lines or paragraphs."""
+        return self._lines.texts
+
+    @property
+    def tagged(self) -> list[bool]:
+        """Return False for each of them."""
+        return self._lines.tagged
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
         """Return the translation as quoted strings, on several lines if the message is."""

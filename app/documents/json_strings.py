@@ -48,18 +48,27 @@ def _is_language(value: str) -> bool:
 class _String:
     """Return a value with its lines translated."""
 
+    __slots__ = ("_is_ascii", "_lines", "_raw")
+
     def __init__(self, raw: str, value: str, *, is_ascii: bool) -> None:
         self._raw = raw
-        self._value = value
         self._is_ascii = is_ascii
         self._lines = prose(value)
-        self.texts = self._lines.texts
-        self.tagged = self._lines.tagged
+
+    @property
+    def texts(self) -> list[str]:
+        """Its lines or paragraphs."""
+        return self._lines.texts
+
+    @property
+    def tagged(self) -> list[bool]:
+        """Return False for each of them."""
+        return self._lines.tagged
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
         """Return the translation as JSON, escaped like the file and the string."""
         value = self._lines.with_translations(answers)
-        if value == self._value:
+        if value == json.loads(self._raw):
             return self._raw
         written = json.dumps(value, ensure_ascii=self._is_ascii)
         return written.replace("/", "\\/") if "\\/" in self._raw else written

@@ -177,14 +177,31 @@ class _HtmlBlock:
 class _Segment:
     """The text between two hard line breaks; `raw` is its source."""
 
+    __slots__ = ("_escapes", "_with_emphasis", "_without", "raw")
+
     def __init__(self, raw: str, marks: Sequence[Mark], inline: Inline) -> None:
         self.raw = raw
         self._escapes = inline.escapes
         self._with_emphasis = TaggedText(_pieces(marks))
-        self._without = TaggedText(_pieces([mark for mark in marks if mark.name not in EMPHASIS]))
-        self.text = self._with_emphasis.text
-        self.is_tagged = self._with_emphasis.is_tagged
-        self.is_translatable = any(map(str.isalpha, self.text))
+        plain = [mark for mark in marks if mark.name not in EMPHASIS]
+        self._without = (
+            self._with_emphasis if len(plain) == len(marks) else TaggedText(_pieces(plain))
+        )
+
+    @property
+    def text(self) -> str:
+        """The text without its tags."""
+        return self._with_emphasis.text
+
+    @property
+    def is_tagged(self) -> bool:
+        """Whether it has any."""
+        return self._with_emphasis.is_tagged
+
+    @property
+    def is_translatable(self) -> bool:
+        """Whether it has letters."""
+        return any(map(str.isalpha, self.text))
 
     def written(self, answer: Answer, *, strictly: bool, with_emphasis: bool) -> str:
         """Return the translation as Markdown, escaping all special characters or only some.
@@ -206,35 +223,42 @@ class _Segment:
 class _Paragraph:
     """The content of a block. `raw`, its source, also has the prefixes of lines."""
 
+    __slots__ = ("_parts", "_place", "_raw", "_reader")
+
     def __init__(self, raw: str, place: _Place, reader: InlineReader) -> None:
         self._raw = raw
         self._place = place
         self._reader = reader
         content = place.content
-        inline = reader.read(content)
-        self._structure = inline.structure
-        self._width = max(map(len, content.split("\n")))
-        self._parts = list(_segments(content, inline))
-        self._segments = [
-            part for part in self._parts if isinstance(part, _Segment) and part.is_translatable
-        ]
-        self.texts = [segment.text for segment in self._segments]
-        self.tagged = [segment.is_tagged for segment in self._segments]
+        self._parts = list(_segments(content, reader.read(content)))
+
+    @property
+    def _segments(self) -> list[_Segment]:
+        return [part for part in self._parts if isinstance(part, _Segment) and part.is_translatable]
+
+    @property
+    def texts(self) -> list[str]:
+        """Those of its segments with letters."""
+        return [segment.text for segment in self._segments]
+
+    @property
+    def tagged(self) -> list[bool]:
+        """Whether each of these has tags."""
+        return [segment.is_tagged for segment in self._segments]
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
         """Return the first variant that preserves the structure."""
         given = dict(zip(self._segments, answers, strict=True))
         if all(answer.text == segment.text for segment, answer in given.items()):
             return self._raw
+        structure = self._reader.structure(self._place.content)
         for strictly, with_emphasis in ((False, True), (True, True), (True, False)):
             content = "".join(
                 self._written(part, given, strictly=strictly, with_emphasis=with_emphasis)
                 for part in self._parts
             )
             made = self._reader.structure(content)
-            if made == self._structure or (
-                not with_emphasis and made.others == self._structure.others
-            ):
+            if made == structure or (not with_emphasis and made.others == structure.others):
                 content = content.replace("|", "\\|") if self._place.is_cell else content
                 return content.replace("\n", "\n" + self._place.prefix)
         return self._raw
@@ -255,7 +279,8 @@ class _Paragraph:
         answer = Answer(answer.text.replace("\n", " "), answer.links)
         written = part.written(answer, strictly=strictly, with_emphasis=with_emphasis)
         if "\n" in part.raw:
-            written = filled(written, self._width, _MAY_BREAK)
+            width = max(map(len, self._place.content.split("\n")))
+            written = filled(written, width, _MAY_BREAK)
         written = written.replace(_MAY_BREAK, " ")
         if block := _BLOCK_START.match(written):
             return written[: block.end()] + "\\" + written[block.end() :]

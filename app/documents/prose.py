@@ -74,9 +74,20 @@ def _lead(line: str) -> str:
 class Line:
     """A single line."""
 
+    __slots__ = ("_line",)  # a file may have 100,000
+
     def __init__(self, line: str) -> None:
-        self.texts = [line]
-        self.tagged = [False]
+        self._line = line
+
+    @property
+    def texts(self) -> list[str]:
+        """The line."""
+        return [self._line]
+
+    @property
+    def tagged(self) -> list[bool]:
+        """Return False for the line."""
+        return [False]
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
         """The translation."""
@@ -87,19 +98,30 @@ class Line:
 class _Filled:
     """Lines that form one text, filled to the length of the longest."""
 
+    __slots__ = ("_indent", "_lead", "_raw", "_text", "_width")
+
     def __init__(self, lines: Sequence[str]) -> None:
         self._raw = "\n".join(lines)
         self._width = max(map(len, lines))
         self._lead = _lead(lines[0])
         self._indent = lines[1][: _indent(lines[1])]
         first = lines[0][len(self._lead) :]
-        self.texts = [" ".join([first.rstrip(), *(line.strip() for line in lines[1:])])]
-        self.tagged = [False]
+        self._text = " ".join([first.rstrip(), *(line.strip() for line in lines[1:])])
+
+    @property
+    def texts(self) -> list[str]:
+        """The lines as one."""
+        return [self._text]
+
+    @property
+    def tagged(self) -> list[bool]:
+        """Return False for the text."""
+        return [False]
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
         """Return the translation in lines; the original lines if nothing was translated."""
         [answer] = answers
-        if answer.text == self.texts[0]:
+        if answer.text == self._text:
             return self._raw
         lines = filled(answer.text.replace("\n", " "), self._width - len(self._indent))
         return self._lead + lines.replace("\n", "\n" + self._indent)

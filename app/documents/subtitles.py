@@ -141,10 +141,20 @@ def _read(cues: list[_Cue]) -> Iterator[str | Document]:
 class _Utterance:
     """A text that spans one or more cues."""
 
+    __slots__ = ("_cues",)
+
     def __init__(self, cues: Sequence[_Cue]) -> None:
-        self._cues = cues
-        self.texts = [" ".join(line.strip() for cue in cues for line in cue.lines)]
-        self.tagged = [False]
+        self._cues = tuple(cues)
+
+    @property
+    def texts(self) -> list[str]:
+        """The lines of all cues as one."""
+        return [" ".join(line.strip() for cue in self._cues for line in cue.lines)]
+
+    @property
+    def tagged(self) -> list[bool]:
+        """Return False for the text."""
+        return [False]
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
         """Return the translation by cue; cues beyond the number of words get an ellipsis."""
@@ -166,6 +176,8 @@ class _Utterance:
 class _Spoken(Line):
     """A line of one of several speakers."""
 
+    __slots__ = ()
+
     def with_translations(self, answers: Sequence[Answer]) -> str:
         """The translation."""
         [answer] = answers
@@ -175,6 +187,8 @@ class _Spoken(Line):
 
 class _Tagged:
     """A cue with tags within its text."""
+
+    __slots__ = ("_content", "_raw", "_shares", "tagged", "texts")
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._raw = "\n".join(lines)

@@ -91,9 +91,11 @@ class Admission:
         try:
             async with asyncio.timeout(timeout) as deadline:
                 yield self._clock() + timeout
-        except TimeoutError:
+        except TimeoutError as late:
             if not deadline.expired():
                 raise
+            # It would keep the frames of the work, and with them all that the request holds.
+            late.__cause__ = late.__context__ = late.__traceback__ = None
             raise DeadlineExceededError(f"the answer was not ready within {timeout:g} s") from None
         finally:
             self._taken -= 1

@@ -29,6 +29,8 @@ class Piece:
 class TaggedText:
     """Pieces, read as one `text` with a mark for each atom."""
 
+    __slots__ = ("_atoms", "_root", "text")
+
     def __init__(self, pieces: Iterable[Piece]) -> None:
         self._atoms: list[str] = []
         parts: list[str] = []

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from app.concurrency.abandonment import in_thread
+from app.concurrency.side_by_side import side_by_side
 from app.errors import DeadlineExceededError
 from app.observe.timings import Timings
 from app.scheduling.fair_queue import Lane
 from app.scheduling.queue_items import Asker
-from app.scheduling.side_by_side import side_by_side
 from app.translation.explainer import Asked
 from app.translation.language_paths import PlannedStep, Step
 from app.translation.partial_results import LiveSegment
@@ -56,12 +56,13 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """How the windows of a step are translated."""
+    """How the windows of a step are translated; `n_characters` of them all."""
 
     step: Step
     turn: Turn
     lane: Lane
     asked: Asked | None
+    n_characters: int
 
 
 async def translate_blocks(
@@ -97,7 +98,7 @@ async def translate_step(
         first = await windows.next()
         second = await windows.next()
     lane = "bulk" if second else lane_of(n_segments(first))
-    work = _Work(step, turn, lane, asked)
+    work = _Work(step, turn, lane, asked, windows.n_characters)
     if second:
         await _translate_windows([first, second], windows, work)
     else:
@@ -151,7 +152,7 @@ async def _translate_window(window: Window, work: _Work) -> None:
             lambda: [
                 TranslatedText.of(part.text, n_ranks, is_part=not part.is_all) for part in window
             ],
-            n_characters(window),
+            work.n_characters,
         )
     with work.turn.timings.measure("decode"):
         for part, translated in zip(window, kept, strict=True):
@@ -163,7 +164,7 @@ async def _search(window: Window, work: _Work) -> None:
     """Search through the queue until every segment has a rendering."""
     turn, scheduler = work.turn, work.step.model.scheduler
     # A segment whose translation is not acceptable is pending again, in another form.
-    while pending := await _pending(window):
+    while pending := await _pending(window, work):
         try:
             spent = await scheduler.translate(
                 pending,
@@ -188,7 +189,7 @@ async def _search(window: Window, work: _Work) -> None:
             scheduler.metrics.retried(reason, n)
 
 
-async def _pending(window: Window) -> list[Segment | LiveSegment]:
+async def _pending(window: Window, work: _Work) -> list[Segment | LiveSegment]:
     """Review the segments searched so far, and return those to search for."""
     reviewed = [part.text for part in window if part.text.needs_review]
     if reviewed:
@@ -197,7 +198,7 @@ async def _pending(window: Window) -> list[Segment | LiveSegment]:
             for text in reviewed:
                 text.review()
 
-        await off_the_loop(review, n_characters(window))
+        await off_the_loop(review, work.n_characters)
     await _tell_rest(window)
     return [segment for part in window for segment in part.pending()]
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from app.abandonment import in_thread
+from app.concurrency.abandonment import in_thread
 from app.text.document import Answer
 from app.text.inline_tags import WordLink, joined_links
 from app.translation.language_paths import Step

@@ -78,7 +78,10 @@ async def streamed(request: Request, client: Client, wanted: TranslateRequest) -
             else:
                 record_stages(request.app.state.tracer, timings)
                 return answer
-        raise failure
+        try:
+            raise failure
+        finally:  # its traceback has this frame: it would keep itself and all of the request
+            del failure
 
     return await event_stream(request, work)
 

@@ -121,7 +121,7 @@ def test_parts_are_joined_by_rank() -> None:
     other = TranslatedText(2, ["c"], [-4.0], 3, 3, -12.0, [], (4, 0))
     whole = TranslatedText.joined([one, other])
     assert whole.answers == ["ac", "bc"]
-    assert whole.scores == [pytest.approx(-3.25), pytest.approx(-3.5)]
+    assert [*whole.scores] == pytest.approx([-3.25, -3.5])
     assert (whole.source, whole.n_source_tokens, whole.n_target_tokens) == (4, 6, 4)
     assert whole.log_prob == -13.0
     assert whole.flags == ["copied_source", "numbers"]  # one of five words was read
