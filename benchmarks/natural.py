@@ -5,8 +5,9 @@ python -m benchmarks.natural --vocabulary 32000
 Random weights have no natural lengths, and forced equal ones hide padding, sorting and tails. Here
 the row of </s> in the output projection is fitted to the states that the decoder is in when it
 decodes greedily: its logit is that of the best other token where the target is as long as the
-source, and grows by `SLOPE` with each token. Sources are random pieces, as many as real sentences
-have. `benchmarks.decode` and `benchmarks.serve` take both files.
+source, and grows by `SLOPE` with each token. Its bias is then chosen so that all targets together
+have as many tokens as all sources. Sources are random pieces, as many as real sentences have.
+`benchmarks.decode` and `benchmarks.serve` take both files.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ LONGEST = 60
 RIDGE = 1e-3
 PASSES = 2
 """Where embeddings are tied, the fitted row is also that of </s> in the source."""
+HALVINGS = 30
+"""Of the interval that has the bias."""
 
 
 @dataclass(frozen=True)
@@ -73,32 +76,79 @@ def sources_of_lengths(checkpoint: Checkpoint, lengths: Sequence[int]) -> list[I
     return [(symbol, *choose.choices(pieces, k=n - 2), eos_id) for n in lengths]
 
 
+@dataclass(frozen=True)
+class Walk:
+    """Greedy translations that may not end: n of them, each of T tokens, however long its source.
+
+    states  [T, n, D], what the output projection reads
+    best    [T, n], the logit of the token that was chosen
+    sizes   [n], tokens of the sources
+    """
+
+    states: Tensor
+    best: Tensor
+    sizes: Tensor
+
+    def ends(self, row: Tensor, bias: float) -> Tensor:
+        """Return the tokens [n] of each with this row and bias of </s>; T if it does not end."""
+        ended = self.states @ row + bias > self.best
+        return torch.where(ended.any(dim=0), ended.int().argmax(dim=0) + 1, len(ended))
+
+
 @torch.inference_mode()
-def fit_end(model: Transformer, sources: Sequence[Ids], sizes: Tensor) -> None:
-    """Set the row and the bias of </s>, from greedy translations that may not end."""
-    eos_id, bias = model.config.eos_id, model.output.bias
-    if bias is None:
-        raise ValueError("the output has no bias")
+def walk(model: Transformer, sources: Sequence[Ids]) -> Walk:
+    """Translate greedily, twice as far as the longest source."""
+    sizes = torch.tensor([len(ids) for ids in sources])
     memory = model.encode(padded_ids(sources, model.config.pad_id, torch.device("cpu")))
     cache = model.start(memory)
     ids = torch.full((len(sources),), model.config.start_id)
-    states, wanted = [], []
-    for position in range(int(1.5 * sizes.max())):
+    states, chosen = [], []
+    for _ in range(2 * int(sizes.max())):
         x = model.positions(model.target_embedding(ids[:, None]), first=cache.length)
         hidden = model.decoder.step(x, cache)[:, 0]
         logits = model.output(hidden)
-        logits[:, eos_id] = -torch.inf
+        logits[:, model.config.eos_id] = -torch.inf
         best, ids = logits.max(dim=1)
-        near = sizes > position / 2  # up to twice as long as its source
-        states.append(hidden[near])
-        wanted.append((best + SLOPE * (position + 1 - sizes))[near])
-    x = torch.cat(states).double()
+        states.append(hidden)
+        chosen.append(best)
+    return Walk(torch.stack(states), torch.stack(chosen), sizes)
+
+
+def fitted_row(walked: Walk) -> Tensor:
+    """Return the row [D] of </s> by least squares, near the lengths that are wanted."""
+    lengths_so_far = torch.arange(1, len(walked.states) + 1)[:, None]
+    near = lengths_so_far <= 2 * walked.sizes
+    wanted = (walked.best + SLOPE * (lengths_so_far - walked.sizes))[near].double()
+    x = walked.states[near].double()
     x = torch.cat([x, torch.ones(len(x), 1, dtype=x.dtype)], dim=1)
     damping = RIDGE * len(x) * torch.eye(x.shape[1], dtype=x.dtype)
     damping[-1, -1] = 0
-    fitted = torch.linalg.solve(x.T @ x + damping, x.T @ torch.cat(wanted).double())
-    model.output.weight[eos_id] = fitted[:-1].float()
-    bias[eos_id] = fitted[-1].float()
+    return torch.linalg.solve(x.T @ x + damping, x.T @ wanted)[:-1].float()
+
+
+def fitted_bias(walked: Walk, row: Tensor) -> float:
+    """Return the bias of </s> with which targets have as many tokens as their sources, together."""
+    margins = walked.best - walked.states @ row
+    low, high = float(margins.min()) - 1, float(margins.max()) + 1  # nobody ends, everybody does
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        if walked.ends(row, middle).sum() > walked.sizes.sum():
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def fit_end(model: Transformer, sources: Sequence[Ids]) -> None:
+    """Set the row and the bias of </s>. Raises `ValueError` without a bias."""
+    eos_id, bias = model.config.eos_id, model.output.bias
+    if bias is None:
+        raise ValueError("the output has no bias")
+    with torch.no_grad():
+        for _ in range(PASSES):
+            model.output.weight[eos_id] = fitted_row(walk(model, sources))
+        row = model.output.weight[eos_id]
+        bias[eos_id] = fitted_bias(walk(model, sources), row)
 
 
 @torch.inference_mode()
@@ -133,9 +183,7 @@ def write_natural(
     model.load_state_dict(load_model(loaded).state_dict(), strict=False)  # but for the bias
     sources = sources_of_lengths(loaded, lengths_of_sentences(sentences))
     some = sources[:n_fitted]
-    sizes = torch.tensor([len(ids) for ids in some])
-    for _ in range(PASSES):
-        fit_end(model, some, sizes)
+    fit_end(model, some)
     rest = sources[n_fitted : 2 * n_fitted] or some
     seen = lengths(model, rest, torch.tensor([len(ids) for ids in rest]))
     update = {

@@ -9,7 +9,6 @@ from model.checkpoint.parameters import parameter_shapes
 from model.engine.cpu.capacity import FLOAT, MAX_ROWS, cache_bytes
 from model.engine.cpu.packing import padded
 from model.engine.cpu.tile import COLUMNS, GROUP
-from model.engine.cpu.workspace import LOGIT_ROWS
 from model.engine.protocol import PrecisionChoice
 from model.transformer.config import TransformerConfig
 
@@ -47,7 +46,7 @@ def expected_bytes(
     n_columns = padded(config.target_vocab_size, COLUMNS)
     work = rows * (CANDIDATES_BYTES + max(config.d_model, inner)) + FLOAT * (
         rows * (7 * padded(config.d_model, COLUMNS) + inner)
-        + LOGIT_ROWS * n_columns
+        + rows * COLUMNS
         + 2 * rows * n_columns // COLUMNS
     )
     return weights + n_threads * (work + sentences_bytes(config))

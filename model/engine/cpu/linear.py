@@ -23,12 +23,24 @@ NO_FLOOR = np.float32(-np.inf)
 RELU_FLOOR = np.float32(0)
 
 
+BLOCK = 512
+"""Inputs whose weights of a panel, 32 kB, stay in the first-level cache from row to row."""
+
+
+QUARTER = COLUMNS // 4
+"""Bytes per input that a tile fetches ahead: a line of memory for each of its turns."""
+
+
 class Scratch(NamedTuple):
-    """Where rows are quantised: their bytes, one row's scale and 128 × its sum."""
+    """Where rows are quantised: their bytes, one row's scale and 128 × its sum.
+
+    partial  [R · 64], sums of a panel's outputs over some of the inputs
+    """
 
     quantised: NDArray[np.int8]
     row_scale: Floats
     row_sum: NDArray[np.int32]
+    partial: NDArray[np.int32]
 
 
 def make_scratch(n_rows: int, widest: int) -> Scratch:
@@ -37,6 +49,7 @@ def make_scratch(n_rows: int, widest: int) -> Scratch:
         np.zeros(n_rows * padded(widest, GROUP), np.int8),
         np.zeros(n_rows, np.float32),
         np.zeros(n_rows, np.int32),
+        np.zeros(n_rows * COLUMNS, np.int32),
     )
 
 
@@ -61,7 +74,8 @@ def project_prepared(
 ) -> None:  # fmt: skip
     """`project` after `prepare`, which maps of the same input share."""
     for panel in range(linear.bias.shape[1] // COLUMNS):
-        multiply(x, 0, n_rows, linear, layer, panel, floor, accumulate, scratch, out)
+        multiply(x, 0, n_rows, linear, layer, panel, floor, accumulate, scratch, out,
+                 panel * COLUMNS)  # fmt: skip
 
 
 def prepare(x: Floats, n_rows: int, linear: Linear, scratch: Scratch) -> None:
@@ -71,11 +85,11 @@ def prepare(x: Floats, n_rows: int, linear: Linear, scratch: Scratch) -> None:
 
 def multiply(
     x: Floats, first: int, n_rows: int, linear: Linear, layer: int, panel: int, floor: np.float32,
-    accumulate: bool, scratch: Scratch, out: Floats,
+    accumulate: bool, scratch: Scratch, out: Floats, column: int,
 ) -> None:  # fmt: skip
-    """One panel of 64 columns: out[:n_rows] from the prepared rows first … first + n_rows − 1.
+    """One panel of 64 columns, of the prepared rows first … first + n_rows − 1.
 
-    For kernels only; else as `project`.
+    It is written to out[:n_rows, column : column + 64]. For kernels only; else as `project`.
     """
     raise NotImplementedError
 
@@ -88,7 +102,7 @@ def _prepare(x: Floats, n_rows: int, linear: Linear, scratch: Scratch) -> Callab
 @overload(multiply, jit_options=compiler_options(fastmath=False))  # type: ignore[untyped-decorator]
 def _multiply(
     x: Floats, first: int, n_rows: int, linear: Linear, layer: int, panel: int, floor: np.float32,
-    accumulate: bool, scratch: Scratch, out: Floats,
+    accumulate: bool, scratch: Scratch, out: Floats, column: int,
 ) -> Callable[..., None]:  # fmt: skip
     return _multiply_int8 if _is_int8(linear) else _multiply_float32
 
@@ -127,40 +141,41 @@ def _quantise(x: Floats, n_rows: int, linear: Linear, scratch: Scratch) -> None:
 
 def _multiply_int8(
     x: Floats, first: int, n_rows: int, linear: Linear, layer: int, panel: int,
-    floor: np.float32, accumulate: bool, scratch: Scratch, out: Floats,
+    floor: np.float32, accumulate: bool, scratch: Scratch, out: Floats, column: int,
 ) -> None:  # fmt: skip
-    bytes_, row_scale, row_sum = scratch
+    bytes_, row_scale, row_sum, partial = scratch
     weight, scale, bias, width = linear.weight, linear.scale, linear.bias, linear.inputs
     stride = out.shape[1]
-    weight_at = layer * weight.shape[1] + panel * COLUMNS * width
-    column = layer * bias.shape[1] + panel * COLUMNS
-    row, done, left = first, panel * COLUMNS, n_rows
-    while left > 0:
-        arguments = (
-            bytes_, row * width, row_scale, row, row_sum, row, weight, weight_at, scale, column,
-            bias, column, out, done, width, stride, floor, accumulate,
-        )  # fmt: skip
-        int8_tile(left, arguments)
-        row += ROWS
-        done += ROWS * stride
-        left -= ROWS
+    panel_at = layer * weight.shape[1] + panel * COLUMNS * width
+    scale_at = layer * bias.shape[1] + panel * COLUMNS
+    for begin in range(0, width, BLOCK):
+        inputs = min(BLOCK, width - begin)
+        weight_at = panel_at + begin * COLUMNS
+        for done in range(0, n_rows, ROWS):
+            row = first + done
+            # What follows in memory is read next. Four tiles fetch it, a quarter each.
+            quarter = done // ROWS % (COLUMNS // QUARTER)
+            ahead_at = weight_at + (COLUMNS + quarter * QUARTER) * inputs
+            arguments = (
+                bytes_, row * width + begin, row_scale, row, row_sum, row, weight, weight_at,
+                weight, ahead_at, scale, scale_at, bias, scale_at, partial, done * COLUMNS,
+                out, done * stride + column, inputs, width, stride, floor, accumulate,
+                begin == 0, begin + inputs == width,
+            )  # fmt: skip
+            int8_tile(n_rows - done, arguments)
 
 
 def _multiply_float32(
     x: Floats, first: int, n_rows: int, linear: Linear, layer: int, panel: int,
-    floor: np.float32, accumulate: bool, scratch: Scratch, out: Floats,
+    floor: np.float32, accumulate: bool, scratch: Scratch, out: Floats, column: int,
 ) -> None:  # fmt: skip
     weight, bias, width = linear.weight, linear.bias, linear.inputs
     x_stride, stride = x.shape[1], out.shape[1]
     weight_at = layer * weight.shape[1] + panel * COLUMNS * width
-    column = layer * bias.shape[1] + panel * COLUMNS
-    row, done, left = first, panel * COLUMNS, n_rows
-    while left > 0:
+    bias_at = layer * bias.shape[1] + panel * COLUMNS
+    for done in range(0, n_rows, ROWS):
         arguments = (
-            x, row * x_stride, weight, weight_at, bias, column, out, done, width, x_stride, stride,
-            floor, accumulate,
+            x, (first + done) * x_stride, weight, weight_at, bias, bias_at, out,
+            done * stride + column, width, x_stride, stride, floor, accumulate,
         )  # fmt: skip
-        float32_tile(left, arguments)
-        row += ROWS
-        done += ROWS * stride
-        left -= ROWS
+        float32_tile(n_rows - done, arguments)

@@ -69,6 +69,14 @@ def store(builder: Any, value: Any, pointer: Any) -> None:
     builder.store(value, builder.bitcast(pointer, value.type.as_pointer()), align=1)
 
 
+def fetch(builder: Any, pointer: Any) -> None:
+    """Bring the line of memory at a pointer, which may be anywhere, into the second-level cache."""
+    pointer = builder.bitcast(pointer, INT8.as_pointer())
+    kind = ir.FunctionType(ir.VoidType(), [pointer.type, INT32, INT32, INT32])
+    read, near, of_data = INT32(0), INT32(2), INT32(1)
+    builder.call(declare(builder.module, kind, "llvm.prefetch.p0"), [pointer, read, near, of_data])
+
+
 def multiply_add(builder: Any, x: Any, y: Any, z: Any) -> Any:
     """x y + z, rounded once."""
     kind = ir.FunctionType(FLOATS, [FLOATS] * 3)

@@ -1,8 +1,8 @@
 """§3.4: from the decoder's output to the best next tokens of each row, without a full softmax.
 
-Logits are made in panels of 64 columns. Of each panel only its largest logit and its sum of
-exponentials are kept: together they give the log-sum-exp of the row, and tell which few panels
-can hold one of its best tokens.
+Logits are computed in panels of 64 columns and never stored: they would fill the cache many times
+over. Only the largest logit and the sum of exponentials of each panel are kept, which give the
+log-sum-exp of the row, and the best tokens so far, which few panels change.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import numpy as np
 from model.engine.cpu.flat import (
     get,
     maximum,
-    maximum_below,
     put,
     sum_of_scaled_exponentials,
     summarise,
@@ -71,69 +70,58 @@ def make_predictions(n_rows: int, most_wanted: int, most_asked: int) -> Predicti
 def predict(
     output: Linear, n_rows: int, pad_id: int, work: Workspace, predictions: Predictions
 ) -> None:
-    """Fill in what is to be known of each row of work.x."""
-    tokens, log_probs, n_wanted = predictions.tokens, predictions.log_probs, predictions.n_wanted
-    unk_id = predictions.unk_id
-    n_tokens = output.bias.shape[1]
-    n_panels, stride = n_tokens // COLUMNS, work.panel_max.shape[1]
+    """Fill in the predictions for each row of work.x."""
+    n_panels, stride = output.bias.shape[1] // COLUMNS, work.panel_max.shape[1]
     prepare(work.x, n_rows, output, work.scratch)
-    for first in range(0, n_rows, LOGIT_ROWS):
-        chunk = min(LOGIT_ROWS, n_rows - first)
-        for panel in range(n_panels):
-            multiply(work.x, first, chunk, output, 0, panel, NO_FLOOR, False, work.scratch,
-                     work.logits)  # fmt: skip
-            for i in range(chunk):
-                if panel == pad_id // COLUMNS and predictions.renormalises[first + i]:
-                    put(work.logits, i * n_tokens + pad_id, np.float32(-np.inf))
-                place = (first + i) * stride + panel
-                summarise(work.logits, i * n_tokens + panel * COLUMNS, work.panel_max, place,
-                          work.panel_sum, place)  # fmt: skip
-        for i in range(chunk):
-            row = first + i
-            _select(work.logits, i * n_tokens, work.panel_max, row * stride, n_panels, pad_id,
-                    unk_id[row], n_wanted[row], tokens, log_probs, row)  # fmt: skip
-            highest = maximum(work.panel_max, row * stride, n_panels)
-            total = sum_of_scaled_exponentials(work.panel_max, row * stride, work.panel_sum,
-                                               row * stride, n_panels, highest)  # fmt: skip
-            normaliser = highest + np.log(total)
-            for place in range(n_wanted[row]):
-                log_probs[row, place] -= normaliser
-            for place in range(predictions.n_asked[row]):
-                asked = predictions.asked[row, place]
-                logit = get(work.logits, i * n_tokens + asked.token)
-                is_never = asked.token == pad_id or asked.token == unk_id[row]
-                asked.log_prob = -np.inf if is_never else logit - normaliser
+    for row in range(n_rows):
+        for place in range(predictions.n_wanted[row]):
+            predictions.tokens[row, place] = pad_id
+            predictions.log_probs[row, place] = -np.inf
+    for panel in range(n_panels):
+        for first in range(0, n_rows, LOGIT_ROWS):
+            n_together = min(LOGIT_ROWS, n_rows - first)
+            multiply(work.x, first, n_together, output, 0, panel, NO_FLOOR, False, work.scratch,
+                     work.logits, 0)  # fmt: skip
+            for i in range(n_together):
+                _read_panel(panel, work.logits, i * COLUMNS, pad_id, work, predictions, first + i)
+    for row in range(n_rows):
+        highest = maximum(work.panel_max, row * stride, n_panels)
+        total = sum_of_scaled_exponentials(work.panel_max, row * stride, work.panel_sum,
+                                           row * stride, n_panels, highest)  # fmt: skip
+        normaliser = highest + np.log(total)
+        for place in range(predictions.n_wanted[row]):
+            predictions.log_probs[row, place] -= normaliser
+        for place in range(predictions.n_asked[row]):
+            predictions.asked[row, place].log_prob -= normaliser
 
 
 @kernel
-def _select(
-    logits: Floats, at: int, panel_max: Floats, panel_at: int, n_panels: int, pad_id: int,
-    unk_id: int, n_wanted: int, tokens: Ints, best: Floats, row: int,
+def _read_panel(
+    panel: int, logits: Floats, at: int, pad_id: int, work: Workspace, predictions: Predictions,
+    row: int,
 ) -> None:  # fmt: skip
-    """best[row], tokens[row]: the largest logits and their tokens, in order.
-
-    With the n-th largest of the panels' maxima as a bound there are n logits not below it. One
-    more is allowed for, since one of them may be that of `<pad>`, and one for `<unk>`.
-    """
-    bound = np.float32(np.inf)
-    for _ in range(n_wanted + (1 if unk_id == NO_TOKEN else 2)):
-        bound = maximum_below(panel_max, panel_at, n_panels, bound)
-    for place in range(n_wanted):
-        best[row, place] = -np.inf
-        tokens[row, place] = pad_id
-    for panel in range(n_panels):
-        if get(panel_max, panel_at + panel) >= bound:
-            for token in range(panel * COLUMNS, (panel + 1) * COLUMNS):
-                logit = get(logits, at + token)
-                if logit >= bound and token not in (pad_id, unk_id):
-                    _insert(best, tokens, row, n_wanted, logit, token)
+    """Keep of a row's 64 logits, at an offset, what there is to be known of them."""
+    best, unk_id, first = predictions.log_probs, predictions.unk_id[row], panel * COLUMNS
+    if first <= pad_id < first + COLUMNS and predictions.renormalises[row]:
+        put(logits, at + pad_id - first, np.float32(-np.inf))
+    place = row * work.panel_max.shape[1] + panel
+    summarise(logits, at, work.panel_max, place, work.panel_sum, place)
+    n_wanted = predictions.n_wanted[row]
+    if get(work.panel_max, place) > best[row, n_wanted - 1]:
+        for token in range(first, first + COLUMNS):
+            logit = get(logits, at + token - first)
+            if logit > best[row, n_wanted - 1] and token not in (pad_id, unk_id):
+                _insert(best, predictions.tokens, row, n_wanted, logit, token)
+    for index in range(predictions.n_asked[row]):
+        asked = predictions.asked[row, index]
+        if first <= asked.token < first + COLUMNS:
+            is_never = asked.token in (pad_id, unk_id)
+            asked.log_prob = -np.inf if is_never else get(logits, at + asked.token - first)
 
 
 @kernel
 def _insert(best: Floats, tokens: Ints, row: int, n: int, logit: np.float32, token: int) -> None:
-    """Keep the n largest in order; of equals the one that came first."""
-    if not logit > best[row, n - 1]:
-        return
+    """Put a logit above the last of the n largest among them; of equals the first comes first."""
     place = n - 1
     while place > 0 and logit > best[row, place - 1]:
         best[row, place] = best[row, place - 1]

@@ -27,6 +27,7 @@ from model.engine.cpu.llvm import (
     LANES,
     data,
     declare,
+    fetch,
     load,
     loop,
     multiply_add,
@@ -66,27 +67,35 @@ def _int8_tile(n_rows: int) -> Tile:
     @intrinsic  # type: ignore[untyped-decorator]
     def tile(
         typing_context: Any, x: Any, x_at: Any, row_scale: Any, scale_at: Any, row_sum: Any,
-        sum_at: Any, weight: Any, weight_at: Any, scale: Any, column: Any, bias: Any, bias_at: Any,
-        out: Any, out_at: Any, width: Any, stride: Any, floor: Any, accumulate: Any,
+        sum_at: Any, weight: Any, weight_at: Any, ahead: Any, ahead_at: Any, scale: Any,
+        column: Any, bias: Any, bias_at: Any, partial: Any, partial_at: Any, out: Any, out_at: Any,
+        inputs: Any, width: Any, stride: Any, floor: Any, accumulate: Any, is_first: Any,
+        is_last: Any,
     ) -> Any:  # fmt: skip
         """out = max(floor, row_scale · scale · Σ x weight + bias), signed by unsigned bytes.
 
         With `accumulate`, + out. `width` bytes in a row of x, `stride` numbers in a row of `out`.
 
+        The sum may be made in several calls of `inputs` bytes each: all but the last leave it in
+        `partial` [R, 64], where all but the first find it. Meanwhile 16 `inputs` bytes at `ahead`,
+        to be read next, are fetched from memory.
+
         `vpdpbusd` takes its first factor as unsigned, and weights have signs: so w + 128 is stored,
         0 … 255, and Σ x (w + 128) = Σ x w + 128 Σ x. The second part is the same for all columns of
-        a row; `row_sum` holds it, and it is taken out again once all is summed. These are whole
+        a row; `row_sum` holds it, and it is subtracted from the finished sum. These are whole
         numbers within 32 bits (127 · 255 · K, so K ≤ 66,000), so nothing is rounded.
         """
 
         def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
-            x_data, row_scales, row_sums, weights, scales, biases, out_data = (
-                data(context, b, signature, arguments, index) for index in range(0, 14, 2)
+            x_data, row_scales, row_sums, weights, ahead_, scales, biases, partials, out_data = (
+                data(context, b, signature, arguments, index) for index in range(0, 18, 2)
             )
-            width_, stride_, floor_, accumulate_ = arguments[14:]
+            inputs_, width_, stride_, floor_, accumulate_, is_first_, is_last_ = arguments[18:]
             rows = [b.gep(x_data, [b.mul(width_, INT64(i))]) for i in range(n_rows)]
+            places = [b.gep(partials, [INT64(LANES * i)]) for i in range(n_rows * _BLOCKS)]
 
             def turn(k: Any, sums: list[Any]) -> list[Any]:
+                fetch(b, b.gep(ahead_, [b.mul(k, INT64(COLUMNS // GROUP))]))
                 group = b.gep(weights, [b.mul(k, INT64(COLUMNS))])
                 columns = [load(b, b.gep(group, [INT64(COLUMNS * j)]), _BYTES) for j in _blocks()]
                 added = []
@@ -98,23 +107,37 @@ def _int8_tile(n_rows: int) -> Tile:
                     ]
                 return added
 
-            zeros = [ir.Constant(INTS, None)] * (n_rows * _BLOCKS)
-            sums = loop(b, INT64(0), width_, GROUP, zeros, turn)
-            results = []
-            for i in range(n_rows):
-                excess = splat(b, b.load(b.gep(row_sums, [INT64(i)])))
-                row_scale_ = splat(b, b.load(b.gep(row_scales, [INT64(i)])))
-                for j in _blocks():
-                    exact = b.sitofp(b.sub(sums[_BLOCKS * i + j], excess), FLOATS)
-                    column_scale = load(b, b.gep(scales, [INT64(LANES * j)]))
-                    results.append(b.fmul(exact, b.fmul(row_scale_, column_scale)))
-            _finish(b, results, biases, accumulate_, floor_, out_data, stride_)
+            zeros = [ir.Constant(INTS, None)] * len(places)
+            before = b.block
+            with b.if_then(b.not_(is_first_)):
+                there = [load(b, place, INTS) for place in places]
+                reading = b.block
+            begun = [b.phi(INTS) for _ in places]
+            for phi, zero, read in zip(begun, zeros, there, strict=True):
+                phi.add_incoming(zero, before)
+                phi.add_incoming(read, reading)
+            sums = loop(b, INT64(0), inputs_, GROUP, begun, turn)
+            with b.if_else(is_last_) as (finished, unfinished):
+                with finished:
+                    results = []
+                    for i in range(n_rows):
+                        excess = splat(b, b.load(b.gep(row_sums, [INT64(i)])))
+                        row_scale_ = splat(b, b.load(b.gep(row_scales, [INT64(i)])))
+                        for j in _blocks():
+                            exact = b.sitofp(b.sub(sums[_BLOCKS * i + j], excess), FLOATS)
+                            column_scale = load(b, b.gep(scales, [INT64(LANES * j)]))
+                            results.append(b.fmul(exact, b.fmul(row_scale_, column_scale)))
+                    _finish(b, results, biases, accumulate_, floor_, out_data, stride_)
+                with unfinished:
+                    for place, total in zip(places, sums, strict=True):
+                        store(b, total, place)
             return context.get_dummy_value()
 
         return types.void(
             x, types.int64, row_scale, types.int64, row_sum, types.int64, weight, types.int64,
-            scale, types.int64, bias, types.int64, out, types.int64, types.int64, types.int64,
-            types.float32, types.boolean,
+            ahead, types.int64, scale, types.int64, bias, types.int64, partial, types.int64,
+            out, types.int64, types.int64, types.int64, types.int64, types.float32, types.boolean,
+            types.boolean, types.boolean,
         ), generate  # fmt: skip
 
     return tile  # type: ignore[no-any-return]

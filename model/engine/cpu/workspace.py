@@ -13,8 +13,8 @@ from model.engine.cpu.tile import COLUMNS
 from model.engine.cpu.types import Floats, Ints
 from model.engine.cpu.weights import Weights
 
-LOGIT_ROWS = 64
-"""Rows whose logits are held at once: enough to reuse the weights, few enough for the cache."""
+LOGIT_ROWS = 16
+"""Rows whose logits of a panel are held at once: with its weights, they fit the cache."""
 
 
 class Workspace(NamedTuple):
@@ -27,7 +27,7 @@ class Workspace(NamedTuple):
     no_record          what to pass where attention weights are not wanted
     row_slot, row_lane [R], whose hypothesis each row is
     row_numbers        [1, R], 0 … R − 1
-    logits             [64, V padded], see `LOGIT_ROWS`
+    logits             [16, 64], see `LOGIT_ROWS`
     panel_max, panel_sum  [R, V / 64 padded]: of each panel its largest logit m and Σ e^(logit − m)
     """
 
@@ -77,7 +77,7 @@ def make_workspace(weights: Weights, n_rows: int) -> Workspace:
         row_slot=np.zeros(n_rows, np.int64),
         row_lane=np.zeros(n_rows, np.int64),
         row_numbers=np.arange(n_rows, dtype=np.int64)[None],
-        logits=floats(LOGIT_ROWS, vocabulary),
+        logits=floats(LOGIT_ROWS, COLUMNS),
         panel_max=np.full((n_rows, n_panels), -np.inf, np.float32),
         panel_sum=floats(n_rows, n_panels),
     )

@@ -16,8 +16,8 @@ from tests.model.engine.cpu.running import pack_model
 from tests.model.make_model import MakeModel
 
 PRECISIONS = pytest.mark.parametrize("precision", get_args(Precision))
-N_ROWS = 2 * LOGIT_ROWS + 6
-"""More than are multiplied at once, twice over."""
+N_ROWS = 8 * LOGIT_ROWS + 6
+"""More than are multiplied at once, eight times over."""
 
 
 def make_weights(
