@@ -43,11 +43,8 @@ def expected_bytes(
     weights += _packed(config.target_vocab_size, config.d_model, width)
     rows = max(MAX_ROWS, config.max_length)
     inner = max(config.d_ff, config.d_ff_of_decoder)
-    n_columns = padded(config.target_vocab_size, COLUMNS)
     work = rows * (CANDIDATES_BYTES + max(config.d_model, inner)) + FLOAT * (
-        rows * (7 * padded(config.d_model, COLUMNS) + inner)
-        + rows * COLUMNS
-        + 2 * rows * n_columns // COLUMNS
+        rows * (7 * padded(config.d_model, COLUMNS) + inner) + rows * COLUMNS
     )
     return weights + n_threads * (work + sentences_bytes(config))
 

@@ -11,12 +11,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from model.engine.cpu.jit import kernel
 from model.engine.cpu.llvm import (
     FLOAT,
     FLOATS,
@@ -35,10 +33,8 @@ from model.engine.cpu.llvm import (
     store,
     sum_each,
 )
-from model.engine.cpu.types import Floats
 
 _ZEROS = ir.Constant(FLOATS, None)
-_LOWEST = float(np.finfo(np.float32).min)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -63,32 +59,62 @@ def put(typing_context: Any, array: Any, at: Any, value: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def maximum_below(typing_context: Any, x: Any, at: Any, n: Any, limit: Any) -> Any:
-    """The largest of n numbers that is less than the limit; −∞ of none, NaN passed over.
+def maximum(typing_context: Any, x: Any, at: Any, n: Any) -> Any:
+    """The largest of n numbers; −∞ of none, NaN passed over.
 
     Here as below, memory up to the next multiple of 16 numbers must be there.
     """
 
     def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
-        numbers, limits = data(context, b, signature, arguments, 0), splat(b, arguments[3])
+        numbers = data(context, b, signature, arguments, 0)
 
         def turn(i: Any, held: list[Any]) -> list[Any]:
-            here = _masked(b, numbers, i, arguments[2])
-            fits = b.and_(b.fcmp_ordered(">", here, held[0]), b.fcmp_ordered("<", here, limits))
-            return [b.select(fits, here, held[0])]
+            return [higher(b, held[0], _masked(b, numbers, i, arguments[2]))]
 
         lowest = splat(b, FLOAT(float("-inf")))
         (highest,) = loop(b, INT64(0), arguments[2], LANES, [lowest], turn)
         return reduce(b, highest, partial(higher, b))
 
-    return types.float32(x, types.int64, types.int64, types.float32), generate
+    return types.float32(x, types.int64, types.int64), generate
 
 
-@kernel
-def maximum(x: Floats, at: int, n: int) -> np.float32:
-    """The largest of n numbers."""
-    highest: np.float32 = maximum_below(x, at, n, np.float32(np.inf))
-    return highest
+@intrinsic  # type: ignore[untyped-decorator]
+def any_above(typing_context: Any, x: Any, at: Any, bound: Any) -> Any:
+    """Whether any of 64 numbers is above the bound."""
+
+    def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
+        numbers, bounds = data(context, b, signature, arguments, 0), splat(b, arguments[2])
+        above = ir.Constant(ir.VectorType(ir.IntType(1), LANES), None)
+        for vector in _four(b, numbers):
+            above = b.or_(above, b.fcmp_ordered(">", vector, bounds))
+        return b.icmp_unsigned("!=", b.bitcast(above, ir.IntType(LANES)), ir.IntType(LANES)(0))
+
+    return types.boolean(x, types.int64, types.float32), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def add_exponentials(
+    typing_context: Any, x: Any, at: Any, highest: Any, totals: Any, totals_at: Any
+) -> Any:
+    """totals[j] += Σ e^(x[i] − highest) over those of 64 numbers with i ≡ j modulo 16.
+
+    None may be above `highest`, which is finite. NaN makes its sum NaN.
+    """
+
+    def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
+        numbers, totals_ = (data(context, b, signature, arguments, index) for index in (0, 3))
+        shift = splat(b, arguments[2])
+        powers = [exponential(b, b.fsub(vector, shift)) for vector in _four(b, numbers)]
+        sums = b.fadd(b.fadd(powers[0], powers[1]), b.fadd(powers[2], powers[3]))
+        store(b, b.fadd(load(b, totals_), sums), totals_)
+        return context.get_dummy_value()
+
+    return types.void(x, types.int64, types.float32, totals, types.int64), generate
+
+
+def _four(b: Any, numbers: Any) -> list[Any]:
+    """64 numbers."""
+    return [load(b, b.gep(numbers, [INT64(LANES * i)])) for i in range(4)]
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -110,58 +136,6 @@ def exponentiate(typing_context: Any, x: Any, at: Any, n: Any, highest: Any) -> 
         return reduce(b, total, b.fadd)
 
     return types.float32(x, types.int64, types.int64, types.float32), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def summarise(
-    typing_context: Any, x: Any, at: Any, highest: Any, highest_at: Any, total: Any, total_at: Any
-) -> Any:
-    """highest[…] = the largest of 64 numbers, total[…] = Σ e^(x[i] − that), in one reading.
-
-    NaN is passed over for the largest and makes the sum NaN, as ∞ does. Of 64 times −∞ it is 0.
-    """
-
-    def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
-        numbers, highest_, total_ = (
-            data(context, b, signature, arguments, index) for index in (0, 2, 4)
-        )
-        four = [load(b, b.gep(numbers, [INT64(LANES * i)])) for i in range(4)]
-        lowest = splat(b, FLOAT(float("-inf")))
-        upper = [higher(b, lowest, vector) for vector in four]
-        largest = higher(b, higher(b, upper[0], upper[1]), higher(b, upper[2], upper[3]))
-        top = reduce(b, largest, partial(higher, b))
-        b.store(top, highest_)
-        # Where nothing has any probability, −∞ less −∞ would be NaN.
-        shift = splat(b, higher(b, FLOAT(_LOWEST), top))
-        powers = [exponential(b, b.fsub(vector, shift)) for vector in four]
-        sums = b.fadd(b.fadd(powers[0], powers[1]), b.fadd(powers[2], powers[3]))
-        b.store(reduce(b, sums, b.fadd), total_)
-        return context.get_dummy_value()
-
-    return types.void(
-        x, types.int64, highest, types.int64, total, types.int64
-    ), generate  # fmt: skip
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def sum_of_scaled_exponentials(
-    typing_context: Any, x: Any, at: Any, scale: Any, scale_at: Any, n: Any, highest: Any
-) -> Any:
-    """Σ scale[i] e^(x[i] − highest) over n numbers, none above `highest`."""
-
-    def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
-        numbers = data(context, b, signature, arguments, 0)
-        scales = data(context, b, signature, arguments, 2)
-        shift = splat(b, arguments[5])
-
-        def turn(i: Any, held: list[Any]) -> list[Any]:
-            powers = exponential(b, b.fsub(_masked(b, numbers, i, arguments[4]), shift))
-            return [multiply_add(b, powers, load(b, b.gep(scales, [i])), held[0])]
-
-        (total,) = loop(b, INT64(0), arguments[4], LANES, [_ZEROS], turn)
-        return reduce(b, total, b.fadd)
-
-    return types.float32(x, types.int64, scale, types.int64, types.int64, types.float32), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]

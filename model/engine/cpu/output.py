@@ -1,8 +1,8 @@
 """§3.4: from the decoder's output to the best next tokens of each row, without a full softmax.
 
 Logits are computed in panels of 64 columns and never stored: they would fill the cache many times
-over. Only the largest logit and the sum of exponentials of each panel are kept, which give the
-log-sum-exp of the row, and the best tokens so far, which few panels change.
+over. Of each row only the largest logit so far, the sum of exponentials relative to it, and the
+best tokens are kept. Few panels change the first and the last.
 """
 
 from __future__ import annotations
@@ -11,20 +11,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.engine.cpu.flat import (
-    get,
-    maximum,
-    put,
-    sum_of_scaled_exponentials,
-    summarise,
-)
+from model.engine.cpu.flat import add_exponentials, any_above, get, maximum, put
 from model.engine.cpu.jit import kernel
 from model.engine.cpu.linear import NO_FLOOR, multiply, prepare
+from model.engine.cpu.llvm import LANES
 from model.engine.cpu.packing import Linear
 from model.engine.cpu.rules import NO_TOKEN
 from model.engine.cpu.tile import COLUMNS
 from model.engine.cpu.types import Flags, Floats, Ints, Records
 from model.engine.cpu.workspace import LOGIT_ROWS, Workspace
+
+LOWEST = np.float32(np.finfo(np.float32).min)
+"""Less than every logit but −∞, from which it can be subtracted."""
 
 _ASKED = np.dtype(
     [("token", np.int64), ("purpose", np.int64), ("log_prob", np.float32)], align=True
@@ -71,24 +69,33 @@ def predict(
     output: Linear, n_rows: int, pad_id: int, work: Workspace, predictions: Predictions
 ) -> None:
     """Fill in the predictions for each row of work.x."""
-    n_panels, stride = output.bias.shape[1] // COLUMNS, work.panel_max.shape[1]
     prepare(work.x, n_rows, output, work.scratch)
     for row in range(n_rows):
+        work.highest[row] = LOWEST
+        work.totals[row] = 0
         for place in range(predictions.n_wanted[row]):
             predictions.tokens[row, place] = pad_id
             predictions.log_probs[row, place] = -np.inf
-    for panel in range(n_panels):
+    for panel in range(output.bias.shape[1] // COLUMNS):
+        has_pad = panel == pad_id // COLUMNS
         for first in range(0, n_rows, LOGIT_ROWS):
             n_together = min(LOGIT_ROWS, n_rows - first)
             multiply(work.x, first, n_together, output, 0, panel, NO_FLOOR, False, work.scratch,
                      work.logits, 0)  # fmt: skip
             for i in range(n_together):
-                _read_panel(panel, work.logits, i * COLUMNS, pad_id, work, predictions, first + i)
+                row, at = first + i, i * COLUMNS
+                if has_pad and predictions.renormalises[row]:
+                    put(work.logits, at + pad_id % COLUMNS, np.float32(-np.inf))
+                n_wanted = predictions.n_wanted[row]
+                if any_above(work.logits, at, predictions.log_probs[row, n_wanted - 1]):
+                    largest = maximum(work.logits, at, COLUMNS)
+                    _raise_highest(work.highest, work.totals, row, largest)
+                    _keep_best(work.logits, at, panel, pad_id, predictions, row)
+                if predictions.n_asked[row]:
+                    _answer(work.logits, at, panel, pad_id, predictions, row)
+                add_exponentials(work.logits, at, work.highest[row], work.totals, row * LANES)
     for row in range(n_rows):
-        highest = maximum(work.panel_max, row * stride, n_panels)
-        total = sum_of_scaled_exponentials(work.panel_max, row * stride, work.panel_sum,
-                                           row * stride, n_panels, highest)  # fmt: skip
-        normaliser = highest + np.log(total)
+        normaliser = work.highest[row] + np.log(work.totals[row].sum())
         for place in range(predictions.n_wanted[row]):
             predictions.log_probs[row, place] -= normaliser
         for place in range(predictions.n_asked[row]):
@@ -96,22 +103,34 @@ def predict(
 
 
 @kernel
-def _read_panel(
-    panel: int, logits: Floats, at: int, pad_id: int, work: Workspace, predictions: Predictions,
-    row: int,
-) -> None:  # fmt: skip
-    """Keep of a row's 64 logits, at an offset, what there is to be known of them."""
-    best, unk_id, first = predictions.log_probs, predictions.unk_id[row], panel * COLUMNS
-    if first <= pad_id < first + COLUMNS and predictions.renormalises[row]:
-        put(logits, at + pad_id - first, np.float32(-np.inf))
-    place = row * work.panel_max.shape[1] + panel
-    summarise(logits, at, work.panel_max, place, work.panel_sum, place)
-    n_wanted = predictions.n_wanted[row]
-    if get(work.panel_max, place) > best[row, n_wanted - 1]:
-        for token in range(first, first + COLUMNS):
-            logit = get(logits, at + token - first)
-            if logit > best[row, n_wanted - 1] and token not in (pad_id, unk_id):
-                _insert(best, predictions.tokens, row, n_wanted, logit, token)
+def _raise_highest(highest: Floats, totals: Floats, row: int, logit: np.float32) -> None:
+    """Relate a row's sums of exponentials to this logit if it is the largest so far."""
+    if logit > highest[row]:
+        shift = np.exp(highest[row] - logit)
+        for lane in range(LANES):
+            totals[row, lane] *= shift
+        highest[row] = logit
+
+
+@kernel
+def _keep_best(
+    logits: Floats, at: int, panel: int, pad_id: int, predictions: Predictions, row: int
+) -> None:
+    """Put those of a panel's logits, at an offset, that are among a row's best so far there."""
+    best, n_wanted = predictions.log_probs, predictions.n_wanted[row]
+    unk_id = predictions.unk_id[row]
+    for column in range(COLUMNS):
+        logit, token = get(logits, at + column), panel * COLUMNS + column
+        if logit > best[row, n_wanted - 1] and token not in (pad_id, unk_id):
+            _insert(best, predictions.tokens, row, n_wanted, logit, token)
+
+
+@kernel
+def _answer(
+    logits: Floats, at: int, panel: int, pad_id: int, predictions: Predictions, row: int
+) -> None:
+    """Give a row's tokens that are asked for, where they are in this panel, their logits."""
+    first, unk_id = panel * COLUMNS, predictions.unk_id[row]
     for index in range(predictions.n_asked[row]):
         asked = predictions.asked[row, index]
         if first <= asked.token < first + COLUMNS:

@@ -28,7 +28,7 @@ class Workspace(NamedTuple):
     row_slot, row_lane [R], whose hypothesis each row is
     row_numbers        [1, R], 0 … R − 1
     logits             [16, 64], see `LOGIT_ROWS`
-    panel_max, panel_sum  [R, V / 64 padded]: of each panel its largest logit m and Σ e^(logit − m)
+    highest, totals    [R] and [R, 16], largest logit m so far and, in 16 parts, Σ e^(logit − m)
     """
 
     x: Floats
@@ -46,8 +46,8 @@ class Workspace(NamedTuple):
     row_lane: Ints
     row_numbers: Ints
     logits: Floats
-    panel_max: Floats
-    panel_sum: Floats
+    highest: Floats
+    totals: Floats
 
 
 def make_workspace(weights: Weights, n_rows: int) -> Workspace:
@@ -55,8 +55,6 @@ def make_workspace(weights: Weights, n_rows: int) -> Workspace:
     encoder, decoder = weights.encoder, weights.decoder
     width = padded(weights.shape.d_model, COLUMNS)
     inner = max(encoder.w_1.bias.shape[1], decoder.w_1.bias.shape[1])
-    vocabulary = weights.output.bias.shape[1]
-    n_panels = padded(vocabulary // COLUMNS, LANES)
     longest = padded(len(weights.positions), LANES) + LANES
 
     def floats(*shape: int) -> Floats:
@@ -78,6 +76,6 @@ def make_workspace(weights: Weights, n_rows: int) -> Workspace:
         row_lane=np.zeros(n_rows, np.int64),
         row_numbers=np.arange(n_rows, dtype=np.int64)[None],
         logits=floats(LOGIT_ROWS, COLUMNS),
-        panel_max=np.full((n_rows, n_panels), -np.inf, np.float32),
-        panel_sum=floats(n_rows, n_panels),
+        highest=floats(n_rows),
+        totals=floats(n_rows, LANES),
     )

@@ -4,14 +4,11 @@ import numpy as np
 import pytest
 
 from model.engine.cpu.flat import (
+    add_exponentials,
+    any_above,
     dot_products,
     exponentiate,
-    get,
     maximum,
-    maximum_below,
-    put,
-    sum_of_scaled_exponentials,
-    summarise,
     weighted_sum_16,
     weighted_sum_64,
 )
@@ -23,8 +20,8 @@ LENGTHS = [1, 2, 15, 16, 17, 32, 33, 100]
 
 
 @kernel
-def largest_below(x: Floats, at: int, n: int, limit: np.float32) -> np.float32:
-    highest: np.float32 = maximum_below(x, at, n, limit)
+def largest(x: Floats, at: int, n: int) -> np.float32:
+    highest: np.float32 = maximum(x, at, n)
     return highest
 
 
@@ -35,16 +32,13 @@ def powers(x: Floats, at: int, n: int, highest: np.float32) -> np.float32:
 
 
 @kernel
-def sums(x: Floats, scale: Floats, at: int, n: int, highest: np.float32, out: Floats) -> None:
-    put(out, 0, sum_of_scaled_exponentials(x, at, scale, at, n, highest))
-    put(out, 1, get(x, at))
+def is_any_above(x: Floats, at: int, bound: np.float32) -> bool:
+    return bool(any_above(x, at, bound))
 
 
 @kernel
-def summarised(
-    x: Floats, at: int, highest: Floats, highest_at: int, total: Floats, total_at: int
-) -> None:
-    summarise(x, at, highest, highest_at, total, total_at)
+def added(x: Floats, at: int, highest: np.float32, totals: Floats, totals_at: int) -> None:
+    add_exponentials(x, at, highest, totals, totals_at)
 
 
 @kernel
@@ -73,19 +67,24 @@ def padded_with(value: float, x: Floats, at: int) -> Floats:
 
 @pytest.mark.parametrize("n", LENGTHS)
 @pytest.mark.parametrize("at", [0, 5])
-def test_the_largest_below_a_limit(n: int, at: int) -> None:
+def test_the_largest(n: int, at: int) -> None:
     numbers = normal(n)
     x = padded_with(1e9, numbers, at)
-    in_order = np.sort(numbers)[::-1]
-    assert maximum(x, at, n) == in_order[0]
-    below = np.float32(np.inf)
-    for expected in in_order:
-        below = largest_below(x, at, n, below)
-        assert below == expected
-    assert largest_below(x, at, n, below) == -np.inf
+    assert largest(x, at, n) == numbers.max()
     x[at] = np.nan
-    assert maximum(x, at, n) == max(numbers[1:], default=-np.inf)
-    assert maximum(x, at, 0) == -np.inf
+    assert largest(x, at, n) == max(numbers[1:], default=-np.inf)
+    assert largest(x, at, 0) == -np.inf
+
+
+@pytest.mark.parametrize("place", range(0, 64, 7))
+def test_whether_any_is_above(place: int) -> None:
+    x = padded_with(1e9, np.zeros(64, np.float32), 5)
+    assert not is_any_above(x, 5, np.float32(0))
+    x[5 + place] = 1
+    assert is_any_above(x, 5, np.float32(0))
+    assert not is_any_above(x, 5, np.float32(1))
+    x[5 + place] = np.nan
+    assert not is_any_above(x, 5, np.float32(0))
 
 
 def test_exponentials_are_within_three_units_in_the_last_place() -> None:
@@ -103,14 +102,10 @@ def test_exponentials_are_within_three_units_in_the_last_place() -> None:
 @pytest.mark.parametrize("n", LENGTHS)
 @pytest.mark.parametrize("at", [0, 5])
 def test_sums_of_exponentials(n: int, at: int) -> None:
-    numbers, scale = 20 * normal(n), np.abs(normal(n, seed=1))
+    numbers = 20 * normal(n)
     highest = np.max(numbers)
-    x, scales = padded_with(1e9, numbers, at), padded_with(1e9, scale, at)
-    out = np.zeros(2, np.float32)
-    sums(x, scales, at, n, highest, out)
+    x = padded_with(1e9, numbers, at)
     exact = np.exp(numbers.astype(np.float64) - highest)
-    assert out[0] == pytest.approx((scale * exact).sum(), rel=1e-5)
-    assert out[1] == numbers[0]
     assert powers(x, at, n, highest) == pytest.approx(exact.sum(), rel=1e-5)
     np.testing.assert_allclose(x[at : at + n], exact, rtol=1e-5, atol=1e-37)
     behind = x[at + n :]
@@ -119,48 +114,27 @@ def test_sums_of_exponentials(n: int, at: int) -> None:
     assert (x[:at] == 1e9).all()
 
 
+@pytest.mark.parametrize("at", [0, 5])
+def test_exponentials_of_64_numbers_are_added(at: int) -> None:
+    numbers = 20 * normal(64)
+    highest = np.max(numbers)
+    totals = np.full(48, 7, np.float32)
+    added(padded_with(1e9, numbers, at), at, highest, totals, 16)
+    exact = np.exp(numbers.reshape(4, 16).astype(np.float64) - highest).sum(axis=0)
+    np.testing.assert_allclose(totals[16:32], 7 + exact, rtol=1e-5)
+    assert (totals[:16] == 7).all()
+    assert (totals[32:] == 7).all()
+
+
 @pytest.mark.parametrize("spoilt", [np.nan, np.inf])
 @pytest.mark.parametrize("place", [0, 3, 16, 39])
 def test_a_number_that_is_not_finite_makes_the_sum_nan(spoilt: float, place: int) -> None:
-    x = normal(48)
+    x = np.concatenate([normal(48), np.zeros(16, np.float32)])
     x[place] = spoilt
-    out = np.zeros(2, np.float32)
-    sums(x, np.ones_like(x), 0, 40, maximum(x, 0, 40), out)
-    assert np.isnan(out[0])
-    assert np.isnan(powers(x, 0, 40, maximum(x, 0, 40)))
-
-
-def summary(x: Floats, at: int) -> tuple[np.float32, np.float32]:
-    highest, total = np.full(3, 7, np.float32), np.full(3, 7, np.float32)
-    summarised(x, at, highest, 1, total, 2)
-    assert (highest[[0, 2]] == 7).all()
-    assert (total[:2] == 7).all()
-    return highest[1], total[2]
-
-
-@pytest.mark.parametrize("at", [0, 5])
-def test_a_summary_of_64_numbers(at: int) -> None:
-    numbers = 20 * normal(64)
-    highest, total = summary(padded_with(1e9, numbers, at), at)
-    assert highest == np.max(numbers)
-    exact = np.exp(numbers.astype(np.float64) - highest).sum()
-    assert total == pytest.approx(exact, rel=1e-5)
-
-
-@pytest.mark.parametrize("spoilt", [np.nan, np.inf])
-@pytest.mark.parametrize("place", [0, 3, 16, 63])
-def test_a_summary_is_spoilt_by_what_is_not_finite(spoilt: float, place: int) -> None:
-    x = normal(64)
-    x[place] = spoilt
-    highest, total = summary(x, 0)
-    assert highest == np.nanmax(x)
-    assert np.isnan(total)
-
-
-def test_a_summary_of_what_has_no_probability_is_zero() -> None:
-    highest, total = summary(np.full(64, -np.inf, np.float32), 0)
-    assert highest == -np.inf
-    assert total == 0
+    totals = np.zeros(16, np.float32)
+    added(x, 0, largest(x, 0, 64), totals, 0)
+    assert np.isnan(totals.sum())
+    assert np.isnan(powers(x, 0, 40, largest(x, 0, 40)))
 
 
 def test_minus_infinity_has_no_weight() -> None:

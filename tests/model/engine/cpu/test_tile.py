@@ -32,8 +32,8 @@ def compiled(instruction: str | None, monkeypatch: pytest.MonkeyPatch) -> Callab
         weight: NDArray[np.uint8], scale: Floats, bias: Floats, out: Floats, width: int,
         floor: np.float32,
     ) -> None:  # fmt: skip
-        intrinsic(x, 0, row_scale, 0, row_sum, 0, weight, 0, weight, 0, scale, 0, bias, 0, row_sum, 0, out, 0, width, width,
-                  COLUMNS, floor, False, True, True)  # fmt: skip
+        intrinsic(x, 0, row_scale, 0, row_sum, 0, weight, 0, weight, 0, scale, 0, bias, 0, row_sum,
+                  0, out, 0, width, width, COLUMNS, floor, False, True, True)  # fmt: skip
 
     product_: Callable[..., None] = product
     return product_
