@@ -123,7 +123,8 @@ def fitted_row(walked: Walk) -> Tensor:
     x = torch.cat([x, torch.ones(len(x), 1, dtype=x.dtype)], dim=1)
     damping = RIDGE * len(x) * torch.eye(x.shape[1], dtype=x.dtype)
     damping[-1, -1] = 0
-    return torch.linalg.solve(x.T @ x + damping, x.T @ wanted)[:-1].float()
+    solution: Tensor = torch.linalg.solve(x.T @ x + damping, x.T @ wanted)
+    return solution[:-1].float()
 
 
 def fitted_bias(walked: Walk, row: Tensor) -> float:
