@@ -128,6 +128,23 @@ def test_links_within_the_repository_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
+def anchors(page: Path) -> set[str]:
+    """The fragments of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", one).strip().lower().replace(" ", "-") for one in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_to_headings_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]*\.md)?#([^)]+)\)", page.read_text("utf-8"))
+    lost = [
+        (target, anchor)
+        for target, anchor in links
+        if anchor not in anchors(page.parent / target if target else page)
+    ]
+    assert lost == []
+
+
 def module_rows() -> list[tuple[str, str]]:
     """Each row of the map: the module's path, and what it is said to do."""
     rows: list[tuple[str, str]] = []
