@@ -32,10 +32,10 @@ RUN apt-get update && apt-get install --yes --no-install-recommends binutils \
     && find /opt/venv/lib \( -name libtorch_cpu.so -o -name libtorch_python.so \
         -o -name libllvmlite.so \) -exec strip --strip-unneeded {} +
 # Compiled here, for the kind of processor that this runs on; on another kind they are compiled anew.
-# Numba takes a kernel from its cache only if the source's time is unchanged, of which a layer keeps
-# whole seconds.
-RUN find /opt/venv/lib -path '*/model/engine/*' -name '*.py' -exec touch --date=2026-01-01 {} + \
-    && XDG_CACHE_HOME=/opt/cache /opt/venv/bin/python -m model.engine.compile \
+# Numba takes a kernel from its cache only if the source's path and time are unchanged: hence the
+# installed package rather than the one in this folder (-P), and whole seconds, all that a layer keeps.
+RUN find /opt/venv/lib -path '*/model/*' -name '*.py' -exec touch --date=2026-01-01 {} + \
+    && XDG_CACHE_HOME=/opt/cache /opt/venv/bin/python -P -m model.engine.compile \
     && chmod -R a+rX /opt/cache
 # Weights may be written readable for their owner alone, who is nobody in the image.
 COPY checkpoints/en-fr /opt/checkpoints/en-fr

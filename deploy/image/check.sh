@@ -1,6 +1,6 @@
 #!/bin/sh
 # check.sh full|slim CHECKPOINT: a step of the Dockerfile's build, so that no image is made in which a
-# verb that it is documented to have does not run.
+# verb that it is documented to have does not run, or which would compile its kernels at every start.
 set -eu
 variant=$1
 checkpoint=$2
@@ -8,7 +8,15 @@ here=$(cd "$(dirname "$0")" && pwd)
 cd "$(mktemp -d)"
 
 echo "The weather is nice today." >sentence
-attend translate --checkpoint "$checkpoint" <sentence
+attend translate --checkpoint "$checkpoint" <sentence 2>messages || {
+    cat messages >&2
+    exit 1
+}
+cat messages >&2
+if grep -q "compiling kernels" messages; then
+    echo "check.sh: the kernels that were compiled into the image are not found" >&2
+    exit 1
+fi
 attend serve --help >serve.help
 if [ "$variant" = slim ]; then
     exit

@@ -39,6 +39,35 @@ def test_every_build_argument_is_described_with_its_default() -> None:
         assert f"| `{name}` | {said if default else ''}" in page
 
 
+@pytest.mark.parametrize(
+    ("message", "status", "passes"),
+    [
+        ("", 0, True),
+        ("compiling kernels for this processor", 0, False),
+        ("attend: no such folder", 1, False),
+    ],
+)
+def test_the_check_fails_where_kernels_are_compiled_anew(
+    tmp_path: Path, message: str, status: int, passes: bool
+) -> None:
+    program = tmp_path / "attend"
+    program.write_text(f"#!/bin/sh\n[ $1 = serve ] || {{ echo '{message}' >&2; exit {status}; }}\n")
+    program.chmod(0o755)
+    result = subprocess.run(
+        ["sh", ROOT / "deploy" / "image" / "check.sh", "slim", "checkpoint"],
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin", "TMPDIR": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (result.returncode == 0) == passes
+    assert message in result.stderr
+
+
+def test_the_announcement_of_the_kernels_is_the_one_that_the_check_looks_for() -> None:
+    announced = (ROOT / "model" / "engine" / "cpu" / "jit.py").read_text("utf-8")
+    assert '"compiling kernels' in announced
+    assert '"compiling kernels"' in (ROOT / "deploy" / "image" / "check.sh").read_text("utf-8")
+
+
 def test_its_variables_exist() -> None:
     assert set(re.findall(r"ATTEND_\w+", DOCKERFILE)) <= VARIABLES
 
