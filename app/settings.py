@@ -146,7 +146,7 @@ class Settings(BaseSettings):
         30.0, gt=0, description="Seconds in which a client must read a part of its response."
     )
     max_unsent_bytes: int = Field(
-        256_000_000, ge=1,
+        64_000_000, ge=1,
         description="Maximum bytes of unread responses; beyond, the slowest clients are closed.",
     )  # fmt: skip
     max_texts: int = Field(10_000, ge=1, description="Maximum texts per request.")

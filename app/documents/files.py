@@ -40,13 +40,27 @@ class FileFormat(NamedTuple):
     open: Callable[[bytes], FileDocument]
 
 
+MAX_LINES = 250_000
+"""Lines of a file that is read by lines; each takes up to 300 bytes, even if it is empty."""
+
+
 class _TextFile:
-    """A text file."""
+    """A text file.
+
+    in_lines  whether it is read by lines, of which there may be `MAX_LINES`
+    """
 
     def __init__(
-        self, data: bytes, read: Callable[[str], Document], *, is_markup: bool = False
+        self,
+        data: bytes,
+        read: Callable[[str], Document],
+        *,
+        is_markup: bool = False,
+        in_lines: bool = False,
     ) -> None:
         text, self._encoding = decode(data, is_markup=is_markup)
+        if in_lines and text.count("\n") + text.count("\r") > MAX_LINES:
+            raise UnreadableFileError(f"a file may have {MAX_LINES:,} lines")
         self._document = read(text)
         self.texts = self._document.texts
         self.tagged = self._document.tagged
@@ -55,13 +69,17 @@ class _TextFile:
         return self._encoding.encode(self._document.with_translations(answers))
 
 
+def _in_lines(read: Callable[[str], Document]) -> Callable[[bytes], FileDocument]:
+    return lambda data: _TextFile(data, read, in_lines=True)
+
+
 FORMATS: dict[str, FileFormat] = {
-    ".txt": FileFormat("text/plain", lambda data: _TextFile(data, prose)),
+    ".txt": FileFormat("text/plain", _in_lines(prose)),
     ".html": FileFormat("text/html", lambda data: _TextFile(data, open_html, is_markup=True)),
     ".xml": FileFormat("application/xml", lambda data: _TextFile(data, open_xml, is_markup=True)),
-    ".md": FileFormat("text/markdown", lambda data: _TextFile(data, open_markdown)),
-    ".srt": FileFormat("application/x-subrip", lambda data: _TextFile(data, open_subtitles)),
-    ".po": FileFormat("text/x-gettext-translation", lambda data: _TextFile(data, open_catalogue)),
+    ".md": FileFormat("text/markdown", _in_lines(open_markdown)),
+    ".srt": FileFormat("application/x-subrip", _in_lines(open_subtitles)),
+    ".po": FileFormat("text/x-gettext-translation", _in_lines(open_catalogue)),
     ".json": FileFormat("application/json", lambda data: _TextFile(data, open_json)),
     ".docx": FileFormat(
         "application/vnd.openxmlformats-officedocument.wordprocessingml.document", WordFile

@@ -12,15 +12,21 @@ from app.documents.prose import prose
 from app.errors import UnreadableFileError
 from app.text.document import Answer, Document, Parts
 
+MAX_VALUES = 500_000
+"""Arrays, and strings, of a file. Checking its syntax makes Python's objects of them, of 60 bytes
+or more each."""
+
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?')
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def open_json(text: str) -> Document:
     """Return the document's string values. Raises `UnreadableFileError`."""
+    if text.count("[") > MAX_VALUES or text.count('"') > 2 * MAX_VALUES:
+        raise UnreadableFileError(f"a JSON file may have {MAX_VALUES:,} arrays and strings each")
     try:
-        # Numbers stay text, since Python limits the digits it parses.
-        json.loads(text, parse_int=str, parse_float=str)
+        # Nothing of it is needed, and Python limits the digits of a number that it parses.
+        json.loads(text, parse_int=_nothing, parse_float=_nothing, object_pairs_hook=_nothing)
     except json.JSONDecodeError as error:
         raise UnreadableFileError(
             f"line {error.lineno}, column {error.colno}: not JSON: {error.msg}"
@@ -28,6 +34,10 @@ def open_json(text: str) -> Document:
     except RecursionError:
         raise UnreadableFileError("line 1: not JSON that can be read: nested too deeply") from None
     return Parts(_parts(text))
+
+
+def _nothing(_: object) -> None:
+    return
 
 
 def _parts(text: str) -> Iterator[str | Document]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from app.observe.tracing import record_stages
+from app.routes.handling.answer_json import answer_json
 from app.routes.handling.body import read_json
 from app.routes.handling.charging import charged
 from app.routes.handling.dependencies import CurrentSettings, KnownClient
@@ -37,7 +38,7 @@ async def score(request: Request, client: KnownClient, settings: CurrentSettings
     )
     record_stages(request.app.state.tracer, timings)
     return Response(
-        answer.model_dump_json(exclude_none=True),
+        await answer_json(answer),
         media_type="application/json",
         headers={"Server-Timing": server_timing(timings)},
     )

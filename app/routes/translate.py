@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request, Response
 
 from app.routes import libretranslate
 from app.routes.handling.access import client_of
+from app.routes.handling.answer_json import answer_json
 from app.routes.handling.charging import streamed, translated
 from app.routes.handling.dialect_choice import LibreTranslate, read_either
 from app.routes.handling.plain_route import PlainRoute
@@ -35,7 +36,7 @@ async def translate(request: Request) -> Response:
         return await streamed(request, client, wanted)
     answer, timings = await translated(request, client, wanted)
     return Response(
-        answer.model_dump_json(exclude_none=True),
+        await answer_json(answer),
         media_type="application/json",
         headers={"Server-Timing": server_timing(timings)},
     )

@@ -54,7 +54,7 @@ class ConnectionLimits:
     body_timeout: float
     max_connections: int
     write_timeout: float = 30.0
-    max_unsent_bytes: int = 256_000_000
+    max_unsent_bytes: int = 64_000_000
 
 
 class Connections(ServerState):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from app.errors import InvalidRequestError
 from app.wire.native.answers import AttentionWeights
 from app.wire.native.fields import AttentionRequest
+from app.wire.native.nested_numbers import NestedNumbers
 from model.transformer.config import TransformerConfig
 
 DECIMALS = 4
@@ -47,11 +48,11 @@ class AttentionView:
         chosen = (
             chosen.mean(axis=1, keepdims=True) if self._heads == "mean" else chosen[:, self._heads]
         )
-        encoded: str | list[Any]
+        encoded: str | NestedNumbers
         if self._encoding == "base64":
             encoded = base64.b64encode(chosen.astype("<f2").tobytes()).decode("ascii")
         else:
-            encoded = chosen.astype(np.float64).round(DECIMALS).tolist()
+            encoded = NestedNumbers(chosen, DECIMALS)
         return AttentionWeights(
             kind=self.kind,
             layers=self._layers,

@@ -154,10 +154,11 @@ async def _translate_window(window: Window, work: _Work) -> None:
             ],
             work.n_characters,
         )
-    with work.turn.timings.measure("decode"):
-        for part, translated in zip(window, kept, strict=True):
-            await _explain(part, translated, work)
-            part.block.add(part.start, translated)
+    for part, translated in zip(window, kept, strict=True):
+        if part.block.tagged or work.asked:
+            with work.turn.timings.measure("decode"):
+                await _explain(part, translated, work)
+        part.block.add(part.start, translated)
 
 
 async def _search(window: Window, work: _Work) -> None:
@@ -211,14 +212,13 @@ async def _tell_rest(window: Window) -> None:
 
 async def _explain(part: Part, translated: TranslatedText, work: _Work) -> None:
     """Link the words of a part to place tags, and explain its segments, where requested."""
-    if part.block.tagged or work.asked:
-        explainer, direction = work.step.model.explainer, work.step.direction
-        asker = Asker(work.turn.client, work.lane)
-        if part.block.tagged:
-            translated.links = await explainer.word_links(part.text, direction, asker)
-        if work.asked:
-            work.asked.count(part.text.segments)
-            translated.explained = await explainer.explain(part.text, direction, work.asked, asker)
+    explainer, direction = work.step.model.explainer, work.step.direction
+    asker = Asker(work.turn.client, work.lane)
+    if part.block.tagged:
+        translated.links = await explainer.word_links(part.text, direction, asker)
+    if work.asked:
+        work.asked.count(part.text.segments)
+        translated.explained = await explainer.explain(part.text, direction, work.asked, asker)
 
 
 def lane_of(n_segments: int) -> Lane:

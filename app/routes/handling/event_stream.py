@@ -12,6 +12,7 @@ from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 from starlette.types import Receive, Scope, Send
 
 from app.observe.logs import log_failure
+from app.routes.handling.answer_json import answer_json
 from app.routes.handling.disconnect import while_connected
 from app.wire.native.answers import Events, News, TokenEvent, TranslateAnswer
 from app.wire.problems import kind_of, problem_response
@@ -105,12 +106,12 @@ class _Stream(EventSourceResponse):
                 name = "token" if isinstance(event, TokenEvent) else "segment"
                 yield format_sse_event(event=name, data_str=event.model_dump_json())
             event = await self._events.get()
-        yield self._last()
+        yield await self._last()
 
-    def _last(self) -> bytes:
+    async def _last(self) -> bytes:
         error = self._working.exception()
         if error is None:
-            answer = self._working.result().model_dump_json(exclude_none=True)
+            answer = await answer_json(self._working.result())
             return format_sse_event(event="done", data_str=answer)
         if not isinstance(error, Exception):
             raise error

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, PlainSerializer, WithJsonSchema
+from pydantic.dataclasses import dataclass
 
 from app.text.flags import Flag
+from app.wire.native.nested_numbers import NestedNumbers, written
 from model.engine.explanations import AttentionKind
 
 
@@ -17,7 +19,8 @@ class Alternative(BaseModel):
     score: float
 
 
-class SourceToken(BaseModel):
+@dataclass(slots=True)  # a model takes thrice the memory, and a text may have 100,000 tokens
+class SourceToken:
     """A token read by the encoder; start and end are code points of the text as sent.
 
     The target-language symbol at the start and `</s>` at the end have an empty span.
@@ -28,6 +31,7 @@ class SourceToken(BaseModel):
     end: int
 
 
+@dataclass(slots=True)
 class TargetToken(SourceToken):
     """A token produced by the decoder; start and end are code points of the text as returned."""
 
@@ -47,7 +51,11 @@ class AttentionWeights(BaseModel):
     shape: list[int]
     dtype: Literal["float16", "float32"]
     encoding: Literal["json", "base64"]
-    weights: str | list[Any] = Field(
+    weights: Annotated[
+        str | NestedNumbers,
+        PlainSerializer(written, return_type=Any, when_used="json"),
+        WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {}}]}),
+    ] = Field(
         description="base64: little-endian float16, row-major. json: nested lists, 4 decimals."
     )
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.documents.files import SUFFIXES, file_format
+from app.documents.files import FORMATS, MAX_LINES, SUFFIXES, file_format
+from app.documents.json_strings import MAX_VALUES
 from app.errors import UnreadableFileError
 from tests.app.documents.answering import shouted, unchanged
 from tests.app.documents.test_catalogue import CATALOGUE
@@ -107,3 +108,18 @@ def read(suffix: str, data: bytes) -> None:
     if suffix != ".po":
         assert unchanged(opened) == data
     file_format("a" + suffix).open(shouted(opened))
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".md", ".srt", ".po"])
+def test_too_many_lines_are_refused_before_they_are_read(suffix: str) -> None:
+    """A file of ten million empty lines would take gigabytes."""
+    data = b"\n" * (MAX_LINES + 1)
+    with pytest.raises(UnreadableFileError, match="a file may have 250,000 lines"):
+        FORMATS[suffix].open(data)
+
+
+@pytest.mark.parametrize("unit", ["[],", '"ab",'])
+def test_json_of_too_many_values_is_refused_before_they_are_made(unit: str) -> None:
+    data = "[" + unit * (MAX_VALUES + 1) + "0]"
+    with pytest.raises(UnreadableFileError, match="may have 500,000 arrays and strings each"):
+        FORMATS[".json"].open(data.encode())

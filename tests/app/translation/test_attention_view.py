@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ def test_the_default_is_the_mean_over_the_heads_of_the_last_layer() -> None:
     weights[1] = [[[0.25, 0.75]], [[0.5, 0.5]]]
     shown = view().show(weights)
     assert (shown.layers, shown.heads, shown.shape) == ([1], "mean", [1, 1, 1, 2])
-    assert shown.weights == [[[[0.375, 0.625]]]]
+    assert json.loads(shown.model_dump_json())["weights"] == [[[[0.375, 0.625]]]]
 
 
 def test_base64_has_little_endian_halves_in_row_order() -> None:
