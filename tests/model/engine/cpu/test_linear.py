@@ -13,6 +13,8 @@ from model.engine.cpu.types import Floats
 from tests.model.engine.cpu.matrices import SHAPES, normal, unpacked
 
 Pack = Callable[..., Linear]
+BLOCKS = [(512, 3), (513, 70), (1100, 130)]
+"""Inputs by outputs: one block of inputs, two, three."""
 PACKS = pytest.mark.parametrize("pack", [pack_int8, pack_float32])
 
 
@@ -42,7 +44,7 @@ def test_an_output_whose_weights_are_next_to_nothing_is_its_bias(largest: float)
     np.testing.assert_array_equal(apply(linear, normal(1, 4))[:, :2], 1)
 
 
-@pytest.mark.parametrize(("n_inputs", "n_outputs"), SHAPES)
+@pytest.mark.parametrize(("n_inputs", "n_outputs"), [*SHAPES, *BLOCKS])
 @pytest.mark.parametrize("n_rows", range(1, 10))
 def test_int8_products_are_those_of_whole_numbers(
     n_rows: int, n_inputs: int, n_outputs: int
