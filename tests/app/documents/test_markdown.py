@@ -185,7 +185,7 @@ DOCUMENTS = st.lists(BLOCK, max_size=5).map(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(DOCUMENTS)
 def test_any_document_comes_back_as_it_was(text: str) -> None:
     assert unchanged(open_markdown(text)) == text
@@ -209,7 +209,7 @@ def formatting(text: str) -> Counter[str]:
     )
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(DOCUMENTS, st.randoms())
 def test_whatever_the_translation_the_markdown_is_the_same(
     text: str, chooser: random.Random

@@ -3,7 +3,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.scheduling.explanations import TURN_TOKENS
@@ -28,6 +28,7 @@ class Scoring(FakeEngine):
         return [np.full(len(target), len(target), np.float32) for _, target in pairs]
 
 
+@settings(max_examples=30)
 @given(st.lists(st.tuples(LENGTHS, LENGTHS), min_size=1, max_size=20))
 @asynchronous
 async def test_pairs_are_scored_in_order_and_in_turns_that_are_full(

@@ -101,9 +101,9 @@ def test_a_character_is_lost_if_it_is_not_in_the_target() -> None:
 
 
 def test_time_is_bounded_at_the_longest_targets() -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     assert is_repetition([1], [1] * 2000)
-    assert time.perf_counter() - began < 0.5
+    assert time.process_time() - began < 0.5
 
 
 @given(st.lists(st.integers(0, 2), max_size=12), st.lists(st.integers(0, 2), max_size=30))

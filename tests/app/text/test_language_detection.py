@@ -88,9 +88,9 @@ def test_a_long_text_is_told_by_its_beginning() -> None:
     assert len(beginning) > SAMPLE
     text = "\n" * 10_000 + beginning + "The house is green. " * 100_000
     EN_FR.detect(beginning)
-    began = time.perf_counter()
+    began = time.process_time()
     candidates = EN_FR.detect(text)
-    assert time.perf_counter() - began < 0.1  # all of it would take seconds
+    assert time.process_time() - began < 0.1  # all of it would take seconds
     assert candidates == EN_FR.detect(beginning)
 
 

@@ -91,7 +91,7 @@ def tags(document: str, markup: Format) -> Counter[str]:
     return Counter(token.raw for token in tokens(document, markup) if token.kind != "text")
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(DOCUMENTS, st.sampled_from(["html", "xml"]), st.randoms())
 def test_whatever_the_translation_the_markup_is_the_same(
     document: str, markup: Format, chooser: random.Random
@@ -283,7 +283,7 @@ def test_entities_of_a_document_type_are_neither_expanded_nor_fetched() -> None:
     ],
 )
 def test_time_and_depth_are_bounded(document: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     opened = MarkupDocument(document, "html")
     opened.with_translations([Answer(text.upper()) for text in opened.texts])
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3

@@ -123,9 +123,9 @@ def test_spans_are_in_order_and_apart(parts: list[str]) -> None:
     ],
 )
 def test_time_is_linear_in_the_length(unit: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     find_placeholders(unit * (100_000 // len(unit)))
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
 
 
 @pytest.mark.parametrize("text", ["%" + "0" * 50_000 + "?", "http://a" + ".*)" * 20_000 + "a"])

@@ -171,11 +171,11 @@ def test_a_word_without_end_is_cut_anywhere_but_not_what_is_protected() -> None:
 )
 def test_time_is_linear_in_the_length(unit: str) -> None:
     text = unit * (200_000 // len(unit))
-    began = time.perf_counter()
+    began = time.process_time()
     spans = segments(text, "en")
     for span in spans:
         split_to_fit(text, span, lambda span: (span.end - span.start) // 2, 500)
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_what_is_unbroken_has_no_end_of_a_sentence_in_it_but_is_translated() -> None:
