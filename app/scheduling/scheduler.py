@@ -222,13 +222,17 @@ class Scheduler:
         is too much.
         """
         if may_be_refused:
-            self._check_queue("bulk", n_tokens, lambda: n_tokens)
+            self.check_room(n_tokens)
         backlog = Backlog(n_tokens)
         self._backlogs.add(backlog)
         try:
             yield backlog
         finally:
             self._backlogs.remove(backlog)
+
+    def check_room(self, n_tokens: float) -> None:
+        """Raise `QueueFullError` if others wait in the bulk lane and so many tokens are too many."""
+        self._check_queue("bulk", n_tokens, lambda: n_tokens)
 
     @property
     def _n_to_come(self) -> float:

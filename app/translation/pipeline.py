@@ -22,6 +22,7 @@ from app.scheduling.queue_items import Asker
 from app.translation.explainer import Asked
 from app.translation.language_paths import PlannedStep, Step
 from app.translation.partial_results import LiveSegment
+from app.translation.segments.layout import PART_CHARACTERS
 from app.translation.segments.segment import Segment
 from app.translation.translated_text import TranslatedText
 from app.translation.windows import (
@@ -36,6 +37,9 @@ from app.translation.windows import (
 )
 
 T = TypeVar("T")
+
+MOST_CHARACTERS = 8
+"""Of a token, on average: more than in any language, so that a text has at least so many tokens."""
 
 
 @dataclass(slots=True)
@@ -94,6 +98,9 @@ async def translate_step(
 ) -> None:
     """Add a pass to each block; with `tells`, also to its feed. Raises as `translate_blocks`."""
     windows = Windows(blocks, step, tells=tells)
+    if turn.may_be_refused and windows.n_characters > PART_CHARACTERS:
+        # What will be refused is not read: a crowd would keep the interpreter busy with that.
+        step.model.scheduler.check_room(windows.n_characters / MOST_CHARACTERS)
     with turn.timings.measure("tokenize"):
         first = await windows.next()
         second = await windows.next()
@@ -103,8 +110,12 @@ async def translate_step(
         await _translate_windows([first, second], windows, work)
     else:
         await _translate_window(first, work)
-    for block in blocks:
-        block.end_pass()
+
+    def end() -> None:
+        for block in blocks:
+            block.end_pass()
+
+    await off_the_loop(end, windows.n_characters)
 
 
 async def _translate_windows(started: Sequence[Window], windows: Windows, work: _Work) -> None:

@@ -95,12 +95,17 @@ class TranslationService:
             for path in by_path:
                 _check_explicable(request, path)
             turns = [Turn(client, deadline, Timings()) for _ in by_path]
-            await side_by_side(
-                self._translate_along(path, alike, request, turn)
-                for (path, alike), turn in zip(by_path.items(), turns, strict=True)
-            )
+            n_characters = sum(map(len, request.text))
+            try:
+                await side_by_side(
+                    self._translate_along(path, alike, request, turn)
+                    for (path, alike), turn in zip(by_path.items(), turns, strict=True)
+                )
+            except BaseException:
+                documents.clear()
+                raise
             timings.add_longest([turn.timings for turn in turns])
-        answer = answer_of(documents)
+            answer = await off_the_loop(partial(answer_of, documents), n_characters)
         self._metrics.translated(timings, answer.usage.source_tokens)
         return answer, timings
 
@@ -130,7 +135,7 @@ class TranslationService:
     async def _translate_along(
         self,
         path: LanguagePath,
-        documents: Sequence[TranslatedDocument],
+        documents: list[TranslatedDocument],
         request: TranslateRequest,
         turn: Turn,
     ) -> None:
@@ -144,7 +149,12 @@ class TranslationService:
         is_explained = request.attention is not None or request.alignment
         asked = Asked(view, request.alignment, self._limits.max_attention_weights)
         blocks = [one for text in documents for one in text.blocks]
-        await translate_blocks(blocks, steps, turn, asked if is_explained else None)
+        try:
+            await translate_blocks(blocks, steps, turn, asked if is_explained else None)
+        except BaseException:  # which keeps these lists as long as somebody keeps it
+            blocks.clear()
+            documents.clear()
+            raise
         if is_explained:
             for text in documents:
                 text.explain()

@@ -102,6 +102,23 @@ async def test_few_segments_of_a_long_text_are_in_memory(serve: Serve) -> None:
 
 
 @asynchronous
+async def test_what_is_refused_is_not_read(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = FakeEngine(gate=threading.Semaphore(1))
+    async with serve(engine, sentence_cache_bytes=0, max_queue_tokens=5000) as client:
+        assert engine.gate
+        load = scheduler(client)
+        body = {"text": "The cat sees the dog.\n" * 600, "target": "fr", "beam_size": 1}
+        first = asyncio.create_task(client.post("/translate", json=body))
+        await until(lambda: load.load.waiting + load.load.in_flight > 100)
+        monkeypatch.setattr(windows, "parts_of", None)
+        refused = await client.post("/translate", json=body | {"text": str(body["text"]) * 4})
+        assert refused.status_code == 429
+        monkeypatch.undo()
+        engine.gate.release(100_000)
+        assert (await first).status_code == 200
+
+
+@asynchronous
 async def test_a_full_queue_counts_what_is_still_to_come(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(engine, sentence_cache_bytes=0, max_queue_tokens=5000) as client:
