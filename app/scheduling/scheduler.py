@@ -231,7 +231,7 @@ class Scheduler:
             self._backlogs.remove(backlog)
 
     def check_room(self, n_tokens: float) -> None:
-        """Raise `QueueFullError` if others wait in the bulk lane and so many tokens are too many."""
+        """Raise `QueueFullError` if others wait in the bulk lane, and this would be too much."""
         self._check_queue("bulk", n_tokens, lambda: n_tokens)
 
     @property
