@@ -46,6 +46,9 @@ _CLAUSE_ENDS = (
 )
 """Where a sentence that is too long may be split (after the match), the best first."""
 
+_WIDE_SPACE = re.compile(r"[^\S\x00-\x7f](?=\s*[^\w\s])")
+"""A space of several bytes in UTF-8 before punctuation."""
+
 WINDOW = 2000
 """Code points of a line per call of sentencex: at most 1.5 ms.
 
@@ -156,8 +159,8 @@ def _ends(text: str, block: Span, language: str) -> Iterator[int]:
         window = Span(at, min(at + WINDOW, block.end))
         is_last = window.end == block.end
         certain = window.end if is_last else at + WINDOW // 2
-        for sentence in sentencex.segment(language, window.of(text)):
-            end = at + len(sentence)
+        for length in _lengths(window.of(text), language):
+            end = at + length
             if end >= window.end or (end > certain and at > window.start):
                 break
             yield end
@@ -167,6 +170,22 @@ def _ends(text: str, block: Span, language: str) -> Iterator[int]:
         if at == window.start:  # no sentence ended here
             blank = text.rfind(" ", at + 1, certain)
             at = certain if blank < 0 else blank
+
+
+def _lengths(window: str, language: str) -> list[int]:
+    """Return the lengths of a window's sentences by sentencex, together those of the window.
+
+    sentencex takes every space for one byte where a letter, a space and a full stop follow each
+    other ("plan B ."), and panics at a no-break space. Should it panic elsewhere, the window is one
+    sentence. A panic is no `Exception`, so that no handler of errors would answer the request.
+    """
+    try:
+        sentences = sentencex.segment(language, _WIDE_SPACE.sub(" ", window))
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        return [len(window)]
+    return [len(sentence) for sentence in sentences]
 
 
 def _goes_on(sentence: str, following: str) -> bool:

@@ -46,6 +46,8 @@ PIECES = st.sampled_from(
         "(",
         ") ",
         "«\xa0",
+        " B\xa0.",
+        "\u202f",
         "\x85",
         "\u2028",
     ]
@@ -83,6 +85,38 @@ def test_no_segment_ends_within_what_is_protected(
             assert apart or (segment.start <= kept.start and kept.end <= segment.end)
         letters = replace(text, protected, ["0" * (end - start) for start, end in protected])
         assert any(map(str.isalpha, segment.of(letters)))
+
+
+@pytest.mark.parametrize("space", ["\xa0", "\u202f", "\u2003", "\u3000"])
+@pytest.mark.parametrize("language", ["en", "fr", "el", "xx"])
+def test_a_wide_space_after_a_letter_and_before_a_full_stop_ends_nothing_early(
+    space: str, language: str
+) -> None:
+    text = f"Le plan B{space}. Voilà le plan{space}B{space}{space}. C'est dit{space}!"
+    assert "".join(cut(text, language)).replace(" ", "") == text.replace(" ", "")
+
+
+class PanicException(BaseException):
+    """What a panic of sentencex looks like."""
+
+
+def test_a_window_at_which_the_splitter_panics_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def panic(language: str, text: str) -> list[str]:
+        raise PanicException(language, text)
+
+    monkeypatch.setattr(sentencex, "segment", panic)
+    assert cut("The cat. The dog.\nThe house.") == ["The cat. The dog.", "The house."]
+
+
+def test_any_other_end_of_the_splitter_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(language: str, text: str) -> list[str]:
+        raise KeyboardInterrupt(language, text)
+
+    monkeypatch.setattr(sentencex, "segment", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        cut("The cat.")
 
 
 def test_the_layout_stays() -> None:
