@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from app.documents.line_breaks import filled
-from app.documents.prose import prose
+from app.documents.prose import Quoted
 from app.errors import UnreadableFileError
 from app.text.document import Answer, Document, Parts
 
@@ -147,25 +147,15 @@ def _character(escape: re.Match[str]) -> str:
     return _UNESCAPED.get(code, code)
 
 
-class _Form:
+class _Form(Quoted):
     """An empty translation; `keyword` includes everything before its quote."""
 
-    __slots__ = ("_is_wrapped", "_keyword", "_lines")
+    __slots__ = ("_is_wrapped", "_keyword")
 
     def __init__(self, keyword: str, source: _Field) -> None:
+        super().__init__(source.value)
         self._keyword = keyword
         self._is_wrapped = source.is_wrapped
-        self._lines = prose(source.value)
-
-    @property
-    def texts(self) -> list[str]:
-        """Its lines or paragraphs."""
-        return self._lines.texts
-
-    @property
-    def tagged(self) -> list[bool]:
-        """Return False for each of them."""
-        return self._lines.tagged
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
         """Return the translation as quoted strings, on several lines if the message is."""

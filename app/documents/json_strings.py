@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from app.documents.code_words import is_code
-from app.documents.prose import prose
+from app.documents.prose import Quoted
 from app.errors import UnreadableFileError
 from app.text.document import Answer, Document, Parts
 
@@ -55,25 +55,15 @@ def _is_language(value: str) -> bool:
     return any(map(str.isalpha, value)) and not _SURROGATE.search(value) and not is_code(value)
 
 
-class _String:
+class _String(Quoted):
     """Return a value with its lines translated."""
 
-    __slots__ = ("_is_ascii", "_lines", "_raw")
+    __slots__ = ("_is_ascii", "_raw")
 
     def __init__(self, raw: str, value: str, *, is_ascii: bool) -> None:
+        super().__init__(value)
         self._raw = raw
         self._is_ascii = is_ascii
-        self._lines = prose(value)
-
-    @property
-    def texts(self) -> list[str]:
-        """Its lines or paragraphs."""
-        return self._lines.texts
-
-    @property
-    def tagged(self) -> list[bool]:
-        """Return False for each of them."""
-        return self._lines.tagged
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
         """Return the translation as JSON, escaped like the file and the string."""

@@ -22,6 +22,25 @@ def prose(text: str) -> Parts:
     return Parts(_parts(text))
 
 
+class Quoted:
+    """A text that a file writes in a notation of its own, translated as prose."""
+
+    __slots__ = ("_lines",)
+
+    def __init__(self, value: str) -> None:
+        self._lines = prose(value)
+
+    @property
+    def texts(self) -> list[str]:
+        """Its lines or paragraphs."""
+        return self._lines.texts
+
+    @property
+    def tagged(self) -> list[bool]:
+        """Return False for each of them."""
+        return self._lines.tagged
+
+
 def _parts(text: str) -> Iterator[str | Document]:
     paragraph: list[str] = []
     for line in text.split("\n"):
