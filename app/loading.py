@@ -11,15 +11,16 @@ import structlog
 from app import __version__
 from app.concurrency.thread_priority import LOADING_NICENESS, step_back
 from app.errors import SettingsError
+from app.languages.served import Direction, described, fits
 from app.memory_limit import memory_limit
 from app.observe.metrics import Metrics
 from app.runtime import Runtime
 from app.scheduling.admission import Admission
+from app.scheduling.room import Room
 from app.scheduling.scheduler import Scheduler
 from app.settings import Settings
 from app.shelf.place import Place
 from app.shelf.shelf import Shelf
-from app.text.languages import Direction, described, fits
 from app.translation.file_service import FileLimits, FileService
 from app.translation.limits import Limits
 from app.translation.served_model import Facts, KnownModel, ServedModel
@@ -207,7 +208,8 @@ def _assemble(known: Sequence[KnownModel], settings: Settings, metrics: Metrics)
         max_attention_weights=settings.max_attention_weights,
         timeout=settings.request_timeout,
     )
-    service = TranslationService(chosen, admission, limits, metrics)
+    room = Room(settings.max_body_bytes)
+    service = TranslationService(chosen, admission, room, limits, metrics)
     if settings.preload_detection:
         service.paths.prepare_detection()
     files = FileService(
@@ -217,6 +219,7 @@ def _assemble(known: Sequence[KnownModel], settings: Settings, metrics: Metrics)
             max_characters=settings.max_file_characters,
             timeout=settings.file_timeout,
         ),
+        Room(settings.max_file_bytes),
         forecast,
     )
     return Runtime(tuple(used), shelf, service, files, admission, __version__)

@@ -28,7 +28,7 @@ import httpx
 import numpy as np
 import torch
 
-from app.text.languages import NAMES
+from app.languages.served import NAMES
 from benchmarks.connection import HOST
 from benchmarks.options import json_option, threads_option, work_option
 from benchmarks.report import Cell, Report, publish

@@ -17,9 +17,9 @@ import click
 
 from app.scheduling.scheduler import Scheduler
 from app.text.document import Answer
-from app.text.inline_tags import WordLink
 from app.text.spans import Span
 from app.text.tagged_text import Piece, TaggedText
+from app.text.word_links import WordLink
 from app.translation.word_aligner import WordAligner
 from benchmarks.options import checkpoint_option, json_option, precision_option
 from benchmarks.report import Cell, Report, publish

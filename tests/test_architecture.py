@@ -22,10 +22,10 @@ HTTP = ("fastapi", "starlette", "uvicorn")
 ROWS: dict[str, str] = {
     "app.cli": "app.cli.translating app.cli.display app.hub app.main app.server app.loading "
     "app.runtime app.settings app.shipped app.translation app.translation.segments "
-    "app.wire.native app.text app.observe model.training "
-    "model.training.data model.training.update model.interop model.translator model.engine "
-    "model.engine.protocol model.checkpoint model.alignment model.decoding model.text "
-    "model.transformer model.evaluation",
+    "app.wire.native app.languages app.observe model.training model.training.data "
+    "model.training.update model.interop model.translator model.engine model.engine.protocol "
+    "model.checkpoint model.alignment model.decoding model.text model.transformer "
+    "model.evaluation",
     "app.cli.translating": "app.cli.display app.loading app.settings app.translation "
     "app.translation.segments app.documents "
     "app.observe model.translator model.engine model.engine.protocol model.decoding",
@@ -33,27 +33,27 @@ ROWS: dict[str, str] = {
     "app.main": "app.routes app.routes.deepl app.routes.handling app.server app.loading "
     "app.runtime app.settings app.wire app.accounts app.observe app.web",
     "app.routes": "app.routes.handling app.runtime app.settings app.wire app.wire.dialects "
-    "app.wire.native app.translation app.accounts app.documents app.text app.observe app.web "
+    "app.wire.native app.translation app.accounts app.documents app.languages app.observe app.web "
     "app.explanation",
     "app.explanation": "app.translation app.translation.segments app.scheduling app.wire.native "
     "model.engine.explanations model.decoding model.transformer",
     "app.routes.deepl": "app.routes.handling app.runtime app.settings app.wire app.wire.dialects "
-    "app.translation app.accounts app.documents app.text app.observe",
+    "app.translation app.accounts app.documents app.languages app.observe",
     "app.routes.handling": "app.runtime app.settings app.wire app.wire.dialects app.wire.native "
     "app.accounts app.observe",
     "app.server": "app.runtime app.wire app.observe",
     "app.loading": "app.memory_limit app.runtime app.settings app.shelf app.translation "
-    "app.scheduling app.text app.observe model.engine model.engine.protocol model.checkpoint",
+    "app.scheduling app.languages app.observe model.engine model.engine.protocol model.checkpoint",
     "app.memory_limit": "",
     "app.runtime": "app.shelf app.translation app.scheduling app.wire.native app.observe "
     "model.checkpoint",
     "app.settings": "app.shipped app.observe model.engine.protocol model.transformer",
     "app.wire": "app.wire.dialects app.wire.native app.observe",
-    "app.wire.dialects": "app.wire.native app.accounts app.text",
+    "app.wire.dialects": "app.wire.native app.accounts app.languages",
     "app.translation": "app.translation.segments app.shelf app.scheduling app.documents "
-    "app.wire.native app.text app.observe model.checkpoint model.alignment model.decoding "
-    "model.text model.transformer",
-    "app.translation.segments": "app.text model.decoding model.text",
+    "app.wire.native app.languages app.text app.observe model.checkpoint model.alignment "
+    "model.decoding model.text model.transformer",
+    "app.translation.segments": "app.languages app.text model.decoding model.text",
     "app.shelf": "app.observe",
     "app.scheduling": "app.observe model.engine.protocol model.engine.explanations model.decoding",
     "app.hub": "",
@@ -61,6 +61,7 @@ ROWS: dict[str, str] = {
     "app.accounts": "",
     "app.documents": "app.text",
     "app.text": "model.text",
+    "app.languages": "model.text",
     "app.observe": "",
     "app.web": "",
     "app.concurrency": "",

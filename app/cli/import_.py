@@ -17,7 +17,7 @@ from app.errors import PullError
 from app.hub.fetch import fetched, find
 from app.hub.names import is_name
 from app.hub.requests import Hub
-from app.text.languages import described
+from app.languages.served import described
 from model.checkpoint.config import CONFIG_FILE, CheckpointConfig
 from model.checkpoint.writer import check_new_folder
 from model.interop.languages_said import Languages

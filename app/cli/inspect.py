@@ -13,7 +13,7 @@ from rich.table import Table
 
 from app.cli.import_cache import checkpoint_folder
 from app.cli.options import cache_option
-from app.text.languages import described
+from app.languages.served import described
 from model.checkpoint.architecture import PAPER_PARAMETERS, describe
 from model.checkpoint.directions import AnyPair
 from model.checkpoint.reader import load_checkpoint

@@ -9,9 +9,9 @@ from typing import get_args
 import click
 
 from app.errors import InvalidRequestError, UnknownLanguagesError
+from app.languages.served import Languages, described
 from app.settings import env_name
 from app.shipped import SHIPPED_CHECKPOINT
-from app.text.languages import Languages, described
 from app.wire.native.fields import MAX_BEAM_SIZE
 from model.checkpoint.config import CheckpointConfig
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY, SearchOptions

@@ -17,7 +17,7 @@ from app.hub.names import repository_of
 from app.hub.origin import Origin, read_origin, write_origin
 from app.hub.requests import Hub
 from app.hub.selection import CONFIG_FILE, KEPT_FOLDER, README_FILE
-from app.text.languages import described
+from app.languages.served import described
 from model.checkpoint.config import CheckpointConfig
 from model.errors import CheckpointError
 from model.interop.marian_config import read_object

@@ -21,7 +21,8 @@ WIDTH = 79
 
 _FIELD = re.compile(r'\s*(msgctxt|msgid|msgid_plural|msgstr|msgstr\[(\d{1,3})\])\s+(".*")\s*')
 _CONTINUED = re.compile(r'\s*(".*")\s*')
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+# Possessive, since possible backtracking would take 100 bytes for each escape.
+_QUOTED = re.compile(r'"((?:[^"\\]++|\\.)*+)"')
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)")
 _UNESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 _ESCAPED = str.maketrans(

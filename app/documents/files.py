@@ -13,7 +13,7 @@ from app.documents.markdown import open_markdown
 from app.documents.prose import prose
 from app.documents.subtitles import open_subtitles
 from app.documents.text_encoding import decode
-from app.documents.word_file import WordFile
+from app.documents.word_file import WordFile, unpacked_size
 from app.errors import UnreadableFileError
 from app.text.document import Answer, Document
 
@@ -34,10 +34,14 @@ class FileDocument(Protocol):
 
 
 class FileFormat(NamedTuple):
-    """A file format. `open` raises `UnreadableFileError`."""
+    """A file format. `open` and `size` raise `UnreadableFileError`.
+
+    size  bytes of a file as parsed, which its memory is a multiple of
+    """
 
     media_type: str
     open: Callable[[bytes], FileDocument]
+    size: Callable[[bytes], int] = len
 
 
 MAX_LINES = 250_000
@@ -82,7 +86,9 @@ FORMATS: dict[str, FileFormat] = {
     ".po": FileFormat("text/x-gettext-translation", _in_lines(open_catalogue)),
     ".json": FileFormat("application/json", lambda data: _TextFile(data, open_json)),
     ".docx": FileFormat(
-        "application/vnd.openxmlformats-officedocument.wordprocessingml.document", WordFile
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+        WordFile,
+        unpacked_size,
     ),
 }
 """By file name extension."""

@@ -16,7 +16,8 @@ MAX_VALUES = 500_000
 """Arrays, and strings, of a file. Checking its syntax makes Python's objects of them, of 60 bytes
 or more each."""
 
-_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?')
+# Possessive, since possible backtracking would take 100 bytes for each escape.
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"(\s*:)?')
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 

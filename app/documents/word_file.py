@@ -10,6 +10,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 
 from app.documents.word_paragraph import paragraphs
@@ -40,12 +41,9 @@ class WordFile:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        try:
-            with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                _check(archive)
-                self._parts = _read(archive)
-        except _DAMAGED:
-            raise UnreadableFileError("not a Word document: the archive is damaged") from None
+        with _opened(data) as archive:
+            _check(archive)
+            self._parts = _read(archive)
 
     @property
     def texts(self) -> list[str]:
@@ -76,6 +74,25 @@ class WordFile:
                 content = archive.read(entry) if xml is None else xml.encode("utf-8")
                 copy.writestr(entry, content, entry.compress_type)
         return target.getvalue()
+
+
+@contextmanager
+def _opened(data: bytes) -> Iterator[zipfile.ZipFile]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            yield archive
+    except _DAMAGED:
+        raise UnreadableFileError("not a Word document: the archive is damaged") from None
+
+
+def unpacked_size(data: bytes) -> int:
+    """Return the bytes of the parts that may have text, and of the archive.
+
+    Raises `UnreadableFileError`.
+    """
+    with _opened(data) as archive:
+        names = [entry for entry in archive.infolist() if entry.filename.endswith(".xml")]
+        return len(data) + sum(entry.file_size for entry in names)
 
 
 def _check(archive: zipfile.ZipFile) -> None:

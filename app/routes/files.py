@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -75,7 +76,7 @@ async def translate_file(
     downloads: CurrentDownloads,
 ) -> Response:
     """Translate a file. With `Accept: application/octet-stream`, the response is the file."""
-    async with runtime.files.place() as deadline:
+    async with runtime.files.place() as deadline, AsyncExitStack() as held:
         if media_type(request.headers) != FORM:
             client_of(request, _key_in_query(request))  # only holders of a key learn more
         form = await read_form(request, settings)
@@ -86,7 +87,8 @@ async def translate_file(
         finally:
             await form.close()
         wanted = FileRequest(name, data, source, target)
-        opened = await while_connected(request, runtime.files.open(wanted))
+        opening = held.enter_async_context(runtime.files.opened(wanted, client.turn))
+        opened = await while_connected(request, opening)
         spend(request, client, opened.characters)
         with ledger.charge(client.account, opened.characters):
             done = await while_connected(

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request, Response
 
 from app.documents.files import SUFFIXES
+from app.languages.served import language_name
 from app.routes.handling.access import client_of
 from app.routes.handling.body import Form
 from app.routes.handling.charging import spend, translated
@@ -20,7 +21,6 @@ from app.routes.handling.dependencies import (
 )
 from app.runtime import Lifecycle, Runtime
 from app.settings import Settings
-from app.text.languages import language_name
 from app.wire.dialects.libretranslate import (
     FrontendLanguage,
     FrontendLanguages,

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from app.concurrency.abandonment import check_wanted
 from app.errors import UnreadableFileError
-from app.text.inline_tags import WordLink
+from app.text.word_links import WordLink
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +71,24 @@ class Parts:
 
     def __init__(self, parts: Iterable[str | Document]) -> None:
         self._parts: list[str | Document] = []
-        n_documents = 0
+        between: list[str] = []
         for part in parts:
             check_wanted()
-            n_documents += not isinstance(part, str)
-            if n_documents > MAX_DOCUMENTS:
-                raise UnreadableFileError(
-                    f"a file may have {MAX_DOCUMENTS:,} paragraphs, cells or lines to translate"
-                )
+            if isinstance(part, str):
+                between.append(part)
+                continue
+            self._add(between)
+            between = []
             self._parts.append(part)
+            if len(self._parts) > 2 * MAX_DOCUMENTS:
+                raise UnreadableFileError(
+                    f"a document may have {MAX_DOCUMENTS:,} paragraphs, cells or lines to translate"
+                )
+        self._add(between)
+
+    def _add(self, strings: Sequence[str]) -> None:
+        """Add what stands between two documents, as one string, which may be empty."""
+        self._parts.append("".join(strings))
 
     @property
     def texts(self) -> list[str]:

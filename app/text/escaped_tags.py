@@ -16,7 +16,7 @@ from typing import Literal
 from app.text.markup_tokens import VOID, unmatched
 from app.text.tagged_text import Piece
 
-_TAG = re.compile(r"&lt;(/?)([A-Za-z][\w:.-]*)((?:\s(?:[^<>&]|&(?!lt;|gt;))*)?)(?:&gt;|>)")
+_TAG = re.compile(r"&lt;(/?)([A-Za-z][\w:.-]*)((?:\s(?:[^<>&]++|&(?!lt;|gt;))*+)?)(?:&gt;|>)")
 _ZEROS = re.compile("&#0{9,}")
 _TOO_LARGE = re.compile("&#[0-9]{9,}")
 

@@ -8,35 +8,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass
 
-from app.text.placeholders import ATOM
+from app.text.linked_words import LinkedWords
 from app.text.spans import Span
-from model.text.words import words
-
-
-class WordLink(NamedTuple):
-    """A link between a word of the text and one of its translation, by their spans.
-
-    is_guess  the word of the text has no link, and this is the most likely one
-    """
-
-    source: Span
-    target: Span
-    is_guess: bool = False
-
-
-def joined_links(to_pivot: Sequence[WordLink], from_pivot: Sequence[WordLink]) -> list[WordLink]:
-    """Words of source and target that are linked to the same word between."""
-    onwards: dict[Span, list[WordLink]] = {}
-    for link in from_pivot:
-        onwards.setdefault(link.source, []).append(link)
-    return [
-        WordLink(there.source, on.target, there.is_guess or on.is_guess)
-        for there in to_pivot
-        for on in onwards.get(there.target, ())
-    ]
+from app.text.word_links import WordLink
 
 
 @dataclass(eq=False, slots=True)
@@ -50,17 +26,14 @@ class Element:
     opening: str
     closing: str
     span: Span
-    children: list[Element] = field(default_factory=list)
+    children: Sequence[Element] = ()
 
-
-def proportional_links(text: str, translation: str) -> list[WordLink]:
-    """Link each word of the translation to that at the same relative position: a last resort."""
-    read, written = _words(text), _words(translation)
-    return [
-        WordLink(read[at * len(read) // len(written)], word)
-        for at, word in enumerate(written)
-        if read
-    ]
+    def add(self, child: Element) -> None:
+        """Add a child behind the others."""
+        if isinstance(self.children, list):
+            self.children.append(child)
+        else:  # most elements have none, and an empty list takes as much as the element
+            self.children = [child]
 
 
 def put_tags(
@@ -74,28 +47,21 @@ def put_tags(
 
     Without links, words are linked by relative position.
     """
-    if links is None:
-        links = proportional_links(text, translation)
     placing = _Placing(text, translation, links)
     placing.places[root] = Span(0, len(translation))
-    placing.place(root, 0, len(placing.words))
+    placing.place(root, 0, placing.n_words)
     return "".join(placing.written(root, escape))
 
 
 class _Placing:
     """Assigns ranges of the translation's words to elements, and then their `places` in it."""
 
-    def __init__(self, text: str, translation: str, links: Sequence[WordLink]) -> None:
+    def __init__(self, text: str, translation: str, links: Sequence[WordLink] | None) -> None:
         self._text = text
         self._translation = translation
-        self.words = _words(translation)
+        self._linked = LinkedWords(text, translation, links)
+        self.n_words = len(self._linked)
         self.places: dict[Element, Span] = {}
-        linked: dict[Span, list[Span]] = {}
-        for link in links:
-            if not link.is_guess:
-                linked.setdefault(link.target, []).append(link.source)
-        self._sources = [linked.get(word, []) for word in self.words]
-        self._guesses = [(link.source, link.target) for link in links if link.is_guess]
 
     def place(self, parent: Element, first: int, last: int) -> None:
         """Place the children of `parent`, which has the words first … last."""
@@ -104,22 +70,19 @@ class _Placing:
         for child, (start, end) in ranges.items():
             self.places[child] = self._place_of(child, start, end - 1, self.places[parent])
             self.place(child, start, end)
+        if len(ranges) == len(parent.children):
+            return
         taken = sorted(ranges.values())
-        behind = sorted(
-            (source.end, index + 1)
-            for index in range(first, last)
-            for source in self._sources[index]
-        )
+        points = self._linked.points(first, last)
         for child in parent.children:
             if child not in self.places:
                 # After the words linked to the nearest word before, but not inside a sibling.
-                n_before = bisect_right(behind, child.span.start, key=lambda pair: pair[0])
-                point = behind[n_before - 1][1] if n_before else first
+                point = points.behind(child.span.start, first)
                 around = bisect_left(taken, point, key=lambda pair: pair[0]) - 1
                 if around >= 0:
                     point = max(point, taken[around][1])
-                start = self.words[first].start if first < last else 0
-                at = start if point == first else self.words[point - 1].end
+                start = self._linked.word(first).start if first < last else 0
+                at = start if point == first else self._linked.word(point - 1).end
                 at = min(max(at, self.places[parent].start), self.places[parent].end)
                 for element in _all_of(child):
                     self.places[element] = Span(at, at)
@@ -141,20 +104,20 @@ class _Placing:
 
         So only the 2 of "m2" is superscript.
         """
-        start, end = self.words[first].start, self.words[last].end
+        start, end = self._linked.word(first).start, self._linked.word(last).end
         for source in self._copied(first):
             if source.start < child.span.start < source.end:
-                start = self.words[first].start + child.span.start - source.start
+                start = self._linked.word(first).start + child.span.start - source.start
         for source in self._copied(last):
             if source.start < child.span.end < source.end:
-                end = self.words[last].start + child.span.end - source.start
+                end = self._linked.word(last).start + child.span.end - source.start
         start = min(max(start, within.start), within.end)
         return Span(start, min(max(start, end), within.end))
 
     def _copied(self, index: int) -> Iterator[Span]:
         """Yield the linked words of the text that are equal, ignoring case."""
-        word = self.words[index].of(self._translation)
-        for source in self._sources[index]:
+        word = self._linked.word(index).of(self._translation)
+        for source in self._linked.sources(index):
             read = source.of(self._text)
             if len(read) == len(word) and read.casefold() == word.casefold():
                 yield source
@@ -180,24 +143,21 @@ class _Placing:
             longest = best.get(owner, (0, 0))
             if index + 1 - start > longest[1] - longest[0]:
                 best[owner] = (start, index + 1)
+        taken = bytearray(last - first)
+        for start, end in best.values():
+            taken[start - first : end - first] = bytes([True]) * (end - start)
         for child in holding:
-            free = (at for at in self._guessed(child, first, last) if not _is_taken(at, best))
-            if child not in best and (at := next(free, None)) is not None:
-                best[child] = (at, at + 1)
+            if child not in best:
+                guesses = (at for at in self._linked.guessed(child.span) if first <= at < last)
+                if (at := next((at for at in guesses if not taken[at - first]), None)) is not None:
+                    best[child] = (at, at + 1)
+                    taken[at - first] = True
         return best
-
-    def _guessed(self, element: Element, first: int, last: int) -> Iterator[int]:
-        """Yield those of the words first … last that are guessed to be linked to the element."""
-        for source, target in self._guesses:
-            if _overlap(source, element.span):
-                at = bisect_left(self.words, target)
-                if first <= at < last and self.words[at] == target:
-                    yield at
 
     def _owner(self, index: int, elements: Sequence[Element]) -> Element | None:
         """Return the element, of ordered, disjoint ones, with most of the links of a word."""
         shares: dict[Element, int] = {}
-        for source in self._sources[index]:
+        for source in self._linked.sources(index):
             at = bisect_right(elements, source.start, key=lambda element: element.span.end)
             while at < len(elements) and elements[at].span.start < source.end:
                 shared = _overlap(source, elements[at].span)
@@ -212,15 +172,5 @@ def _all_of(element: Element) -> Iterator[Element]:
         yield from _all_of(child)
 
 
-def _is_taken(at: int, ranges: dict[Element, tuple[int, int]]) -> bool:
-    return any(start <= at < end for start, end in ranges.values())
-
-
 def _overlap(one: Span, other: Span) -> int:
     return max(0, min(one.end, other.end) - max(one.start, other.start))
-
-
-def _words(text: str) -> list[Span]:
-    """Split into words, with each atom as one."""
-    masked = ATOM.sub(lambda atom: "x" * len(atom[0]), text)
-    return [Span(*word) for word in words(masked)]

@@ -54,9 +54,11 @@ class _Block:
     In a translation, a character that the block writes as an entity is written as one.
     """
 
+    __slots__ = ("_content", "_entities", "raw")  # a document may have 50,000
+
     def __init__(self, row: Sequence[Token], markup: Format) -> None:
         self.raw = "".join(token.raw for token in row)
-        self._entities: dict[int, str] = {}
+        self._entities: dict[int, str] | None = None
         self._content = TaggedText(self._pieces(row, markup))
 
     @property
@@ -116,6 +118,8 @@ class _Block:
 
     def _remember(self, character: str, entity: str) -> None:
         if len(character) == 1 and not character.isdigit():  # digits are used in marks of atoms
+            if self._entities is None:
+                self._entities = {}
             self._entities[ord(character)] = entity
 
 

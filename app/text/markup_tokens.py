@@ -17,6 +17,7 @@ from typing import Literal, Protocol, TypeAlias
 from xml.parsers import expat
 
 from app.concurrency.abandonment import check_wanted
+from app.errors import UnreadableFileError
 
 Format = Literal["html", "xml"]
 
@@ -30,6 +31,9 @@ UNREAD = frozenset("script style textarea template svg math iframe noembed xmp".
 
 MAX_DEPTH = 100
 """Maximum nesting of inline elements; deeper ones stay in place."""
+
+MAX_TOKENS = 400_000
+"""Of a document that is read as a whole: pages of 10 MB have fewer. One takes 250 bytes."""
 
 Attributes: TypeAlias = dict[str, str | None]
 
@@ -49,8 +53,23 @@ class Token:
 
 
 def tokens(document: str, markup: Format) -> list[Token]:
-    """Return the document's tokens; each opaque part is one. Raises `MarkupError`."""
-    return list(_joined_texts(_html_tokens(document)) if markup == "html" else xml_tokens(document))
+    """Return the document's tokens; each opaque part is one.
+
+    Raises `MarkupError`, and `UnreadableFileError` if there are more than `MAX_TOKENS`.
+    """
+    found: list[Token] = []
+    each = _joined_texts(_html_tokens(document)) if markup == "html" else xml_tokens(document)
+    for token in each:
+        found.append(token)
+        _check_number(len(found))
+    return found
+
+
+def _check_number(n_tokens: int) -> None:
+    if n_tokens > MAX_TOKENS:
+        raise UnreadableFileError(
+            f"a document may have {MAX_TOKENS:,} tags, comments and texts between them"
+        )
 
 
 class _Lexer(HTMLParser):
@@ -65,6 +84,7 @@ class _Lexer(HTMLParser):
         check_wanted()
         line, column = self.getpos()
         self.starts.append((self._lines[line - 1] + column, kind, name, translate))
+        _check_number(len(self.starts))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._add("void" if tag in VOID else "open", tag, _is_translated(dict(attrs)))

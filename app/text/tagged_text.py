@@ -32,30 +32,37 @@ class TaggedText:
     __slots__ = ("_atoms", "_root", "text")
 
     def __init__(self, pieces: Iterable[Piece]) -> None:
-        self._atoms: list[str] = []
+        atoms: list[str] = []
         parts: list[str] = []
         length = 0
-        self._root = Element("", "", Span(0, 0))
-        opened = [(self._root, 0)]
+        root = Element("", "", Span(0, 0))
+        opened = [(root, 0)]
+        tags: dict[str, str] = {}  # one string for all tags that are equal
         for piece in _apart(list(pieces)):
-            if piece.kind in ("text", "atom"):
-                parts.append(self._text(piece))
+            raw = tags.setdefault(piece.raw, piece.raw)
+            if piece.kind == "text":
+                parts.append(_ATOM_MARKS.sub(lambda mark: _atom(mark[0], atoms), raw))
+                length += len(parts[-1])
+            elif piece.kind == "atom":
+                parts.append(_atom(raw, atoms))
                 length += len(parts[-1])
             elif piece.kind == "close":
                 element, start = opened.pop()
-                element.closing, element.span = piece.raw, Span(start, length)
+                element.closing, element.span = raw, Span(start, length)
             else:
-                element = Element(piece.raw, "", Span(length, length))
-                opened[-1][0].children.append(element)
+                element = Element(raw, "", Span(length, length))
+                opened[-1][0].add(element)
                 if piece.kind == "open":
                     opened.append((element, length))
         self.text = "".join(parts)
-        self._root.span = Span(0, length)
+        root.span = Span(0, length)
+        self._root = root if root.children else None
+        self._atoms = tuple(atoms)
 
     @property
     def is_tagged(self) -> bool:
         """Whether it contains elements."""
-        return bool(self._root.children)
+        return self._root is not None
 
     def with_translation(self, answer: Answer, escape: Callable[[str], str]) -> str:
         """Return the translation as markup, with all tags and atoms."""
@@ -63,17 +70,15 @@ class TaggedText:
         def written(text: str) -> str:
             return ATOM.sub(lambda atom: self._atoms[int(atom[0][1:-1])], escape(text))
 
+        if self._root is None:
+            return written(answer.text)
         return put_tags(self._root, self.text, answer.text, answer.links, written)
 
-    def _text(self, piece: Piece) -> str:
-        """Return the text, turning characters used as marks into atoms."""
-        if piece.kind == "atom":
-            return self._atom(piece.raw)
-        return _ATOM_MARKS.sub(lambda mark: self._atom(mark[0]), piece.raw)
 
-    def _atom(self, raw: str) -> str:
-        self._atoms.append(raw)
-        return f"\ue000{len(self._atoms) - 1}\ue001"
+def _atom(raw: str, atoms: list[str]) -> str:
+    """Return the mark of a further atom. A character that is used in marks becomes an atom, too."""
+    atoms.append(raw)
+    return f"\ue000{len(atoms) - 1}\ue001"
 
 
 def _apart(pieces: Sequence[Piece]) -> Iterator[Piece]:

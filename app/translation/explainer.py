@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from app.errors import AttentionTooLargeError
+from app.languages.served import Direction
 from app.scheduling.explanations import QueuedExplanations
 from app.scheduling.queue_items import Asker
-from app.text.inline_tags import WordLink
-from app.text.languages import Direction
 from app.text.spans import Span, replace
+from app.text.word_links import WordLink, WordLinks
 from app.translation.attention_view import AttentionView
 from app.translation.segments.segment import Segment
 from app.translation.segments.segmented_text import SegmentedText
@@ -121,7 +121,7 @@ class Explainer:
 
     async def word_links(
         self, text: SegmentedText, direction: Direction, asker: Asker
-    ) -> list[WordLink]:
+    ) -> WordLinks:
         """Link the words of the whole text and of its best translation.
 
         Untranslated words are linked to themselves. Raises as `QueuedExplanations.explain`.
@@ -138,7 +138,7 @@ class Explainer:
             at = bisect_right(answer.spans, word.start, key=lambda span: span.end)
             if at == len(answer.spans) or word.end <= answer.spans[at].start:
                 links.append(WordLink(word, answer.place_of(word)))
-        return links
+        return WordLinks(links)
 
 
 def _bitext(segment: Segment, direction: Direction) -> Bitext:

@@ -16,10 +16,11 @@ from typing import TypeAlias
 
 from app.concurrency.abandonment import in_thread
 from app.concurrency.side_by_side import side_by_side
-from app.documents.files import FileDocument, file_format
+from app.documents.files import FileDocument, FileFormat, file_format
 from app.errors import TextTooLongError
 from app.observe.timings import Timings
 from app.scheduling.admission import Admission
+from app.scheduling.room import Room
 from app.text.document import Answer
 from app.text.flags import Flag
 from app.text.glossary import NO_GLOSSARY, Glossary
@@ -103,10 +104,12 @@ class FileService:
     """Translates files with the models of their languages."""
 
     def __init__(
-        self, paths: LanguagePaths, limits: FileLimits, forecast: Callable[[], float]
+        self, paths: LanguagePaths, limits: FileLimits, room: Room, forecast: Callable[[], float]
     ) -> None:
         self._paths = paths
         self._limits = limits
+        self._room = room
+        self._room_to_check = Room(room.size)
         self._admission = Admission(limits.max_files, forecast)
         self._uploads = Admission(limits.max_files, forecast)
 
@@ -128,12 +131,28 @@ class FileService:
         async with self._uploads.place(self._limits.timeout):
             yield
 
-    async def open(self, request: FileRequest) -> OpenedFile:
-        """Parse a file and find its languages.
+    async def checked(self, request: FileRequest) -> int:
+        """Parse a file, and return its characters to translate. Raises as `opened`.
+
+        It does not wait for files that are being translated.
+        """
+        found = file_format(request.name)
+        async with self._room_to_check.taken(await _size(request, found)):
+            return (await self._open(request, found)).characters
+
+    @asynccontextmanager
+    async def opened(
+        self, request: FileRequest, client: Hashable = None
+    ) -> AsyncIterator[OpenedFile]:
+        """Wait for room for a file, in turn with other clients' files; parse it.
 
         Raises `UnreadableFileError`, `TextTooLongError`, and as `LanguagePaths.named` and `found`.
         """
         found = file_format(request.name)
+        async with self._room.taken(await _size(request, found), client):
+            yield await self._open(request, found)
+
+    async def _open(self, request: FileRequest, found: FileFormat) -> OpenedFile:
         document = await in_thread(partial(found.open, request.data))
         texts = document.texts
         n_characters = sum(map(len, texts))
@@ -198,6 +217,10 @@ class FileService:
             work.flags.update(flag for one in block.passes for flag in one.flags)
         work.done += sum(len(text) for text, _ in chunk)
         work.progress(work.done, work.total)
+
+
+async def _size(request: FileRequest, found: FileFormat) -> int:
+    return await in_thread(partial(found.size, request.data))
 
 
 def _chunks(texts: Sequence[tuple[str, bool]]) -> Iterator[list[tuple[str, bool]]]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from app.errors import InvalidRequestError, UnknownLanguagesError
-from app.text.language_detection import Detected, LanguageDetector
-from app.text.languages import NAMES, Direction, Languages, fits
+from app.languages.detection import Detected, LanguageDetector
+from app.languages.served import NAMES, Direction, Languages, fits
 from app.translation.segments.reading import Reading
 from app.translation.served_model import KnownModel, ServedModel, Wanted
 

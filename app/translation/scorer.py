@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.errors import TextTooLongError
+from app.languages.served import Direction
 from app.observe.timings import Timings
 from app.scheduling.explanations import QueuedExplanations
 from app.scheduling.queue_items import Asker
-from app.text.languages import Direction
 from app.text.spans import Span, Substitution
 from app.text.stand_ins import FAMILIES, StandIns
 from app.translation.segments.segment import Rendering, Segment

@@ -7,10 +7,10 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from app.errors import InvalidRequestError
+from app.languages.served import Direction
 from app.scheduling.scheduler import Scheduler
 from app.shelf.place import Place
 from app.text.glossary import NO_GLOSSARY, Glossary
-from app.text.languages import Direction
 from app.text.segmentation import Split
 from app.text.spans import Span
 from app.translation.attention_view import AttentionView

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -10,12 +11,13 @@ from typing import TypeVar
 
 from app.concurrency.side_by_side import side_by_side
 from app.errors import GoldenSentenceError, InvalidRequestError
+from app.languages.detection import Detected
+from app.languages.served import Direction
 from app.observe.metrics import Metrics
 from app.observe.timings import Timings
 from app.scheduling.admission import Admission
 from app.scheduling.queue_items import Asker
-from app.text.language_detection import Detected
-from app.text.languages import Direction
+from app.scheduling.room import Room
 from app.translation.explainer import Asked
 from app.translation.language_paths import (
     AUTO,
@@ -49,6 +51,9 @@ from model.checkpoint.golden import GOLDEN_FILE
 
 Explained = TypeVar("Explained")
 
+TEXT_SIZE = 100
+"""A text of a request takes as much memory as so many characters, besides its own."""
+
 HALF_MAY_DIFFER = 4
 """One golden sentence in so many may differ in half precision, where close calls may flip."""
 
@@ -60,10 +65,12 @@ class TranslationService:
         self,
         models: Mapping[Direction, KnownModel],
         admission: Admission,
+        room: Room,
         limits: Limits,
         metrics: Metrics,
     ) -> None:
         self._admission = admission
+        self._room = room
         self._limits = limits
         self._metrics = metrics
         self.paths = LanguagePaths(models)
@@ -84,30 +91,40 @@ class TranslationService:
         Raises any `AppError` except `SettingsError` and `AccessError`.
         """
         seconds = min(timeout or math.inf, self._limits.timeout)
+        timings = Timings()
         async with self._admission.place(seconds) as deadline:
             self._limits.check_texts(request.text)
-            timings = Timings()
-            with timings.measure("tokenize"):
-                documents = await self._open(request, events)
-            by_path: dict[LanguagePath, list[TranslatedDocument]] = {}
-            for document in documents:
-                by_path.setdefault(document.found.path, []).append(document)
-            for path in by_path:
-                _check_explicable(request, path)
-            turns = [Turn(client, deadline, Timings()) for _ in by_path]
-            n_characters = sum(map(len, request.text))
-            try:
-                await side_by_side(
-                    self._translate_along(path, alike, request, turn)
-                    for (path, alike), turn in zip(by_path.items(), turns, strict=True)
-                )
-            except BaseException:
-                documents.clear()
-                raise
-            timings.add_longest([turn.timings for turn in turns])
-            answer = await off_the_loop(partial(answer_of, documents), n_characters)
+            size = sum(map(len, request.text)) + TEXT_SIZE * len(request.text)
+            began = time.perf_counter()
+            async with self._room.taken(size, client):
+                timings.queue += time.perf_counter() - began
+                turn = Turn(client, deadline, timings)
+                answer = await self._translate(request, events, turn)
         self._metrics.translated(timings, answer.usage.source_tokens)
         return answer, timings
+
+    async def _translate(
+        self, request: TranslateRequest, events: Events | None, turn: Turn
+    ) -> TranslateAnswer:
+        """Translate the texts of each language path, the paths side by side."""
+        with turn.timings.measure("tokenize"):
+            documents = await self._open(request, events)
+        by_path: dict[LanguagePath, list[TranslatedDocument]] = {}
+        for document in documents:
+            by_path.setdefault(document.found.path, []).append(document)
+        for path in by_path:
+            _check_explicable(request, path)
+        turns = [replace(turn, timings=Timings()) for _ in by_path]
+        try:
+            await side_by_side(
+                self._translate_along(path, alike, request, own)
+                for (path, alike), own in zip(by_path.items(), turns, strict=True)
+            )
+        except BaseException:
+            documents.clear()
+            raise
+        turn.timings.add_longest([own.timings for own in turns])
+        return await off_the_loop(partial(answer_of, documents), sum(map(len, request.text)))
 
     async def _open(
         self, request: TranslateRequest, events: Events | None

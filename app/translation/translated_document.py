@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from app.concurrency.abandonment import check_wanted
-from app.errors import InvalidRequestError
-from app.text.document import Document, PlainText
-from app.text.language_detection import Detected
+from app.errors import InvalidRequestError, UnreadableFileError
+from app.languages.detection import Detected
+from app.text.document import MAX_DOCUMENTS, Document, PlainText
 from app.text.markup import MarkupDocument, MarkupOptions
 from app.text.markup_tokens import MarkupError
 from app.translation.language_paths import FoundPath
@@ -21,7 +21,10 @@ from app.wire.native.translate_request import TranslateRequest
 
 
 def open_documents(request: TranslateRequest) -> list[Document]:
-    """Parse the texts in the request's format. Raises `InvalidRequestError` for malformed XML."""
+    """Parse the texts in the request's format.
+
+    Raises `InvalidRequestError` for malformed XML, and for markup of too many parts.
+    """
     if request.format == "text":
         return [PlainText(text) for text in request.text]
     options = MarkupOptions(
@@ -31,12 +34,19 @@ def open_documents(request: TranslateRequest) -> list[Document]:
         request.outline_detection,
     )
     documents: list[Document] = []
+    n_texts = 0
     for index, text in enumerate(request.text):
         check_wanted()
         try:
             documents.append(MarkupDocument(text, request.format, options))
         except MarkupError as error:
             raise InvalidRequestError.at("/text", f"Text {index} is {error}") from None
+        except UnreadableFileError as error:
+            raise InvalidRequestError.at("/text", f"Text {index}: {error}") from None
+        n_texts += len(documents[-1].texts)
+        if n_texts > MAX_DOCUMENTS:
+            detail = f"A request may have {MAX_DOCUMENTS:,} paragraphs, cells and lines of markup"
+            raise InvalidRequestError.at("/text", detail)
     return documents
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from operator import mul
 
 from app.text.flags import Flag
-from app.text.inline_tags import WordLink
 from app.text.spans import Span
+from app.text.word_links import WordLinks
 from app.translation.segments.segmented_text import SegmentedText, is_mostly_foreign
 from app.wire.native.answers import Segment
 
@@ -38,7 +38,7 @@ class TranslatedText:
     log_prob: float
     flags: Sequence[Flag]
     words: tuple[int, int] | None = None
-    links: list[WordLink] | None = None
+    links: WordLinks | None = None
     explained: list[Segment] | None = None
 
     @classmethod
@@ -111,12 +111,12 @@ def _starts(parts: Sequence[TranslatedText]) -> Iterator[tuple[TranslatedText, i
         target += len(part.answers[0])
 
 
-def _links(parts: Sequence[TranslatedText]) -> list[WordLink]:
-    return [
-        WordLink(link.source.shifted(source), link.target.shifted(target), link.is_guess)
+def _links(parts: Sequence[TranslatedText]) -> WordLinks:
+    return WordLinks(
+        link.shifted(source, target)
         for part, source, target in _starts(parts)
         for link in part.links or ()
-    ]
+    )
 
 
 def _explained(parts: Sequence[TranslatedText]) -> list[Segment]:

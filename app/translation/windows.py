@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from app.concurrency.abandonment import in_thread
 from app.text.document import Answer
-from app.text.inline_tags import WordLink, joined_links
+from app.text.word_links import WordLinks, joined_links
 from app.translation.language_paths import Step
 from app.translation.partial_results import Feed, LiveSegment, LiveText
 from app.translation.segments.layout import PART_CHARACTERS, PART_SENTENCES, parts_of
@@ -38,7 +38,7 @@ class Block:
     tagged: bool = False
     feed: Feed | None = None
     passes: list[TranslatedText] = field(default_factory=list)
-    links: list[WordLink] | None = None
+    links: WordLinks | None = None
     parts: dict[int, TranslatedText] | None = None
 
     def answer(self, rank: int = 0) -> Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -19,30 +20,38 @@ def whitespace_words(text: str) -> list[Span]:
 
 
 def words(text: str) -> list[Span]:
+    """Return those of `each_word`."""
+    return list(each_word(text))
+
+
+def each_word(text: str) -> Iterator[Span]:
     """Split into runs of letters and digits; any other non-whitespace character is a word.
 
     An apostrophe between letters ends a word and belongs to it: `l'` `homme`. Each double-width
     character, such as a Chinese one, is a word, since no spaces separate words. Combining marks
     and joiners belong to the preceding character.
     """
-    spans: list[Span] = []
-    grows = False  # whether the next letter belongs to the last word
+    start = end = 0  # of the last word, which is passed on once it has ended
+    grows = False  # whether the next letter belongs to it
     for place, character in enumerate(text):
         if character.isspace():
             grows = False
             continue
-        adjacent = bool(spans) and spans[-1][1] == place
+        adjacent = start < end == place
         if adjacent and unicodedata.category(character) in ("Mn", "Mc", "Me", "Cf"):
-            spans[-1] = (spans[-1][0], place + 1)
+            end = place + 1
             continue
         narrow = character.isalnum() and unicodedata.east_asian_width(character) != "W"
         clitic = character in _APOSTROPHES and text[place + 1 : place + 2].isalpha()
         if grows and (narrow or clitic):
-            spans[-1] = (spans[-1][0], place + 1)
+            end = place + 1
         else:
-            spans.append((place, place + 1))
+            if start < end:
+                yield start, end
+            start, end = place, place + 1
         grows = narrow
-    return spans
+    if start < end:
+        yield start, end
 
 
 @lru_cache(maxsize=4096)

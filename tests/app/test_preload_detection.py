@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from app.languages.detection import Detected, LanguageDetector
 from app.loading import load_runtime
 from app.observe.metrics import Metrics
 from app.settings import Settings
-from app.text.language_detection import Detected, LanguageDetector
 
 
 @pytest.mark.parametrize("preload", [True, False])

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from app.text.document import Answer
-from app.text.inline_tags import WordLink
 from app.text.spans import Span
+from app.text.word_links import WordLink
 from benchmarks.tags import Landing, landing, linked_words, row
 from model.alignment.gold import GoldAlignment
 

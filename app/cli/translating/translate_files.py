@@ -142,18 +142,18 @@ def local_files(
     with asyncio.Runner() as runner:
         runner.run(runtime.start())
 
-        def translate(file: Path, report: Report) -> Outcome:
+        async def translate(file: Path, report: Report) -> Outcome:
             request = FileRequest(
                 file.name, file.read_bytes(), source, target, beam_size, length_penalty
             )
-            opened = runner.run(runtime.files.open(request))
-            done = runner.run(runtime.files.translate(opened, math.inf, report))
+            async with runtime.files.opened(request) as opened:
+                done = await runtime.files.translate(opened, math.inf, report)
             summary = {
                 "texts": len(opened.texts), "characters": opened.characters, "flags": done.flags,
             }  # fmt: skip
             return Outcome(done.data, translated_name(file.name, done.target), summary)
 
         try:
-            yield translate
+            yield lambda file, report: runner.run(translate(file, report))
         finally:
             runner.run(runtime.stop())

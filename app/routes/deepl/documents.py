@@ -79,9 +79,9 @@ async def deepl_upload_document(
     jobs.check(client.turn, 0)
     async with runtime.files.upload_place():
         wanted = await _read_upload(request, client, settings)
-        opened = await while_connected(request, runtime.files.open(wanted))
-    n_characters, n_bytes = opened.characters, len(wanted.data)
-    del opened  # is parsed again when its turn comes: until then, only the file is kept
+        # It is parsed again when its turn comes: until then, only the file is kept.
+        n_characters = await while_connected(request, runtime.files.checked(wanted))
+    n_bytes = len(wanted.data)
     spend(request, client, n_characters)
     jobs.check(client.turn, n_bytes)
     refund = ledger.take(client.account, n_characters)
@@ -117,10 +117,10 @@ def _translation(lifecycle: Lifecycle, client: Client, wanted: FileRequest) -> W
 
     async def translate(runtime: Runtime, deadline: float, job: DocumentJob) -> StoredFile:
         job.begin()
-        opened = await runtime.files.open(wanted)
-        if not opened.path.models:
-            raise InvalidRequestError.at("", "Source and target language are equal")
-        done = await runtime.files.translate(opened, deadline, job.advance, client.turn)
+        async with runtime.files.opened(wanted, client.turn) as opened:
+            if not opened.path.models:
+                raise InvalidRequestError.at("", "Source and target language are equal")
+            done = await runtime.files.translate(opened, deadline, job.advance, client.turn)
         name = translated_name(wanted.name, done.target)
         return StoredFile(done.data, name, done.media_type, client.account)
 

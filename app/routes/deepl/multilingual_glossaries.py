@@ -15,6 +15,7 @@ from app.accounts.clients import Client
 from app.accounts.glossary_entries import entries_as_tsv, parse_entries
 from app.accounts.glossary_store import GlossaryStore, Pair
 from app.errors import InvalidRequestError, UnknownDictionaryError
+from app.languages.served import Languages
 from app.routes.deepl.parameters import GlossaryId, dictionary_of, read_dictionary
 from app.routes.handling.charging import spend
 from app.routes.handling.dependencies import (
@@ -23,7 +24,6 @@ from app.routes.handling.dependencies import (
     ReadyRuntime,
     SentParameters,
 )
-from app.text.languages import Languages
 from app.wire.dialects.deepl_glossaries import DictionaryLanguages, DictionaryRequest
 from app.wire.dialects.deepl_multilingual import (
     DictionaryEntries,

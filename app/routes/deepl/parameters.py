@@ -11,9 +11,9 @@ from app.accounts.clients import Client
 from app.accounts.glossary_entries import parse_entries
 from app.accounts.glossary_store import GlossaryStore, Pair, StoredDictionary, StoredGlossary
 from app.errors import InvalidRequestError
+from app.languages.served import Languages, fits
 from app.routes.handling.charging import spend
 from app.runtime import Lifecycle
-from app.text.languages import Languages, fits
 from app.wire.dialects.deepl import TranslationOptions
 from app.wire.dialects.deepl_glossaries import DictionaryRequest
 

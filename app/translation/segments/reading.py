@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from app.languages.served import Direction
 from app.text.glossary import NO_GLOSSARY, Glossary, Term
-from app.text.languages import Direction
 from app.text.segmentation import Split
 from app.text.spans import Span
 from app.text.stand_ins import FAMILIES, StandIns, Translated

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from app.languages.served import Direction
 from app.text.flags import (
     Flag,
     has_too_few_words,
@@ -15,7 +16,6 @@ from app.text.flags import (
     lost_characters,
 )
 from app.text.glossary import Term, all_said
-from app.text.languages import Direction
 from app.text.spans import Span, Substitution
 from app.text.stand_ins import StandIns
 from model.decoding.hypothesis import Hypothesis, SearchOptions

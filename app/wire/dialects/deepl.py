@@ -10,7 +10,7 @@ from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
 from app.errors import InvalidRequestError
-from app.text.languages import language_name
+from app.languages.served import language_name
 from app.wire.dialects.lenient_request import LenientRequest
 from app.wire.native.answers import TranslateAnswer, Translation
 from app.wire.native.fields import MAX_LANGUAGE_CODE

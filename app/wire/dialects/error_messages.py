@@ -7,7 +7,7 @@ answer. `app.wire.failures` has the other errors and the form of all.
 from __future__ import annotations
 
 from app.errors import InvalidRequestError, UnknownLanguagesError
-from app.text.languages import language_name
+from app.languages.served import language_name
 
 REQUIRED = "Field required"
 """pydantic's message for a missing field."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from app.text.language_detection import Detected
+from app.languages.detection import Detected
 from app.wire.dialects.lenient_request import LenientRequest
 from app.wire.native.answers import DetectedLanguage, TranslateAnswer, Translation
 from app.wire.native.fields import MAX_BEAM_SIZE, MAX_LANGUAGE_CODE

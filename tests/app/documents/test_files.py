@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from app.documents.files import FORMATS, MAX_LINES, SUFFIXES, file_format
 from app.documents.json_strings import MAX_VALUES
 from app.errors import UnreadableFileError
+from app.text.document import Answer
 from tests.app.documents.answering import shouted, unchanged
 from tests.app.documents.test_catalogue import CATALOGUE
 from tests.app.documents.test_markdown import README
@@ -123,3 +125,40 @@ def test_json_of_too_many_values_is_refused_before_they_are_made(unit: str) -> N
     data = "[" + unit * (MAX_VALUES + 1) + "0]"
     with pytest.raises(UnreadableFileError, match="may have 500,000 arrays and strings each"):
         FORMATS[".json"].open(data.encode())
+
+
+ESCAPES = 50_000
+
+
+@pytest.mark.parametrize(
+    ("suffix", "data"),
+    [
+        (".json", b'["' + rb"\u00e9" * ESCAPES + b'"]'),
+        (".po", b'msgid "a ' + rb"\"" * ESCAPES + b'"\nmsgstr ""\n'),
+        (".html", b"&eacute;" * ESCAPES),
+        (".html", b"&lt;b " + b"a " * ESCAPES),
+        (".docx", word_file(run("a " + "` " * ESCAPES))),
+    ],
+)
+def test_one_long_text_takes_little_memory(suffix: str, data: bytes) -> None:
+    """Of all texts one; `test_a_word_takes_few_bytes` is about tagged ones."""
+    file_format("a" + suffix).open(data)  # what is made once for all
+    tracemalloc.start()
+    try:
+        opened = file_format("a" + suffix).open(data)
+        [text] = opened.texts
+        opened.with_translations([Answer(text + "é")])
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 40 * len(text) + 10 * len(data)
+
+
+def test_the_size_of_a_word_document_is_that_of_its_parts() -> None:
+    text = "a house " * 10_000
+    data = word_file(run(text))
+    assert len(data) < len(text) / 10
+    assert len(text) < FORMATS[".docx"].size(data) < len(text) + len(data) + 2000
+    assert FORMATS[".txt"].size(b"12345") == 5
+    with pytest.raises(UnreadableFileError, match="the archive is damaged"):
+        FORMATS[".docx"].size(b"no archive")

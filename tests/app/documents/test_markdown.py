@@ -12,9 +12,9 @@ from markdown_it import MarkdownIt
 from app.documents.markdown import open_markdown
 from app.errors import UnreadableFileError
 from app.text.document import Answer
-from app.text.inline_tags import WordLink
 from app.text.placeholders import ATOM
 from app.text.spans import Span
+from app.text.word_links import WordLink
 from tests.app.documents.answering import shouted, translated, unchanged
 
 README = r"""---

@@ -12,9 +12,9 @@ from app.documents import word_paragraph
 from app.documents.word_file import WordFile
 from app.errors import UnreadableFileError
 from app.text.document import Answer
-from app.text.inline_tags import WordLink
 from app.text.placeholders import ATOM
 from app.text.spans import Span
+from app.text.word_links import WordLink
 from tests.app.documents.answering import shouted, translated, unchanged
 from tests.app.documents.word_xml import body, document, part, run, word_file
 

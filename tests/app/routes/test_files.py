@@ -9,13 +9,15 @@ import urllib.request
 import zipfile
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import httpx
 import pytest
 
-from app.documents.files import FORMATS
+from app.documents.files import FORMATS, FileDocument
 from app.text.placeholders import find_placeholders
+from app.translation.file_service import FileService, TranslatedFile
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.documents.word_xml import part, run, word_file
@@ -283,3 +285,38 @@ def test_a_form_as_clients_of_the_dialect_send_it(tiny_checkpoint: Path, kernels
         with urllib.request.urlopen(url) as file:
             assert "r%C3%A9sum%C3%A9.fr.txt" in file.headers["content-disposition"]
             assert file.read().endswith(b"\n")
+
+
+@asynchronous
+async def test_large_files_are_parsed_one_after_the_other(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that their memory is that of one."""
+    at_work = most = 0
+    open_text = FORMATS[".txt"].open
+
+    def opened(data: bytes) -> FileDocument:
+        nonlocal at_work, most
+        at_work += 1
+        most = max(most, at_work)
+        return open_text(data)
+
+    write = FileService.translate
+
+    async def translate(*args: Any, **options: Any) -> TranslatedFile:
+        nonlocal at_work
+        try:
+            await asyncio.sleep(0.01)
+            return await write(*args, **options)
+        finally:
+            at_work -= 1
+
+    monkeypatch.setitem(FORMATS, ".txt", FORMATS[".txt"]._replace(open=opened))
+    monkeypatch.setattr(FileService, "translate", translate)
+    async with serve(FakeEngine(), max_file_bytes=64_000) as client:
+        large, small = b"The house.\n" * 5000, b"The house."
+        answers = await asyncio.gather(*(send(client, "a.txt", large) for _ in range(3)))
+        assert most == 1
+        answers += await asyncio.gather(*(send(client, "a.txt", small) for _ in range(3)))
+        assert most > 1
+    assert {answer.status_code for answer in answers} == {httpx.codes.OK}

@@ -9,7 +9,9 @@ from xml.etree import ElementTree
 import httpx
 import pytest
 
+from app.text import markup_tokens
 from app.text.markup_tokens import Format, tokens
+from app.translation import translated_document
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
@@ -65,3 +67,24 @@ async def test_elements_by_their_names(serve: Serve) -> None:
     assert "<t>cat dog</t>" not in kept["text"]
     assert (nothing["text"], nothing["score"], nothing["confidence"]) == ("<p>1</p>", 0, 1)
     assert nothing["alternatives"] == []
+
+
+@asynchronous
+async def test_markup_of_too_many_parts_is_refused(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of all texts of a request together, since each part takes memory."""
+    monkeypatch.setattr(translated_document, "MAX_DOCUMENTS", 4)
+    monkeypatch.setattr(markup_tokens, "MAX_TOKENS", 20)
+    async with serve(FakeEngine()) as client:
+        for texts, reason in (
+            (["<p>a</p>" * 2] * 3, "A request may have 4 paragraphs, cells and lines of markup"),
+            (["<p>a</p>" * 9], "Text 0: a document may have 20 tags, comments and texts"),
+        ):
+            body = {"text": texts, "target": "fr", "format": "html"}
+            response = await client.post("/translate", json=body)
+            assert response.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+            [error] = response.json()["errors"]
+            assert error["detail"].startswith(reason)
+            assert error["pointer"] == "/text"
+        await translated(client, text=["<p>a</p>" * 2] * 2, format="html")

@@ -10,12 +10,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from app.errors import UnreadableFileError
+from app.text import markup_tokens
 from app.text.document import Answer
-from app.text.inline_tags import WordLink
 from app.text.markup import MarkupDocument, MarkupOptions
 from app.text.markup_tokens import Format, MarkupError, tokens
 from app.text.placeholders import ATOM
 from app.text.spans import Span
+from app.text.word_links import WordLink
 from model.text.words import words
 
 WORDS = st.sampled_from(
@@ -287,3 +289,13 @@ def test_time_and_depth_are_bounded(document: str) -> None:
     opened = MarkupDocument(document, "html")
     opened.with_translations([Answer(text.upper()) for text in opened.texts])
     assert time.process_time() - began < 3
+
+
+@pytest.mark.parametrize("markup", ["html", "xml"])
+def test_a_document_of_too_many_tags_is_refused(
+    markup: Format, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(markup_tokens, "MAX_TOKENS", 6)
+    assert MarkupDocument("<b>a</b>" * 2, markup).texts
+    with pytest.raises(UnreadableFileError, match="may have 6 tags, comments and texts"):
+        MarkupDocument("<b>a</b>" * 3, markup)

@@ -62,3 +62,55 @@ async def test_long_texts_are_tokenised_beside_the_event_loop(
         assert response.status_code == 200
     inline = {*tokenised_in} == {threading.current_thread()}
     assert inline == (n_characters <= MAX_INLINE_CHARACTERS)
+
+
+@asynchronous
+async def test_large_requests_are_at_work_one_after_the_other(serve: Serve) -> None:
+    """So that their memory is that of one; small ones do not wait for them."""
+    engine = FakeEngine(gate=threading.Semaphore(1))
+    async with serve(
+        engine, sentence_cache_bytes=0, max_body_bytes=6400, request_timeout=60
+    ) as client:
+        assert engine.gate
+
+        def n_known() -> int:
+            load = scheduler(client).load
+            return load.waiting + load.in_flight
+
+        async def ask(text: str, **headers: str) -> httpx.Response:
+            body = {"text": text, "target": "fr"}
+            return await client.post("/translate", json=body, headers=headers)
+
+        first = asyncio.create_task(ask("cat " * 1500))
+        await until(lambda: n_known() > 0)
+        n_first = n_known()
+        second = asyncio.create_task(ask("dog " * 1500))
+        late = asyncio.create_task(ask("dog " * 1500, **{"X-Request-Timeout": "0.3"}))
+        assert (await late).status_code == httpx.codes.GATEWAY_TIMEOUT
+        assert n_known() == n_first
+        engine.gate.release(1_000_000)
+        answers = await asyncio.gather(first, second)
+    assert {answer.status_code for answer in answers} == {200}
+
+
+@asynchronous
+async def test_small_requests_do_not_wait_for_large_ones(serve: Serve) -> None:
+    engine = FakeEngine(gate=threading.Semaphore(1))
+    async with serve(engine, sentence_cache_bytes=0, max_body_bytes=64_000) as client:
+        assert engine.gate
+
+        def n_known() -> int:
+            load = scheduler(client).load
+            return load.waiting + load.in_flight
+
+        async def ask(text: str) -> httpx.Response:
+            return await client.post("/translate", json={"text": text, "target": "fr"})
+
+        large = asyncio.create_task(ask("cat " * 15_000))
+        await until(lambda: n_known() > 0)
+        n_large = n_known()
+        small = asyncio.create_task(ask("dog"))
+        await until(lambda: n_known() > n_large)
+        engine.gate.release(1_000_000)
+        answers = await asyncio.gather(large, small)
+    assert {answer.status_code for answer in answers} == {200}

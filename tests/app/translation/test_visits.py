@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from app.cli.translating.line_translator import LineTranslator
-from app.text.language_detection import LanguageDetector
+from app.languages.detection import LanguageDetector
 from app.text.markup import MarkupDocument
 from app.translation.segments import layout, untranslatable
 from app.translation.segments.reading import Reading

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from app.text.language_detection import CERTAIN, LEAST, SAMPLE, LanguageDetector
+from app.languages.detection import CERTAIN, LEAST, SAMPLE, LanguageDetector
 
 EN_FR = LanguageDetector(["en", "fr"])
 

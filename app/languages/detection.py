@@ -18,7 +18,7 @@ from lingua import ConfidenceValue, Language
 from lingua import LanguageDetector as Lingua
 from lingua import LanguageDetectorBuilder as Builder
 
-from app.text.languages import NAMES
+from app.languages.served import NAMES
 
 SAMPLE = 500
 """Code points examined, from the first letter on: half a millisecond."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from app.errors import InvalidRequestError, UnknownLanguagesError
-from app.text.languages import Languages, described
+from app.languages.served import Languages, described
 
 MANY = Languages([("en", "fr"), ("en", "pt-BR"), ("en", "zh-Hant"), ("de", "fr"), ("x-tlh", "en")])
 

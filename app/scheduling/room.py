@@ -1,0 +1,86 @@
+"""Room for large requests: bounds the size of those at work, and with it the memory that they take.
+
+A text under way takes many times its size: its parts, tokens, translations and links. The number of
+requests is bounded by `Admission`; their size is bounded here, whatever their number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator, Hashable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+SMALL = 64
+"""A request of less than this part of the room passes at once: it neither waits nor counts."""
+
+
+@dataclass(eq=False, slots=True)
+class _Waiter:
+    """A request in line; `admitted` once its size is taken."""
+
+    size: int
+    admitted: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Room:
+    """Admits requests while their sizes add up to at most `size`; a larger one takes all of it.
+
+    Others wait. Clients take turns, and none overtakes the one whose turn it is, so that the
+    largest is admitted once those before it are done. Sizes are in any one unit.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._free = size
+        self._lines: OrderedDict[Hashable, deque[_Waiter]] = OrderedDict()
+
+    @asynccontextmanager
+    async def taken(self, size: int, client: Hashable = None) -> AsyncIterator[None]:
+        """Wait for room and hold it; `client` is for taking turns, None for a separate one."""
+        size = min(size, self.size)
+        if size * SMALL < self.size:
+            yield
+            return
+        await self._wait(_Waiter(size), object() if client is None else client)
+        try:
+            yield
+        finally:
+            self._give_back(size)
+
+    async def _wait(self, waiter: _Waiter, client: Hashable) -> None:
+        self._lines.setdefault(client, deque()).append(waiter)
+        self._admit()
+        try:
+            await waiter.admitted.wait()
+        except BaseException:
+            if waiter.admitted.is_set():
+                self._give_back(waiter.size)
+            else:
+                self._leave(waiter, client)
+            raise
+
+    def _leave(self, waiter: _Waiter, client: Hashable) -> None:
+        line = self._lines[client]
+        line.remove(waiter)
+        if not line:
+            del self._lines[client]
+        self._admit()  # those behind it may be smaller
+
+    def _give_back(self, size: int) -> None:
+        self._free += size
+        self._admit()
+
+    def _admit(self) -> None:
+        while self._lines:
+            client, line = next(iter(self._lines.items()))
+            if line[0].size > self._free:
+                return
+            waiter = line.popleft()
+            self._free -= waiter.size
+            waiter.admitted.set()
+            if line:
+                self._lines.move_to_end(client)
+            else:
+                del self._lines[client]
