@@ -53,7 +53,7 @@ class TrainingDisplay:
         self._task: TaskID | None = None
         self._sums: dict[str, float] = {}
         self._count = 0
-        self._first = 0
+        self._first = Counters()
         self._last = Counters()
 
     def __enter__(self) -> Self:
@@ -69,7 +69,7 @@ class TrainingDisplay:
         if self._path:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._log = self._path.open("a", encoding="utf-8", buffering=1)  # whole lines
-        self._first = counters.step
+        self._first = counters
         self._last = counters
         self._console.print(f"{n_parameters:,} parameters, from step {counters.step:,}")
         self._progress.start()
@@ -107,11 +107,13 @@ class TrainingDisplay:
 
     def _is_early(self, step: int) -> bool:
         """True at the first, second, fifth, … step after the start, to show that it runs."""
-        return step - self._first in _EARLY
+        return step - self._first.step in _EARLY
 
     def _print(self, step: int, shown: str, seconds: float) -> None:
         if not self._console.is_terminal:
-            left = timedelta(seconds=round((self._steps - step) * seconds / step))
+            # At the speed since the start: before a resume, the machine may have been a slower one.
+            pace = (seconds - self._first.seconds) / (step - self._first.step)
+            left = timedelta(seconds=round((self._steps - step) * pace))
             self._console.print(f"step {step:,}/{self._steps:,}  {shown}  {left} left")
 
     def on_validation(self, figures: dict[str, float]) -> None:

@@ -71,6 +71,15 @@ def test_the_first_steps_after_a_resumption_are_shown(
     ]  # fmt: skip
 
 
+def test_the_time_left_is_by_the_speed_since_the_resumption(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with TrainingDisplay(tmp_path / "log.jsonl", 170) as display:
+        display.begin(Counters(70, 70_000, 1e6), 12_345)  # on a slow machine
+        display.on_step(figures(71) | {"seconds": 1e6 + 3})
+    assert "0:04:57 left" in capsys.readouterr().err
+
+
 def test_without_a_log_nothing_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     with TrainingDisplay(None, 10) as display:
         display.begin(Counters(), 7)
