@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Hashable
+from collections.abc import AsyncIterator, Hashable, Sequence
+from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+
+from app.concurrency.abandonment import noted_threads
 
 SMALL = 64
 """A request of less than this part of the room passes at once: it neither waits nor counts."""
@@ -35,17 +38,33 @@ class Room:
         self.size = size
         self._free = size
         self._lines: OrderedDict[Hashable, deque[_Waiter]] = OrderedDict()
+        self._leaving: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
     async def taken(self, size: int, client: Hashable = None) -> AsyncIterator[None]:
-        """Wait for room and hold it; `client` is for taking turns, None for a separate one."""
+        """Wait for room and hold it; `client` is for taking turns, None for a separate one.
+
+        Threads that work on when nobody waits for them any more hold it until they end.
+        """
         size = min(size, self.size)
         if size * SMALL < self.size:
             yield
             return
         await self._wait(_Waiter(size), object() if client is None else client)
+        with noted_threads() as threads:
+            try:
+                yield
+            finally:
+                if left := list(threads):
+                    leaving = asyncio.create_task(self._give_back_after(left, size))
+                    self._leaving.add(leaving)
+                    leaving.add_done_callback(self._leaving.discard)
+                else:
+                    self._give_back(size)
+
+    async def _give_back_after(self, threads: Sequence[Future[None]], size: int) -> None:
         try:
-            yield
+            await asyncio.wait([asyncio.wrap_future(thread) for thread in threads])
         finally:
             self._give_back(size)
 

@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from app.concurrency.abandonment import check_wanted
 from app.text.linked_words import LinkedWords
 from app.text.spans import Span
 from app.text.word_links import WordLink
@@ -65,6 +66,7 @@ class _Placing:
 
     def place(self, parent: Element, first: int, last: int) -> None:
         """Place the children of `parent`, which has the words first … last."""
+        check_wanted()
         holding = [child for child in parent.children if child.span.of(self._text).strip()]
         ranges = self._ranges(parent, holding, first, last)
         for child, (start, end) in ranges.items():

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from random import Random
 
 import pytest
 
+from app.concurrency.abandonment import in_thread
 from app.scheduling.room import SMALL, Room
 from tests.app.asynchronous import asynchronous
 
@@ -163,4 +165,39 @@ async def test_those_inside_fit_and_everybody_comes_in(seed: int) -> None:
     assert most <= SIZE
     assert done == len(tasks) - sum(task.cancelled() for task in given_up)
     async with asyncio.timeout(1), room.taken(SIZE):
+        pass
+
+
+@asynchronous
+async def test_a_thread_that_nobody_waits_for_holds_the_room_until_it_ends() -> None:
+    """What it works on takes memory."""
+    room, begun, may_end = Room(SIZE), threading.Event(), threading.Event()
+
+    def work() -> None:
+        begun.set()
+        may_end.wait(10)
+
+    async def visit() -> None:
+        async with room.taken(SIZE):
+            await in_thread(work)
+
+    visitor = asyncio.create_task(visit())
+    while not begun.is_set():
+        await asyncio.sleep(0.001)
+    visitor.cancel()
+    await asyncio.wait([visitor])
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05), room.taken(SIZE):
+            pass
+    may_end.set()
+    async with asyncio.timeout(5), room.taken(SIZE):
+        pass
+
+
+@asynchronous
+async def test_threads_that_have_ended_hold_nothing() -> None:
+    room = Room(SIZE)
+    async with room.taken(SIZE):
+        await asyncio.gather(*(in_thread(lambda: None) for _ in range(5)))
+    async with asyncio.timeout(0.05), room.taken(SIZE):
         pass
