@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from model.checkpoint.reader import Checkpoint
 from model.decoding.term_constraints import piece_edges
 from model.engine.cpu.engine import CpuEngine
-from model.engine.cpu.weights import pack
+from model.engine.cpu.forward.weights import pack
 from model.engine.protocol import Engine, EngineInfo, PrecisionChoice
 
 DEFAULT_BATCH_TOKENS = 16_384

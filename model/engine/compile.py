@@ -14,7 +14,7 @@ from model.checkpoint.parameters import parameter_shapes
 from model.decoding.constraints import Constraint, Wording
 from model.decoding.hypothesis import SearchOptions
 from model.engine.cpu.engine import CpuEngine
-from model.engine.cpu.weights import Precision, pack
+from model.engine.cpu.forward.weights import Precision, pack
 from model.engine.explanations import AttentionKind, AttentionRow
 from model.engine.protocol import Job
 from model.transformer.config import PRESETS

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from model.checkpoint.parameters import parameter_shapes
 from model.engine.cpu.capacity import FLOAT, MAX_ROWS, cache_bytes
-from model.engine.cpu.packing import padded
-from model.engine.cpu.tile import COLUMNS, GROUP
+from model.engine.cpu.kernels.packing import padded
+from model.engine.cpu.kernels.tile import COLUMNS, GROUP
 from model.engine.protocol import PrecisionChoice
 from model.transformer.config import TransformerConfig
 

@@ -4,19 +4,11 @@ A reading order, from the outside in:
 
     engine       admits jobs, runs steps, hands out what is finished (`Engine`)
     capacity     how many sentences there may be, and what each may come to hold
-    slots        the sentences in flight, their hypotheses, the memory of both
     search       a step: gather, decode, predict, advance
-    rules        what a sentence's rule of search changes in that
-    finish       finished hypotheses, and when a sentence is done
-    encoder      figure 1 left, over all newcomers' tokens side by side
-    decoder      figure 1 right, one position of every living hypothesis
-    attention    one query over a list of positions
-    output       the best next tokens of each row
     constrained  `advance` for sentences with terms, which `terms` holds
-    linear       matrix products, of weights that `packing` laid out
-    elementary   LayerNorm and activations
-    tile, flat   the innermost loops, in LLVM's vector code (`llvm`)
-    jit          how all of it is compiled and kept
+    finish       finished hypotheses, and when a sentence is done
+    forward/     the Transformer over the sentences in flight: slots, encoder, decoder, output
+    kernels/     matrix products and what is done within a row, in LLVM's vector code, and `jit`
 
 Nothing is copied when beams are reordered. A hypothesis is a *path*, the list of its positions; a
 *position* is a place in the arena for one token's keys and values in every decoder layer; and

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from model.engine.cpu.slots import MAX_BEAM
+from model.engine.cpu.forward.slots import MAX_BEAM
 from model.engine.protocol import Job
 from model.transformer.config import TransformerConfig
 

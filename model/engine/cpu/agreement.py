@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from model.decoding.agreement import agreed_ids
-from model.engine.cpu.rules import normalisation
-from model.engine.cpu.slots import MAX_BEAM, Pages, Slots
+from model.engine.cpu.forward.rules import normalisation
+from model.engine.cpu.forward.slots import MAX_BEAM, Pages, Slots
 
 
 def agreed_in_slot(slots: Slots, slot: int, pages: Pages, eos_id: int) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from model.decoding.constraints import Constraint, fitting, search_width
-from model.engine.cpu.slots import MAX_BEAM, PAGE, pages_needed
+from model.engine.cpu.forward.slots import MAX_BEAM, PAGE, pages_needed
 from model.engine.protocol import Job
 from model.transformer.config import TransformerConfig
 

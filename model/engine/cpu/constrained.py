@@ -6,12 +6,12 @@ import numpy as np
 
 from model.decoding.constraints import FIRST, GLUED
 from model.engine.cpu.finish import finish, finish_behind, is_settled
-from model.engine.cpu.jit import kernel
-from model.engine.cpu.output import Predictions
-from model.engine.cpu.rules import AS_IT_IS, BEHIND, ENDED, NO_TOKEN, normalisation
-from model.engine.cpu.slots import MAX_BEAM, Pages, Slots
+from model.engine.cpu.forward.output import Predictions
+from model.engine.cpu.forward.rules import AS_IT_IS, BEHIND, ENDED, NO_TOKEN, normalisation
+from model.engine.cpu.forward.slots import MAX_BEAM, Pages, Slots
+from model.engine.cpu.kernels.jit import kernel
+from model.engine.cpu.kernels.types import Ints
 from model.engine.cpu.terms import NO_WORDING, Terms
-from model.engine.cpu.types import Ints
 
 _MULTIPLIER = 6364136223846793005
 """Of a linear congruential generator modulo 2^64 (Knuth, MMIX), which hashes tokens well enough."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from model.decoding.constraints import PieceEdges
 from model.decoding.hypothesis import Hypothesis, SearchOptions, best_first, finished_hypothesis
 from model.decoding.trace import SearchTrace
-from model.engine.cpu import decoder, explanation, projections, search
+from model.engine.cpu import search
 from model.engine.cpu.admission import check_job, check_pair
 from model.engine.cpu.agreement import agreed_in_slot
 from model.engine.cpu.array_bytes import array_bytes, own_bytes
@@ -26,12 +26,13 @@ from model.engine.cpu.capacity import (
     token_limit,
     width,
 )
-from model.engine.cpu.rules import rule_record
-from model.engine.cpu.slots import make_pages, make_slots, occupy, vacate
+from model.engine.cpu.forward import decoder, explanation, projections
+from model.engine.cpu.forward.rules import rule_record
+from model.engine.cpu.forward.slots import make_pages, make_slots, occupy, vacate
+from model.engine.cpu.forward.weights import Weights
+from model.engine.cpu.forward.workspace import make_workspace
 from model.engine.cpu.terms import constrain, make_terms
 from model.engine.cpu.trace import Recorder
-from model.engine.cpu.weights import Weights
-from model.engine.cpu.workspace import make_workspace
 from model.engine.explanations import AttentionKind, AttentionRow, IdPair, Projections
 from model.engine.protocol import EngineInfo, EngineMemory, Finished, Job, Progress
 from model.errors import NumericalError

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from model.decoding.rules import BEHIND_FINISHED
-from model.engine.cpu.jit import kernel
-from model.engine.cpu.rules import FULL, SETTLED_AT_PRESENT, normalisation
-from model.engine.cpu.slots import MAX_BEAM, Pages, Slots
+from model.engine.cpu.forward.rules import FULL, SETTLED_AT_PRESENT, normalisation
+from model.engine.cpu.forward.slots import MAX_BEAM, Pages, Slots
+from model.engine.cpu.kernels.jit import kernel
 
 
 @kernel

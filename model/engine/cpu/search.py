@@ -10,16 +10,16 @@ from typing import NamedTuple
 import numpy as np
 
 from model.engine.cpu.constrained import advance_constrained, ask
-from model.engine.cpu.decoder import Newcomers, begin, decode, gather, join
 from model.engine.cpu.finish import finish, finish_behind, finish_ended, is_settled
-from model.engine.cpu.jit import kernel
-from model.engine.cpu.output import Predictions, make_predictions, predict
-from model.engine.cpu.rules import AS_IT_IS, BEHIND, ENDED, SETTLED, normalisation
-from model.engine.cpu.slots import MAX_BEAM, Pages, Slots
+from model.engine.cpu.forward.decoder import Newcomers, begin, decode, gather, join
+from model.engine.cpu.forward.output import Predictions, make_predictions, predict
+from model.engine.cpu.forward.rules import AS_IT_IS, BEHIND, ENDED, SETTLED, normalisation
+from model.engine.cpu.forward.slots import MAX_BEAM, Pages, Slots
+from model.engine.cpu.forward.weights import Weights
+from model.engine.cpu.forward.workspace import Workspace
+from model.engine.cpu.kernels.jit import kernel
+from model.engine.cpu.kernels.types import Floats, Ints
 from model.engine.cpu.terms import MAX_ASKED, Terms
-from model.engine.cpu.types import Floats, Ints
-from model.engine.cpu.weights import Weights
-from model.engine.cpu.workspace import Workspace
 
 
 class Candidates(NamedTuple):

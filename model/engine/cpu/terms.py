@@ -15,9 +15,9 @@ from model.decoding.constraints import (
     PieceEdges,
     n_banks,
 )
-from model.engine.cpu.slots import MAX_BEAM
-from model.engine.cpu.types import Flags, Ints, Records
-from model.engine.cpu.untouched import untouched
+from model.engine.cpu.forward.slots import MAX_BEAM
+from model.engine.cpu.kernels.types import Flags, Ints, Records
+from model.engine.cpu.kernels.untouched import untouched
 
 _MAX_WORDINGS = MAX_CONSTRAINTS * MAX_WORDINGS
 """Of one sentence."""

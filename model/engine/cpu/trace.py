@@ -12,10 +12,10 @@ import numpy as np
 
 from model.decoding.hypothesis import SearchOptions, finished_hypothesis
 from model.decoding.trace import N_LIKELIEST, Beam, Ended, NextToken, SearchStep
-from model.engine.cpu.output import make_predictions, predict
-from model.engine.cpu.slots import MAX_BEAM, PAGE, Slots
-from model.engine.cpu.weights import Weights
-from model.engine.cpu.workspace import Workspace
+from model.engine.cpu.forward.output import make_predictions, predict
+from model.engine.cpu.forward.slots import MAX_BEAM, PAGE, Slots
+from model.engine.cpu.forward.weights import Weights
+from model.engine.cpu.forward.workspace import Workspace
 from model.transformer.config import TransformerConfig
 
 

@@ -19,7 +19,7 @@ from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.cpu import search
 from model.engine.cpu.capacity import MAX_SENTENCES
 from model.engine.cpu.engine import CpuEngine
-from model.engine.cpu.weights import Weights
+from model.engine.cpu.forward.weights import Weights
 from model.engine.protocol import Job
 from model.errors import NumericalError
 from model.transformer.config import PRESETS

@@ -12,7 +12,7 @@ from model.checkpoint.parameters import parameter_shapes
 from model.checkpoint.tensor_file import TensorFile
 from model.decoding.hypothesis import SearchOptions
 from model.engine.cpu.engine import CpuEngine
-from model.engine.cpu.weights import pack
+from model.engine.cpu.forward.weights import pack
 from model.engine.memory import expected_bytes, sentences_bytes
 from model.engine.protocol import Job, PrecisionChoice
 from model.engine.torch.precision import dtype_of

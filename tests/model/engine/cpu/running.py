@@ -15,7 +15,7 @@ from model.decoding.beam import beam_search
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.decoding.rules import HuggingFaceRule, MarianRule, Rule
 from model.engine.cpu.engine import CpuEngine
-from model.engine.cpu.weights import Precision, Weights, pack
+from model.engine.cpu.forward.weights import Precision, Weights, pack
 from model.engine.explanations import AttentionKind
 from model.engine.protocol import Engine, Finished, Job
 from model.transformer.transformer import Transformer

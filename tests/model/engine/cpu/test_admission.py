@@ -4,7 +4,7 @@ import pytest
 
 from model.decoding.hypothesis import SearchOptions
 from model.decoding.rules import MarianRule
-from model.engine.cpu.slots import MAX_BEAM
+from model.engine.cpu.forward.slots import MAX_BEAM
 from model.engine.protocol import Job
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import check_empty, cpu_engine, limited

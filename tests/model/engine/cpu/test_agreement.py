@@ -9,7 +9,7 @@ import pytest
 
 from model.decoding.hypothesis import SearchOptions
 from model.engine.cpu.agreement import agreed_in_slot
-from model.engine.cpu.slots import MAX_BEAM, make_pages, make_slots
+from model.engine.cpu.forward.slots import MAX_BEAM, make_pages, make_slots
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Engine, Job
 from model.transformer.transformer import Transformer

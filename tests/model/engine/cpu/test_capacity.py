@@ -9,7 +9,7 @@ import pytest
 from model.engine.cpu import capacity
 from model.engine.cpu.capacity import MAX_ROWS, MAX_SENTENCES
 from model.engine.cpu.engine import CpuEngine
-from model.engine.cpu.slots import MAX_BEAM, pages_needed
+from model.engine.cpu.forward.slots import MAX_BEAM, pages_needed
 from model.engine.protocol import Job
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import advance, alone, check_empty, cpu_engine, limited, run

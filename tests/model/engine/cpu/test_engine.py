@@ -7,7 +7,7 @@ from unittest.mock import ANY
 import pytest
 
 from model.engine.cpu import engine as engine_module
-from model.engine.cpu.weights import Precision
+from model.engine.cpu.forward.weights import Precision
 from model.engine.protocol import EngineInfo, Finished
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import (

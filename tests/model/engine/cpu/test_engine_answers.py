@@ -11,7 +11,7 @@ from model.decoding.hypothesis import SearchOptions
 from model.engine.cpu import engine as engine_module
 from model.engine.cpu.capacity import MAX_ROWS, MAX_SENTENCES
 from model.engine.cpu.engine import CpuEngine
-from model.engine.cpu.weights import Precision
+from model.engine.cpu.forward.weights import Precision
 from model.engine.protocol import Job
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import (

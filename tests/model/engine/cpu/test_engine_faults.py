@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from model.decoding.hypothesis import SearchOptions
-from model.engine.cpu.slots import occupy
-from model.engine.cpu.weights import Precision
+from model.engine.cpu.forward.slots import occupy
+from model.engine.cpu.forward.weights import Precision
 from model.engine.protocol import Job
 from model.errors import NumericalError
 from model.transformer.transformer import Transformer

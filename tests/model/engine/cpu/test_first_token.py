@@ -16,7 +16,7 @@ from model.decoding.hypothesis import SearchOptions
 from model.decoding.rules import Rule
 from model.decoding.trace import SearchTrace
 from model.engine.cpu.engine import CpuEngine
-from model.engine.cpu.weights import Precision
+from model.engine.cpu.forward.weights import Precision
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Engine, Job
 from model.transformer.transformer import Transformer

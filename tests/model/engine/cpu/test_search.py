@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from model.engine.cpu.forward.slots import Slots, make_slots
 from model.engine.cpu.search import Candidates, _merge, make_candidates
-from model.engine.cpu.slots import Slots, make_slots
 
 FIRST_ROW = 3
 

@@ -1,0 +1,81 @@
+"""The memory that an engine works in, laid out once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from model.engine.cpu.forward.weights import Weights
+from model.engine.cpu.kernels.linear import Scratch, make_scratch
+from model.engine.cpu.kernels.llvm import LANES
+from model.engine.cpu.kernels.packing import padded
+from model.engine.cpu.kernels.tile import COLUMNS
+from model.engine.cpu.kernels.types import Floats, Ints
+
+LOGIT_ROWS = 16
+"""Rows whose logits of a panel are held at once: with its weights, they fit the cache."""
+
+
+class Workspace(NamedTuple):
+    """For up to R rows: tokens of sources being encoded, or hypotheses being decoded.
+
+    x, normal, query, keys, values, context  [R, D padded]
+    self_query         [R, D padded], of the decoder's self-attention: there to be looked at later
+    inner              [R, d_ff padded], between the two maps of the feed-forward network
+    attention          [H, > S padded], of one row
+    no_record          what to pass where attention weights are not wanted
+    row_slot, row_lane [R], whose hypothesis each row is
+    row_numbers        [1, R], 0 … R − 1
+    logits             [16, 64], see `LOGIT_ROWS`
+    highest, totals    [R] and [R, 16], largest logit m so far and, in 16 parts, Σ e^(logit − m)
+    """
+
+    x: Floats
+    normal: Floats
+    query: Floats
+    self_query: Floats
+    keys: Floats
+    values: Floats
+    context: Floats
+    inner: Floats
+    attention: Floats
+    no_record: Floats
+    scratch: Scratch
+    row_slot: Ints
+    row_lane: Ints
+    row_numbers: Ints
+    logits: Floats
+    highest: Floats
+    totals: Floats
+
+
+def make_workspace(weights: Weights, n_rows: int) -> Workspace:
+    """For at most `n_rows` rows at once."""
+    encoder, decoder = weights.encoder, weights.decoder
+    width = padded(weights.shape.d_model, COLUMNS)
+    inner = max(encoder.w_1.bias.shape[1], decoder.w_1.bias.shape[1])
+    longest = padded(len(weights.positions), LANES) + LANES
+
+    def floats(*shape: int) -> Floats:
+        return np.zeros(shape, np.float32)
+
+    return Workspace(
+        x=floats(n_rows, width),
+        normal=floats(n_rows, width),
+        query=floats(n_rows, width),
+        self_query=floats(n_rows, width),
+        keys=floats(n_rows, width),
+        values=floats(n_rows, width),
+        context=floats(n_rows, width),
+        inner=floats(n_rows, inner),
+        attention=floats(max(encoder.n_heads, decoder.n_heads), longest),
+        no_record=floats(0, 0, 0, 0),
+        scratch=make_scratch(n_rows, max(width, inner)),
+        row_slot=np.zeros(n_rows, np.int64),
+        row_lane=np.zeros(n_rows, np.int64),
+        row_numbers=np.arange(n_rows, dtype=np.int64)[None],
+        logits=floats(LOGIT_ROWS, COLUMNS),
+        highest=floats(n_rows),
+        totals=floats(n_rows, LANES),
+    )

@@ -1,0 +1,114 @@
+"""How the CPU engine's kernels are compiled: ahead of their use, without the interpreter's lock."""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import logging
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryFile, mkdtemp
+from typing import Any, TypeVar, cast
+
+import numba
+from numba.core import event
+
+from model.decoding import length_penalty
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _cache_folder() -> Path | None:
+    """Where compiled kernels are kept, None if they cannot be.
+
+    One folder for each state of the sources of kernels, since numba looks only at the file that a
+    kernel is in and would go on using others that were compiled into it. Where that folder cannot
+    be written to, as in a container, this process uses a copy of its own.
+    """
+    digest = hashlib.sha256(numba.__version__.encode())
+    sources = sorted(Path(__file__).parents[1].rglob("*.py"))  # of model/engine/cpu
+    for source in (*sources, Path(length_penalty.__file__)):
+        digest.update(source.read_bytes())
+    folder = None
+    try:
+        root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        folder = Path(root) / "attend" / "kernels" / digest.hexdigest()[:16]
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            return folder
+    except (OSError, RuntimeError):  # the second where a user has no home
+        return _private_copy(folder)
+
+
+def _private_copy(folder: Path | None) -> Path | None:
+    try:
+        copy = Path(mkdtemp(prefix="attend-kernels-"))
+        atexit.register(shutil.rmtree, copy, ignore_errors=True)
+        if folder and folder.is_dir():
+            shutil.copytree(folder, copy, dirs_exist_ok=True)
+    except OSError:
+        return None
+    return copy
+
+
+CACHE_FOLDER = _cache_folder()
+if CACHE_FOLDER:
+    numba.config.CACHE_DIR = str(CACHE_FOLDER)
+
+_log = logging.getLogger(__name__)
+
+
+class _Announcement(event.Listener):  # type: ignore[misc]
+    """Logs the first compilation of a process, to explain the minutes of silence."""
+
+    def __init__(self) -> None:
+        self._made = False
+
+    def on_start(self, _event: event.Event) -> None:
+        """A kernel was not found in the cache and is compiled."""
+        if not self._made:
+            self._made = True
+            _log.warning(
+                "compiling kernels for this processor, one to several minutes; cached in %s",
+                CACHE_FOLDER,
+            )
+
+    def on_end(self, _event: event.Event) -> None:
+        """Nothing to say: warmth is logged elsewhere."""
+
+
+event.register("numba:compile", _Announcement())
+
+REORDERED = {"contract", "reassoc", "nsz"}
+"""Lets a compiler vectorise sums. Their order is then fixed by the compiled code and by how many
+terms there are, so a row gives the same bits whatever is computed beside it."""
+
+
+def kernel(function: Function) -> Function:
+    """Compile with strict IEEE arithmetic, on first call for each set of argument types."""
+    return _compiled(function, fastmath=False)
+
+
+def brief_kernel(function: Function) -> Function:
+    """One that is over before giving the interpreter's lock away would pay.
+
+    Where another thread wants the lock, it is not had back for some milliseconds.
+    """
+    return _compiled(function, fastmath=False, nogil=False)
+
+
+def reordered_kernel(function: Function) -> Function:
+    """Compile so that sums may be vectorised; see `REORDERED`."""
+    return _compiled(function, fastmath=REORDERED)
+
+
+def compiler_options(fastmath: object, nogil: bool = True) -> dict[str, object]:
+    """For `numba`'s decorators."""
+    return {"nogil": nogil, "error_model": "numpy", "fastmath": fastmath}
+
+
+def _compiled(function: Function, fastmath: object, nogil: bool = True) -> Function:
+    options = compiler_options(fastmath, nogil)
+    return cast(Function, numba.njit(**options, cache=CACHE_FOLDER is not None)(function))

@@ -1,0 +1,48 @@
+"""Arrays that take memory where they are written, also where the process has memory to reuse."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from model.engine.cpu.kernels.untouched import untouched
+
+ROWS, ROW = 4096, 4096
+
+
+def resident() -> int:
+    """Bytes of this process that belong to no file."""
+    status = Path("/proc/self/status").read_text("utf-8").splitlines()
+    return next(1024 * int(line.split()[1]) for line in status if line.startswith("RssAnon:"))
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float32, np.bool_])
+def test_they_are_zeros_and_can_be_written(dtype: type) -> None:
+    array = untouched((3, 5), dtype)
+    assert (array.shape, array.dtype) == ((3, 5), np.dtype(dtype))
+    assert not array.any()
+    array[2, 4] = 1
+    assert array.sum() == 1
+    assert array.flags.c_contiguous
+    assert array.flags.aligned
+    assert array.flags.writeable
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0), ()])
+def test_they_may_be_empty_or_one_number(shape: tuple[int, ...]) -> None:
+    assert untouched(shape, np.float32).shape == shape
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_what_is_not_written_takes_no_memory() -> None:
+    before = resident()
+    array = untouched((ROWS, ROW), np.uint8)
+    array[0] = 1
+    assert resident() - before < ROWS * ROW / 4
+    array[:] = 1
+    assert resident() - before > ROWS * ROW / 2
+    del array
+    assert resident() - before < ROWS * ROW / 4
