@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from model.decoding.constraints import PieceEdges
 from model.decoding.hypothesis import Hypothesis, SearchOptions, best_first, finished_hypothesis
 from model.decoding.trace import SearchTrace
+from model.engine.admissible import check_job, check_pair
 from model.engine.cpu import search
-from model.engine.cpu.admission import check_job, check_pair
 from model.engine.cpu.agreement import agreed_in_slot
 from model.engine.cpu.array_bytes import array_bytes, own_bytes
 from model.engine.cpu.capacity import (
@@ -28,7 +28,7 @@ from model.engine.cpu.capacity import (
 )
 from model.engine.cpu.forward import decoder, explanation, projections
 from model.engine.cpu.forward.rules import rule_record
-from model.engine.cpu.forward.slots import make_pages, make_slots, occupy, vacate
+from model.engine.cpu.forward.slots import MAX_BEAM, make_pages, make_slots, occupy, vacate
 from model.engine.cpu.forward.weights import Weights
 from model.engine.cpu.forward.workspace import make_workspace
 from model.engine.cpu.terms import constrain, make_terms
@@ -115,6 +115,8 @@ class CpuEngine:
         """Take jobs in; they join at the next step. Raises `ValueError` if they cannot."""
         for job in jobs:
             check_job(job, self._config)
+            if job.options.beam_size > MAX_BEAM:
+                raise ValueError(f"beam_size {job.options.beam_size}: at most {MAX_BEAM}")
         # Kernels write where they are told: no row or page is beyond.
         if not self._capacity.fits(jobs):
             raise ValueError("there is no room for these jobs")

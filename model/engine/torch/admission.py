@@ -1,8 +1,6 @@
-"""How much an engine takes at once, and which jobs it refuses."""
+"""How much an engine takes at once."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from model.decoding.constraints import fitting, search_width
 from model.engine.protocol import Job
@@ -69,21 +67,3 @@ class Admission:
         self._widths.clear()
         self._lengths.clear()
         self._n_rows = 0
-
-
-def check_job(job: Job, config: TransformerConfig) -> None:
-    """Raise `ValueError` for ids that are none: a device reports them late, or never."""
-    if not 1 <= len(job.source_ids) <= config.max_length:
-        raise ValueError(f"{len(job.source_ids)} source tokens: 1 … {config.max_length}")
-    _check_vocabulary("source", job.source_ids, config.source_vocab_size)
-    for token in (job.options.traits.unk_id, job.options.first_id):
-        if token is not None:
-            _check_vocabulary("target", [token], config.target_vocab_size)
-    for constraint in job.options.constraints:
-        for wording in constraint.wordings:
-            _check_vocabulary("target", wording.ids, config.target_vocab_size)
-
-
-def _check_vocabulary(side: str, ids: Sequence[int], vocab_size: int) -> None:
-    if not 0 <= min(ids) <= max(ids) < vocab_size:
-        raise ValueError(f"a {side} id outside the vocabulary of {vocab_size}")

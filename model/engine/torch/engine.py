@@ -9,9 +9,10 @@ import torch
 
 from model.decoding.constraints import PieceEdges
 from model.decoding.rules import Traits
+from model.engine.admissible import check_job
 from model.engine.explanations import DelegatedExplanations
 from model.engine.protocol import Engine, EngineInfo, EngineMemory, Finished, Job, Progress
-from model.engine.torch.admission import Admission, check_job, max_rows
+from model.engine.torch.admission import Admission, max_rows
 from model.engine.torch.batch import Batch, Shared
 from model.engine.torch.constrained import ConstrainedSearches
 from model.engine.torch.decoder import StepDecoder

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Job
-from model.engine.torch.admission import Admission, check_job
+from model.engine.torch.admission import Admission
 from model.engine.torch.buckets import bucket
 from model.transformer.config import TransformerConfig
 
@@ -47,20 +47,6 @@ def test_what_is_admitted_stays_within_both_limits(
     admission.clear()
     assert len(admission) == 0
     assert admission.fits(job(99, 1)) == (max_rows >= 1 and max_tokens >= 1)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [job(0, 0), job(0, 10), Job(0, (9,), SearchOptions()), Job(0, (-1,), SearchOptions()),
-     Job(0, (3,), SearchOptions(first_id=9))],
-)  # fmt: skip
-def test_ids_that_are_none_are_refused(wrong: Job) -> None:
-    with pytest.raises(ValueError, match=r"source tokens|outside the vocabulary"):
-        check_job(wrong, CONFIG)
-
-
-def test_ids_of_the_vocabulary_are_accepted() -> None:
-    check_job(Job(0, (0, 8) * 4, SearchOptions(first_id=8)), CONFIG)
 
 
 @given(st.integers(0, 3000), st.integers(0, 3000))

@@ -1,19 +1,19 @@
-"""What kernels can take. They use ids as offsets without looking, so others are refused here."""
+"""The jobs and pairs that an engine may be given.
+
+Kernels use ids as offsets without looking, and a GPU reports wrong ones late or never.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from model.engine.cpu.forward.slots import MAX_BEAM
 from model.engine.protocol import Job
 from model.transformer.config import TransformerConfig
 
 
 def check_job(job: Job, config: TransformerConfig) -> None:
-    """Raises `ValueError` for ids that are none, and for a wide beam."""
+    """Raise `ValueError` for ids outside the vocabularies, and for no or too many of them."""
     _check_ids("source", job.source_ids, config.source_vocab_size, config.max_length)
-    if job.options.beam_size > MAX_BEAM:
-        raise ValueError(f"beam_size {job.options.beam_size}: at most {MAX_BEAM}")
     for token in (job.options.traits.unk_id, job.options.first_id):
         if token is not None:
             _check_vocabulary("target", [token], config.target_vocab_size)
@@ -25,7 +25,7 @@ def check_job(job: Job, config: TransformerConfig) -> None:
 def check_pair(
     source_ids: Sequence[int], target_ids: Sequence[int], config: TransformerConfig
 ) -> None:
-    """A sentence and its translation. Raises `ValueError` for ids that are none."""
+    """Raise `ValueError` for a sentence or a translation of which the same holds."""
     _check_ids("source", source_ids, config.source_vocab_size, config.max_length)
     _check_ids("target", target_ids, config.target_vocab_size, config.max_length)
 
