@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from starlette.datastructures import Headers
 
 from app.errors import InvalidRequestError, MalformedFormError, MalformedJsonError
 from app.routes.handling.body import (
+    LARGE,
     MAX_FORM_FIELDS,
     Body,
     read_body,
@@ -49,6 +51,29 @@ async def status_of(reading: Awaitable[object]) -> int:
 async def test_a_body_of_just_the_limit_comes_in_chunks() -> None:
     asked, _ = request(b"ab", b"", b"cd")
     assert await read_body(asked, 4) == b"abcd"
+
+
+@asynchronous
+async def test_large_bodies_are_returned_one_an_iteration_of_the_loop() -> None:
+    """What is done with each holds up the event loop."""
+    held_up: list[int] = []
+    n_returned = 0
+
+    async def read(size: int) -> None:
+        nonlocal n_returned
+        asked, _ = request(b"x" * size)
+        await read_body(asked, LARGE + 1)
+        n_returned += 1
+
+    for size, most in ((LARGE + 1, 1), (LARGE, 10)):
+        readers = [asyncio.create_task(read(size)) for _ in range(10)]
+        before = n_returned
+        while not all(reader.done() for reader in readers):
+            await asyncio.sleep(0)
+            held_up.append(n_returned - before)
+            before = n_returned
+        assert max(held_up) == most
+        held_up.clear()
 
 
 @asynchronous
