@@ -208,7 +208,7 @@ def _assemble(known: Sequence[KnownModel], settings: Settings, metrics: Metrics)
         max_attention_weights=settings.max_attention_weights,
         timeout=settings.request_timeout,
     )
-    room = Room(settings.max_body_bytes)
+    room = Room(settings.max_text_characters, forecast)
     service = TranslationService(chosen, admission, room, limits, metrics)
     if settings.preload_detection:
         service.paths.prepare_detection()
@@ -219,7 +219,7 @@ def _assemble(known: Sequence[KnownModel], settings: Settings, metrics: Metrics)
             max_characters=settings.max_file_characters,
             timeout=settings.file_timeout,
         ),
-        Room(settings.max_file_bytes),
+        Room(settings.max_file_characters, forecast),
         forecast,
     )
     return Runtime(tuple(used), shelf, service, files, admission, __version__)

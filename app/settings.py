@@ -184,7 +184,7 @@ class Settings(BaseSettings):
         2_000_000, ge=1, description="Maximum attention weights per response."
     )
     sentence_cache_bytes: int = Field(
-        64_000_000, ge=0,
+        32_000_000, ge=0,
         description="Bytes of the cache of sentences per checkpoint; 0 disables it.",
     )  # fmt: skip
     request_timeout: float = Field(

@@ -1,4 +1,4 @@
-"""Iterations of the event loop, of which long callbacks get one each.
+"""Iterations of the event loop, among which long callbacks are spread.
 
 The loop runs everything that is ready before it looks at its sockets again. If a hundred coroutines
 become ready at once and each works for ten milliseconds, everybody else waits for a second.
@@ -9,13 +9,21 @@ from __future__ import annotations
 import asyncio
 from weakref import WeakKeyDictionary
 
-_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+SHARE = 0.02
+"""Seconds of an iteration after which no further caller goes on in it."""
+
+_began: WeakKeyDictionary[asyncio.AbstractEventLoop, float] = WeakKeyDictionary()
+"""When the first caller of the present iteration went on."""
 
 
-async def own_iteration() -> None:
-    """Wait until an iteration of the event loop in which no other caller goes on. First come first.
+async def turn_of_the_loop() -> None:
+    """Wait for an iteration of the event loop whose share is not used up.
 
-    What the caller does next, up to its next suspension, is then followed by a look at the sockets.
+    What the caller does next, up to its next suspension, counts towards the share.
     """
-    async with _turns.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+    loop = asyncio.get_running_loop()
+    while loop in _began and loop.time() - _began[loop] >= SHARE:
         await asyncio.sleep(0)
+    if loop not in _began:
+        _began[loop] = loop.time()
+        loop.call_soon(_began.pop, loop)  # in the next iteration

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Hashable, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from app.concurrency.abandonment import noted_threads
+from app.errors import QueueFullError
 
 SMALL = 64
 """A request of less than this part of the room passes at once: it neither waits nor counts."""
+
+
+MAX_WAITING = 4
+"""Rooms that those in line would fill; the next is refused."""
 
 
 @dataclass(eq=False, slots=True)
@@ -32,11 +37,15 @@ class Room:
 
     Others wait. Clients take turns, and none overtakes the one whose turn it is, so that the
     largest is admitted once those before it are done. Sizes are in any one unit.
+
+    forecast  seconds until the present work is done
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, forecast: Callable[[], float] = lambda: 0.0) -> None:
         self.size = size
         self._free = size
+        self._waiting = 0
+        self._forecast = forecast
         self._lines: OrderedDict[Hashable, deque[_Waiter]] = OrderedDict()
         self._leaving: set[asyncio.Task[None]] = set()
 
@@ -45,6 +54,8 @@ class Room:
         """Wait for room and hold it; `client` is for taking turns, None for a separate one.
 
         Threads that work on when nobody waits for them any more hold it until they end.
+
+        Raises `QueueFullError` if too many wait already.
         """
         size = min(size, self.size)
         if size * SMALL < self.size:
@@ -69,6 +80,9 @@ class Room:
             self._give_back(size)
 
     async def _wait(self, waiter: _Waiter, client: Hashable) -> None:
+        if self._waiting + waiter.size > MAX_WAITING * self.size:
+            raise QueueFullError.after("too many large requests wait already", self._forecast())
+        self._waiting += waiter.size
         self._lines.setdefault(client, deque()).append(waiter)
         self._admit()
         try:
@@ -83,6 +97,7 @@ class Room:
     def _leave(self, waiter: _Waiter, client: Hashable) -> None:
         line = self._lines[client]
         line.remove(waiter)
+        self._waiting -= waiter.size
         if not line:
             del self._lines[client]
         self._admit()  # those behind it may be smaller
@@ -98,6 +113,7 @@ class Room:
                 return
             waiter = line.popleft()
             self._free -= waiter.size
+            self._waiting -= waiter.size
             waiter.admitted.set()
             if line:
                 self._lines.move_to_end(client)

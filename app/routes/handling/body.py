@@ -13,7 +13,7 @@ from fastapi import HTTPException, Request
 from starlette.datastructures import Headers
 from starlette.formparsers import MultiPartException, MultiPartParser
 
-from app.concurrency.loop_turns import own_iteration
+from app.concurrency.loop_turns import turn_of_the_loop
 from app.errors import InvalidRequestError, MalformedFormError, MalformedJsonError
 from app.wire.failures import FORMS, media_type
 
@@ -95,7 +95,7 @@ class Body:
 async def read_body(request: Request, max_bytes: int) -> bytes:
     """Read the body. Raises `HTTPException` 413, and 415 if it is compressed.
 
-    Large bodies that arrive together are returned in different iterations of the event loop.
+    Large bodies that arrive together are spread over iterations of the event loop.
     """
     coding = request.headers.get("content-encoding", "").strip().lower()
     if coding not in ("", "identity"):
@@ -113,7 +113,7 @@ async def read_body(request: Request, max_bytes: int) -> bytes:
         if len(content) > max_bytes:
             raise _too_large(max_bytes)
     if len(content) > LARGE:
-        await own_iteration()
+        await turn_of_the_loop()
     return bytes(content)
 
 

@@ -7,7 +7,8 @@ from random import Random
 import pytest
 
 from app.concurrency.abandonment import in_thread
-from app.scheduling.room import SMALL, Room
+from app.errors import QueueFullError
+from app.scheduling.room import MAX_WAITING, SMALL, Room
 from tests.app.asynchronous import asynchronous
 
 SIZE = 100 * SMALL
@@ -87,9 +88,9 @@ async def test_clients_take_turns_and_nobody_overtakes() -> None:
     here = Visitors()
     await here.come("first", SIZE)
     for name in ("a1", "a2", "a3"):
-        await here.come(name, SIZE, "a")
-    await here.come("b1", SIZE, "b")
-    await here.come("b2", SIZE // SMALL, "b")  # would fit beside others
+        await here.come(name, SIZE * 2 // 3, "a")
+    await here.come("b1", SIZE * 2 // 3, "b")
+    await here.come("b2", SIZE // 2, "b")
     order: list[str] = []
     while here.inside:
         order += here.inside
@@ -157,7 +158,8 @@ async def test_those_inside_fit_and_everybody_comes_in(seed: int) -> None:
                 taken -= min(size, SIZE)
         done += 1
 
-    sizes = [chooser.randrange(SIZE // SMALL, SIZE + 10) for _ in range(50)]
+    sizes = [chooser.randrange(SIZE // SMALL, SIZE // 10) for _ in range(50)]
+    sizes += [SIZE + 10]
     tasks = [asyncio.create_task(visit(size)) for size in sizes]
     await settled()
     given_up = [task for task in chooser.sample(tasks, 10) if task.cancel()]
@@ -166,6 +168,22 @@ async def test_those_inside_fit_and_everybody_comes_in(seed: int) -> None:
     assert done == len(tasks) - sum(task.cancelled() for task in given_up)
     async with asyncio.timeout(1), room.taken(SIZE):
         pass
+
+
+@asynchronous
+async def test_a_line_that_is_too_long_grows_no_longer() -> None:
+    here = Visitors()
+    names = [str(number) for number in range(MAX_WAITING + 1)]
+    for name in names:
+        await here.come(name, SIZE, name)
+    with pytest.raises(QueueFullError, match="too many large requests wait"):
+        async with here.room.taken(SIZE):
+            pass
+    await here.come("small", SIZE // SMALL - 1)
+    assert here.inside == ["0", "small"]
+    await here.give_up("2")
+    await here.come("instead", SIZE)
+    await here.leave("small", *names[:2], *names[3:], "instead")
 
 
 @asynchronous
