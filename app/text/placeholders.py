@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from app.concurrency.abandonment import check_wanted
 from app.text.spans import Span
 
 ATOM = re.compile("\ue000\\d+\ue001")
@@ -33,6 +34,13 @@ _URL_TAIL = ".,;:!?…*_)]’"
 _JOINT = re.compile(r"[ \t]?|[:/@=+_.-]")
 
 
+WINDOW = 32_000
+"""Characters searched in one call, which keeps the interpreter's lock: ten milliseconds."""
+
+LONGEST = 10_000
+"""A longer placeholder may not be recognised as one."""
+
+
 def find_placeholders(text: str) -> list[Span]:
     """Their spans, in order; those that touch, or have but a blank or a joint between them, as one.
 
@@ -41,7 +49,7 @@ def find_placeholders(text: str) -> list[Span]:
     found: list[Span] = []
     braces: dict[int, int] | None = None
     at = 0
-    while match := _START.search(text, at):
+    while match := _next(text, at):
         span = Span(match.start(), match.end())
         if match.lastgroup == "url":
             span = Span(span.start, span.start + len(_without_tail(match[0])))
@@ -57,6 +65,25 @@ def find_placeholders(text: str) -> list[Span]:
             span = Span(found.pop().start, span.end)
         found.append(span)
     return found
+
+
+def _next(text: str, at: int) -> re.Match[str] | None:
+    """Return the first match from `at` on, searching a window after the other."""
+    while at < len(text):
+        check_wanted()
+        end = min(at + WINDOW, len(text))
+        match = _START.search(text, at, end)
+        if end == len(text):
+            return match
+        if match is None or match.start() > end - LONGEST:
+            at = end - LONGEST  # what begins behind it may be cut off
+        elif match.end() < end:
+            return match
+        elif found := _START.match(text, match.start()):
+            return found
+        else:
+            at = match.start() + 1
+    return None
 
 
 def _without_tail(url: str) -> str:

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.text.placeholders import find_placeholders
+from app.text import placeholders
+from app.text.placeholders import WINDOW, find_placeholders
+from app.text.spans import Span
 
 PLACEHOLDERS = [
     "{name}",
@@ -146,3 +148,23 @@ def test_time_is_linear_in_the_length_of_one_placeholder(text: str) -> None:
 )
 def test_punctuation_behind_an_address_is_none_of_it(address: str, found: str) -> None:
     assert [span.of(address) for span in find_placeholders(address)] == [found]
+
+
+@given(
+    st.lists(st.sampled_from([*PLACEHOLDERS, "word", " ", "\n", "a@b.com", "www.a.b/c", "%", "{"]))
+)
+def test_a_search_in_windows_finds_the_same(parts: list[str]) -> None:
+    text = "".join(parts)
+    whole = find_placeholders(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(placeholders, "LONGEST", 80)
+        patch.setattr(placeholders, "WINDOW", 100)
+        assert find_placeholders(text) == whole
+
+
+def test_a_placeholder_over_the_end_of_a_window_is_one() -> None:
+    for n_before in range(WINDOW - 40, WINDOW + 5):
+        text = "a" * (n_before - 1) + " {{ user | upper }} a"
+        assert find_placeholders(text) == [Span(n_before, n_before + 18)]
+    url = "https://a.b/" + "c" * (2 * WINDOW)
+    assert find_placeholders("a " + url + " a") == [Span(2, 2 + len(url))]
