@@ -313,7 +313,7 @@ async def test_large_files_are_parsed_one_after_the_other(
 
     monkeypatch.setitem(FORMATS, ".txt", FORMATS[".txt"]._replace(open=opened))
     monkeypatch.setattr(FileService, "translate", translate)
-    async with serve(FakeEngine(), max_file_bytes=64_000) as client:
+    async with serve(FakeEngine(), max_file_characters=64_000) as client:
         large, small = b"The house.\n" * 5000, b"The house."
         answers = await asyncio.gather(*(send(client, "a.txt", large) for _ in range(3)))
         assert most == 1

@@ -69,7 +69,7 @@ async def test_large_requests_are_at_work_one_after_the_other(serve: Serve) -> N
     """So that their memory is that of one; small ones do not wait for them."""
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(
-        engine, sentence_cache_bytes=0, max_body_bytes=6400, request_timeout=60
+        engine, sentence_cache_bytes=0, max_text_characters=6400, request_timeout=60
     ) as client:
         assert engine.gate
 
@@ -96,7 +96,7 @@ async def test_large_requests_are_at_work_one_after_the_other(serve: Serve) -> N
 @asynchronous
 async def test_small_requests_do_not_wait_for_large_ones(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1))
-    async with serve(engine, sentence_cache_bytes=0, max_body_bytes=64_000) as client:
+    async with serve(engine, sentence_cache_bytes=0, max_text_characters=64_000) as client:
         assert engine.gate
 
         def n_known() -> int:
