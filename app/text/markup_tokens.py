@@ -33,7 +33,7 @@ MAX_DEPTH = 100
 """Maximum nesting of inline elements; deeper ones stay in place."""
 
 MAX_TOKENS = 400_000
-"""Of a document that is read as a whole: pages of 10 MB have fewer. One takes 250 bytes."""
+"""Of a document that is read as a whole. One takes 250 bytes in HTML, 120 in XML."""
 
 Attributes: TypeAlias = dict[str, str | None]
 

@@ -35,7 +35,7 @@ _JOINT = re.compile(r"[ \t]?|[:/@=+_.-]")
 
 
 WINDOW = 32_000
-"""Characters searched in one call, which keeps the interpreter's lock: ten milliseconds."""
+"""Characters searched in one call, which keeps the interpreter's lock: 5 to 20 milliseconds."""
 
 LONGEST = 10_000
 """A longer placeholder may not be recognised as one."""

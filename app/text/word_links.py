@@ -31,7 +31,7 @@ _N_BOUNDS = 4
 
 
 class WordLinks(Sequence[WordLink]):
-    """Links in 17 bytes each: as tuples they take 350, and a text may have half a million."""
+    """Links in 17 bytes each: as tuples they take 340, and a text may have half a million."""
 
     __slots__ = ("_are_guesses", "_bounds")
 
