@@ -25,7 +25,7 @@ from app.text.document import Answer, Document, PlainText
 from app.text.markup import MarkupDocument
 from app.text.markup_tokens import MarkupError
 from app.text.placeholders import find_placeholders
-from app.text.segmentation import segments, split_to_fit
+from app.text.segmentation import each_segment, split_to_fit
 from benchmarks.hostile_inputs import FORMS, Case, cases
 
 GROWTH = 4
@@ -48,7 +48,7 @@ def read(form: str, data: str | bytes) -> str:
         return "refused"
     for text in document.texts:
         protected = find_placeholders(text)
-        for span in segments(
+        for span in each_segment(
             text, "en", "nonewlines" if form[0] == "." else "sentences", protected
         ):
             split_to_fit(text, span, lambda piece: piece.end - piece.start, MAX_TOKENS, protected)

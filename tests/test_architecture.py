@@ -23,9 +23,9 @@ ROWS: dict[str, str] = {
     "app.cli": "app.cli.translating app.cli.display app.hub app.main app.server app.loading "
     "app.runtime app.settings app.shipped app.translation app.translation.segments "
     "app.wire.native app.languages app.observe model.training model.training.data "
-    "model.training.update model.interop model.translator model.engine model.engine.protocol "
-    "model.checkpoint model.alignment model.decoding model.text model.transformer "
-    "model.evaluation",
+    "model.training.update model.interop model.interop.huggingface model.translator model.engine "
+    "model.engine.protocol model.checkpoint model.alignment model.decoding model.text "
+    "model.transformer model.evaluation",
     "app.cli.translating": "app.cli.display app.loading app.settings app.translation "
     "app.translation.segments app.documents "
     "app.observe model.translator model.engine model.engine.protocol model.decoding",
@@ -72,8 +72,9 @@ ROWS: dict[str, str] = {
     "model.training.data": "model.text",
     "model.training.int8": "model.transformer",
     "model.training.update": "model.transformer",
-    "model.interop": "model.interop.npz model.interop.m2m100 model.checkpoint model.decoding "
-    "model.text model.transformer",
+    "model.interop": "model.interop.huggingface model.interop.npz model.interop.m2m100 "
+    "model.checkpoint model.decoding model.text model.transformer",
+    "model.interop.huggingface": "model.checkpoint model.decoding model.transformer",
     "model.interop.m2m100": "model.text",
     "model.interop.npz": "model.checkpoint model.decoding model.text model.transformer",
     "model.translator": "model.engine model.engine.protocol model.checkpoint model.decoding "

@@ -20,7 +20,7 @@ from app.hub.selection import CONFIG_FILE, KEPT_FOLDER, README_FILE
 from app.languages.served import described
 from model.checkpoint.config import CheckpointConfig
 from model.errors import CheckpointError
-from model.interop.marian_config import read_object
+from model.interop.huggingface.config_files import read_object
 
 
 @click.command(epilog="Example: attend pull opus-mt-en-de models && attend serve --models models")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from markdown_it import MarkdownIt
@@ -18,12 +17,12 @@ from markdown_it.token import Token
 from app.documents.line_breaks import filled
 from app.documents.markdown_inline import (
     EMPHASIS,
-    NOTE_LABEL,
     Inline,
     InlineReader,
     Mark,
     new_markdown,
 )
+from app.documents.markdown_places import Lines, Place
 from app.errors import UnreadableFileError
 from app.text.document import Answer, Document, Parts
 from app.text.markup import MarkupDocument, MarkupOptions
@@ -33,11 +32,8 @@ MAX_PARAGRAPH = 30_000
 """Maximum code points of a paragraph; parsing time may grow with their square."""
 
 _FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\n.*?\n\1[ \t]*(?:\n|\Z)", re.DOTALL)
-_LINE_END = re.compile(r"\r\n|\r|\n")
 _FIRST_TAG = re.compile(r"\s*</?([A-Za-z][A-Za-z0-9-]*)")
 _FOREIGN = re.compile(r"\$\$|:::")
-_ALERT = re.compile(r"\[![A-Za-z]+\][^\n]*\n")
-"""The first line of a GitHub alert."""
 
 _FEW = r"\\|&(?=#?\w+;)"
 _ALL = r"[\\`*_\[\]<>&~!$]"
@@ -58,7 +54,7 @@ def open_markdown(text: str) -> Document:
 
 
 def _parts(text: str) -> Iterator[str | Document]:
-    lines = _Lines(text)
+    lines = Lines(text)
     markdown = new_markdown()
     env: dict[str, object] = {}
     tokens = markdown.parse(text, env)
@@ -87,74 +83,6 @@ def _parts(text: str) -> Iterator[str | Document]:
     yield text[at:]
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Position of content in the document; `prefix` precedes its further lines."""
-
-    content: str
-    start: int
-    end: int
-    prefix: str = ""
-    is_cell: bool = False
-
-
-class _Lines:
-    """The lines of a document, to locate what the parser extracted."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        ends = list(_LINE_END.finditer(text))
-        self._starts = [0, *(match.end() for match in ends)]
-        self._ends = [*(match.start() for match in ends), len(text)]
-        self._cell: tuple[int, int] = (-1, 0)
-
-    def find(self, before: Token, token: Token) -> _Place | None:
-        """Return the position of a token's content, if it occurs verbatim."""
-        if token.map is None or not token.content:
-            return None
-        first, last = token.map
-        start = self._starts[first]
-        if token.type == "html_block":
-            end = self._ends[last - 1]
-            is_whole = self._text[start:end].rstrip() == token.content.rstrip()
-            return _Place(token.content, start, end) if is_whole else None
-        if token.type != "inline":
-            return None
-        if before.type in ("th_open", "td_open"):
-            return self._find_cell(first, token.content)
-        if before.type == "heading_open" and before.markup.startswith("#"):
-            line = self._line(first)
-            at = start + line.find(token.content, line.find(before.markup) + len(before.markup))
-            return _Place(token.content, at, at + len(token.content)) if at >= start else None
-        if head := _ALERT.match(token.content):
-            return self._find_lines(first + 1, token.content[head.end() :])
-        note = NOTE_LABEL.match(token.content)
-        return self._find_lines(first, token.content[note.end() if note else 0 :])
-
-    def _find_cell(self, number: int, content: str) -> _Place | None:
-        line, start = self._line(number), self._starts[number]
-        written = content.replace("|", "\\|")
-        at = line.find(written, self._cell[1] if self._cell[0] == number else 0)
-        if at < 0:
-            return None
-        self._cell = (number, at + len(written))
-        return _Place(content, start + at, start + at + len(written), is_cell=True)
-
-    def _find_lines(self, first: int, content: str) -> _Place | None:
-        contents = content.split("\n")
-        starts: list[int] = []
-        for number, part in enumerate(contents, first):
-            line = self._line(number).rstrip()
-            if not line.endswith(part.rstrip()):
-                return None
-            starts.append(self._starts[number] + len(line) - len(part.rstrip()))
-        prefix = self._text[self._starts[first + 1] : starts[1]] if len(starts) > 1 else ""
-        return _Place(content, starts[0], starts[-1] + len(contents[-1]), prefix)
-
-    def _line(self, number: int) -> str:
-        return self._text[self._starts[number] : self._ends[number]]
-
-
 class _HtmlBlock:
     """A block of HTML; its first tag divides the text, like a block element."""
 
@@ -175,28 +103,20 @@ class _HtmlBlock:
 
 
 class _Segment:
-    """The text between two hard line breaks; `raw` is its source."""
+    """The `text` between two hard line breaks, without its tags; `raw` is its source."""
 
-    __slots__ = ("_escapes", "_with_emphasis", "_without", "raw")
+    __slots__ = ("_escapes", "_with_emphasis", "_without", "is_tagged", "raw", "text")
 
     def __init__(self, raw: str, marks: Sequence[Mark], inline: Inline) -> None:
         self.raw = raw
         self._escapes = inline.escapes
         self._with_emphasis = TaggedText(_pieces(marks))
+        self.text = self._with_emphasis.text
+        self.is_tagged = self._with_emphasis.is_tagged
         plain = [mark for mark in marks if mark.name not in EMPHASIS]
         self._without = (
             self._with_emphasis if len(plain) == len(marks) else TaggedText(_pieces(plain))
         )
-
-    @property
-    def text(self) -> str:
-        """The text without its tags."""
-        return self._with_emphasis.text
-
-    @property
-    def is_tagged(self) -> bool:
-        """Whether it has any."""
-        return self._with_emphasis.is_tagged
 
     @property
     def is_translatable(self) -> bool:
@@ -225,7 +145,7 @@ class _Paragraph:
 
     __slots__ = ("_parts", "_place", "_raw", "_reader")
 
-    def __init__(self, raw: str, place: _Place, reader: InlineReader) -> None:
+    def __init__(self, raw: str, place: Place, reader: InlineReader) -> None:
         self._raw = raw
         self._place = place
         self._reader = reader

@@ -14,14 +14,10 @@ from typing import Generic
 import structlog
 
 from app.concurrency.daemon_thread import in_background
-from app.errors import (
-    AppError,
-    DrainingError,
-    ModelLoadingError,
-    ModelTooLargeError,
-)
+from app.errors import AppError, DrainingError, ModelLoadingError, ModelTooLargeError
 from app.observe.logs import log_failure
 from app.observe.metrics import Metrics
+from app.shelf.load_queue import LoadQueue
 from app.shelf.place import Failure, M, Place
 from app.shelf.unused_memory import give_back
 from model.errors import ModelError
@@ -57,9 +53,8 @@ class Shelf(Generic[M]):
         self._clock = clock
         self._metrics = metrics or Metrics()
         self._places: dict[int, Place[M]] = {}
-        self._wanted: dict[int, Place[M]] = {}  # in the order of the first request for each
+        self._queue: LoadQueue[M] = LoadQueue()
         self._uses = count(1)
-        self._seconds = 0.0  # of recent loads, on average
         self._worker: asyncio.Task[None] | None = None
         self._closed = False
         for place in places:
@@ -166,11 +161,11 @@ class Shelf(Generic[M]):
         now = self._clock()
         if place.failure and now < place.failure.retry_at:
             raise place.failure.as_error(place.name, now)
-        self._wanted.setdefault(id(place), place)
+        self._queue.add(place)
         left = deadline - now - LEEWAY
-        if (wait := self._seconds_until(place)) > left:
+        if (wait := self._queue.seconds_until(place)) > left:
             if not place.waiting and not place.loading:
-                self._wanted.pop(id(place), None)
+                self._queue.remove(place)
             raise ModelLoadingError.of(place.name, wait)
         future: asyncio.Future[M] = asyncio.get_running_loop().create_future()
         place.waiting.append(future)
@@ -184,14 +179,8 @@ class Shelf(Generic[M]):
             elif future in place.waiting:
                 place.waiting.remove(future)
             if isinstance(error, TimeoutError):
-                raise ModelLoadingError.of(place.name, self._seconds_until(place)) from None
+                raise ModelLoadingError.of(place.name, self._queue.seconds_until(place)) from None
             raise
-
-    def _seconds_until(self, place: Place[M]) -> float:
-        """Forecast, by the number of models that are loaded before it."""
-        order = list(self._wanted.values())
-        n_loads = order.index(place) + 1 if place in order else 1
-        return n_loads * self._seconds
 
     # Loading and letting go, in one task
 
@@ -204,8 +193,8 @@ class Shelf(Generic[M]):
         """Load what is wanted, in order; let go what exceeds the limit."""
         try:
             await self._shrink()
-            while self._wanted:
-                await self._load_or_fail(next(iter(self._wanted.values())))
+            while place := self._queue.first:
+                await self._load_or_fail(place)
                 await self._shrink()
         finally:
             self._worker = None  # at once: whoever comes next wakes another
@@ -217,7 +206,7 @@ class Shelf(Generic[M]):
         except Exception as error:
             self._fail(place, error)
         finally:
-            self._wanted.pop(id(place), None)
+            self._queue.remove(place)
 
     async def _load(self, place: Place[M]) -> None:
         """Load a model and lend it to those who wait. Raises as its `load` and `start`."""
@@ -247,7 +236,7 @@ class Shelf(Generic[M]):
             self._take(place)
             future.set_result(model)
         seconds = self._clock() - began
-        self._seconds = seconds if not self._seconds else (3 * self._seconds + seconds) / 4
+        self._queue.loaded_in(seconds)
         self._metrics.model_loaded(place.name, "done", seconds)
         _log.info(
             "model loaded",

@@ -59,17 +59,6 @@ _LONGEST_ABBREVIATION = 40
 """Code points before the end of a sentence that are searched for an abbreviation."""
 
 
-def segments(
-    text: str,
-    language: str,
-    split: Split = "sentences",
-    protected: Sequence[Span] = (),
-    unbroken: Sequence[Span] = (),
-) -> list[Span]:
-    """Return those of `each_segment`."""
-    return list(each_segment(text, language, split, protected, unbroken))
-
-
 def each_segment(
     text: str,
     language: str,

@@ -7,12 +7,12 @@ import math
 import mmap
 import os
 import weakref
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from model.checkpoint.lazy_tensors import LazyTensors
 from model.checkpoint.safetensors_file import open_safetensors
 from model.errors import CheckpointError
 
@@ -20,7 +20,7 @@ _TYPES = {"F32": "<f4", "F16": "<f2", "F64": "<f8", "BF16": "<u2"}
 _LENGTH_BYTES = 8
 
 
-class TensorFile(Mapping[str, NDArray[np.float32]]):
+class TensorFile(LazyTensors[NDArray[np.float32]]):
     """Name → float32 array, mapped from the file on each access.
 
     A float32 tensor is the file's own pages, which take memory once they are touched and for as
@@ -41,8 +41,9 @@ class TensorFile(Mapping[str, NDArray[np.float32]]):
             header = json.loads(os.pread(self._file, n_header, _LENGTH_BYTES))
         self._start = _LENGTH_BYTES + n_header
         self._tensors = {name: value for name, value in header.items() if name != "__metadata__"}
+        super().__init__(self._tensors)
 
-    def __getitem__(self, name: str) -> NDArray[np.float32]:
+    def _read(self, name: str) -> NDArray[np.float32]:
         found = self._tensors[name]
         if found["dtype"] not in _TYPES:
             raise CheckpointError(
@@ -66,12 +67,3 @@ class TensorFile(Mapping[str, NDArray[np.float32]]):
         base = first - first % mmap.ALLOCATIONGRANULARITY
         pages = mmap.mmap(self._file, behind - base, access=mmap.ACCESS_COPY, offset=base)
         return np.frombuffer(pages, np.uint8, offset=first - base)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._tensors
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._tensors)
-
-    def __len__(self) -> int:
-        return len(self._tensors)

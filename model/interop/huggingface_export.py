@@ -30,13 +30,13 @@ from model.checkpoint.reader import read_tokenizer
 from model.checkpoint.writer import check_new_folder
 from model.decoding.rules import MarianRule
 from model.errors import CheckpointError
-from model.interop import key_map
-from model.interop.marian_config import GENERATION_FILE
-from model.interop.marian_config import TOKENIZER_FILE as TOKENIZER_CONFIG_FILE
+from model.interop.huggingface import key_map
+from model.interop.huggingface.config_files import GENERATION_FILE
+from model.interop.huggingface.config_files import TOKENIZER_FILE as TOKENIZER_CONFIG_FILE
+from model.interop.huggingface.weight_files import read_tensors
 from model.interop.marian_folder import KEPT_FOLDER
 from model.interop.position_layout import to_halves
 from model.interop.tensor_check import check_tensors
-from model.interop.weight_files import read_tensors
 from model.text.marian_tokenizer import (
     EOS,
     PAD,

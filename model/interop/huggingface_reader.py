@@ -8,12 +8,13 @@ from pathlib import Path
 from model.checkpoint.config import CONFIG_FILE
 from model.errors import CheckpointError, TokenizerError
 from model.interop.foreign_model import ForeignModel, vocabulary_of
+from model.interop.huggingface.config_files import TOKENIZER_FILE, read_object
+from model.interop.huggingface.marian_weights import Embeddings, embeddings, renamed
+from model.interop.huggingface.settings import Settings, read_settings
+from model.interop.huggingface.weight_files import read_tensors, weights_file
 from model.interop.languages_said import Languages, directions
-from model.interop.marian_config import TOKENIZER_FILE, Settings, read_object, read_settings
-from model.interop.marian_weights import Embeddings, embeddings, renamed
 from model.interop.model_card import GROUPS, languages_of_card
 from model.interop.tensor_check import check_tensors
-from model.interop.weight_files import read_tensors, weights_file
 from model.text.language_codes import codes_of_symbols, language_codes
 from model.text.marian_tokenizer import MarianTokenizer, symbols
 from model.transformer.config import NormOrder, PositionLayout, TransformerConfig
@@ -68,7 +69,7 @@ def shape_of(
         "n_encoder_layers": config.encoder_layers,
         "n_decoder_layers": config.decoder_layers,
         "source_vocab_size": config.vocab_size,
-        "target_vocab_size": settings.target_vocab_size,
+        "target_vocab_size": settings.config.target_vocab_size,
         "max_length": config.max_position_embeddings,
         "dropout": config.dropout,
         "activation": settings.activation,
@@ -80,7 +81,7 @@ def shape_of(
         "tie_output": found.tied,
         "output_bias": found.bias is not None,
         "pad_id": config.pad_token_id,
-        "eos_id": settings.eos_id,
+        "eos_id": settings.config.eos_id,
         "start_id": config.decoder_start_token_id,
     }
     return TransformerConfig.parse(values, str(folder / CONFIG_FILE))
@@ -99,8 +100,8 @@ def _read_vocabulary(
     config = settings.config
     for side, ours, theirs in (
         ("pieces", plain.source_vocab_size, config.vocab_size),
-        ("target pieces", plain.target_vocab_size, settings.target_vocab_size),
-        ("as the id of </s>", plain.eos_id, settings.eos_id),
+        ("target pieces", plain.target_vocab_size, config.target_vocab_size),
+        ("as the id of </s>", plain.eos_id, config.eos_id),
         ("as the id of <pad>", plain.pad_id, config.pad_token_id),
     ):
         if ours != theirs:

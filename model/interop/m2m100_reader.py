@@ -11,6 +11,10 @@ from model.checkpoint.config import MultilingualVocabulary
 from model.checkpoint.directions import AnyPair, Direction
 from model.errors import CheckpointError, TokenizerError
 from model.interop.foreign_model import ForeignModel
+from model.interop.huggingface.config_files import TOKENIZER_FILE, M2M100Config, read_object
+from model.interop.huggingface.marian_weights import embeddings, renamed
+from model.interop.huggingface.settings import read_settings
+from model.interop.huggingface.weight_files import read_tensors, weights_file
 from model.interop.huggingface_reader import shape_of
 from model.interop.languages_said import Languages
 from model.interop.m2m100.languages import (
@@ -18,15 +22,7 @@ from model.interop.m2m100.languages import (
     LANGUAGE_FILES,
     language_tokens,
 )
-from model.interop.marian_config import (
-    TOKENIZER_FILE,
-    M2M100Config,
-    read_object,
-    read_settings,
-)
-from model.interop.marian_weights import embeddings, renamed
 from model.interop.tensor_check import check_tensors
-from model.interop.weight_files import read_tensors, weights_file
 from model.text.marian_tokenizer import VOCABULARY_FILE
 from model.text.multilingual_tokenizer import (
     PIECES_FILE,
@@ -48,7 +44,7 @@ def read_m2m100(folder: Path, languages: Languages) -> ForeignModel:
     size = settings.config.vocab_size
     tokenizer = _read_tokenizer(folder, size)
     for piece, ours, theirs in (
-        ("</s>", tokenizer.eos_id, settings.eos_id),
+        ("</s>", tokenizer.eos_id, settings.config.eos_id),
         ("<pad>", tokenizer.pad_id, settings.config.pad_token_id),
     ):
         if ours != theirs:

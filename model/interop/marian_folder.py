@@ -6,7 +6,8 @@ from pathlib import Path
 
 from model.checkpoint.config import CONFIG_FILE
 from model.errors import CheckpointError
-from model.interop.marian_config import VERBS, read_object
+from model.interop.huggingface.config_files import read_object
+from model.interop.huggingface.settings import VERBS
 
 KEPT_FOLDER = "attend"
 """Stores what the format cannot express, so that an import restores the exported checkpoint."""

@@ -16,18 +16,18 @@ from model.checkpoint.golden import read_golden
 from model.checkpoint.reader import read_tokenizer
 from model.checkpoint.writer import check_new_folder, save_checkpoint
 from model.errors import CheckpointError
-from model.interop import key_map
 from model.interop.foreign_model import ForeignModel
+from model.interop.huggingface import key_map
+from model.interop.huggingface.config_files import read_object
+from model.interop.huggingface.marian_weights import embeddings, renamed
+from model.interop.huggingface.weight_files import read_tensors, weights_file
 from model.interop.huggingface_reader import read_huggingface
 from model.interop.languages_said import NOT_SAID, Languages
 from model.interop.m2m100_reader import read_m2m100
-from model.interop.marian_config import read_object
 from model.interop.marian_folder import KEPT_FOLDER, holds_npz
-from model.interop.marian_weights import embeddings, renamed
 from model.interop.npz_reader import read_npz_folder
 from model.interop.position_layout import to_interleaved
 from model.interop.tensor_check import check_tensors
-from model.interop.weight_files import read_tensors, weights_file
 
 _CARD = """# {name}
 

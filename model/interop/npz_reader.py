@@ -15,8 +15,8 @@ from torch import Tensor
 from model.decoding.rules import MarianRule
 from model.errors import CheckpointError, TokenizerError
 from model.interop.foreign_model import ForeignModel, vocabulary_of
+from model.interop.huggingface.marian_weights import check_names
 from model.interop.languages_said import Languages, directions
-from model.interop.marian_weights import check_names
 from model.interop.npz import key_map
 from model.interop.npz.options import (
     DECODER_FILE,

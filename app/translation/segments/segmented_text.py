@@ -11,7 +11,7 @@ from typing import Literal
 
 from app.concurrency.abandonment import check_wanted
 from app.text.flags import MIN_SHARE_COPIED, Flag
-from app.text.segmentation import segments, split_to_fit
+from app.text.segmentation import each_segment, split_to_fit
 from app.text.spans import Span, Substitution, clipped, replace
 from app.translation.segments.attempts import best_so_far, next_step
 from app.translation.segments.layout import Layout
@@ -214,7 +214,7 @@ class SegmentedText:
         source_language, _ = self._reading.direction
         for placeholder in [*clipped(self._kept.spans, whole), end_mark]:
             between = self.text[start : placeholder.start]
-            for span in segments(between, source_language, "off"):
+            for span in each_segment(between, source_language, "off"):
                 found += self._fitting(span.shifted(start))
             start = placeholder.end
         return found

@@ -15,7 +15,7 @@ from app.documents.files import file_format
 from app.text.document import Answer
 from app.text.markup import MarkupDocument
 from app.text.markup_tokens import Format
-from app.text.segmentation import segments
+from app.text.segmentation import each_segment
 from app.translation.segments.segmented_text import SegmentedText
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
@@ -82,7 +82,7 @@ async def test_markup_that_nobody_waits_for_is_read_no_further(markup: Format) -
 
 @asynchronous
 async def test_a_text_that_nobody_waits_for_is_cut_no_further() -> None:
-    error = await abandoned(lambda: segments("The dog. " * 1000, "en"))
+    error = await abandoned(lambda: list(each_segment("The dog. " * 1000, "en")))
     assert isinstance(error, AbandonedError)
 
 

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from app.text import segmentation
-from app.text.segmentation import WINDOW, Split, segments, split_to_fit
+from app.text.segmentation import WINDOW, Split, each_segment, split_to_fit
 from app.text.spans import Span, replace
 
 PIECES = st.sampled_from(
@@ -57,14 +57,14 @@ SPLITS = st.sampled_from(["sentences", "nonewlines", "off"])
 
 
 def cut(text: str, language: str = "en", split: Split = "sentences") -> list[str]:
-    return [span.of(text) for span in segments(text, language, split)]
+    return [span.of(text) for span in each_segment(text, language, split)]
 
 
 @given(TEXTS, SPLITS, st.sampled_from(["en", "fr", "zh", "xx"]))
 def test_segments_lie_in_order_and_between_them_is_nothing_to_translate(
     text: str, split: Split, language: str
 ) -> None:
-    spans = segments(text, language, split)
+    spans = list(each_segment(text, language, split))
     edges = [edge for span in spans for edge in span]
     assert edges == sorted(edges)
     assert all(any(map(str.isalpha, span.of(text))) for span in spans)
@@ -79,7 +79,7 @@ def test_no_segment_ends_within_what_is_protected(
 ) -> None:
     edges = data.draw(st.lists(st.integers(0, len(text)), unique=True, max_size=6).map(sorted))
     protected = [Span(*edges[at : at + 2]) for at in range(0, len(edges) - 1, 2)]
-    for segment in segments(text, "en", split, protected):
+    for segment in each_segment(text, "en", split, protected):
         for kept in protected:
             apart = segment.end <= kept.start or kept.end <= segment.start
             assert apart or (segment.start <= kept.start and kept.end <= segment.end)
@@ -124,7 +124,7 @@ def test_the_layout_stays() -> None:
         "# Title\n\n  * First item.\n  * Second: it is here. 😀\n"
         "\t1. Third\n\n> Quote! \r\n- [ ] a\n---\n"
     )
-    spans = segments(text, "en")
+    spans = list(each_segment(text, "en"))
     assert [span.of(text) for span in spans] == [
         "Title", "First item.", "Second: it is here.", "Third", "Quote!", "a",
     ]  # fmt: skip
@@ -206,7 +206,7 @@ def test_a_word_without_end_is_cut_anywhere_but_not_what_is_protected() -> None:
 def test_time_is_linear_in_the_length(unit: str) -> None:
     text = unit * (200_000 // len(unit))
     began = time.process_time()
-    spans = segments(text, "en")
+    spans = list(each_segment(text, "en"))
     for span in spans:
         split_to_fit(text, span, lambda span: (span.end - span.start) // 2, 500)
     assert time.process_time() - began < 5
@@ -214,8 +214,10 @@ def test_time_is_linear_in_the_length(unit: str) -> None:
 
 def test_what_is_unbroken_has_no_end_of_a_sentence_in_it_but_is_translated() -> None:
     text = "Buy Foo! Bar now. Foo! Bar"
-    cut = [span.of(text) for span in segments(text, "en")]
-    whole = [span.of(text) for span in segments(text, "en", unbroken=[Span(4, 12), Span(18, 26)])]
+    cut = [span.of(text) for span in each_segment(text, "en")]
+    whole = [
+        span.of(text) for span in each_segment(text, "en", unbroken=[Span(4, 12), Span(18, 26)])
+    ]
     assert cut == ["Buy Foo!", "Bar now.", "Foo!", "Bar"]
     assert whole == ["Buy Foo! Bar now.", "Foo! Bar"]
 
@@ -262,7 +264,7 @@ def test_sentencex_never_reads_more_than_a_window(
     find = sentencex.segment
     monkeypatch.setattr(sentencex, "segment", segment)
     text = unit * (50_000 // len(unit))
-    segments(text, "en")
+    list(each_segment(text, "en"))
     assert max(read) <= WINDOW
     assert sum(read) <= 2.1 * len(text)
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from model.errors import CheckpointError
-from model.interop.marian_config import read_settings
+from model.interop.huggingface.settings import read_settings
 from tests.marian_folder import write_json
 
 CONFIG = {

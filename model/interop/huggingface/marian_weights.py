@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from model.errors import CheckpointError
-from model.interop import key_map
+from model.interop.huggingface import key_map
 from model.transformer.config import TransformerConfig
 from model.transformer.positions import sinusoidal_positions
 

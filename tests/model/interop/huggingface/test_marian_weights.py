@@ -12,8 +12,8 @@ import torch
 from safetensors.torch import save_file
 
 from model.errors import CheckpointError
-from model.interop.marian_weights import embeddings
-from model.interop.weight_files import read_tensors, weights_file
+from model.interop.huggingface.marian_weights import embeddings
+from model.interop.huggingface.weight_files import read_tensors, weights_file
 
 
 def refusal(path: Path) -> str:

@@ -7,15 +7,16 @@ takes memory once it is read, and for as long as it is held.
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
+from model.checkpoint.lazy_tensors import LazyTensors
 from model.checkpoint.safetensors_file import open_safetensors
 from model.errors import CheckpointError
-from model.interop.marian_config import read_object
+from model.interop.huggingface.config_files import read_object
 
 SAFE_FILE = "model.safetensors"
 PICKLE_FILE = "pytorch_model.bin"
@@ -56,49 +57,30 @@ def read_tensors(path: Path) -> Mapping[str, Tensor]:
     return _read_pickle(path)
 
 
-class _SafeTensors(Mapping[str, Tensor]):
-    """Read on each access."""
+class _SafeTensors(LazyTensors[Tensor]):
+    """Of one file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         with open_safetensors(path, "pt") as file:
-            self._names = dict.fromkeys(file.keys())
+            super().__init__(file.keys())
 
-    def __getitem__(self, name: str) -> Tensor:
-        if name not in self._names:
-            raise KeyError(name)
+    def _read(self, name: str) -> Tensor:
         with open_safetensors(self._path, "pt") as file:
             tensor: Tensor = file.get_tensor(name)
         return tensor
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-
-class _Shards(Mapping[str, Tensor]):
-    """The tensors of several files; `shard_of` has the file of each."""
+class _Shards(LazyTensors[Tensor]):
+    """Of several files; `shard_of` has the file of each."""
 
     def __init__(self, shards: Mapping[str, Mapping[str, Tensor]], shard_of: dict[str, str]):
+        super().__init__(shard_of)
         self._shards = shards
         self._shard_of = shard_of
 
-    def __getitem__(self, name: str) -> Tensor:
+    def _read(self, name: str) -> Tensor:
         return self._shards[self._shard_of[name]][name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._shard_of
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._shard_of)
-
-    def __len__(self) -> int:
-        return len(self._shard_of)
 
 
 def _sharded(index: Path) -> Mapping[str, Tensor]:

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.shelf.load_queue import LoadQueue
+from app.shelf.place import Place
+
+
+def places(n: int) -> list[Place[Any]]:
+    return [Place(f"model {index}", lambda: None) for index in range(n)]
+
+
+def test_the_first_wanted_is_the_first_to_load_however_often_it_is_asked_for() -> None:
+    queue: LoadQueue[Any] = LoadQueue()
+    first, second = places(2)
+    assert queue.first is None
+    for place in (first, second, first):
+        queue.add(place)
+    assert queue.first is first
+    queue.remove(first)
+    assert queue.first is second
+    queue.remove(first)
+    queue.remove(second)
+    assert queue.first is None
+
+
+def test_a_place_waits_for_all_before_it_and_a_newcomer_for_one_load() -> None:
+    queue: LoadQueue[Any] = LoadQueue()
+    first, second, other = places(3)
+    queue.add(first)
+    queue.add(second)
+    assert queue.seconds_until(second) == 0  # nothing is known before the first load
+    queue.loaded_in(4.0)
+    assert [queue.seconds_until(one) for one in (first, second, other)] == [4, 8, 4]
+    queue.loaded_in(8.0)
+    assert queue.seconds_until(first) == pytest.approx(5)  # three parts old, one new
