@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,6 +20,7 @@ from typing import NamedTuple
 from app.settings import Settings
 from benchmarks.connection import HOST
 from benchmarks.crowd import probing
+from benchmarks.repeating import repeating
 from benchmarks.report import Cell
 from benchmarks.sentences import FIXTURE, read_sentences
 from benchmarks.server import Server, free_port, start_at
@@ -237,20 +237,13 @@ def _warm(port: int) -> None:
 def _delays(pid: int) -> Iterator[list[tuple[float, float]]]:
     """Record for how long the main thread of a process was ready and waited for a core."""
     found: list[tuple[float, float]] = []
-    done = threading.Event()
 
     def look() -> None:
-        while not done.wait(0.05):
-            with suppress(OSError):
-                found.append((time.perf_counter(), _run_delay(pid)))
+        with suppress(OSError):
+            found.append((time.perf_counter(), _run_delay(pid)))
 
-    thread = threading.Thread(target=look)
-    thread.start()
-    try:
+    with repeating(look, 0.05):
         yield found
-    finally:
-        done.set()
-        thread.join()
 
 
 def _run_delay(pid: int) -> float:

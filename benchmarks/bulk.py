@@ -19,7 +19,7 @@ import httpx
 from benchmarks.connection import HOST
 from benchmarks.equality import answered
 from benchmarks.load import Load, Outcome, finish, put, start
-from benchmarks.options import Setup, setup_options
+from benchmarks.options import Setup, benchmark, setup_options
 from benchmarks.report import Cell, Report
 from benchmarks.server import Server, running
 from model.checkpoint.config import read_config
@@ -132,18 +132,17 @@ def measure(server: Server, bulk: Bulk | None, load: Load) -> dict[str, Cell]:
     }
 
 
-@click.command()
+@benchmark
 @setup_options
-@click.option("--characters", type=click.IntRange(1), default=200_000, show_default=True)
-@click.option("--texts", type=click.IntRange(1), default=10_000, show_default=True)
+@click.option("--characters", type=click.IntRange(1), default=200_000)
+@click.option("--texts", type=click.IntRange(1), default=10_000)
 @click.option(
     "--rate",
     type=click.FloatRange(0, min_open=True),
     default=20.0,
-    show_default=True,
     help="Single sentences per second.",
 )
-@click.option("--seconds", default=20.0, show_default=True, help="Duration of each row.")
+@click.option("--seconds", default=20.0, help="Duration of each row.")
 def main(setup: Setup, *, characters: int, texts: int, rate: float, seconds: float) -> None:
     """Measure latencies of single sentences during large requests, memory, and correctness."""
     source, target = read_config(setup.checkpoint).directions[0]

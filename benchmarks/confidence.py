@@ -15,12 +15,12 @@ from pathlib import Path
 
 import click
 
+from app.cli.options import search_options
 from app.cli.translating.line_translator import LineTranslator
 from app.translation.segments.reading import Reading
 from app.translation.segments.segmented_text import SegmentedText
-from benchmarks.options import EngineSetup, beam_option, engine_options
+from benchmarks.options import EngineSetup, beam_option, benchmark, engine_options
 from benchmarks.report import Cell, Report
-from model.decoding.hypothesis import SearchOptions
 from model.evaluation import score_translations
 
 COLUMNS = {"Direction": "", "Sentences of": "", "Count": ",d", "Confidence": ".3f", "chrF": ".2f"}
@@ -67,22 +67,17 @@ def rows(direction: str, judged: Sequence[Judged]) -> list[dict[str, Cell]]:
     return [_row(direction, name, part) for name, part in parts.items() if part]
 
 
-@click.command()
+@benchmark
 @engine_options
 @click.option(
     "--pairs", type=click.Path(path_type=Path), required=True, help="English, tab, French."
 )
 @beam_option
-def main(
-    setup: EngineSetup,
-    *,
-    pairs: Path,
-    beam: int,
-) -> None:
+def main(setup: EngineSetup, *, pairs: Path, beam: int) -> None:
     """Translate held-out pairs; the first direction of the checkpoint reads the first column."""
     loaded, engines = setup.load()
     config = loaded.config
-    options = SearchOptions(beam, length_penalty=config.length_penalty, rule=config.search_rule)
+    options = search_options(config, beam)
     columns = list(
         zip(*(line.split("\t")[:2] for line in pairs.read_text("utf-8").splitlines()), strict=True)
     )

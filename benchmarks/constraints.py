@@ -18,7 +18,7 @@ import click
 
 from app.text.glossary import Glossary, Term, all_said
 from app.translation.segments.glossary_constraints import TermSpeller
-from benchmarks.options import EngineSetup, beam_option, engine_options
+from benchmarks.options import EngineSetup, beam_option, benchmark, engine_options
 from benchmarks.report import Cell, Report
 from model.alignment.from_attention import AlignmentMethod, Bitext, align, passes
 from model.checkpoint.reader import Checkpoint
@@ -130,25 +130,17 @@ def translate(checkpoint: Checkpoint, engines: Sequence[Engine], jobs: Sequence[
     return Outcome(texts, seconds)
 
 
-@click.command()
+@benchmark
 @engine_options
 @click.option(
     "--pairs", type=click.Path(path_type=Path), required=True, help="Source, tab, reference."
 )
-@click.option("--count", type=click.IntRange(1), default=200, show_default=True)
-@click.option(
-    "--terms", "n_terms", type=click.IntRange(1), default=1, show_default=True, help="Each."
-)
+@click.option("--count", type=click.IntRange(1), default=200)
+@click.option("--terms", "n_terms", type=click.IntRange(1), default=1, help="Each.")
 @beam_option
-@click.option("--seed", default=1, show_default=True, help="Seed of the random choices.")
+@click.option("--seed", default=1, help="Seed of the random choices.")
 def main(
-    setup: EngineSetup,
-    *,
-    pairs: Path,
-    count: int,
-    n_terms: int,
-    beam: int,
-    seed: int,
+    setup: EngineSetup, *, pairs: Path, count: int, n_terms: int, beam: int, seed: int
 ) -> None:
     """Translate sentences with and without terms of their references."""
     loaded, engines = setup.load()

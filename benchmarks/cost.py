@@ -18,7 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from benchmarks.connection import HOST
 from benchmarks.load import Load, put
-from benchmarks.options import Setup, setup_options
+from benchmarks.options import Setup, benchmark, setup_options
 from benchmarks.report import Cell, Report
 from benchmarks.server import Running, request_fields, running
 
@@ -81,9 +81,9 @@ def pages(sentences: Sequence[str]) -> list[str]:
     return [" ".join(sentences[at : at + PAGE]) for at in range(0, len(sentences), PAGE)]
 
 
-@click.command()
+@benchmark
 @setup_options
-@click.option("--requests", type=click.IntRange(2), default=1000, show_default=True)
+@click.option("--requests", type=click.IntRange(2), default=1000)
 def main(setup: Setup, *, requests: int) -> None:
     """Measure core seconds per request, and fit the line a + b n to those of one sentence."""
     several = setup.texts()

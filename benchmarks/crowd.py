@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from itertools import cycle
 
 from benchmarks.connection import HOST, Connection
+from benchmarks.repeating import repeating
 
 PROBE_INTERVAL = 0.05
 DRIP_INTERVAL = 1.0
@@ -110,19 +111,8 @@ class Probes:
 def probing(port: int) -> Iterator[Probes]:
     """Probe repeatedly in a thread."""
     probes = Probes(port)
-    done = threading.Event()
-
-    def again() -> None:
-        while not done.wait(PROBE_INTERVAL):
-            probes.probe()
-
-    thread = threading.Thread(target=again)
-    thread.start()
-    try:
+    with repeating(probes.probe, PROBE_INTERVAL):
         yield probes
-    finally:
-        done.set()
-        thread.join()
 
 
 @contextmanager

@@ -20,6 +20,7 @@ import torch
 
 from benchmarks.options import (
     Setup,
+    benchmark,
     peers_option,
     random_option,
     setup_options,
@@ -130,7 +131,7 @@ def rows_of(task: Task, timings: Sequence[Timing]) -> Iterator[dict[str, object]
         }
 
 
-@click.command()
+@benchmark
 @setup_options
 @random_option
 @click.option(
@@ -139,38 +140,23 @@ def rows_of(task: Task, timings: Sequence[Timing]) -> Iterator[dict[str, object]
     help="Force every translation to this length, with random sources.",
 )
 @click.option(
-    "--source-tokens",
-    type=click.IntRange(3),
-    default=15,
-    show_default=True,
-    help="Length of the random sources.",
+    "--source-tokens", type=click.IntRange(3), default=15, help="Length of the random sources."
 )
 @click.option(
     "--count",
     type=click.IntRange(1),
     default=192,
-    show_default=True,
     help="Sentences per round at least; a quarter of them for batch 1.",
 )
 @click.option(
     "--batches-each",
     type=click.IntRange(1),
     default=8,
-    show_default=True,
     help="Batches per thread at least: with one or two, some idle while others finish.",
 )
-@click.option(
-    "--batch",
-    "batches",
-    type=click.IntRange(1),
-    multiple=True,
-    default=(1, 16, 64),
-    show_default=True,
-)
-@click.option(
-    "--beam", "beams", type=click.IntRange(1), multiple=True, default=(1, 4), show_default=True
-)
-@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True)
+@click.option("--batch", "batches", type=click.IntRange(1), multiple=True, default=(1, 16, 64))
+@click.option("--beam", "beams", type=click.IntRange(1), multiple=True, default=(1, 4))
+@click.option("--rounds", type=click.IntRange(1), default=5)
 @peers_option
 @click.option("--only-int8", is_flag=True, help="Compare with CTranslate2's int8 alone.")
 @work_option

@@ -17,7 +17,7 @@ import click
 import httpx
 
 from benchmarks.connection import HOST
-from benchmarks.options import Setup, setup_options
+from benchmarks.options import Setup, benchmark, setup_options
 from benchmarks.report import Cell, Report
 from benchmarks.sentences import read_sentences
 from benchmarks.server import Server, running
@@ -90,12 +90,12 @@ def compare(
     }
 
 
-@click.command()
+@benchmark
 @setup_options
 @click.option(
     "--reverse", is_flag=True, help="Also test the other direction, with the file's second column."
 )
-@click.option("--clients", type=click.IntRange(1), default=32, show_default=True)
+@click.option("--clients", type=click.IntRange(1), default=32)
 def main(setup: Setup, *, reverse: bool, clients: int) -> None:
     """Translate all sentences by a server, concurrently, and compare with `attend translate`."""
     directions = read_config(setup.checkpoint).directions[: 2 if reverse else 1]

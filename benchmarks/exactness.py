@@ -16,7 +16,7 @@ from itertools import chain, count
 import click
 
 from benchmarks.decode import natural_sources
-from benchmarks.options import Setup, beam_option, setup_options
+from benchmarks.options import Setup, beam_option, benchmark, setup_options
 from benchmarks.ours import Seats
 from benchmarks.report import Cell, Report
 from model.checkpoint.pretrained import load_model
@@ -129,9 +129,9 @@ def arriving(engine: Engine, jobs: Sequence[Job], seed: int) -> Found:
     return best(found)
 
 
-@click.command()
+@benchmark
 @setup_options
-@click.option("--count", "n", type=click.IntRange(1), default=2000, show_default=True)
+@click.option("--count", "n", type=click.IntRange(1), default=2000)
 @beam_option
 @click.option(
     "--torch",
@@ -145,7 +145,7 @@ def arriving(engine: Engine, jobs: Sequence[Job], seed: int) -> Found:
     type=click.Choice(list(RULES)),
     help="Rule of the search [default: the checkpoint's].",
 )
-@click.option("--seed", default=1, show_default=True, help="Seed of the random arrivals.")
+@click.option("--seed", default=1, help="Seed of the random arrivals.")
 def main(
     setup: Setup, *, n: int, beam: int, device: str | None, rule_name: str | None, seed: int
 ) -> None:

@@ -17,7 +17,7 @@ from app.cli.translating.line_translator import LineTranslator
 from app.translation.segments.reading import Reading
 from benchmarks.fact_frames import Language
 from benchmarks.generated_facts import sentences
-from benchmarks.options import EngineSetup, beam_option, engine_options
+from benchmarks.options import EngineSetup, beam_option, benchmark, engine_options
 from benchmarks.report import Cell, Report
 from model.decoding.hypothesis import SearchOptions
 
@@ -29,18 +29,12 @@ SHOWN = 10
 """Corrupted translations without a flag that are printed."""
 
 
-@click.command()
+@benchmark
 @engine_options
-@click.option("--count", type=click.IntRange(1), default=1000, show_default=True, help="Each way.")
+@click.option("--count", type=click.IntRange(1), default=1000, help="Each way.")
 @beam_option
-@click.option("--seed", default=1, show_default=True, help="Seed of the sentences.")
-def main(
-    setup: EngineSetup,
-    *,
-    count: int,
-    beam: int,
-    seed: int,
-) -> None:
+@click.option("--seed", default=1, help="Seed of the sentences.")
+def main(setup: EngineSetup, *, count: int, beam: int, seed: int) -> None:
     """Translate generated sentences in every direction between English and French."""
     loaded, engines = setup.load()
     options = SearchOptions(beam, length_penalty=loaded.config.length_penalty)

@@ -18,14 +18,14 @@ from pathlib import Path
 
 import click
 
+from app.cli.options import search_options
 from app.text.glossary import Glossary
 from app.translation.segments.glossary_constraints import TermSpeller
 from app.translation.segments.reading import Reading
 from app.translation.segments.segmented_text import SegmentedText
 from benchmarks.constraints import TermFinder
-from benchmarks.options import EngineSetup, beam_option, engine_options
+from benchmarks.options import EngineSetup, beam_option, benchmark, engine_options
 from benchmarks.report import Cell, Report
-from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Engine, Job
 from model.engine.run import run_jobs
 from model.evaluation import score_translations
@@ -163,17 +163,17 @@ def _row(
     }
 
 
-@click.command()
+@benchmark
 @engine_options
 @click.option(
     "--pairs", type=click.Path(path_type=Path), required=True, help="English, tab, French."
 )
-@click.option("--count", type=click.IntRange(1), default=500, show_default=True, help="Each way.")
-@click.option("--terms", "n_terms", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--count", type=click.IntRange(1), default=500, help="Each way.")
+@click.option("--terms", "n_terms", type=click.IntRange(1), default=1)
 @click.option("--skip", type=click.IntRange(0), default=0, help="Pairs at the start of the file.")
 @click.option("--show", type=click.IntRange(0), default=0, help="Doubtful answers to print.")
 @beam_option
-@click.option("--seed", default=1, show_default=True, help="Seed of the random choices.")
+@click.option("--seed", default=1, help="Seed of the random choices.")
 def main(
     setup: EngineSetup,
     *,
@@ -188,7 +188,7 @@ def main(
     """Translate sentences with and without terms that the model would not have chosen."""
     loaded, engines = setup.load()
     config = loaded.config
-    options = SearchOptions(beam, length_penalty=config.length_penalty, rule=config.search_rule)
+    options = search_options(config, beam)
     lines = [line.split("\t")[:2] for line in pairs.read_text("utf-8").splitlines()][skip:]
     rows: list[dict[str, Cell]] = []
     for direction in config.directions:

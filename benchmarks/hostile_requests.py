@@ -30,7 +30,7 @@ from app.settings import Settings
 from benchmarks.attacked import COLUMNS, NOTES, Attacked, Outcome, Seen, attacked
 from benchmarks.connection import HOST
 from benchmarks.hostile_inputs import FORMS, Case, cases
-from benchmarks.options import checkpoint_option, json_option
+from benchmarks.options import benchmark, checkpoint_option, json_option
 from benchmarks.report import Cell, Report, publish
 
 AT_A_TIME = 4
@@ -266,14 +266,14 @@ CROWDS: dict[str, Callable[[Path, float], Outcome]] = {
 }
 
 
-@click.command()
+@benchmark
 @checkpoint_option
 @click.option(
     "--only", type=click.Choice([*FORMS, *CROWDS]), multiple=True, help="Attacks [default: all]."
 )
 @click.option("--sample", type=click.IntRange(1), help="Cases of each parser [default: all].")
 @click.option(
-    "--deadline", type=click.FloatRange(1), default=10.0, show_default=True,
+    "--deadline", type=click.FloatRange(1), default=10.0,
     help="Seconds, of requests and of files.",
 )  # fmt: skip
 @json_option

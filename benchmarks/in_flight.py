@@ -15,9 +15,11 @@ from typing import NamedTuple
 import click
 import torch
 
+from app.cli.options import search_options
 from benchmarks.decode import natural_sources
 from benchmarks.options import (
     beam_option,
+    benchmark,
     checkpoint_option,
     json_option,
     sentences_option,
@@ -28,7 +30,6 @@ from benchmarks.sentences import read_sentences
 from benchmarks.system import Ids
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import load_checkpoint
-from model.decoding.hypothesis import SearchOptions
 from model.engine.build import build_engines
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Engine, Finished, Job
@@ -71,15 +72,15 @@ def closed_loop(engine: Engine, jobs: Sequence[Job], n_clients: int) -> Round:
     return Round(seconds, cpu_seconds, found)
 
 
-@click.command()
+@benchmark
 @checkpoint_option
 @sentences_option
-@click.option("--count", type=click.IntRange(1), default=192, show_default=True)
-@click.option("--clients", type=click.IntRange(1), default=32, show_default=True)
+@click.option("--count", type=click.IntRange(1), default=192)
+@click.option("--clients", type=click.IntRange(1), default=32)
 @beam_option
-@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True)
+@click.option("--rounds", type=click.IntRange(1), default=5)
 @threads_option
-@click.option("--device", default="cpu", show_default=True, help="cpu, cuda:0, …")
+@click.option("--device", default="cpu", help="cpu, cuda:0, …")
 @json_option
 def main(
     *,
@@ -97,7 +98,7 @@ def main(
     torch.set_num_threads(threads)
     loaded = load_checkpoint(checkpoint)
     config = loaded.config
-    options = SearchOptions(beam, length_penalty=config.length_penalty, rule=config.search_rule)
+    options = search_options(config, beam)
     sources = natural_sources(loaded, read_sentences(sentences, count))
     jobs = [Job(index, ids, options) for index, ids in enumerate(sources)]
     placed = "cpu:0" if device == "cpu" else device

@@ -19,6 +19,7 @@ from sacrebleu.metrics.chrf import CHRF
 from benchmarks.checkpoints import random_checkpoint
 from benchmarks.decode import natural_sources
 from benchmarks.options import (
+    benchmark,
     checkpoint_option,
     json_option,
     peers_option,
@@ -58,14 +59,12 @@ class Likeness:
         return cls(same / len(float32), CHRF().corpus_score(list(int8), [list(float32)]).score)
 
 
-@click.command()
+@benchmark
 @checkpoint_option
 @random_option
 @sentences_option
-@click.option("--count", type=click.IntRange(1), default=192, show_default=True)
-@click.option(
-    "--beam", "beams", type=click.IntRange(1), multiple=True, default=(1, 4), show_default=True
-)
+@click.option("--count", type=click.IntRange(1), default=192)
+@click.option("--beam", "beams", type=click.IntRange(1), multiple=True, default=(1, 4))
 @click.option("--max-tokens", type=click.IntRange(1), help="Target tokens of a sentence at most.")
 @threads_option
 @peers_option

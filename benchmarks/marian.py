@@ -20,7 +20,7 @@ from typing import Any
 
 import click
 
-from benchmarks.options import json_option
+from benchmarks.options import benchmark, json_option
 from benchmarks.report import Cell, Report, publish
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import Checkpoint, load_checkpoint
@@ -188,9 +188,9 @@ def row(name: str, engine: str, found: Mapping[int, Agreement]) -> dict[str, Cel
     return cells
 
 
-@click.command()
-@click.option("--python", default=sys.executable, help="With `pymarian` [default: this one].")
-@click.option("--count", type=click.IntRange(1), default=50, show_default=True, help="Of each.")
+@benchmark
+@click.option("--python", default=sys.executable, show_default="this one", help="With `pymarian`.")
+@click.option("--count", type=click.IntRange(1), default=50, help="Of each.")
 @json_option
 def main(*, python: str, count: int, json_file: Path | None) -> None:
     """Compare each model's n-best lists at beam 1, 4 and 6."""

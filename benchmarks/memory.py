@@ -12,7 +12,14 @@ from pathlib import Path
 import click
 
 from benchmarks.load import Load, put
-from benchmarks.options import Setup, beam_option, peers_option, setup_options, work_option
+from benchmarks.options import (
+    Setup,
+    beam_option,
+    benchmark,
+    peers_option,
+    setup_options,
+    work_option,
+)
 from benchmarks.report import Cell, Report
 from benchmarks.server import (
     Server,
@@ -56,10 +63,10 @@ def measure(server: Server, load: Load, starts: int) -> dict[str, Cell]:
     }
 
 
-@click.command()
+@benchmark
 @setup_options
-@click.option("--requests", type=click.IntRange(2), default=1000, show_default=True)
-@click.option("--starts", type=click.IntRange(1), default=5, show_default=True)
+@click.option("--requests", type=click.IntRange(2), default=1000)
+@click.option("--starts", type=click.IntRange(1), default=5)
 @beam_option
 @peers_option
 @work_option

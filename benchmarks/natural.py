@@ -24,7 +24,7 @@ from torch import Tensor
 
 from benchmarks.checkpoints import DEFAULT_WORK
 from benchmarks.decode import ORDINARY_IDS, natural_sources
-from benchmarks.options import sentences_option
+from benchmarks.options import benchmark, sentences_option
 from benchmarks.sentences import read_sentences
 from benchmarks.system import Ids
 from model.checkpoint.pretrained import load_model
@@ -204,11 +204,11 @@ def write_natural(
     return seen
 
 
-@click.command()
-@click.option("--preset", type=click.Choice(list(PRESETS)), default="base", show_default=True)
+@benchmark
+@click.option("--preset", type=click.Choice(list(PRESETS)), default="base")
 @click.option("--vocabulary", type=click.IntRange(512), help="Pieces [default: the preset's].")
 @sentences_option
-@click.option("--fitted", type=click.IntRange(8), default=96, show_default=True, help="Sentences.")
+@click.option("--fitted", type=click.IntRange(8), default=96, help="Sentences.")
 @click.option("--work", type=click.Path(path_type=Path), default=DEFAULT_WORK)
 def main(*, preset: str, vocabulary: int | None, sentences: Path, fitted: int, work: Path) -> None:
     """Write a random model of a preset, and sentences for it, and say how long it translates."""

@@ -20,6 +20,9 @@ from model.engine.build import build_engines
 from model.engine.protocol import Engine, PrecisionChoice
 from model.transformer.config import PRESETS
 
+benchmark = click.command(context_settings={"show_default": True})
+"""A decorator that makes a function a benchmark's command, whose help shows defaults."""
+
 Option = Callable[[Callable[..., None]], Callable[..., None]]
 """A decorator that gives a command an option."""
 
@@ -27,30 +30,26 @@ _path = click.Path(path_type=Path)
 
 checkpoint_option = click.option(
     "--checkpoint", type=_path, default=SHIPPED_CHECKPOINT,
-    help="Checkpoint folder [default: the shipped one].",
+    show_default="the shipped one", help="Checkpoint folder.",
 )  # fmt: skip
 sentences_option = click.option(
     "--sentences", type=_path, default=FIXTURE,
-    help="File to translate, its first column [default: 48 included sentences].",
+    show_default="48 included sentences", help="File to translate, its first column.",
 )  # fmt: skip
-threads_option = click.option(
-    "--threads", type=click.IntRange(1), default=2, show_default=True, help="Per system."
-)
+threads_option = click.option("--threads", type=click.IntRange(1), default=2, help="Per system.")
 random_option = click.option(
     "--random", "preset", type=click.Choice(list(PRESETS)),
     help="Use random weights of a preset instead of a checkpoint.",
 )  # fmt: skip
 precision_option = click.option(
-    "--precision", type=click.Choice(get_args(PrecisionChoice)), default="auto", show_default=True,
+    "--precision", type=click.Choice(get_args(PrecisionChoice)), default="auto",
     help="Precision of attend, as in `attend serve`.",
 )  # fmt: skip
-beam_option = click.option("--beam", type=click.IntRange(1, 8), default=4, show_default=True)
-peers_option = click.option(
-    "--peers/--no-peers", default=True, show_default=True, help="Compare with peers or not."
-)
+beam_option = click.option("--beam", type=click.IntRange(1, 8), default=4)
+peers_option = click.option("--peers/--no-peers", default=True, help="Compare with peers or not.")
 work_option = click.option(
     "--work", type=_path, default=DEFAULT_WORK,
-    help="Folder for converted checkpoints [default: in ~/.cache].",
+    show_default="in ~/.cache", help="Folder for converted checkpoints.",
 )  # fmt: skip
 json_option = click.option("--json", "json_file", type=_path, help="Write the result to FILE.")
 

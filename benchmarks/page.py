@@ -26,7 +26,7 @@ import httpx
 
 from benchmarks.connection import HOST
 from benchmarks.load import Load, finish, start
-from benchmarks.options import Setup, setup_options
+from benchmarks.options import Setup, benchmark, setup_options
 from benchmarks.report import Cell, Report
 from benchmarks.server import request_fields, running
 
@@ -164,10 +164,10 @@ class Typist:
         self.answered.append(1e3 * (time.perf_counter() - began))
 
 
-@click.command(help=__doc__)
+@benchmark
 @setup_options
-@click.option("--pages", type=click.IntRange(1), default=50, show_default=True)
-@click.option("--seconds", type=float, default=20.0, show_default=True, help="Of each load.")
+@click.option("--pages", type=click.IntRange(1), default=50)
+@click.option("--seconds", type=float, default=20.0, help="Of each load.")
 def main(setup: Setup, *, pages: int, seconds: float) -> None:
     """Time to a translation in a browser, and another client's latency beside people who type."""
     texts = setup.texts()

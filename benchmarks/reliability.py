@@ -24,7 +24,13 @@ from benchmarks.bench import CLIENTS, DEADLINE, PROBE_TIMEOUT, Bench
 from benchmarks.connection import HOST
 from benchmarks.crowd import Crowd, p99, probing
 from benchmarks.finding import Finding
-from benchmarks.options import checkpoint_option, json_option, sentences_option, threads_option
+from benchmarks.options import (
+    benchmark,
+    checkpoint_option,
+    json_option,
+    sentences_option,
+    threads_option,
+)
 from benchmarks.overload import overload
 from benchmarks.poison import poisoned_server
 from benchmarks.report import Cell, Report, publish
@@ -183,13 +189,11 @@ def _post_reload(port: int) -> int:
     return status
 
 
-@click.command()
+@benchmark
 @checkpoint_option
 @sentences_option
-@click.option("--seconds", type=click.FloatRange(1), default=6.0, show_default=True)
-@click.option(
-    "--rounds", type=click.IntRange(1), default=5, show_default=True, help="Of the overloads."
-)
+@click.option("--seconds", type=click.FloatRange(1), default=6.0)
+@click.option("--rounds", type=click.IntRange(1), default=5, help="Of the overloads.")
 @click.option("--only", type=click.Choice(list(SCENARIOS)), multiple=True, help="Scenarios to run.")
 @threads_option
 @json_option

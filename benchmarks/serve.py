@@ -17,6 +17,7 @@ from benchmarks.load import Load, Outcome, put
 from benchmarks.options import (
     Setup,
     beam_option,
+    benchmark,
     peers_option,
     random_option,
     setup_options,
@@ -81,19 +82,14 @@ def capacity(outcomes: Sequence[Sequence[Outcome]]) -> float:
     return max(one.per_second for theirs in outcomes[1:] or outcomes for one in theirs)
 
 
-@click.command()
+@benchmark
 @setup_options
 @random_option
 @click.option(
     "--target-tokens", type=click.IntRange(1), help="Force every translation to this length."
 )
 @click.option(
-    "--clients",
-    type=click.IntRange(1),
-    multiple=True,
-    default=(1, 8, 32, 128),
-    show_default=True,
-    help="Closed loop.",
+    "--clients", type=click.IntRange(1), multiple=True, default=(1, 8, 32, 128), help="Closed loop."
 )
 @click.option(
     "--fraction",
@@ -101,12 +97,11 @@ def capacity(outcomes: Sequence[Sequence[Outcome]]) -> float:
     type=click.FloatRange(0, min_open=True),
     multiple=True,
     default=(0.5, 0.8),
-    show_default=True,
     help="Open loop: rates as fractions of the best peer's closed-loop rate.",
 )
-@click.option("--seconds", type=click.FloatRange(0, min_open=True), default=10.0, show_default=True)
-@click.option("--warm-up", type=click.FloatRange(0), default=1.0, show_default=True)
-@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True)
+@click.option("--seconds", type=click.FloatRange(0, min_open=True), default=10.0)
+@click.option("--warm-up", type=click.FloatRange(0), default=1.0)
+@click.option("--rounds", type=click.IntRange(1), default=3)
 @beam_option
 @peers_option
 @work_option

@@ -30,7 +30,7 @@ import torch
 
 from app.languages.served import NAMES
 from benchmarks.connection import HOST
-from benchmarks.options import json_option, threads_option, work_option
+from benchmarks.options import benchmark, json_option, threads_option, work_option
 from benchmarks.report import Cell, Report, publish
 from benchmarks.sentences import FIXTURE, read_sentences
 from benchmarks.server import Server, free_port, start_at
@@ -202,12 +202,12 @@ def times_of(seen: Seen, loads: Sequence[tuple[float, float]]) -> tuple[list[flo
     return calm, loading
 
 
-@click.command()
-@click.option("--models", "n_models", type=click.IntRange(4), default=40, show_default=True)
-@click.option("--memory-for", type=click.IntRange(3), default=8, show_default=True)
-@click.option("--preset", default="small", show_default=True)
-@click.option("--seconds", type=click.FloatRange(60), default=600.0, show_default=True)
-@click.option("--clients", type=click.IntRange(1), default=3, show_default=True)
+@benchmark
+@click.option("--models", "n_models", type=click.IntRange(4), default=40)
+@click.option("--memory-for", type=click.IntRange(3), default=8)
+@click.option("--preset", default="small")
+@click.option("--seconds", type=click.FloatRange(60), default=600.0)
+@click.option("--clients", type=click.IntRange(1), default=3)
 @threads_option
 @work_option
 @json_option

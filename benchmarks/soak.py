@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import click
 
 from benchmarks.load import Load, finish, put, start
-from benchmarks.options import Setup, setup_options
+from benchmarks.options import Setup, benchmark, setup_options
 from benchmarks.report import Cell, Report
 from benchmarks.server import Running, request_fields, running
 
@@ -75,15 +75,11 @@ def watch(server: Running, process: subprocess.Popen[str], every: float) -> list
     return samples
 
 
-@click.command()
+@benchmark
 @setup_options
-@click.option("--requests", type=click.IntRange(100), default=100_000, show_default=True)
+@click.option("--requests", type=click.IntRange(100), default=100_000)
 @click.option(
-    "--every",
-    type=click.FloatRange(0, min_open=True),
-    default=1.0,
-    show_default=True,
-    help="Seconds between samples.",
+    "--every", type=click.FloatRange(0, min_open=True), default=1.0, help="Seconds between samples."
 )
 def main(setup: Setup, *, requests: int, every: float) -> None:
     """Send many short greedy requests; check that memory does not grow and no place is leaked."""

@@ -21,7 +21,7 @@ from app.text.spans import Span
 from app.text.tagged_text import Piece, TaggedText
 from app.text.word_links import WordLink
 from app.translation.word_aligner import WordAligner
-from benchmarks.options import checkpoint_option, json_option, precision_option
+from benchmarks.options import benchmark, checkpoint_option, json_option, precision_option
 from benchmarks.report import Cell, Report, publish
 from model.alignment.from_attention import Bitext
 from model.alignment.gold import GoldAlignment
@@ -144,7 +144,7 @@ async def measure(
     return rows
 
 
-@click.command()
+@benchmark
 @click.argument("links", type=click.Path(path_type=Path, exists=True))
 @click.argument("source", type=click.Path(path_type=Path, exists=True))
 @click.argument("target", type=click.Path(path_type=Path, exists=True))

@@ -63,6 +63,15 @@ def change_json(path: Path, **changes: object) -> None:
     write_json(path, json.loads(path.read_text("utf-8")) | changes)
 
 
+Spoil = Callable[[Path], object]
+"""What is wrong with a folder."""
+
+
+def changing(file: str, **changes: object) -> Spoil:
+    """A file of JSON has other values."""
+    return lambda folder: change_json(folder / file, **changes)
+
+
 def load_theirs(folder: Path) -> Any:
     """The model of `transformers`, whose types are too wide to be of use."""
     model: Any = AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.float32)

@@ -103,8 +103,8 @@ def source_column(columns: str | None, direction: tuple[str, str]) -> int:
 
 def search_options(
     config: CheckpointConfig,
-    beam_size: int | None,
-    length_penalty: float | None,
+    beam_size: int | None = None,
+    length_penalty: float | None = None,
     first_id: int | None = None,
 ) -> SearchOptions:
     """Return the search options: those given, else the checkpoint's.

@@ -35,6 +35,7 @@ _EPILOG = (
     "Example: attend train recipes/en-fr.toml --corpora corpora --run runs/en-fr "
     "--schedule-steps 50000"
 )
+_path = click.Path(path_type=Path)
 
 
 def _hyperparameters(
@@ -75,11 +76,11 @@ def _with_hyperparameters(command: click.Command) -> click.Command:
 @click.command(epilog=_EPILOG)
 @click.argument("recipe", type=recipe_path)
 @click.option(
-    "--corpora", type=click.Path(path_type=Path), default=Path("corpora"), show_default=True,
+    "--corpora", type=_path, default=Path("corpora"), show_default=True,
     help="Folder with the recipe's files.",
 )  # fmt: skip
 @click.option(
-    "--run", type=click.Path(path_type=Path), default=None,
+    "--run", type=_path,
     help="Folder for state, log and snapshots [default: runs/RECIPE].",
 )  # fmt: skip
 @click.option("--resume", is_flag=True, help="Resume the run in that folder exactly.")
@@ -88,7 +89,7 @@ def _with_hyperparameters(command: click.Command) -> click.Command:
     help="Start the run, or resume it if it was started: for containers that are restarted.",
 )  # fmt: skip
 @click.option(
-    "--init", type=click.Path(path_type=Path), default=None, metavar="CHECKPOINT",
+    "--init", type=_path, metavar="CHECKPOINT",
     help="Start from the weights and vocabulary of a checkpoint, with a new optimizer state.",
 )  # fmt: skip
 @click.option(
@@ -96,9 +97,7 @@ def _with_hyperparameters(command: click.Command) -> click.Command:
     help="With --init: adapt to a deeper model, and to a vocabulary learnt from the corpora.",
 )  # fmt: skip
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, …")
-@click.option(
-    "--threads", type=click.IntRange(1), default=None, help="CPU threads [default: all cores]."
-)
+@click.option("--threads", type=click.IntRange(1), help="CPU threads [default: all cores].")
 @click.option(
     "--workers", type=click.IntRange(0), default=0, show_default=True,
     help="Processes that prepare batches; use several for a GPU.",
@@ -107,7 +106,7 @@ def _with_hyperparameters(command: click.Command) -> click.Command:
     "--tensorboard", is_flag=True, help="Also write the log for TensorBoard, to RUN/tensorboard."
 )
 @click.option(
-    "--checkpoint", type=click.Path(path_type=Path), default=None,
+    "--checkpoint", type=_path,
     help="Folder for the finished checkpoint [default: RUN/checkpoint].",
 )  # fmt: skip
 @click.option(
@@ -115,7 +114,7 @@ def _with_hyperparameters(command: click.Command) -> click.Command:
     help="Do not train; write a checkpoint from what the run has saved.",
 )  # fmt: skip
 @click.option(
-    "--plot", type=click.Path(path_type=Path), default=None, metavar="FILE",
+    "--plot", type=_path, metavar="FILE",
     help="Do not train; plot the run's log to a .png, .svg or .pdf file.",
 )  # fmt: skip
 def train(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 
 from app.documents.catalogue import open_catalogue
 from app.documents.html_and_xml import open_html, open_xml
@@ -15,22 +15,10 @@ from app.documents.subtitles import open_subtitles
 from app.documents.text_encoding import decode
 from app.documents.word_file import WordFile, unpacked_size
 from app.errors import UnreadableFileError
-from app.text.document import Answer, Document
+from app.text.document import Answer, Container, Document
 
-
-class FileDocument(Protocol):
-    """The texts of a file; like `Document`, but its result is bytes."""
-
-    @property
-    def texts(self) -> list[str]:
-        """The texts; each is translated separately."""
-
-    @property
-    def tagged(self) -> list[bool]:
-        """For each text, whether assembling its translation needs links between words."""
-
-    def with_translations(self, answers: Sequence[Answer]) -> bytes:
-        """Return the file with a translation of each text."""
+FileDocument: TypeAlias = Container[bytes]
+"""The texts of a file."""
 
 
 class FileFormat(NamedTuple):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from app.documents.line_breaks import filled
-from app.text.document import Answer, Document, Parts
+from app.text.document import Answer, Document, Parts, PlainText
 from app.text.segmentation import LABEL
 
 MIN_WIDTH, MAX_WIDTH = 40, 100
@@ -90,34 +90,20 @@ def _lead(line: str) -> str:
     return indent + (label[0] if label else "")
 
 
-class Line:
+class Line(PlainText):
     """A single line."""
 
-    __slots__ = ("_line",)  # a file may have 100,000
-
-    def __init__(self, line: str) -> None:
-        self._line = line
-
-    @property
-    def texts(self) -> list[str]:
-        """The line."""
-        return [self._line]
-
-    @property
-    def tagged(self) -> list[bool]:
-        """Return False for the line."""
-        return [False]
+    __slots__ = ()
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
-        """The translation."""
-        [answer] = answers
-        return answer.text.replace("\n", " ")
+        """The translation, in one line."""
+        return super().with_translations(answers).replace("\n", " ")
 
 
-class _Filled:
+class _Filled(Line):
     """Lines that form one text, filled to the length of the longest."""
 
-    __slots__ = ("_indent", "_lead", "_raw", "_text", "_width")
+    __slots__ = ("_indent", "_lead", "_raw", "_width")
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._raw = "\n".join(lines)
@@ -125,22 +111,11 @@ class _Filled:
         self._lead = _lead(lines[0])
         self._indent = lines[1][: _indent(lines[1])]
         first = lines[0][len(self._lead) :]
-        self._text = " ".join([first.rstrip(), *(line.strip() for line in lines[1:])])
-
-    @property
-    def texts(self) -> list[str]:
-        """The lines as one."""
-        return [self._text]
-
-    @property
-    def tagged(self) -> list[bool]:
-        """Return False for the text."""
-        return [False]
+        super().__init__(" ".join([first.rstrip(), *(line.strip() for line in lines[1:])]))
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
         """Return the translation in lines; the original lines if nothing was translated."""
-        [answer] = answers
-        if answer.text == self._text:
+        if [answer.text for answer in answers] == [self.text]:
             return self._raw
-        lines = filled(answer.text.replace("\n", " "), self._width - len(self._indent))
+        lines = filled(super().with_translations(answers), self._width - len(self._indent))
         return self._lead + lines.replace("\n", "\n" + self._indent)

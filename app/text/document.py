@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Protocol
+from typing import Protocol, TypeAlias, TypeVar
 
 from app.concurrency.abandonment import check_wanted
 from app.errors import UnreadableFileError
@@ -20,7 +20,10 @@ class Answer:
     links: Sequence[WordLink] | None = None
 
 
-class Document(Protocol):
+Result_co = TypeVar("Result_co", str, bytes, covariant=True)
+
+
+class Container(Protocol[Result_co]):
     """Extracts texts to translate, and inserts their translations."""
 
     @property
@@ -31,15 +34,21 @@ class Document(Protocol):
     def tagged(self) -> list[bool]:
         """Return for each text whether inserting its translation needs word links."""
 
-    def with_translations(self, answers: Sequence[Answer]) -> str:
+    def with_translations(self, answers: Sequence[Answer]) -> Result_co:
         """Return the document with a translation of each text."""
 
 
-@dataclass(frozen=True, slots=True)
+Document: TypeAlias = Container[str]
+"""A document that is text, or a part of one."""
+
+
 class PlainText:
     """A document that consists of one text."""
 
-    text: str
+    __slots__ = ("text",)  # a file may have 100,000
+
+    def __init__(self, text: str) -> None:
+        self.text = text
 
     @property
     def texts(self) -> list[str]:

@@ -24,7 +24,6 @@ from model.checkpoint.golden import GoldenSentence
 from model.decoding.hypothesis import SearchOptions
 from model.text.text_codec import TextCodec
 from model.text.unknown_characters import UnknownCharacters
-from model.transformer.config import TransformerConfig
 
 STOP_SECONDS = 1.0
 """Seconds to wait for an idle engine to stop; one that hangs is abandoned."""
@@ -67,21 +66,9 @@ class ModelProfile:
 
     def __init__(self, config: CheckpointConfig) -> None:
         self.config = config
-
-    @property
-    def name(self) -> str:
-        """Its name in the API."""
-        return self.config.name
-
-    @property
-    def transformer_config(self) -> TransformerConfig:
-        """The hyperparameters."""
-        return self.config.transformer
-
-    @property
-    def directions(self) -> Sequence[Direction]:
-        """Its language directions."""
-        return self.config.directions
+        self.name = config.name  # in the API
+        self.transformer_config = config.transformer
+        self.directions = config.directions
 
     def search_options(self, wanted: Wanted, target: str) -> SearchOptions:
         """Return how to search for a target language: as requested, else as in the checkpoint.

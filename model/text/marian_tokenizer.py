@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from model.errors import LanguageError, TokenizerError
-from model.text.piece_table import PieceTable
+from model.text.piece_table import PieceTable, TableCodec
 from model.text.sentence_pieces import SentencePieces
 from model.text.text_codec import Token
 
@@ -23,7 +23,7 @@ TARGET_VOCABULARY_FILE = "target_vocab.json"
 EOS, UNK, PAD = "</s>", "<unk>", "<pad>"
 
 
-class MarianTokenizer:
+class MarianTokenizer(TableCodec):
     """The `TextCodec` of Marian models.
 
     `files` maps file names to content, `target_symbols` languages to symbols (`fr` → `>>fra<<`),
@@ -44,8 +44,8 @@ class MarianTokenizer:
         self.target_pieces = (
             _pieces(files, TARGET_VOCABULARY_FILE, origin) if self.separate else self.source_pieces
         )
-        self.eos_id, self._unk_id, self.pad_id = map(self.source_pieces.index, (EOS, UNK, PAD))
-        for piece, here in ((EOS, self.eos_id), (PAD, self.pad_id)):
+        eos_id, unk_id, pad_id = map(self.source_pieces.index, (EOS, UNK, PAD))
+        for piece, here in ((EOS, eos_id), (PAD, pad_id)):
             if here != (there := self.target_pieces.index(piece)):
                 raise TokenizerError(
                     f"{origin}: {piece} is {here} in {VOCABULARY_FILE}, "
@@ -59,15 +59,16 @@ class MarianTokenizer:
         self.target_symbols = dict(target_symbols)
         self._symbol_ids = {symbol: known[symbol] for symbol in target_symbols.values()}
         special = {EOS, PAD, *symbols(self.source_pieces), *symbols(self.target_pieces)}
-        self._source, self._target = (
+        source, target = (
             PieceTable(reader, pieces, special, unknown)
             for reader, pieces, unknown in zip(
                 readers,
                 (self.source_pieces, self.target_pieces),
-                (self._unk_id, self.target_unk_id),
+                (unk_id, self.target_unk_id),
                 strict=True,
             )
         )
+        super().__init__(source, target, eos_id, pad_id)
 
     @classmethod
     def load(
@@ -86,16 +87,6 @@ class MarianTokenizer:
         return cls(files, target_symbols, str(folder))
 
     @property
-    def source_vocab_size(self) -> int:
-        """Number of ids that the encoder accepts."""
-        return len(self.source_pieces)
-
-    @property
-    def target_vocab_size(self) -> int:
-        """Number of ids that the decoder may produce."""
-        return len(self.target_pieces)
-
-    @property
     def n_control_tokens(self) -> int:
         """The end of sentence, and with several targets the target's symbol."""
         return 1 + bool(self.target_symbols)
@@ -108,24 +99,18 @@ class MarianTokenizer:
         """The decoder chooses."""
 
     def encode_source(
-        self,
-        text: str,
-        target_language: str,
-        source_language: str | None = None,  # noqa: ARG002
+        self, text: str, target_language: str, source_language: str | None = None
     ) -> list[Token]:
         """The target's symbol if there are several, the pieces of `text`, `</s>`."""
         symbols = self._symbols(target_language)
         return [
             *(Token(self._symbol_ids[symbol], symbol, 0, 0) for symbol in symbols),
             *self.tokenize(text),
-            Token(self.eos_id, EOS, len(text), len(text)),
+            self._end(text),
         ]
 
     def source_ids(
-        self,
-        text: str,
-        target_language: str,
-        source_language: str | None = None,  # noqa: ARG002
+        self, text: str, target_language: str, source_language: str | None = None
     ) -> list[int]:
         """The ids of `encode_source`."""
         return [
@@ -157,36 +142,9 @@ class MarianTokenizer:
             raise LanguageError(f"no target language '{target_language}'; there are: {known}")
         return [self.target_symbols[target_language]]
 
-    def encode_target(
-        self,
-        text: str,
-        target_language: str | None = None,  # noqa: ARG002
-    ) -> list[Token]:
+    def encode_target(self, text: str, target_language: str | None = None) -> list[Token]:
         """The pieces of `text` in the target's vocabulary, and `</s>`."""
-        return [
-            *self._target.tokens(text),
-            Token(self.eos_id, EOS, len(text), len(text)),
-        ]
-
-    def tokenize(self, text: str) -> list[Token]:
-        """Only the pieces of a source text. Text that looks like a symbol never becomes one."""
-        return self._source.tokens(text)
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """Convert decoder output to text, without control symbols and `<unk>`."""
-        return self.decode_target(ids)[0]
-
-    def decode_target(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
-        """Convert decoder output to text and its tokens, with their spans in that text."""
-        return self._target.decode(ids)
-
-    def is_unknown(self, token_id: int) -> bool:
-        """Whether it is `<unk>`."""
-        return token_id == self._unk_id
-
-    def piece(self, token_id: int) -> str:
-        """The piece of a target id; `▁` marks the start of a word."""
-        return self.target_pieces[token_id]
+        return [*self._target.tokens(text), self._end(text)]
 
 
 def symbols(pieces: Sequence[str]) -> list[str]:

@@ -8,13 +8,13 @@ before them (NLLB). Languages have ids behind all pieces, and ids behind those a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from model.errors import LanguageError, TokenizerError
 from model.text.marian_tokenizer import EOS, PAD, UNK, VOCABULARY_FILE, read_pieces
-from model.text.piece_table import PieceTable
+from model.text.piece_table import PieceTable, TableCodec
 from model.text.sentence_pieces import SentencePieces
 from model.text.text_codec import Token
 
@@ -40,7 +40,7 @@ class LanguageTokens:
     behind: bool = False
 
 
-class MultilingualTokenizer:
+class MultilingualTokenizer(TableCodec):
     """The `TextCodec` of M2M-100 and NLLB.
 
     `files` maps file names to content: `sentencepiece.bpe.model`, and `vocab.json` if ids are
@@ -62,7 +62,9 @@ class MultilingualTokenizer:
                     f"not {self.n_pieces} … {size - 1}"
                 )
             pieces[token_id] = token
-        self._table = PieceTable(reader, pieces, {*SPECIAL, *pieces[self.n_pieces :]}, _UNK_ID)
+        special = {*SPECIAL, *pieces[self.n_pieces :]}
+        table = PieceTable(reader, pieces, special, SPECIAL.index(UNK))
+        super().__init__(table, table, SPECIAL.index(EOS), SPECIAL.index(PAD))
 
     @classmethod
     def load(
@@ -76,26 +78,6 @@ class MultilingualTokenizer:
             except OSError as error:
                 raise TokenizerError(f"{folder / name}: {error.strerror}") from None
         return cls(files, languages, size, str(folder))
-
-    @property
-    def source_vocab_size(self) -> int:
-        """Number of ids that the encoder accepts."""
-        return len(self._table.pieces)
-
-    @property
-    def target_vocab_size(self) -> int:
-        """Number of ids that the decoder may produce."""
-        return len(self._table.pieces)
-
-    @property
-    def pad_id(self) -> int:
-        """The id of `<pad>`."""
-        return SPECIAL.index(PAD)
-
-    @property
-    def eos_id(self) -> int:
-        """The id of `</s>`."""
-        return SPECIAL.index(EOS)
 
     @property
     def n_control_tokens(self) -> int:
@@ -116,7 +98,7 @@ class MultilingualTokenizer:
         """The source's language, the pieces of `text`, `</s>`."""
         self._language(target_language, "target")
         language = self._language(source_language, "source")
-        end = Token(self.eos_id, EOS, len(text), len(text))
+        end = self._end(text)
         if not self.languages.behind:
             return [language, *self.tokenize(text), end]
         behind = Token(language.id, language.piece, len(text), len(text))
@@ -128,7 +110,7 @@ class MultilingualTokenizer:
         """The ids of `encode_source`."""
         self._language(target_language, "target")
         language = self._language(source_language, "source").id
-        ids = self._table.ids(text)
+        ids = self._source.ids(text)
         if self.languages.behind:
             return [*ids, self.eos_id, language]
         return [language, *ids, self.eos_id]
@@ -136,27 +118,7 @@ class MultilingualTokenizer:
     def encode_target(self, text: str, target_language: str | None = None) -> list[Token]:
         """The target's language if it is given, the pieces of `text`, `</s>`."""
         first = [] if target_language is None else [self._language(target_language, "target")]
-        return [*first, *self.tokenize(text), Token(self.eos_id, EOS, len(text), len(text))]
-
-    def tokenize(self, text: str) -> list[Token]:
-        """Only the pieces of `text`. Text that looks like a symbol never becomes one."""
-        return self._table.tokens(text)
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """Convert decoder output to text, without control symbols and `<unk>`."""
-        return self.decode_target(ids)[0]
-
-    def decode_target(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
-        """Convert decoder output to text and its tokens, with their spans in that text."""
-        return self._table.decode(ids)
-
-    def is_unknown(self, token_id: int) -> bool:
-        """Whether it is `<unk>`."""
-        return token_id == _UNK_ID
-
-    def piece(self, token_id: int) -> str:
-        """The piece of an id; `▁` marks the start of a word."""
-        return self._table.pieces[token_id]
+        return [*first, *self.tokenize(text), self._end(text)]
 
     def _language(self, code: str | None, side: str) -> Token:
         if code is None:
@@ -166,9 +128,6 @@ class MultilingualTokenizer:
             raise LanguageError(f"no {side} language '{code}'; there are: {known}")
         token, token_id = self.languages.tokens[code]
         return Token(token_id, token, 0, 0)
-
-
-_UNK_ID = SPECIAL.index(UNK)
 
 
 def _pieces(

@@ -1,4 +1,4 @@
-"""A SentencePiece model whose pieces have ids of their own, in another order than its."""
+"""Tokenisers whose pieces have ids of their own, in another order than SentencePiece's."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ class PieceTable:
     ) -> None:
         self.pieces = pieces
         self._sentence_pieces = sentence_pieces
-        self._unknown = unknown
+        self.unknown = unknown
         self._silent = {*special, pieces[unknown]}
         self._ids = {piece: index for index, piece in enumerate(pieces) if piece not in special}
 
     def tokens(self, text: str) -> list[Token]:
         """The tokens of a text, with their spans."""
         return [
-            Token(self._ids.get(piece, self._unknown), piece, start, end)
+            Token(self._ids.get(piece, self.unknown), piece, start, end)
             for _, piece, start, end in self._sentence_pieces.split(text)
         ]
 
     def ids(self, text: str) -> list[int]:
         """The ids of `tokens`, which is much faster."""
-        return [self._ids.get(piece, self._unknown) for piece in self._sentence_pieces.pieces(text)]
+        return [self._ids.get(piece, self.unknown) for piece in self._sentence_pieces.pieces(text)]
 
     def decode(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
         """Convert ids to text and its tokens, with their spans in that text."""
@@ -62,3 +62,47 @@ class PieceTable:
                 start, end = (min(max(at - skipped, 0), len(text)) for at in next(spans))
             tokens.append(Token(token_id, piece, start, end))
         return text, tokens
+
+
+class TableCodec:
+    """Pieces of sources and of targets by one table each, or the same for both."""
+
+    def __init__(self, source: PieceTable, target: PieceTable, eos_id: int, pad_id: int) -> None:
+        self._source = source
+        self._target = target
+        self.eos_id = eos_id
+        self.pad_id = pad_id
+
+    @property
+    def source_vocab_size(self) -> int:
+        """Number of ids that the encoder accepts."""
+        return len(self._source.pieces)
+
+    @property
+    def target_vocab_size(self) -> int:
+        """Number of ids that the decoder may produce."""
+        return len(self._target.pieces)
+
+    def tokenize(self, text: str) -> list[Token]:
+        """Only the pieces of a source text. Text that looks like a symbol never becomes one."""
+        return self._source.tokens(text)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Convert decoder output to text, without control symbols and `<unk>`."""
+        return self.decode_target(ids)[0]
+
+    def decode_target(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
+        """Convert decoder output to text and its tokens, with their spans in that text."""
+        return self._target.decode(ids)
+
+    def is_unknown(self, token_id: int) -> bool:
+        """Whether it is a source's `<unk>`."""
+        return token_id == self._source.unknown
+
+    def piece(self, token_id: int) -> str:
+        """The piece of a target id; `▁` marks the start of a word."""
+        return self._target.pieces[token_id]
+
+    def _end(self, text: str) -> Token:
+        """Return the end of a sentence, which stands behind the text."""
+        return Token(self.eos_id, self._source.pieces[self.eos_id], len(text), len(text))

@@ -115,10 +115,7 @@ class Tokenizer:
         """The decoder chooses."""
 
     def encode_source(
-        self,
-        text: str,
-        target_language: str,
-        source_language: str | None = None,  # noqa: ARG002
+        self, text: str, target_language: str, source_language: str | None = None
     ) -> list[Token]:
         """`<2xx>`, the pieces of `text`, `</s>`: what the encoder reads."""
         return [
@@ -128,19 +125,12 @@ class Tokenizer:
         ]
 
     def source_ids(
-        self,
-        text: str,
-        target_language: str,
-        source_language: str | None = None,  # noqa: ARG002
+        self, text: str, target_language: str, source_language: str | None = None
     ) -> list[int]:
         """The ids of `encode_source`."""
         return [self.language_id(target_language), *self._pieces.ids(text), self.eos_id]
 
-    def encode_target(
-        self,
-        text: str,
-        target_language: str | None = None,  # noqa: ARG002
-    ) -> list[Token]:
+    def encode_target(self, text: str, target_language: str | None = None) -> list[Token]:
         """The pieces of `text` and `</s>`: the expected decoder output."""
         return [*self.tokenize(text), self._control(self.eos_id, len(text))]
 

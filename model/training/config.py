@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from model.errors import ConfigError
 from model.text.text_codec import TextCodec
@@ -19,8 +19,8 @@ from model.training.update.config import OptimizerConfig, ScheduleConfig, Table
 from model.training.update.precision import Precision
 from model.transformer.config import (
     PRESETS,
+    Configuration,
     TransformerConfig,
-    describe_validation,
     vocabulary_fields,
 )
 
@@ -58,7 +58,7 @@ class ValidationConfig(Table):
         return self
 
 
-class TrainingConfig(Table):
+class TrainingConfig(Configuration, Table):
     """A recipe; the defaults are those of the paper's base model (§5).
 
     Deviations from the paper: saves are counted in steps, not timed; the vocabulary is learnt by
@@ -196,14 +196,6 @@ class TrainingConfig(Table):
         """Return the model configuration for a codec's vocabulary. Raises `ConfigError`."""
         sizes = codec.source_vocab_size, codec.target_vocab_size
         return self.transformer(codec.pad_id, codec.eos_id, *sizes)
-
-    @classmethod
-    def parse(cls, values: object, origin: str) -> Self:
-        """Parse untrusted data. Raises `ConfigError`."""
-        try:
-            return cls.model_validate(values)
-        except ValidationError as error:
-            raise ConfigError(f"{origin}: {describe_validation(error)}") from None
 
     @classmethod
     def load(cls, path: Path) -> Self:

@@ -16,7 +16,19 @@ NormOrder = Literal["post", "pre"]
 PositionLayout = Literal["interleaved", "halves", "marian"]
 
 
-class TransformerConfig(BaseModel):
+class Configuration(BaseModel):
+    """Values that are checked before they are used."""
+
+    @classmethod
+    def parse(cls, values: object, origin: str) -> Self:
+        """Parse untrusted data. Raises `ConfigError` naming `origin` and the invalid keys."""
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            raise ConfigError(f"{origin}: {describe_validation(error)}") from None
+
+
+class TransformerConfig(Configuration):
     """The shape of one encoder-decoder Transformer. Frozen; unknown keys are rejected.
 
     Raises `pydantic.ValidationError` when built directly, `ConfigError` through `parse`.
@@ -93,14 +105,6 @@ class TransformerConfig(BaseModel):
     def d_ff_of_decoder(self) -> int:
         """Inner width of the decoder's feed-forward networks."""
         return self.decoder_d_ff or self.d_ff
-
-    @classmethod
-    def parse(cls, values: object, origin: str) -> Self:
-        """Parse untrusted data. Raises `ConfigError` naming `origin` and the invalid keys."""
-        try:
-            return cls.model_validate(values)
-        except ValidationError as error:
-            raise ConfigError(f"{origin}: {describe_validation(error)}") from None
 
 
 def vocabulary_fields(vocab_size: int, pad_id: int, eos_id: int) -> dict[str, int]:

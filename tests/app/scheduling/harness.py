@@ -42,6 +42,17 @@ async def running(
         await scheduler.stop()
 
 
+@asynccontextmanager
+async def busy(
+    engine: FakeEngine, name: int, clock: FakeClock | None = None
+) -> AsyncIterator[tuple[Scheduler, asyncio.Task[list[Completion]]]]:
+    """With a sentence that is in the engine, whose step waits at the gate."""
+    async with running(engine, clock=clock) as scheduler:
+        task = submit(scheduler, name)
+        await until(engine.in_step.is_set)
+        yield scheduler, task
+
+
 def gated(n_engines: int, n_steps: int = 1) -> list[FakeEngine]:
     return [FakeEngine(n_steps, gate=threading.Semaphore(0)) for _ in range(n_engines)]
 

@@ -18,7 +18,16 @@ from model.errors import NumericalError
 from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import COLLAPSE, DISASTER, FakeEngine
 from tests.app.observe.test_metrics import of, told
-from tests.app.scheduling.harness import OPTIONS, release, running, settle, submit, translate, until
+from tests.app.scheduling.harness import (
+    OPTIONS,
+    busy,
+    release,
+    running,
+    settle,
+    submit,
+    translate,
+    until,
+)
 
 IDLE = Load(0, 0, 0, 0, engines=1)
 
@@ -84,9 +93,7 @@ async def test_several_poisoned_sentences_are_each_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     engine = FakeEngine(gate=threading.Semaphore(0))
-    async with running(engine) as scheduler:
-        first = submit(scheduler, 1)
-        await until(engine.in_step.is_set)
+    async with busy(engine, 1) as (scheduler, first):
         names = [11, DISASTER, 12, 14, DISASTER, 15, DISASTER]
         tasks = [submit(scheduler, name) for name in names]
         later = submit(scheduler, 16)
@@ -102,9 +109,7 @@ async def test_several_poisoned_sentences_are_each_found(
 @asynchronous
 async def test_newcomers_wait_until_the_suspects_are_tried_and_those_cancelled_are_not() -> None:
     engine = FakeEngine(gate=threading.Semaphore(0))
-    async with running(engine) as scheduler:
-        first = submit(scheduler, 1)
-        await until(engine.in_step.is_set)
+    async with busy(engine, 1) as (scheduler, first):
         tasks = {name: submit(scheduler, name) for name in (11, DISASTER, 12, 14)}
         await settle()
         release([engine], 2)  # the first, and the failure of the four
@@ -123,9 +128,7 @@ async def test_newcomers_wait_until_the_suspects_are_tried_and_those_cancelled_a
 @asynchronous
 async def test_out_of_memory_splits_the_batch_and_is_remembered() -> None:
     engine = SmallEngine(gate=threading.Semaphore(0))
-    async with running(engine) as scheduler:
-        first = submit(scheduler, 1)
-        await until(engine.in_step.is_set)
+    async with busy(engine, 1) as (scheduler, first):
         tasks = [submit(scheduler, name, length=4) for name in range(20, 32)]
         await settle()
         release([engine])
@@ -225,9 +228,7 @@ async def test_an_engine_that_cannot_even_forget_fails_all_and_goes_on() -> None
             super().cancel(job_ids)
 
     engine = Stubborn(gate=threading.Semaphore(0))
-    async with running(engine) as scheduler:
-        first = submit(scheduler, 1)
-        await until(engine.in_step.is_set)
+    async with busy(engine, 1) as (scheduler, first):
         tasks = [submit(scheduler, name) for name in (11, DISASTER)]
         await settle()
         release([engine])

@@ -22,6 +22,7 @@ from tests.app.fake_engine import DISASTER, POISON, FakeEngine
 from tests.app.scheduling.harness import (
     OPTIONS,
     FakeClock,
+    busy,
     gated,
     release,
     running,
@@ -58,8 +59,7 @@ async def test_nothing_to_translate_is_answered_without_the_engine() -> None:
 @asynchronous
 async def test_what_arrives_during_a_step_is_the_next_batch() -> None:
     engine = FakeEngine(gate=threading.Semaphore(0))
-    async with running(engine) as scheduler:
-        first = await occupy(scheduler, engine, 11)
+    async with busy(engine, 11) as (scheduler, first):
         others = [submit(scheduler, 12), submit(scheduler, 14, 15)]
         await settle()
         assert engine.gate
@@ -71,8 +71,7 @@ async def test_what_arrives_during_a_step_is_the_next_batch() -> None:
 @asynchronous
 async def test_sentences_join_a_busy_engine_between_its_steps() -> None:
     engine = FakeEngine(n_steps=3, gate=threading.Semaphore(0))
-    async with running(engine) as scheduler:
-        first = await occupy(scheduler, engine, 11)
+    async with busy(engine, 11) as (scheduler, first):
         second = submit(scheduler, 12)
         await settle()
         assert engine.gate
@@ -93,8 +92,7 @@ async def test_as_many_join_as_the_engine_has_room_for(
     n_slots: int, batches: list[list[int]]
 ) -> None:
     engine = FakeEngine(n_slots=n_slots, gate=threading.Semaphore(0))
-    async with running(engine) as scheduler:
-        first = await occupy(scheduler, engine, 11)
+    async with busy(engine, 11) as (scheduler, first):
         others = [submit(scheduler, name) for name in (12, 14, 15, 16)]
         await settle()
         assert engine.gate
@@ -171,8 +169,7 @@ async def test_a_deadline_drops_the_work() -> None:
 @asynchronous
 async def test_cancelled_while_waiting_it_never_reaches_the_engine() -> None:
     engine = FakeEngine(gate=threading.Semaphore(0))
-    async with running(engine) as scheduler:
-        first = await occupy(scheduler, engine, 11)
+    async with busy(engine, 11) as (scheduler, first):
         second = submit(scheduler, 12, 14)
         await settle()
         second.cancel()
@@ -187,8 +184,7 @@ async def test_cancelled_while_waiting_it_never_reaches_the_engine() -> None:
 @asynchronous
 async def test_cancelled_in_flight_it_is_taken_out_of_the_engine_and_others_go_on() -> None:
     engine = FakeEngine(n_steps=2, gate=threading.Semaphore(0))
-    async with running(engine) as scheduler:
-        doomed = await occupy(scheduler, engine, 11)
+    async with busy(engine, 11) as (scheduler, doomed):
         other = submit(scheduler, 12)
         doomed.cancel()
         await settle()
@@ -202,8 +198,7 @@ async def test_cancelled_in_flight_it_is_taken_out_of_the_engine_and_others_go_o
 @asynchronous
 async def test_a_sentence_that_fails_takes_its_request_with_it_and_no_other() -> None:
     engine = FakeEngine(gate=threading.Semaphore(0))
-    async with running(engine) as scheduler:
-        first = await occupy(scheduler, engine, 11)
+    async with busy(engine, 11) as (scheduler, first):
         failing, fine = submit(scheduler, POISON, 12), submit(scheduler, 14)
         await settle()
         assert engine.gate
@@ -217,8 +212,7 @@ async def test_a_sentence_that_fails_takes_its_request_with_it_and_no_other() ->
 @asynchronous
 async def test_an_engine_that_raises_fails_what_it_raised_for_and_goes_on() -> None:
     engine = FakeEngine(n_slots=3, gate=threading.Semaphore(0))
-    async with running(engine) as scheduler:
-        first = await occupy(scheduler, engine, 11)
+    async with busy(engine, 11) as (scheduler, first):
         hit = [submit(scheduler, DISASTER), submit(scheduler, 12), submit(scheduler, 14)]
         later = submit(scheduler, 15)
         await settle()
@@ -246,8 +240,7 @@ async def test_a_report_of_a_job_that_nobody_knows_is_passed_over() -> None:
 @asynchronous
 async def test_explanations_run_between_the_steps_of_a_busy_engine() -> None:
     engine = FakeEngine(n_steps=3, gate=threading.Semaphore(0))
-    async with running(engine) as scheduler:
-        first = await occupy(scheduler, engine, 11)
+    async with busy(engine, 11) as (scheduler, first):
         explaining = asyncio.create_task(
             scheduler.explanations.explain([2, 11, 0], [11, 0], "cross")
         )
@@ -269,8 +262,7 @@ async def test_explanations_run_between_the_steps_of_a_busy_engine() -> None:
 @asynchronous
 async def test_an_explanation_that_fails_or_is_given_up_harms_nobody() -> None:
     engine = FakeEngine(gate=threading.Semaphore(0))
-    async with running(engine) as scheduler:
-        first = await occupy(scheduler, engine, 11)
+    async with busy(engine, 11) as (scheduler, first):
         failing = asyncio.create_task(scheduler.explanations.explain([2, POISON, 0], [0], "cross"))
         given_up = asyncio.create_task(scheduler.explanations.explain([2, 11, 0], [0], "cross"))
         await settle()

@@ -25,6 +25,12 @@ def explain(engine: Engine) -> Floats:
     raise AssertionError("nobody is left to run it")
 
 
+def joined() -> tuple[SharedQueue, InFlight]:
+    """A queue and what its only engine has."""
+    queue = SharedQueue()
+    return queue, queue.join(nothing)
+
+
 def take(queue: SharedQueue, mine: InFlight, fits: Callable[[Waiting], bool] = anything) -> bool:
     sentence = queue.take(mine, fits)
     if sentence:
@@ -62,8 +68,7 @@ async def test_once_an_engine_has_left_the_other_takes_all() -> None:
 
 @asynchronous
 async def test_the_last_engine_to_leave_is_given_what_nobody_is_left_to_do() -> None:
-    queue = SharedQueue()
-    mine = queue.join(nothing)
+    queue, mine = joined()
     sentences = new_request(2).queued
     explanation = Explanation(explain, asyncio.get_running_loop().create_future(), 9, Asker())
     queue.submit(sentences)
@@ -77,8 +82,7 @@ async def test_the_last_engine_to_leave_is_given_what_nobody_is_left_to_do() -> 
 
 @asynchronous
 async def test_what_does_not_fit_stays_the_next() -> None:
-    queue = SharedQueue()
-    mine = queue.join(nothing)
+    queue, mine = joined()
     first, second = new_request(2).queued
     queue.submit([first, second])
     assert not take(queue, mine, lambda sentence: sentence is second)
@@ -88,8 +92,7 @@ async def test_what_does_not_fit_stays_the_next() -> None:
 
 @asynchronous
 async def test_dropped_sentences_wait_no_longer_and_engines_are_told() -> None:
-    queue = SharedQueue()
-    mine = queue.join(nothing)
+    queue, mine = joined()
     in_flight, waiting = new_request(2).queued
     queue.submit([in_flight, waiting])
     take(queue, mine)
@@ -100,8 +103,7 @@ async def test_dropped_sentences_wait_no_longer_and_engines_are_told() -> None:
 
 @asynchronous
 async def test_an_engine_that_is_closed_finishes_what_waits() -> None:
-    queue = SharedQueue()
-    mine = queue.join(nothing)
+    queue, mine = joined()
     queue.submit(new_request(1).queued)
     queue.close()
     with pytest.raises(DrainingError):

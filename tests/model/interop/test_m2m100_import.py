@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from model.errors import CheckpointError, LanguageError, ModelError
 from model.interop.languages_said import Languages
 from model.interop.marian_import import import_m2m100, import_marian
 from tests.m2m100_folder import MakeMultilingual
-from tests.marian_folder import change_json, load_theirs, write_json
+from tests.marian_folder import Spoil, changing, load_theirs, write_json
 
 Pair = tuple[Any, Checkpoint, Path]
 FAMILY: dict[str, dict[str, Any]] = {
@@ -256,7 +255,6 @@ def test_embeddings_are_stored_as_the_engine_maps_them(
     assert {tensor.dtype for tensor in weights.values()} == {torch.bfloat16}
 
 
-Spoil = Callable[[Path], object]
 SPOILT: dict[str, tuple[Spoil, str]] = {
     "no pieces": (
         lambda f: (f / "sentencepiece.bpe.model").unlink(), "no sentencepiece.bpe.model",
@@ -264,33 +262,21 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
     "no vocabulary": (
         lambda f: (f / "vocab.json").unlink(), "vocab.json: No such file or directory",
     ),
-    "another tokeniser": (
-        lambda f: change_json(f / "tokenizer_config.json", tokenizer_class="SMALL100Tokenizer"),
-        "tokenizer_class 'SMALL100Tokenizer'; attend can import M2M100Tokenizer, NllbTokenizer",
-    ),
-    "other languages": (
-        lambda f: change_json(f / "tokenizer_config.json", language_codes="mine"),
-        "tokenizer_config.json: language_codes 'mine'; attend knows 'm2m100', 'wmt21'",
-    ),
-    "another architecture": (
-        lambda f: change_json(f / "config.json", model_type="nllb-moe"),
-        "config.json: model_type 'nllb-moe', attend imports only 'marian' and 'm2m_100'",
-    ),
-    "a Marian model": (
-        lambda f: change_json(f / "config.json", model_type="marian"),
-        "config.json: model_type 'marian'; use `attend import marian`",
-    ),
-    "too small a vocabulary": (
-        lambda f: change_json(f / "config.json", vocab_size=90),
-        "vocab.json: 121 pieces, more than 90 ids",
-    ),
-    "another end": (
-        lambda f: change_json(f / "config.json", eos_token_id=5),
-        "eos_token_id = 2, not 5 as config.json implies",
-    ),
+    "another tokeniser": (changing("tokenizer_config.json", tokenizer_class="SMALL100Tokenizer"),
+        "tokenizer_class 'SMALL100Tokenizer'; attend can import M2M100Tokenizer, NllbTokenizer"),
+    "other languages": (changing("tokenizer_config.json", language_codes="mine"),
+        "tokenizer_config.json: language_codes 'mine'; attend knows 'm2m100', 'wmt21'"),
+    "another architecture": (changing("config.json", model_type="nllb-moe"),
+        "config.json: model_type 'nllb-moe', attend imports only 'marian' and 'm2m_100'"),
+    "a Marian model": (changing("config.json", model_type="marian"),
+        "config.json: model_type 'marian'; use `attend import marian`"),
+    "too small a vocabulary": (changing("config.json", vocab_size=90),
+        "vocab.json: 121 pieces, more than 90 ids"),
+    "another end": (changing("config.json", eos_token_id=5),
+        "eos_token_id = 2, not 5 as config.json implies"),
     "another search": (
-        lambda f: change_json(
-            f / "generation_config.json", num_beams=12, no_repeat_ngram_size=3, bad_words_ids=[[7]]
+        changing(
+            "generation_config.json", num_beams=12, no_repeat_ngram_size=3, bad_words_ids=[[7]]
         ),
         "generation_config.json: num_beams = 12; generation_config.json: no_repeat_ngram_size = 3; "
         "bad_words_ids = [[7]], not [[pad_token_id]]",

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from model.errors import CheckpointError, ModelError
 from model.interop.languages_said import Languages
 from model.interop.marian_import import import_marian
 from model.transformer.positions import sinusoidal_positions
-from tests.marian_folder import MakeFolder, change_json, load_theirs, write_json
+from tests.marian_folder import MakeFolder, Spoil, change_json, changing, load_theirs, write_json
 
 Pair = tuple[Any, Checkpoint]
 FAMILY: dict[str, dict[str, Any]] = {
@@ -301,9 +300,6 @@ def test_the_languages_may_be_given(make_folder: MakeFolder, tmp_path: Path) -> 
         import_marian(folder, tmp_path / "none", languages=Languages(("en",), ("en",)))
 
 
-Spoil = Callable[[Path], object]
-
-
 def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-9])
 
@@ -328,24 +324,21 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
         lambda f: write_json(f / "vocab.json", {"</s>": 0, "<unk>": 1, "<pad>": 2}),
         "the vocabulary has 3 pieces",
     ),
-    "another architecture": (
-        lambda f: change_json(f / "config.json", model_type="m2m_100"),
-        "model_type 'm2m_100'",
-    ),
+    "another architecture": (changing("config.json", model_type="m2m_100"), "model_type 'm2m_100'"),
     "another depth": (
-        lambda f: change_json(f / "config.json", encoder_layers=3),
+        changing("config.json", encoder_layers=3),
         "missing tensors 'model.encoder.layers.2.self_attn.q_proj.weight'",
     ),
     "fewer layers": (
-        lambda f: change_json(f / "config.json", encoder_layers=1),
+        changing("config.json", encoder_layers=1),
         "unknown tensors 'model.encoder.layers.1.fc1.bias'",
     ),
     "another width": (
-        lambda f: change_json(f / "config.json", encoder_ffn_dim=7),
+        changing("config.json", encoder_ffn_dim=7),
         "has shape [48, 32], config.json requires [7, 32]",
     ),
     "impossible dropout": (
-        lambda f: change_json(f / "config.json", dropout=1.5),
+        changing("config.json", dropout=1.5),
         "config.json: 'dropout': input should be less than 1",
     ),
     "NaN": (
