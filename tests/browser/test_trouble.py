@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+
+import pytest
 
 from app.shipped import SHIPPED_CHECKPOINT
 from tests.app.server_process import serving
-from tests.browser.driving import chromium, open_page, wait_for
+from tests.browser.driving import Page, chromium, open_page, wait_for
 
 QUIET = ("--log-level", "error")
+OpenPage = Callable[..., AbstractContextManager[Page]]
 
 
-def test_an_overload_is_counted_down(
-    browser_files: tuple[str, str], kernels: None, tmp_path: Path
-) -> None:
-    with (
-        serving(SHIPPED_CHECKPOINT, *QUIET, "--requests-per-minute", "1") as (_, client),
-        chromium(*browser_files, tmp_path) as driver,
-    ):
-        page = open_page(driver, str(client.base_url).rstrip("/"))
+@pytest.fixture
+def page_of(browser_files: tuple[str, str], kernels: None, tmp_path: Path) -> OpenPage:
+    """The page of a server with these flags."""
+
+    @contextmanager
+    def page_of(*flags: str) -> Iterator[Page]:
+        with (
+            serving(SHIPPED_CHECKPOINT, *QUIET, *flags) as (_, client),
+            chromium(*browser_files, tmp_path) as driver,
+        ):
+            yield open_page(driver, str(client.base_url).rstrip("/"))
+
+    return page_of
+
+
+def test_an_overload_is_counted_down(page_of: OpenPage) -> None:
+    with page_of("--requests-per-minute", "1") as page:
         page.type("The house is green.")
         page.translated("green.")
         page.type(" And old.")
@@ -35,14 +49,8 @@ def test_an_overload_is_counted_down(
         page.check_console()
 
 
-def test_a_key_is_asked_for_and_kept_for_the_session(
-    browser_files: tuple[str, str], kernels: None, tmp_path: Path
-) -> None:
-    with (
-        serving(SHIPPED_CHECKPOINT, *QUIET, "--api-keys", "mine") as (_, client),
-        chromium(*browser_files, tmp_path) as driver,
-    ):
-        page = open_page(driver, str(client.base_url).rstrip("/"))
+def test_a_key_is_asked_for_and_kept_for_the_session(page_of: OpenPage) -> None:
+    with page_of("--api-keys", "mine") as page:
         dialog = page.find("#key-dialog")
         wait_for("the dialog", dialog.is_displayed)
         page.find("#key").send_keys("theirs\n")
@@ -51,9 +59,9 @@ def test_a_key_is_asked_for_and_kept_for_the_session(
         wait_for("its end", lambda: not dialog.is_displayed())
         page.type("The house is green.")
         page.translated("green.")
-        driver.refresh()
+        page.driver.refresh()
         page.translated("green.")
-        assert "mine" not in driver.current_url
+        assert "mine" not in page.driver.current_url
         assert page.run("return JSON.stringify(localStorage)").count("mine") == 0
         page.expected_errors = ("401",)
         page.check_console()

@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from tests.deploy.files import DRAIN_DELAY, ROOT, SHUTDOWN_TIMEOUT, VARIABLES, read_yaml, seconds
+from tests.deploy.files import (
+    DEPLOY,
+    DRAIN_DELAY,
+    ROOT,
+    SHUTDOWN_TIMEOUT,
+    VARIABLES,
+    read_yaml,
+    seconds,
+)
 
 FILE = ROOT / "docker-compose.yml"
 COMPOSE = read_yaml(FILE)
@@ -17,10 +25,11 @@ PROXY = (ROOT / "deploy" / "haproxy" / "haproxy.cfg").read_text("utf-8")
 OURS = [name for name, service in SERVICES.items() if service["image"].startswith("attend:")]
 
 
-def test_the_file_has_the_published_schema() -> None:
+@pytest.mark.parametrize("file", [FILE, DEPLOY / "training" / "docker-compose.yml"])
+def test_the_file_has_the_published_schema(file: Path) -> None:
     program = Path(sys.executable).with_name("check-jsonschema")
     result = subprocess.run(
-        [program, "--builtin-schema", "vendor.compose-spec", FILE],
+        [program, "--builtin-schema", "vendor.compose-spec", file],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert result.returncode == 0, result.stdout

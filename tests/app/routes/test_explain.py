@@ -187,23 +187,18 @@ async def test_a_long_sentence_is_refused(serve: Serve) -> None:
 
 
 @asynchronous
-async def test_two_models_in_a_row_have_no_search_to_show(
+async def test_two_models_in_a_row_and_a_text_in_the_target_language_have_no_search_to_show(
     serve: Serve, row_of_checkpoints: tuple[Path, Path]
 ) -> None:
     async with serve(checkpoint=row_of_checkpoints) as client:
-        body = {"text": "Le chat", "source": "fr", "target": "de"}
-        response = await client.post("/explain", json=body)
-    [fault] = problem(response, 422, "invalid-request")["errors"]
-    assert "fr to en and en to de" in fault["detail"]
-
-
-@asynchronous
-async def test_a_text_in_the_target_language_already(serve: Serve) -> None:
-    async with serve() as client:
-        body = {"text": "Le chien voit la maison verte.", "source": "auto", "target": "fr"}
-        response = await client.post("/explain", json=body)
-    [fault] = problem(response, 422, "invalid-request")["errors"]
-    assert "already" in fault["detail"]
+        for text, source, target, told in (
+            ("Le chat", "fr", "de", "fr to en and en to de"),
+            ("Le chien voit la maison verte.", "auto", "fr", "already"),
+        ):
+            body = {"text": text, "source": source, "target": target}
+            response = await client.post("/explain", json=body)
+            [fault] = problem(response, 422, "invalid-request")["errors"]
+            assert told in fault["detail"]
 
 
 @asynchronous

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -174,35 +174,41 @@ class TestDeepL:
 
     @pytest.mark.usefixtures("no_retries")
     def test_says_so_when_the_queue_stays_full(self, tiny_checkpoint: Path) -> None:
-        engine = FakeEngine(gate=threading.Semaphore(1))
         with (
-            listening(engine, tiny_checkpoint, max_concurrent_requests=1) as url,
+            _waiting_server(tiny_checkpoint, max_concurrent_requests=1) as (engine, url),
             closing(deepl.DeepLClient("any key", server_url=url)) as client,
         ):
             occupied = _occupy(url, engine)
             with pytest.raises(deepl.TooManyRequestsException) as refused:
                 client.translate_text("the cat", source_lang="EN", target_lang="FR")
-            assert refused.value.should_retry
-            assert engine.gate
-            engine.gate.release(10)
-            occupied.join()
+        assert refused.value.should_retry
+        occupied.join()
 
     @pytest.mark.usefixtures("no_retries")
     def test_a_deadline_is_a_service_that_is_unavailable(self, tiny_checkpoint: Path) -> None:
-        engine = FakeEngine(gate=threading.Semaphore(1))
         with (
-            listening(engine, tiny_checkpoint, request_timeout=0.1) as url,
+            _waiting_server(tiny_checkpoint, request_timeout=0.1) as (_, url),
             closing(deepl.DeepLClient("any key", server_url=url)) as client,
+            pytest.raises(deepl.DeepLException, match="Service unavailable") as failed,
         ):
-            with pytest.raises(deepl.DeepLException, match="Service unavailable") as failed:
-                client.translate_text("the cat", source_lang="EN", target_lang="FR")
-            assert failed.value.should_retry
-            assert engine.gate
-            engine.gate.release(10)
+            client.translate_text("the cat", source_lang="EN", target_lang="FR")
+        assert failed.value.should_retry
 
     def test_what_there_is_not(self, deepl_client: deepl.DeepLClient) -> None:
         with pytest.raises(deepl.DeepLException, match="does not support improving texts"):
             deepl_client.rephrase_text("cat")
+
+
+@contextmanager
+def _waiting_server(checkpoint: Path, **settings: Any) -> Iterator[tuple[FakeEngine, str]]:
+    """A server whose engine makes one step, for the warm-up, and waits until the end."""
+    engine = FakeEngine(gate=threading.Semaphore(1))
+    with listening(engine, checkpoint, **settings) as url:
+        try:
+            yield engine, url
+        finally:
+            assert engine.gate
+            engine.gate.release(10)
 
 
 def _occupy(url: str, engine: FakeEngine) -> threading.Thread:

@@ -42,6 +42,11 @@ def weights(kernels: None) -> Weights:
         return pack_model(Transformer(CONFIG), "int8")
 
 
+@pytest.fixture
+def engine(weights: Weights) -> CpuEngine:
+    return CpuEngine(CONFIG, weights)
+
+
 def sources(n_sentences: int, seed: int) -> Sources:
     choose = np.random.default_rng(seed)
     lengths = choose.integers(1, 30, n_sentences)
@@ -103,8 +108,9 @@ async def test_answers_under_load_are_the_same_bits_as_alone(weights: Weights) -
 
 
 @asynchronous
-async def test_a_sentence_that_is_not_finite_fails_its_request_alone(weights: Weights) -> None:
-    engine = CpuEngine(CONFIG, weights)
+async def test_a_sentence_that_is_not_finite_fails_its_request_alone(
+    engine: CpuEngine, weights: Weights
+) -> None:
     requests = [sources(5, seed) for seed in range(10)]
     expected = [answers(engine, texts) for texts in requests]
     requests[4][2][0] = POISON
@@ -126,9 +132,8 @@ async def test_a_sentence_that_is_not_finite_fails_its_request_alone(weights: We
 @pytest.mark.parametrize("error", [MemoryError(), RuntimeError()])
 @asynchronous
 async def test_an_exception_in_a_step_changes_no_answer_once_what_was_in_it_is_tried_again(
-    weights: Weights, monkeypatch: pytest.MonkeyPatch, error: Exception
+    engine: CpuEngine, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    engine = CpuEngine(CONFIG, weights)
     texts, others = sources(MAX_SENTENCES, 1), sources(10, 2)
     expected, of_others = answers(engine, texts), answers(engine, others)
     gate = Gate(monkeypatch, error)
@@ -146,9 +151,8 @@ async def test_an_exception_in_a_step_changes_no_answer_once_what_was_in_it_is_t
 
 @asynchronous
 async def test_a_client_that_leaves_does_not_change_the_others_answers(
-    weights: Weights, monkeypatch: pytest.MonkeyPatch
+    engine: CpuEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = CpuEngine(CONFIG, weights)
     texts = sources(10, 3)
     expected = answers(engine, texts)
     gate = Gate(monkeypatch)
@@ -167,9 +171,8 @@ async def test_a_client_that_leaves_does_not_change_the_others_answers(
 
 @asynchronous
 async def test_a_poisoned_sentence_among_sixty_four_fails_alone(
-    weights: Weights, monkeypatch: pytest.MonkeyPatch
+    engine: CpuEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = CpuEngine(CONFIG, weights)
     requests = [[text] for text in sources(MAX_SENTENCES, 5)]
     expected = [answers(engine, texts) for texts in requests]
     poisoned = [*requests[40][0][:-1], POISON, requests[40][0][-1]]

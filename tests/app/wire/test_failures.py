@@ -24,6 +24,15 @@ from tests.app.server.test_own_failures import SECRET, BrokenEngine
 DialectName = Literal["native", "libretranslate", "deepl"]
 Ask = Callable[[httpx.AsyncClient, str], Coroutine[Any, Any, httpx.Response]]
 
+
+def asked_by_libretranslate(where: Literal["json", "data", "params"]) -> Ask:
+    def ask(client: httpx.AsyncClient, text: str) -> Coroutine[Any, Any, httpx.Response]:
+        said = {where: {"q": text, "source": "en", "target": "fr"}}
+        return client.post("/translate", **said)  # type: ignore[arg-type]
+
+    return ask
+
+
 ASK: dict[str, tuple[DialectName, Ask]] = {
     "native": (
         "native",
@@ -37,24 +46,9 @@ ASK: dict[str, tuple[DialectName, Ask]] = {
             headers={"Content-Type": "application/x-www-form-urlencoded"},
         ),
     ),
-    "libretranslate": (
-        "libretranslate",
-        lambda client, text: client.post(
-            "/translate", json={"q": text, "source": "en", "target": "fr"}
-        ),
-    ),
-    "libretranslate form": (
-        "libretranslate",
-        lambda client, text: client.post(
-            "/translate", data={"q": text, "source": "en", "target": "fr"}
-        ),
-    ),
-    "libretranslate query": (
-        "libretranslate",
-        lambda client, text: client.post(
-            "/translate", params={"q": text, "source": "en", "target": "fr"}
-        ),
-    ),
+    "libretranslate": ("libretranslate", asked_by_libretranslate("json")),
+    "libretranslate form": ("libretranslate", asked_by_libretranslate("data")),
+    "libretranslate query": ("libretranslate", asked_by_libretranslate("params")),
     "deepl": (
         "deepl",
         lambda client, text: client.post(

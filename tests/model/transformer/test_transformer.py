@@ -84,12 +84,14 @@ def torch_transformer(model: Transformer) -> nn.Transformer:
     return whole
 
 
-@pytest.mark.parametrize("norm_order", NORM_ORDERS)
+@pytest.fixture(params=NORM_ORDERS)
+def either_order(request: pytest.FixtureRequest, make_model: MakeModel) -> Transformer:
+    return make_model(norm_order=request.param)
+
+
 @torch.no_grad()
-def test_equals_torch_transformer_with_copied_weights(
-    make_model: MakeModel, norm_order: NormOrder
-) -> None:
-    model = make_model(norm_order=norm_order)
+def test_equals_torch_transformer_with_copied_weights(either_order: Transformer) -> None:
+    model = either_order
     padding = SOURCE == PAD
     oracle = torch_transformer(model)
     expected = oracle(
@@ -106,12 +108,9 @@ def test_equals_torch_transformer_with_copied_weights(
     assert hidden[real].std() > 0.1, "a comparison of near-zeros would show nothing"
 
 
-@pytest.mark.parametrize("norm_order", NORM_ORDERS)
 @torch.no_grad()
-def test_a_changed_future_token_changes_no_earlier_output(
-    make_model: MakeModel, norm_order: NormOrder
-) -> None:
-    model = make_model(norm_order=norm_order)
+def test_a_changed_future_token_changes_no_earlier_output(either_order: Transformer) -> None:
+    model = either_order
     before = model(SOURCE[:1], TARGET[:1])
     for position in range(1, TARGET.shape[1]):
         changed = TARGET[:1].clone()
@@ -121,12 +120,9 @@ def test_a_changed_future_token_changes_no_earlier_output(
         assert not torch.allclose(after[:, position], before[:, position])
 
 
-@pytest.mark.parametrize("norm_order", NORM_ORDERS)
 @torch.no_grad()
-def test_right_padding_of_source_and_target_changes_nothing(
-    make_model: MakeModel, norm_order: NormOrder
-) -> None:
-    model = make_model(norm_order=norm_order)
+def test_right_padding_of_source_and_target_changes_nothing(either_order: Transformer) -> None:
+    model = either_order
     together = model(SOURCE, TARGET)
     for row in range(len(SOURCE)):
         n_source = int((SOURCE[row] != PAD).sum())

@@ -53,6 +53,10 @@ class Work:
             self.cancelled.set()
             raise
 
+    async def was_cancelled(self) -> None:
+        async with ends_soon():
+            await self.cancelled.wait()
+
 
 @asynccontextmanager
 async def ends_soon() -> AsyncIterator[None]:
@@ -98,8 +102,7 @@ async def test_a_client_that_leaves_before_any_news_ends_the_work() -> None:
     client.left.set()
     with pytest.raises(ClientDisconnect):
         await event_stream(client.request, work)
-    async with ends_soon():
-        await work.cancelled.wait()
+    await work.was_cancelled()
 
 
 @asynchronous
@@ -125,8 +128,7 @@ async def test_a_response_that_cannot_begin_ends_the_work() -> None:
     response = await event_stream(client.request, work)
     with pytest.raises(ClientDisconnect):
         await response(client.scope, client.receive, broken)
-    async with ends_soon():
-        await work.cancelled.wait()
+    await work.was_cancelled()
 
 
 @asynchronous

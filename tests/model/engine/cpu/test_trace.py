@@ -70,26 +70,16 @@ def outcome(engine: Engine, source: Sequence[int], options: SearchOptions) -> li
 
 
 @ENGINES
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_a_trace_ends_in_the_very_answer_of_a_job(
-    model: Transformer, make_engine: MakeEngine, options: SearchOptions
-) -> None:
-    engine = make_engine(model)
-    for source in sources(model):
-        trace = engine.trace(source, options)
-        assert list(trace.hypotheses) == outcome(engine, source, options)
-
-
-@ENGINES
 @pytest.mark.parametrize(
     "options",
     [
+        *OPTIONS,
         SearchOptions(constraints=TERMS, max_target_tokens=20),
         *(SearchOptions(rule=rule) for rule in FOREIGN_RULES.values()),
     ],
-    ids=["terms", *FOREIGN_RULES],
+    ids=[*map(str, OPTIONS), "terms", *FOREIGN_RULES],
 )
-def test_a_trace_with_terms_or_by_another_rule_too(
+def test_a_trace_ends_in_the_very_answer_of_a_job(
     model: Transformer, make_engine: MakeEngine, options: SearchOptions
 ) -> None:
     engine = make_engine(model)

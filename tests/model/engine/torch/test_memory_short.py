@@ -61,6 +61,18 @@ def test_unused_memory_is_given_back_by_the_devices_own_function(
     assert called == ["cuda", "xpu", "mps"]
 
 
+@pytest.fixture(params=[SHORT, ON_CPU], ids=["device", "cpu"])
+def error(request: pytest.FixtureRequest) -> Exception:
+    assert isinstance(request.param, Exception)
+    return request.param
+
+
+@pytest.fixture(params=[1, 3])
+def most(request: pytest.FixtureRequest) -> int:
+    """Sentences at once that there is memory for."""
+    return int(request.param)
+
+
 def jobs_of(model: Transformer) -> list[Job]:
     """In one batch."""
     jobs = draw_jobs(model, 12, seed=2)
@@ -68,8 +80,6 @@ def jobs_of(model: Transformer) -> list[Job]:
     return [Job(job.id, job.source_ids[-8:], options) for job in jobs]
 
 
-@pytest.mark.parametrize("error", [SHORT, ON_CPU], ids=["device", "cpu"])
-@pytest.mark.parametrize("most", [1, 3])
 def test_what_cannot_be_encoded_at_once_is_in_parts(
     model: Transformer, monkeypatch: pytest.MonkeyPatch, most: int, error: Exception
 ) -> None:
@@ -91,8 +101,6 @@ def test_what_cannot_be_encoded_at_once_is_in_parts(
     assert refused
 
 
-@pytest.mark.parametrize("error", [SHORT, ON_CPU], ids=["device", "cpu"])
-@pytest.mark.parametrize("most", [1, 3])
 def test_what_cannot_be_decoded_at_once_is_in_turns(
     model: Transformer, monkeypatch: pytest.MonkeyPatch, most: int, error: Exception
 ) -> None:

@@ -183,25 +183,17 @@ def test_joining_leaves_no_pair_out(stream: BatchStream) -> None:
     assert sorted(words) == sorted(source for source, _ in stream.corpora[0].pairs)
 
 
-def test_a_corpus_in_one_direction_with_a_tag(tmp_path: Path) -> None:
+def test_a_corpus_in_one_direction_with_a_tag(stream: BatchStream, tmp_path: Path) -> None:
     sentences = itertools.chain.from_iterable(toy_pairs(300))
     path = tmp_path / "tagged.model"
     train_tokenizer(sentences, ["xx", "yy"], VOCABULARY + 1, path, tags=["bt"])
     tokenizer = Tokenizer.load(path)
     tagged, plain = toy_pairs(50), toy_pairs(50, seed=1)
-    stream = BatchStream(
-        corpora=(
-            Corpus(("xx", "yy"), tagged, 1.0, frozenset({("yy", "xx")}), "bt"),
-            Corpus(("xx", "yy"), plain, 1.0),
-        ),
-        directions=frozenset({("xx", "yy"), ("yy", "xx")}),
-        tokenizer=tokenizer,
-        noise=NoiseConfig(),
-        seed=7,
-        chunk_pairs=100,
-        batch_tokens=60,
-        max_length=30,
+    corpora = (
+        Corpus(("xx", "yy"), tagged, 1.0, frozenset({("yy", "xx")}), "bt"),
+        Corpus(("xx", "yy"), plain, 1.0),
     )
+    stream = replace(stream, corpora=corpora, tokenizer=tokenizer, chunk_pairs=100)
     tag, to_xx = tokenizer.tag_id("bt"), tokenizer.language_id("xx")
     rows = [row for batch in stream.chunk(0) for row in batch.source.tolist()]
     assert all(row[0] == to_xx for row in rows if row[1] == tag)
