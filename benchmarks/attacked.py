@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from app.settings import Settings
+from benchmarks.beside import repeating
 from benchmarks.connection import HOST
 from benchmarks.crowd import probing
-from benchmarks.repeating import repeating
 from benchmarks.report import Cell
 from benchmarks.sentences import FIXTURE, read_sentences
 from benchmarks.server import Server, free_port, start_at

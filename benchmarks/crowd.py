@@ -13,8 +13,8 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from itertools import cycle
 
+from benchmarks.beside import beside, repeating
 from benchmarks.connection import HOST, Connection
-from benchmarks.repeating import repeating
 
 PROBE_INTERVAL = 0.05
 DRIP_INTERVAL = 1.0
@@ -118,9 +118,8 @@ def probing(port: int) -> Iterator[Probes]:
 @contextmanager
 def slow_loris(port: int, n_connections: int) -> Iterator[None]:
     """Hold connections whose headers never end, and reconnect those that are closed."""
-    done = threading.Event()
 
-    async def drip() -> None:
+    async def drip(done: threading.Event) -> None:
         writer: asyncio.StreamWriter | None = None
         while not done.is_set():
             try:
@@ -135,13 +134,8 @@ def slow_loris(port: int, n_connections: int) -> Iterator[None]:
         if writer:
             writer.close()
 
-    async def all_of_them() -> None:
-        await asyncio.gather(*(drip() for _ in range(n_connections)))
+    async def all_of_them(done: threading.Event) -> None:
+        await asyncio.gather(*(drip(done) for _ in range(n_connections)))
 
-    thread = threading.Thread(target=asyncio.run, args=(all_of_them(),))
-    thread.start()
-    try:
+    with beside(lambda done: asyncio.run(all_of_them(done))):
         yield
-    finally:
-        done.set()
-        thread.join()

@@ -23,6 +23,7 @@ from benchmarks.options import (
     benchmark,
     peers_option,
     random_option,
+    rounds_option,
     setup_options,
     weights_to_measure,
     work_option,
@@ -156,7 +157,7 @@ def rows_of(task: Task, timings: Sequence[Timing]) -> Iterator[dict[str, object]
 )
 @click.option("--batch", "batches", type=click.IntRange(1), multiple=True, default=(1, 16, 64))
 @click.option("--beam", "beams", type=click.IntRange(1), multiple=True, default=(1, 4))
-@click.option("--rounds", type=click.IntRange(1), default=5)
+@rounds_option(5)
 @peers_option
 @click.option("--only-int8", is_flag=True, help="Compare with CTranslate2's int8 alone.")
 @work_option

@@ -17,7 +17,14 @@ import torch
 
 from benchmarks.checkpoints import endless_checkpoint, random_checkpoint
 from benchmarks.decode import measure, random_sources, rows_of
-from benchmarks.options import benchmark, json_option, peers_option, random_option, work_option
+from benchmarks.options import (
+    benchmark,
+    json_option,
+    peers_option,
+    random_option,
+    rounds_option,
+    work_option,
+)
 from benchmarks.ours import Attend
 from benchmarks.report import Cell, Report, publish
 from benchmarks.system import Ids, System, Task
@@ -130,7 +137,7 @@ def rows_for(
 @random_option
 @click.option("--target-tokens", type=click.IntRange(2), default=64)
 @click.option("--count", type=click.IntRange(4), default=256)
-@click.option("--rounds", type=click.IntRange(1), default=3)
+@rounds_option(3)
 @peers_option
 @work_option
 @json_option

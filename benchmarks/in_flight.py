@@ -22,6 +22,7 @@ from benchmarks.options import (
     benchmark,
     checkpoint_option,
     json_option,
+    rounds_option,
     sentences_option,
     threads_option,
 )
@@ -78,7 +79,7 @@ def closed_loop(engine: Engine, jobs: Sequence[Job], n_clients: int) -> Round:
 @click.option("--count", type=click.IntRange(1), default=192)
 @click.option("--clients", type=click.IntRange(1), default=32)
 @beam_option
-@click.option("--rounds", type=click.IntRange(1), default=5)
+@rounds_option(5)
 @threads_option
 @click.option("--device", default="cpu", help="cpu, cuda:0, …")
 @json_option

@@ -54,6 +54,11 @@ work_option = click.option(
 json_option = click.option("--json", "json_file", type=_path, help="Write the result to FILE.")
 
 
+def rounds_option(default: int) -> Option:
+    """Return the option --rounds: how often all systems are measured in turn."""
+    return click.option("--rounds", type=click.IntRange(1), default=default)
+
+
 @dataclass(frozen=True)
 class EngineSetup:
     """Whose engines are measured, and where the result goes."""

@@ -20,6 +20,7 @@ from benchmarks.options import (
     benchmark,
     peers_option,
     random_option,
+    rounds_option,
     setup_options,
     weights_to_measure,
     work_option,
@@ -101,7 +102,7 @@ def capacity(outcomes: Sequence[Sequence[Outcome]]) -> float:
 )
 @click.option("--seconds", type=click.FloatRange(0, min_open=True), default=10.0)
 @click.option("--warm-up", type=click.FloatRange(0), default=1.0)
-@click.option("--rounds", type=click.IntRange(1), default=3)
+@rounds_option(3)
 @beam_option
 @peers_option
 @work_option

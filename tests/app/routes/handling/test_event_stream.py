@@ -35,6 +35,11 @@ class Client:
     async def send(self, message: Message) -> None:
         self.got.append(message)
 
+    async def read(self, work: Work) -> None:
+        """The whole stream."""
+        response = await event_stream(self.request, work)
+        await response(self.scope, self.receive, self.send)
+
 
 class Work:
     """Tells a token if it is to, then ends when it is told to."""
@@ -68,8 +73,7 @@ async def ends_soon() -> AsyncIterator[None]:
 async def test_token_and_answer() -> None:
     client, work = Client(), Work(tells=True)
     work.end.set_result(ANSWER)
-    response = await event_stream(client.request, work)
-    await response(client.scope, client.receive, client.send)
+    await client.read(work)
     start, *bodies = client.got
     assert dict(start["headers"])[b"cache-control"] == b"no-cache"
     assert b"".join(body["body"] for body in bodies) == (
@@ -83,8 +87,7 @@ async def test_token_and_answer() -> None:
 async def test_an_answer_without_news_is_streamed_too() -> None:
     client, work = Client(), Work(tells=False)
     work.end.set_result(ANSWER)
-    response = await event_stream(client.request, work)
-    await response(client.scope, client.receive, client.send)
+    await client.read(work)
     assert client.got[1]["body"].startswith(b"event: done\n")
 
 
