@@ -17,6 +17,7 @@ from model.engine.torch.graphs import Graphs, Recorder
 from model.engine.torch.ledger import Ledger
 from model.engine.torch.memory_short import give_back_unused, is_memory_short
 from model.engine.torch.newcomers import Newcomer, by_length, seat
+from model.engine.torch.rows import Rows
 from model.engine.torch.search import Report, advance, report_width
 from model.engine.torch.state import Sizes, State
 from model.engine.torch.transfers import ReportReader, upload
@@ -190,7 +191,7 @@ class Batch:
             high = min(low + self._slots_at_once, n_slots)
             key = (low, high, n_target, n_source)
             try:
-                self._graphs.run(key, partial(self._decode_window, *key))
+                self._graphs.run(key, partial(self._decode_window, *key, self._rows(low, high)))
             except (RuntimeError, MemoryError) as error:
                 if not is_memory_short(error) or high - low == 1:
                     raise
@@ -199,10 +200,21 @@ class Batch:
             else:
                 low = high
 
-    def _decode_window(self, low: int, high: int, n_target: int, n_source: int) -> None:
+    def _rows(self, low: int, high: int) -> Rows:
+        """Return which hypotheses of a window a step computes."""
+        n_all = (high - low) * self._beam
+        if self._model.device.type != "cpu":
+            return Rows(n_all)
+        [indices] = np.nonzero(self._ledger.hopeful(low, high).ravel())
+        return Rows(n_all, upload(indices, self._model.device) if len(indices) < n_all else None)
+
+    def _decode_window(
+        self, low: int, high: int, n_target: int, n_source: int, rows: Rows
+    ) -> None:
         window = self._state.window(low, high, n_target, n_source)
-        logits, ancestors = self._decoder.logits(window)
-        advance(window, logits, ancestors, self._model.config, self._traits)
+        rows.drop_others(window.live)
+        logits, ancestors = self._decoder.logits(window, rows)
+        advance(window, rows, logits, ancestors, self._model.config, self._traits)
 
     def _finished(self, slot: int) -> Finished:
         found = self._ledger.outcome(slot, self._in_slot[slot].options)

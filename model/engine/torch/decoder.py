@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from model.engine.torch.rows import Rows
 from model.engine.torch.state import State
 from model.transformer.attention import MultiHeadAttention
 from model.transformer.decoder import DecoderLayer
@@ -57,8 +58,8 @@ class StepDecoder:
         """[B, S, D], the encoder's output → per layer [B, S, 2D], keys beside values."""
         return self._memory_projection(memory).chunk(len(self._layers), dim=-1)
 
-    def logits(self, state: State) -> tuple[Tensor, Tensor]:
-        """Feed the latest tokens → logits [N, K, V], and the ancestors with what was fed.
+    def logits(self, state: State, rows: Rows) -> tuple[Tensor, Tensor]:
+        """Feed the latest tokens of R rows → logits [R, V], and the ancestors with what was fed.
 
         Writes into the cache, and changes nothing else: a step that failed may be taken again.
         """
@@ -66,7 +67,7 @@ class StepDecoder:
         embedded: Tensor = model.target_embedding(state.latest)
         # An empty slot may have gone further than this window reaches.
         length = state.length.clamp(max=n_target - 1)
-        x = (embedded + model.positions.table[length][:, None]).flatten(0, 1)
+        x = rows.pick((embedded + model.positions.table[length][:, None]).flatten(0, 1))
         slots = torch.arange(n, device=x.device)
         place = torch.arange(n_target * k, device=x.device)
         lane = torch.arange(k, device=x.device)
@@ -82,13 +83,14 @@ class StepDecoder:
         def attend(
             attention: MultiHeadAttention, query: Tensor, key_value: Tensor, mask: Tensor
         ) -> Tensor:
-            """query [R, D] over [N, P, 2D], which the K hypotheses of a slot share → [R, D]."""
+            """query [N·K, D] over [N, P, 2D], which the K hypotheses of a slot share → [R, D]."""
             heads = key_value.unflatten(-1, (2, attention.n_heads, -1)).transpose(1, 3)
             queries = query.view(n, k, attention.n_heads, -1).transpose(1, 2)
             attended = functional.scaled_dot_product_attention(
                 queries, heads[:, :, 0], heads[:, :, 1], attn_mask=mask
             )
-            output: Tensor = attention.w_o(attended.transpose(1, 2).flatten(2).flatten(0, 1))
+            joined = attended.transpose(1, 2).flatten(2).flatten(0, 1)
+            output: Tensor = attention.w_o(rows.pick(joined))
             return output
 
         for layer, project, cache, memory in zip(
@@ -101,7 +103,8 @@ class StepDecoder:
                 project: _Linear = project,
                 cache: Tensor = cache,
             ) -> Tensor:
-                query, key_value = project(x).split((x.shape[-1], 2 * x.shape[-1]), dim=-1)
+                projected = rows.spread(project(x))
+                query, key_value = projected.split((x.shape[-1], 2 * x.shape[-1]), dim=-1)
                 key_value = key_value.masked_fill(nobody, 0)
                 cache.index_put_((slots, length), key_value.view(n, -1))
                 past = cache.unflatten(-1, (k, -1)).flatten(1, 2)
@@ -110,14 +113,14 @@ class StepDecoder:
             def attend_cross(
                 x: Tensor, layer: DecoderLayer = layer, memory: Tensor = memory
             ) -> Tensor:
-                query = layer.cross_attention.w_q(x)
+                query = rows.spread(layer.cross_attention.w_q(x))
                 return attend(layer.cross_attention, query, memory, source_mask)
 
             x = layer.self_attention_sublayer(x, attend_self)
             x = layer.cross_attention_sublayer(x, attend_cross)
             x = layer.feed_forward_sublayer(x, layer.feed_forward)
         logits: Tensor = model.output(model.decoder.norm(x))
-        return logits.view(n, k, -1), ancestors
+        return logits, ancestors
 
 
 def _added(visible: Tensor, dtype: torch.dtype) -> Tensor:

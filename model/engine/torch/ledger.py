@@ -179,6 +179,22 @@ class Ledger:
                 goes_on &= score[:, -1] < best / divisor
         return goes_on
 
+    def hopeful(self, low: int, high: int) -> NDArray[np.bool_]:
+        """Return which hypotheses [n, K] of the slots low … high − 1 have to be decoded.
+
+        What cannot come among the n best any more need not: its continuations score no better,
+        so they neither get there nor take the place of any that may. But they would fill the
+        finished, by whose number another rule stops, or narrow the beam.
+        """
+        slots = np.arange(low, high)
+        live = self.live[low:high]
+        alive = self.active[low:high, None] & (live > -np.inf)
+        if self.traits.stopping != "settled" or self.traits.narrows:
+            return alive
+        n_th = self.score[slots, self.n_best[slots] - 1]
+        at_limit = live / self._normalisation(slots, self.limit[slots])[:, None]
+        return alive & (at_limit > n_th[:, None])
+
     # What is known of a sentence
 
     def outcome(self, slot: int, options: SearchOptions) -> list[Hypothesis]:

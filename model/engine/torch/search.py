@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from model.decoding.rules import Traits
+from model.engine.torch.rows import Rows
 from model.engine.torch.state import State
 from model.transformer.config import TransformerConfig
 
@@ -72,11 +73,19 @@ class Report(NamedTuple):
 
 
 def advance(
-    state: State, logits: Tensor, ancestors: Tensor, config: TransformerConfig, traits: Traits
+    state: State,
+    rows: Rows,
+    logits: Tensor,
+    ancestors: Tensor,
+    config: TransformerConfig,
+    traits: Traits,
 ) -> None:
-    """Let the best continuations live on, given logits [N, K, V], and report them."""
+    """Let the best continuations live on, given logits [R, V] of some rows, and report them.
+
+    The logits are overwritten.
+    """
     beam = state.sizes.beam
-    found = _found(state, logits, config, traits)
+    found = _found(state, rows, logits, config, traits)
     ends = found.tokens == config.eos_id
     live, chosen = found.scores.masked_fill(ends, -torch.inf).topk(beam, dim=1)
     parents = found.parents.gather(1, chosen)
@@ -103,18 +112,22 @@ class _Found(NamedTuple):
     parents: Tensor
 
 
-def _found(state: State, logits: Tensor, config: TransformerConfig, traits: Traits) -> _Found:
+def _found(
+    state: State, rows: Rows, logits: Tensor, config: TransformerConfig, traits: Traits
+) -> _Found:
     """Return the best continuations of every slot."""
     n_wanted = n_continuations(state.sizes.beam)
     logits = logits.float()
     # Never chosen; `kept` are those that keep their probability.
     barred = [config.pad_id] if traits.unk_id is None else [config.pad_id, traits.unk_id]
-    kept = [logits[:, :, token, None].clone() for token in barred[traits.renormalises :]]
+    kept = [logits[:, token, None].clone() for token in barred[traits.renormalises :]]
     for token in barred:
-        logits[:, :, token] = -torch.inf
+        logits[:, token] = -torch.inf
     best, tokens = top_logits(logits, min(n_wanted, logits.shape[-1]))
-    log_probs = best - _log_sum_exp(logits, torch.cat((best[:, :, :1], *kept), dim=-1), len(kept))
+    log_probs = best - _log_sum_exp(logits, torch.cat((best[:, :1], *kept), dim=-1), len(kept))
     n_each = tokens.shape[-1]
+    shape = (*state.live.shape, n_each)
+    log_probs, tokens = rows.spread(log_probs).view(shape), rows.spread(tokens).view(shape)
     scores = state.live[:, :, None] + log_probs
     # A hypothesis that is none may have any logits, NaN included.
     scores = scores.masked_fill(state.live.isneginf()[:, :, None], -torch.inf)
@@ -135,13 +148,14 @@ def _found(state: State, logits: Tensor, config: TransformerConfig, traits: Trai
 
 
 def _log_sum_exp(logits: Tensor, largest: Tensor, n_kept: int) -> Tensor:
-    """log Σ exp over [N, K, V] and the last `n_kept` of `largest` [N, K, …] → [N, K, 1].
+    """log Σ exp over [R, V] and the last `n_kept` of `largest` [R, …] → [R, 1].
 
-    Nothing is larger than the largest of `largest`, which spares a pass over the logits.
+    Nothing is larger than the largest of `largest`, which spares a pass over the logits, and these
+    are overwritten, which spares memory.
     """
     most = largest.amax(dim=-1, keepdim=True)
-    total = (logits - most).exp_().sum(dim=-1, keepdim=True)
-    kept = largest[:, :, largest.shape[-1] - n_kept :]
+    total = logits.sub_(most).exp_().sum(dim=-1, keepdim=True)
+    kept = largest[:, largest.shape[-1] - n_kept :]
     return most + (total + (kept - most).exp().sum(dim=-1, keepdim=True)).log()
 
 
@@ -158,7 +172,7 @@ def _with_first(state: State, found: _Found) -> _Found:
 
 
 def top_logits(logits: Tensor, n: int) -> tuple[Tensor, Tensor]:
-    """Return the n largest of [N, K, V], and their places, each [N, K, n]; any NaN comes first.
+    """Return the n largest of [R, V], and their places, each [R, n]; any NaN comes first.
 
     They lie in the n chunks whose best are the best, so that only those are searched.
     """
@@ -170,10 +184,10 @@ def top_logits(logits: Tensor, n: int) -> tuple[Tensor, Tensor]:
     maxima = whole.unflatten(-1, (n_whole, CHUNK)).amax(dim=-1)
     if rest.shape[-1]:
         maxima = functional.pad(maxima, (0, 1))
-        maxima[:, :, -1] = rest.amax(dim=-1)
+        maxima[:, -1] = rest.amax(dim=-1)
     chunks = maxima.topk(n).indices
-    places = (chunks[:, :, :, None] * CHUNK + torch.arange(CHUNK, device=logits.device)).flatten(2)
+    places = (chunks[:, :, None] * CHUNK + torch.arange(CHUNK, device=logits.device)).flatten(1)
     beyond = places >= vocab_size
-    candidates = logits.gather(2, places.clamp(max=vocab_size - 1)).masked_fill(beyond, -torch.inf)
+    candidates = logits.gather(1, places.clamp(max=vocab_size - 1)).masked_fill(beyond, -torch.inf)
     best, at = candidates.topk(n)
-    return best, places.gather(2, at)
+    return best, places.gather(1, at)
