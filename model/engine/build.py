@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from model.checkpoint.reader import Checkpoint
+from model.decoding.hypothesis import SearchOptions
 from model.decoding.term_constraints import piece_edges
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.forward.weights import pack
@@ -89,4 +90,6 @@ def _torch_engine(
     torch.set_num_threads(n_threads)
     edges = piece_edges(checkpoint.tokenizer)
     model = load_model(checkpoint, device).to(dtype)
-    return TorchEngine(model, EagerEngine(model, edges=edges), max_batch_tokens, edges)
+    engine = TorchEngine(model, EagerEngine(model, edges=edges), max_batch_tokens, edges)
+    engine.prepare(SearchOptions(checkpoint.config.beam_size, rule=checkpoint.config.search_rule))
+    return engine

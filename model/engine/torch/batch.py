@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
@@ -11,7 +12,7 @@ import torch
 
 from model.decoding.rules import Traits
 from model.engine.protocol import Finished, Job, Progress
-from model.engine.torch.buckets import bucket
+from model.engine.torch.buckets import bucket, power_of_two
 from model.engine.torch.decoder import StepDecoder
 from model.engine.torch.graphs import Graphs, Recorder
 from model.engine.torch.ledger import Ledger
@@ -29,6 +30,13 @@ MAX_LOGITS = 2**25
 
 FEWEST_POSITIONS = 8
 """Fewest positions of either side; fewer would save nothing and need graphs of their own."""
+
+
+PREPARED_POSITIONS = 128
+"""Positions of either side up to which steps are recorded at the start."""
+
+FEWEST_RECORDED_POSITIONS = 16
+"""Fewest positions of either side of a recorded step."""
 
 
 class Shared(NamedTuple):
@@ -75,6 +83,42 @@ class Batch:
     def n_bytes(self) -> int:
         """Memory on the device."""
         return self._state.n_bytes
+
+    # Graphs
+
+    def prepare(self) -> None:
+        """Record a step of every bucket up to `PREPARED_POSITIONS`; for an empty batch.
+
+        Without a recorder there is nothing to do. Where memory is short, steps are recorded when
+        they occur a second time, as those of other sizes are.
+        """
+        if not self._graphs.records:
+            return
+        longest = min(PREPARED_POSITIONS, self._model.config.max_length)
+        try:
+            self._reserve(self._max_slots, longest, longest)
+            # The largest first: its memory serves the others.
+            positions = sorted({self._positions(n, longest) for n in range(1, longest + 1)})[::-1]
+            slots = sorted({bucket(n, self._max_slots) for n in range(1, self._max_slots + 1)})
+            for n_slots in reversed(slots):
+                for n_target, n_source in itertools.product(positions, positions):
+                    for _ in range(2):  # the second time is recorded
+                        self._decode(n_slots, n_target, n_source)
+                    if not self._graphs.records:
+                        return
+        except (RuntimeError, MemoryError) as error:
+            if not is_memory_short(error):
+                raise
+            self._clear()
+            give_back_unused(self._model.device)
+        finally:
+            self._left.update(range(self._state.sizes.slots))
+
+    def _positions(self, n: int, largest: int) -> int:
+        """Return the bucket of positions: coarse if each needs graphs of its own."""
+        if self._graphs.records:
+            return power_of_two(max(n, min(FEWEST_RECORDED_POSITIONS, largest)), largest)
+        return bucket(max(n, min(FEWEST_POSITIONS, largest)), largest)
 
     # Joining and leaving
 
@@ -173,9 +217,9 @@ class Batch:
         n_target = int(self._ledger.length[self._ledger.active].max()) + 1
         self._reserve(n_slots, n_target, 0)
         sizes = self._state.sizes
-        n_target = bucket(max(n_target, FEWEST_POSITIONS), sizes.target)
+        n_target = self._positions(n_target, sizes.target)
         longest = max(len(job.source_ids) for job in self._in_slot.values())
-        n_source = bucket(max(longest, FEWEST_POSITIONS), sizes.source)
+        n_source = self._positions(longest, sizes.source)
         self._decode(n_slots, n_target, n_source)
         rows = self._reader.read(self._state.report[:n_slots])
         done, spoilt = self._ledger.advance(Report.read(rows, self._beam))
@@ -203,18 +247,16 @@ class Batch:
     def _rows(self, low: int, high: int) -> Rows:
         """Return which hypotheses of a window a step computes."""
         n_all = (high - low) * self._beam
-        if self._model.device.type != "cpu":
+        if self._graphs.records or self._model.device.type != "cpu":
             return Rows(n_all)
         [indices] = np.nonzero(self._ledger.hopeful(low, high).ravel())
         return Rows(n_all, upload(indices, self._model.device) if len(indices) < n_all else None)
 
-    def _decode_window(
-        self, low: int, high: int, n_target: int, n_source: int, rows: Rows
-    ) -> None:
+    def _decode_window(self, low: int, high: int, n_target: int, n_source: int, rows: Rows) -> None:
         window = self._state.window(low, high, n_target, n_source)
         rows.drop_others(window.live)
-        logits, ancestors = self._decoder.logits(window, rows)
-        advance(window, rows, logits, ancestors, self._model.config, self._traits)
+        fed = self._decoder.feed(window, rows)
+        advance(window, rows, fed, self._model.config, self._traits)
 
     def _finished(self, slot: int) -> Finished:
         found = self._ledger.outcome(slot, self._in_slot[slot].options)

@@ -13,3 +13,13 @@ def bucket(size: int, largest: int) -> int:
     power = 1 << max(0, size - 1).bit_length()
     between = 3 * power // 4
     return min(between if power >= 16 and size <= between else power, largest)
+
+
+def power_of_two(size: int, largest: int) -> int:
+    """Return the smallest power of two that holds `size`, at most `largest`, which must hold it.
+
+    Half of it may be empty, but there are few of them: few graphs have to be recorded.
+    """
+    if not 1 <= size <= largest:
+        raise ValueError(f"size {size}: 1 … {largest}")
+    return min(1 << (size - 1).bit_length(), largest)

@@ -37,6 +37,17 @@ class _Linear(NamedTuple):
         return functional.linear(x, self.weight, self.bias)
 
 
+class Fed(NamedTuple):
+    """What comes of a position.
+
+    logits     [R, V]
+    ancestors  [N, K, T·K] as in `State`, with the places of what was fed
+    """
+
+    logits: Tensor
+    ancestors: Tensor
+
+
 class StepDecoder:
     """The decoder of a model, for steps on a `State`."""
 
@@ -58,8 +69,8 @@ class StepDecoder:
         """[B, S, D], the encoder's output → per layer [B, S, 2D], keys beside values."""
         return self._memory_projection(memory).chunk(len(self._layers), dim=-1)
 
-    def logits(self, state: State, rows: Rows) -> tuple[Tensor, Tensor]:
-        """Feed the latest tokens of R rows → logits [R, V], and the ancestors with what was fed.
+    def feed(self, state: State, rows: Rows) -> Fed:
+        """Feed the latest tokens of R rows.
 
         Writes into the cache, and changes nothing else: a step that failed may be taken again.
         """
@@ -120,7 +131,7 @@ class StepDecoder:
             x = layer.cross_attention_sublayer(x, attend_cross)
             x = layer.feed_forward_sublayer(x, layer.feed_forward)
         logits: Tensor = model.output(model.decoder.norm(x))
-        return logits, ancestors
+        return Fed(logits, ancestors)
 
 
 def _added(visible: Tensor, dtype: torch.dtype) -> Tensor:

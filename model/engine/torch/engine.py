@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 
 from model.decoding.constraints import PieceEdges
+from model.decoding.hypothesis import SearchOptions
 from model.decoding.rules import Traits
 from model.engine.admissible import check_job
 from model.engine.explanations import DelegatedExplanations
@@ -62,9 +63,22 @@ class TorchEngine(DelegatedExplanations):
         self._batches: dict[Kind, Batch] = {}
         edges = edges or PieceEdges.none(model.config.target_vocab_size)
         self._constrained = ConstrainedSearches(model, edges)
+        self._prepared: Kind | None = None
         self._interrupted = False
         self._weights_bytes = reference.memory.weights + decoder.n_bytes
         self._work_bytes = 0
+
+    @torch.inference_mode()
+    def prepare(self, options: SearchOptions) -> None:
+        """Record graphs for searches of a kind before the first job, if the device has graphs."""
+        if self._shared.recorder is None:
+            return
+        if self._device.type == "cuda":
+            torch.cuda.set_device(self._device)
+        self._prepared = (options.beam_size, options.traits)
+        batch = self._batch(self._prepared)
+        batch.prepare()
+        self._work_bytes = batch.n_bytes
 
     @property
     def info(self) -> EngineInfo:
@@ -176,8 +190,12 @@ class TorchEngine(DelegatedExplanations):
         return batch
 
     def _drop_idle(self, n_kept: int) -> None:
-        """Drop all batches without sentences but the latest used."""
-        idle = [kind for kind, batch in self._batches.items() if not batch]
+        """Drop all batches without sentences but the latest used, and the one with graphs.
+
+        With `n_kept` 0, which is when memory is short, drop this one too.
+        """
+        kept = self._prepared if n_kept else None
+        idle = [kind for kind, batch in self._batches.items() if not batch and kind != kept]
         for kind in idle[: max(0, len(idle) - n_kept)]:
             del self._batches[kind]
 

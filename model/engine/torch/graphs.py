@@ -2,8 +2,9 @@
 
 A step of a small model is hundreds of brief kernels, and starting each takes longer than it runs. A
 graph starts them all at once. It is bound to addresses, so work is named by a key that stands for
-all of its shapes and offsets, and what was recorded is forgotten when tensors are replaced. On
-other devices the work is simply done.
+all of its shapes and offsets, and what was recorded is forgotten when tensors are replaced. Usual
+sizes are recorded at the start (`Batch.prepare`), others when they occur a second time. On other
+devices the work is simply done.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ Work: TypeAlias = Callable[[], None]
 Recorder: TypeAlias = Callable[[Work], Work]
 """Records work without doing it; what it returns does that work each time it is called."""
 
-MAX_GRAPHS = 128
-"""Recorded at a time: each holds some memory; beyond, all are forgotten."""
+MAX_GRAPHS = 512
+"""Recorded at a time: each holds some memory of the driver's; beyond, all are forgotten."""
 
 
 class Graphs:
@@ -28,6 +29,11 @@ class Graphs:
         self._recorder = recorder
         self._known: set[Hashable] = set()
         self._recorded: dict[Hashable, Work] = {}
+
+    @property
+    def records(self) -> bool:
+        """Whether there is a recorder, and it has not failed."""
+        return self._recorder is not None
 
     def run(self, key: Hashable, work: Work) -> None:
         """Do the work that the key names.
@@ -68,11 +74,18 @@ def recorder_for(device: torch.device) -> Recorder | None:
     if device.type != "cuda":
         return None
 
+    pools: list[tuple[int, int]] = []
+
     def record(work: Work) -> Work:
         graph = torch.cuda.CUDAGraph()
+        # All graphs share the memory of their intermediate results: they run one after the other
+        # and leave nothing in it, since what outlasts a step is written into the state.
+        pool = pools[0] if pools else None
         # Another engine's thread may be at work on its own device meanwhile.
-        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+        with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
             work()
+        if not pools:
+            pools.append(graph.pool())
         replay: Work = graph.replay
         return replay
 

@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from model.decoding.rules import Traits
+from model.engine.torch.decoder import Fed
 from model.engine.torch.rows import Rows
 from model.engine.torch.state import State
 from model.transformer.config import TransformerConfig
@@ -72,18 +73,12 @@ class Report(NamedTuple):
         return cls(scores.view(np.float32), log_probs.view(np.float32), tokens, parents, chosen)
 
 
-def advance(
-    state: State,
-    rows: Rows,
-    logits: Tensor,
-    ancestors: Tensor,
-    config: TransformerConfig,
-    traits: Traits,
-) -> None:
-    """Let the best continuations live on, given logits [R, V] of some rows, and report them.
+def advance(state: State, rows: Rows, fed: Fed, config: TransformerConfig, traits: Traits) -> None:
+    """Let the best continuations of what was fed live on, and report them.
 
     The logits are overwritten.
     """
+    logits, ancestors = fed
     beam = state.sizes.beam
     found = _found(state, rows, logits, config, traits)
     ends = found.tokens == config.eos_id
