@@ -21,7 +21,9 @@ class Log:
 
     updates      step, loss, cross_entropy, learning_rate, tokens (targets so far), seconds,
                  tokens_per_second; loss and cross_entropy are means since the last line
-    validations  step, and per held-out set NAME.LANGUAGE.cross_entropy and NAME.LANGUAGE.bleu
+    validations  step, per held-out set NAME.LANGUAGE.cross_entropy and NAME.LANGUAGE.bleu, and the
+                 shares of feed-forward units that are never active: dead_units of all,
+                 dead_units_worst in the layer that has most
     """
 
     updates: list[Figures] = field(default_factory=list)

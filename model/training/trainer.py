@@ -19,6 +19,7 @@ from model.training.config import TrainingConfig
 from model.training.data.batches import Batch, BatchStream, Position
 from model.training.data.codec import TrainingCodec
 from model.training.data.filters import FilterCounts
+from model.training.dead_units import MOSTLY_DEAD, DeadShares, DeadUnits
 from model.training.int8.layers import use_int8_products
 from model.training.moving_average import MovingAverage
 from model.training.snapshots import save_best, save_snapshot
@@ -51,7 +52,13 @@ class Reporter(Protocol):
         """After an update: step, loss, cross_entropy, learning_rate, tokens, seconds, …"""
 
     def on_validation(self, figures: dict[str, float]) -> None:
-        """After a measurement on held-out pairs: step, and per set cross_entropy and bleu."""
+        """After a measurement on held-out pairs: step, per set cross_entropy and bleu, dead units.
+
+        See `Log`.
+        """
+
+    def on_warning(self, message: str) -> None:
+        """When something looks wrong but the run goes on."""
 
 
 @dataclass
@@ -71,6 +78,7 @@ class Trainer:
     model: Transformer = field(init=False)
     stop_requested: bool = field(init=False, default=False)
     _stop_agreed: bool = field(init=False, default=False)
+    _known_dead: set[str] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
         torch.manual_seed(self.config.seed)
@@ -142,22 +150,34 @@ class Trainer:
         return -mean if metric == "bleu" else mean
 
     def validate(self) -> dict[str, float]:
-        """Cross-entropy and BLEU on the held-out pairs, by name and direction."""
+        """Cross-entropy and BLEU on the held-out pairs, by name and direction; dead units."""
         figures: dict[str, float] = {"step": self.counters.step}
         settings = self.config.validation
         self.model.eval()
-        with precision.autocast(self.device, self._dtype):
+        with precision.autocast(self.device, self._dtype), DeadUnits(self.model) as units:
             for held_out in self.held_out:
                 name = f"{held_out.name}.{held_out.target_language}"
                 figures[f"{name}.cross_entropy"] = held_out_loss(
-                    self.model, self.tokenizer, held_out
+                    self.model, self.tokenizer, held_out, units
                 )
                 if settings.bleu_pairs:
                     figures[f"{name}.bleu"] = greedy_bleu(
                         self.model, self.tokenizer, held_out, settings.bleu_pairs
                     )
         self.model.train()
+        if dead := units.found():
+            figures |= {"dead_units": dead.overall, "dead_units_worst": dead.worst}
+            self._warn_of(dead)
         return figures
+
+    def _warn_of(self, dead: DeadShares) -> None:
+        """Warn of layers that are mostly dead, once of each."""
+        if new := [layer for layer in dead.mostly_dead if layer not in self._known_dead]:
+            self._known_dead.update(new)
+            self.reporter.on_warning(
+                f"more than {MOSTLY_DEAD:.0%} of the feed-forward units are never active in "
+                f"{', '.join(new)}; try a lower schedule.peak or more schedule.warmup_steps"
+            )
 
     def _save(self, *, snapshot: bool) -> None:
         """Write the state from which a later `Trainer` resumes this run."""

@@ -11,6 +11,7 @@ from model.decoding.beam import beam_search
 from model.decoding.hypothesis import SearchOptions
 from model.decoding.padding import padded_ids
 from model.training.data.codec import TrainingCodec
+from model.training.dead_units import DeadUnits
 from model.training.update.loss import smoothed_cross_entropy
 from model.transformer.transformer import Transformer
 
@@ -28,8 +29,10 @@ class HeldOut:
 
 
 @torch.inference_mode()
-def held_out_loss(model: Transformer, tokenizer: TrainingCodec, held_out: HeldOut) -> float:
-    """Cross-entropy in nats per target token, without smoothing."""
+def held_out_loss(
+    model: Transformer, tokenizer: TrainingCodec, held_out: HeldOut, units: DeadUnits | None = None
+) -> float:
+    """Cross-entropy in nats per target token, without smoothing; `units` watches meanwhile."""
     total, count = 0.0, 0
     config = model.config
     for start in range(0, len(held_out.sources), _ROWS):
@@ -41,6 +44,8 @@ def held_out_loss(model: Transformer, tokenizer: TrainingCodec, held_out: HeldOu
             config.pad_id,
             model.device,
         )
+        if units:
+            units.expect(source, target, config.pad_id)
         hidden, wanted = teacher_forced(model, source, target)
         total += smoothed_cross_entropy(hidden, model.output, wanted, 0.0).cross_entropy.item()
         count += len(wanted)

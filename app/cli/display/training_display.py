@@ -119,17 +119,24 @@ class TrainingDisplay:
     def on_validation(self, figures: dict[str, float]) -> None:
         """Write the measurement and print it above the bar."""
         self._write(figures)
-        shown = "  ".join(
-            f"{name.removesuffix('.cross_entropy')} {value:.3f}"
-            if name.endswith("cross_entropy")
-            else f"BLEU {value:.1f}"
-            for name, value in figures.items()
-            if name != "step"
-        )
+        shown = "  ".join(filter(None, map(_shown, figures, figures.values())))
         self._console.print(f"step {figures['step']:.0f}: {shown}", highlight=False)
+
+    def on_warning(self, message: str) -> None:
+        """Print it above the bar."""
+        self._console.print(f"warning: {message}", highlight=False)
 
     def _write(self, figures: Mapping[str, float]) -> None:
         if self._log:
             write_figures(self._log, figures)
             if self._scalars:
                 self._scalars(figures)
+
+
+def _shown(name: str, value: float) -> str:
+    """Return how a figure of a validation is printed; empty: it is in the log only."""
+    if name.endswith(".cross_entropy"):
+        return f"{name.removesuffix('.cross_entropy')} {value:.3f}"
+    if name.endswith(".bleu"):
+        return f"BLEU {value:.1f}"
+    return f"dead units {value:.1%}" if name == "dead_units" and value else ""

@@ -7,6 +7,7 @@ A reading order, from the outside in:
     ledger         on the host: what was chosen, what is finished, when a sentence is done
     state          on the device: hypotheses, keys and values, one slot per sentence
     newcomers      encodes sentences and writes them into their slots
+    rows           which hypotheses a step computes
     decoder        one position of every hypothesis, to logits
     search         the best continuations, and those that survive
     constrained    searches with terms, by the reference, a token at a time beside the batches

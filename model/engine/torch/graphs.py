@@ -74,18 +74,18 @@ def recorder_for(device: torch.device) -> Recorder | None:
     if device.type != "cuda":
         return None
 
-    pools: list[tuple[int, int]] = []
+    first: list[torch.cuda.CUDAGraph] = []
 
     def record(work: Work) -> Work:
         graph = torch.cuda.CUDAGraph()
         # All graphs share the memory of their intermediate results: they run one after the other
         # and leave nothing in it, since what outlasts a step is written into the state.
-        pool = pools[0] if pools else None
+        pool = first[0].pool() if first else None
         # Another engine's thread may be at work on its own device meanwhile.
         with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
             work()
-        if not pools:
-            pools.append(graph.pool())
+        if not first:
+            first.append(graph)
         replay: Work = graph.replay
         return replay
 

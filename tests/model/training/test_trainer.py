@@ -109,6 +109,7 @@ def test_what_is_reported_and_saved_when(workshop: Workshop) -> None:
     assert [figures["step"] for figures in recorder.validations] == [3, 5]
     assert recorder.validations[0].keys() == {
         "step", "dev.yy.cross_entropy", "dev.yy.bleu", "dev.xx.cross_entropy", "dev.xx.bleu",
+        "dead_units", "dead_units_worst",
     }  # fmt: skip
     assert recorder.steps[0]["cross_entropy"] == pytest.approx(math.log(326), rel=0.3)
     assert sorted(path.name for path in (trainer.run / "snapshots").iterdir()) == [

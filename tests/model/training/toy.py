@@ -54,6 +54,7 @@ class Recorder:
     corpora: dict[str, FilterCounts] = field(default_factory=dict)
     steps: list[dict[str, float]] = field(default_factory=list)
     validations: list[dict[str, float]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     then: Callable[[dict[str, float]], None] = lambda figures: None
 
     def on_corpus(self, name: str, counts: FilterCounts) -> None:
@@ -65,6 +66,9 @@ class Recorder:
 
     def on_validation(self, figures: dict[str, float]) -> None:
         self.validations.append(figures)
+
+    def on_warning(self, message: str) -> None:
+        self.warnings.append(message)
 
 
 @dataclass

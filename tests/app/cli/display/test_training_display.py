@@ -100,9 +100,17 @@ def test_corpora_are_shown_with_their_counts(
 def test_validations_are_logged_and_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    measured = {"step": 7.0, "dev.fr.cross_entropy": 3.25, "dev.fr.bleu": 12.34}
+    measured = {
+        "step": 7.0, "dev.fr.cross_entropy": 3.25, "dev.fr.bleu": 12.34,
+        "dead_units": 0.125, "dead_units_worst": 0.95,
+    }  # fmt: skip
     with TrainingDisplay(tmp_path / "log.jsonl", 10) as display:
         display.begin(Counters(), 1)
         display.on_validation(measured)
-        assert read_log(tmp_path / "log.jsonl").validations == [measured]
-    assert "step 7: dev.fr 3.250  BLEU 12.3" in capsys.readouterr().err
+        display.on_warning("a layer is dead")
+        display.on_validation({"step": 8.0, "dead_units": 0.0})
+        logged = read_log(tmp_path / "log.jsonl").validations
+    assert logged == [measured, {"step": 8.0, "dead_units": 0.0}]
+    shown = capsys.readouterr().err
+    assert "step 7: dev.fr 3.250  BLEU 12.3  dead units 12.5%\n" in shown
+    assert "warning: a layer is dead\nstep 8: \n" in shown

@@ -108,7 +108,7 @@ def test_what_cannot_be_decoded_at_once_is_in_turns(
     expected = said(run(torch_engine(model), jobs))
     decode = Batch._decode_window
 
-    def narrow(self: Batch, low: int, high: int, *rest: int) -> None:
+    def narrow(self: Batch, low: int, high: int, *rest: Any) -> None:
         if high - low > most:
             raise error
         decode(self, low, high, *rest)
@@ -193,7 +193,7 @@ def test_what_ends_in_a_step_that_others_have_no_memory_for_is_not_lost(
             n_failed += 1
             raise SHORT
 
-    def first_fails(self: Batch, *window: int) -> None:
+    def first_fails(self: Batch, *window: Any) -> None:
         sometimes()
         decode(self, *window)
 
