@@ -41,16 +41,16 @@ class DeadUnits:
         self._real: dict[str, Tensor] = {}
         self._active: dict[str, Tensor] = {}
         self._networks = {
-            f"{side}.layers.{index}": (side, layer.feed_forward.w_2)
-            for side, stack in (("encoder", model.encoder), ("decoder", model.decoder))
-            for index, layer in enumerate(stack.layers)
+            "encoder": [layer.feed_forward for layer in model.encoder.layers],
+            "decoder": [layer.feed_forward for layer in model.decoder.layers],
         }
         self._handles: list[torch.utils.hooks.RemovableHandle] = []
 
     def __enter__(self) -> Self:
-        for name, (side, module) in self._networks.items():
-            hook = partial(self._hear, name, side)
-            self._handles.append(module.register_forward_pre_hook(hook))
+        for side, networks in self._networks.items():
+            for index, network in enumerate(networks):
+                hook = partial(self._hear, f"{side}.layers.{index}", side)
+                self._handles.append(network.w_2.register_forward_pre_hook(hook))
         return self
 
     def __exit__(self, *_: object) -> None:
