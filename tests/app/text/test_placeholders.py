@@ -3,7 +3,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from app.text import placeholders
@@ -155,6 +155,8 @@ def test_punctuation_behind_an_address_is_none_of_it(address: str, found: str) -
 )
 def test_a_search_in_windows_finds_the_same(parts: list[str]) -> None:
     text = "".join(parts)
+    # An address goes on over placeholders and other addresses that touch it.
+    assume(all(len(match[0]) <= 80 for match in placeholders._START.finditer(text)))
     whole = find_placeholders(text)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(placeholders, "LONGEST", 80)
