@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
 from app.text.spans import Span
@@ -54,9 +55,9 @@ class _Entry:
             -len(self.words), -sum(map(len, self.words)), self.any_case, self.target is not None,
         )  # fmt: skip
 
-    def is_at(self, words: Sequence[_Word], first: int) -> bool:
-        """Whether the text has it at word `first`."""
-        here = words[first : first + len(self.words)]
+    def begins(self, words: Iterable[_Word]) -> bool:
+        """Whether the words begin with it."""
+        here = list(islice(words, len(self.words)))
         return (
             tuple(_folded(word.text) if self.any_case else word.text for word in here) == self.words
             and tuple(word.is_spaced for word in here[1:]) == self.spaced
@@ -87,6 +88,10 @@ class Glossary:
                 self._by_first_word.setdefault(_folded(words[0].text), []).append(entry)
         for found in self._by_first_word.values():
             found.sort(key=lambda entry: entry.rank)
+        self._n_most_words = max(
+            (len(entry.words) for found in self._by_first_word.values() for entry in found),
+            default=0,
+        )
 
     def __bool__(self) -> bool:
         return bool(self._by_first_word)
@@ -95,31 +100,34 @@ class Glossary:
         """Return a glossary that leaves the target terms untranslated, for a text that has them."""
         return Glossary({}, self._targets)
 
-    def find(self, text: str, elsewhere: Sequence[Span] = ()) -> list[Term]:
-        """Return the terms of a text in order, none of which touches the spans `elsewhere`."""
-        if not self:
-            return []
-        words = list(_words(text))
-        taken = iter(sorted(elsewhere))
-        next_taken = next(taken, None)
-        found: list[Term] = []
-        at = 0
-        while at < len(words):
-            while next_taken and next_taken.end <= words[at].span.start:
-                next_taken = next(taken, None)
-            term = self._term_at(text, words, at)
-            if term is None or (next_taken and next_taken.start < term.span.end):
-                at += 1
-            else:
-                found.append(term)
-                at += term.n_words
-        return found
+    def find(self, text: str, elsewhere: Iterable[Span] = ()) -> Iterator[Term]:
+        """Yield the terms of a text in order, none of which overlaps the spans `elsewhere`.
 
-    def _term_at(self, text: str, words: Sequence[_Word], at: int) -> Term | None:
-        for entry in self._by_first_word.get(_folded(words[at].text), ()):
-            if entry.is_at(words, at):
+        These are ordered and disjoint. Only as many words are kept as the longest entry has.
+        """
+        if not self:
+            return
+        following = _words(text)
+        words = deque(islice(following, self._n_most_words))
+        taken = iter(elsewhere)
+        next_taken = next(taken, None)
+        while words:
+            while next_taken and next_taken.end <= words[0].span.start:
+                next_taken = next(taken, None)
+            term = self._term_at_start(text, words)
+            n_read = 1
+            if term and not (next_taken and next_taken.start < term.span.end):
+                yield term
+                n_read = term.n_words
+            for _ in range(n_read):
+                words.popleft()
+            words.extend(islice(following, n_read))
+
+    def _term_at_start(self, text: str, words: Sequence[_Word]) -> Term | None:
+        for entry in self._by_first_word.get(_folded(words[0].text), ()):
+            if entry.begins(words):
                 n_words = len(entry.words)
-                span = Span(words[at].span.start, words[at + n_words - 1].span.end)
+                span = Span(words[0].span.start, words[n_words - 1].span.end)
                 stays = entry.target is None
                 target = span.of(text) if entry.target is None else entry.target
                 return Term(span, target, may_be_capital=not stays, n_words=n_words)
@@ -144,9 +152,9 @@ def _folded(word: str) -> str:
 
 def _words(text: str) -> Iterator[_Word]:
     """Split into runs of letters and digits, and other non-whitespace characters."""
-    cuts = [at for at in range(1, len(text)) if not (joins(text[at - 1]) and joins(text[at]))]
+    cuts = (at for at in range(1, len(text)) if not (joins(text[at - 1]) and joins(text[at])))
     is_spaced = False
-    for start, end in pairwise([0, *cuts, len(text)]):
+    for start, end in pairwise(chain((0,), cuts, (len(text),))):
         word = text[start:end]
         if not word.strip():
             is_spaced = True

@@ -8,25 +8,28 @@ Found by the syntax of the usual template languages, not by asking the model: `{
 from __future__ import annotations
 
 import re
+from array import array
+from bisect import bisect_left
 
 from app.concurrency.abandonment import check_wanted
-from app.text.spans import Span
+from app.text.spans import Span, Spans
 
 ATOM = re.compile("\ue000\\d+\ue001")
 """The stand-in for a piece of markup that must not be translated; see `markup`."""
 
+# A group that is repeated without limit is possessive: others take 100 bytes for each time.
 _START = re.compile(
     r"""
       \ue000\d+\ue001 |
       (?P<doubled> \{{2,3}[^{}\n]*\}{2,3} | \{%[^\n]{0,300}?%\} | \{\#[^\n]{0,300}?\#\} )
     | (?P<icu> \{\s*[\w.-]+\s*,\s*(?:plural|select|selectordinal)\s*, )
-    | (?P<braced> [$%#]?\{\s*(?:[\w.$-]+ (?:\[[^\[\]{}\s]*\])* )?\s*
+    | (?P<braced> [$%#]?\{\s*(?:[\w.$-]+ (?:\[[^\[\]{}\s]*\])*+ )?\s*
                   (?: [!:][^{}\s]* | ,\s*(?:number|date|time|spellout|ordinal|duration)\b[^{}\n]* )?\} )
     | (?P<printf> %%(?!\w) | (?<!\d)%(?:\d+\$|\(\w+\))?[-+0\#]*(?:[1-9]\d*|\*)?(?:\.(?:\d+|\*))?
                   (?:hh?|ll?|[Lzjt])?[sdifuxXeEgGcpo@](?!\w) )
-    | (?P<tag> </?[A-Za-z][\w:.-]*(?:\s+[\w:.-]+(?:\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+))?)*\s*/?> )
-    | (?P<url> (?:\b(?:https?|ftp|file|wss?)://|\bwww\.(?=\w))(?:[^\s<>"'«»“”{}|\\^`]|\{[^{}\s]*\})+ )
-    | (?P<email> (?<![\w.+-])(?:mailto:)?[\w.+-]+@(?:[\w-]+\.)+[A-Za-z]{2,}\b )
+    | (?P<tag> </?[A-Za-z][\w:.-]*(?:\s+[\w:.-]++(?:\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+))?+)*+\s*/?> )
+    | (?P<url> (?:\b(?:https?|ftp|file|wss?)://|\bwww\.(?=\w))(?:[^\s<>"'«»“”{}|\\^`]++|\{[^{}\s]*\})++ )
+    | (?P<email> (?<![\w.+-])(?:mailto:)?[\w.+-]+@(?:[\w-]{1,63}\.){1,127}[A-Za-z]{2,}\b )
     """,  # noqa: E501
     re.VERBOSE,
 )
@@ -41,29 +44,30 @@ LONGEST = 10_000
 """A longer placeholder may not be recognised as one."""
 
 
-def find_placeholders(text: str) -> list[Span]:
+def find_placeholders(text: str) -> Spans:
     """Their spans, in order; those that touch, or have but a blank or a joint between them, as one.
 
     A full stop or bracket that closes the sentence around an address is not part of it.
     """
-    found: list[Span] = []
-    braces: dict[int, int] | None = None
+    found = Spans()
+    braces: _Braces | None = None
     at = 0
     while match := _next(text, at):
         span = Span(match.start(), match.end())
         if match.lastgroup == "url":
             span = Span(span.start, span.start + len(_without_tail(match[0])))
         elif match.lastgroup == "icu":
-            if braces is None:
-                braces = _closing_braces(text)
-            if span.start not in braces:
+            braces = braces or _Braces(text)
+            end = braces.end_of(span.start)
+            if end is None:
                 at = span.end
                 continue
-            span = Span(span.start, braces[span.start])
+            span = Span(span.start, end)
         at = span.end
         if found and _JOINT.fullmatch(text, found[-1].end, span.start):
-            span = Span(found.pop().start, span.end)
-        found.append(span)
+            found.extend_last(span.end)
+        else:
+            found.append(span)
     return found
 
 
@@ -94,13 +98,21 @@ def _without_tail(url: str) -> str:
     return head
 
 
-def _closing_braces(text: str) -> dict[int, int]:
-    """Where each brace that is closed opens → behind where it closes."""
-    ends: dict[int, int] = {}
-    opened: list[int] = []
-    for match in re.finditer("[{}]", text):
-        if match[0] == "{":
-            opened.append(match.start())
-        elif opened:
-            ends[opened.pop()] = match.end()
-    return ends
+class _Braces:
+    """The braces of a text, a million at most: in arrays of 4 bytes each."""
+
+    def __init__(self, text: str) -> None:
+        self._starts = array("I")
+        self._ends = array("I")  # 0 of one that is never closed
+        opened = array("I")
+        for match in re.finditer("[{}]", text):
+            if match[0] == "{":
+                opened.append(len(self._starts))
+                self._starts.append(match.start())
+                self._ends.append(0)
+            elif opened:
+                self._ends[opened.pop()] = match.end()
+
+    def end_of(self, start: int) -> int | None:
+        """Return where the braces that open at `start` end, or None if they do not."""
+        return self._ends[bisect_left(self._starts, start)] or None

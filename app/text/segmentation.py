@@ -13,13 +13,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import merge
+from itertools import tee
 from typing import Literal
 
 import sentencex
 
 from app.concurrency.abandonment import check_wanted
-from app.text.spans import Span, replace, within
+from app.text.spans import Span, Spans, clipped, replace, within
 
 Split = Literal["sentences", "nonewlines", "off"]
 """Where segments end.
@@ -33,7 +35,7 @@ off         nowhere
 _LINE_BREAK = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
 _BLANK_LINE = re.compile(r"(?:\r\n|\n|\r)[^\S\n\r]*(?:\r\n|\n|\r)\s*|[\f\u2029]\s*")
 LABEL = re.compile(
-    r"(?:(?:[-*+•‣◦▪▫·–—>#]+|\(?(?:\d{1,3}|[a-z])\)|\d{1,3}\.|\[[ xX]\])[^\S\n\r]+)+"
+    r"(?:(?:[-*+•‣◦▪▫·–—>#]+|\(?(?:\d{1,3}|[a-z])\)|\d{1,3}\.|\[[ xX]\])[^\S\n\r]+)++"
 )
 """Prefixes of a line: bullets, numbers, quotation marks, headings."""
 
@@ -55,6 +57,10 @@ WINDOW = 2000
 A sentence or quotation of up to half a window ends where it would in the whole line.
 """
 
+MAX_CHARACTERS = 8000
+"""Code points of a segment. No model reads as many at once, and a text without a full stop is
+thereby read, translated and put down in parts."""
+
 _LONGEST_ABBREVIATION = 40
 """Code points before the end of a sentence that are searched for an abbreviation."""
 
@@ -71,14 +77,35 @@ def each_segment(
     `protected` spans are not translated, and no segment ends within them or within `unbroken`
     spans. Both are ordered and disjoint.
     """
-    masked = _mask(text, sorted([*protected, *unbroken]))
-    silenced = replace(text, protected, ["0" * (end - start) for start, end in protected])
+    whole = Spans(merge(protected, unbroken))
+    masked = _mask(text, whole)
+    silenced = replace(text, protected, ("0" * (end - start) for start, end in protected))
     for block in _blocks(masked, split):
         sentences = [block] if split == "off" else _sentences(masked, block, language)
-        for sentence in sentences:
-            span = _trim(masked, sentence)
+        for piece in (piece for one in sentences for piece in _bounded(masked, one, whole)):
+            span = _trim(masked, piece)
             if any(map(str.isalpha, span.of(silenced))):
                 yield span
+
+
+def _bounded(masked: str, sentence: Span, whole: Spans) -> Iterator[Span]:
+    """Yield the pieces of a sentence, of at most `MAX_CHARACTERS` but for a longer `whole` span."""
+    start = sentence.start
+    while sentence.end - start > MAX_CHARACTERS:
+        window = Span(start, start + MAX_CHARACTERS)
+        kept = clipped(whole, window)
+        cut = _best_cut(window.of(masked), [one.shifted(-start) for one in kept])
+        end = start + cut if cut is not None else max(window.end, _end_of_last(whole, window))
+        yield Span(start, min(end, sentence.end))
+        start = end
+    if start < sentence.end:
+        yield Span(start, sentence.end)
+
+
+def _end_of_last(spans: Spans, window: Span) -> int:
+    """Return where the last span that begins in a window ends."""
+    n_begun = bisect_left(spans, window.end, key=lambda span: span.start)
+    return spans[n_begun - 1].end if n_begun else window.end
 
 
 def split_to_fit(
@@ -109,9 +136,10 @@ def split_to_fit(
     ]
 
 
-def _mask(text: str, protected: Sequence[Span]) -> str:
+def _mask(text: str, protected: Iterable[Span]) -> str:
     """Replace each protected span by a pseudo-word of the same length."""
-    return replace(text, protected, ["X" + "x" * (end - start - 1) for start, end in protected])
+    spans, same = tee(protected)
+    return replace(text, spans, ("X" + "x" * (end - start - 1) for start, end in same))
 
 
 def _blocks(text: str, split: Split) -> Iterator[Span]:

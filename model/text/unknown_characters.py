@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from model.text.text_codec import TextCodec
 
@@ -23,31 +24,35 @@ class UnknownCharacters:
         self._known: set[str] = set()
         self._unknown: set[str] = set()
 
-    def spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the spans of the unknown characters, in order; adjacent ones are one span.
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield the spans of the unknown characters, in order; adjacent ones are one span.
 
         A character counts if the codec does not know it alone and does not know it in its word:
         some are known only as part of longer pieces. One that normalisation removes is not unknown.
         """
         if self._known.issuperset(text):
-            return []
+            return
         unknown = self._lacking(text)
         if not unknown:
-            return []
-        spans: list[tuple[int, int]] = []
+            return
+        start = end = 0
         for word in _WORD.finditer(text):
             if unknown.isdisjoint(word[0]):
                 continue
             for token in self._codec.tokenize(word[0]):
-                start, end = token.start + word.start(), token.end + word.start()
+                first, last = token.start + word.start(), token.end + word.start()
                 is_unknown = self._codec.is_unknown(token.id)
-                if not is_unknown or unknown.isdisjoint(text[start:end]):
+                if not is_unknown or unknown.isdisjoint(text[first:last]):
                     continue
-                if spans and start <= spans[-1][1]:
-                    spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
+                if start < end < first:
+                    yield start, end
+                    start, end = first, last
+                elif start < end:
+                    end = max(end, last)
                 else:
-                    spans.append((start, end))
-        return spans
+                    start, end = first, last
+        if start < end:
+            yield start, end
 
     def _lacking(self, text: str) -> set[str]:
         """Return the characters of a text that the codec does not know alone, in neither case."""

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from app.text.placeholders import find_placeholders
 from app.text.segmentation import each_segment
-from app.text.spans import Span, clipped
+from app.text.spans import Span, Spans, apart, clipped
 from app.translation.segments.reading import Reading
 from app.translation.segments.untranslatable import Untranslatable, find_untranslatable
 
@@ -36,16 +37,14 @@ class Layout:
     @classmethod
     def of(cls, text: str, reading: Reading) -> Layout:
         """Examine a text; its sentences are found when they are asked for, and only once."""
-        kept = find_untranslatable(
-            text,
-            reading.unknown_characters,
-            lambda taken: (term.span for term in reading.glossary.find(text, taken)),
-        )
-        unbroken = [
-            term.span
-            for term in reading.glossary.find(text, kept.spans)
-            if term.n_words > 1 and len(term.span.of(text).splitlines()) == 1
-        ]
+        placeholders = find_placeholders(text)
+        terms, of_one_line = Spans(), Spans()
+        for term in reading.glossary.find(text, placeholders):
+            terms.append(term.span)
+            if term.n_words > 1 and len(term.span.of(text).splitlines()) == 1:
+                of_one_line.append(term.span)
+        kept = find_untranslatable(text, reading.unknown_characters, placeholders, terms)
+        unbroken = apart(of_one_line, kept.spans)
         source, _ = reading.direction
         found = each_segment(text, source, reading.split, kept.masked, unbroken)
         return cls(kept, unbroken, found)

@@ -62,7 +62,7 @@ class Reading:
 
         The form may add stand-ins for its terms or its numbers; `earlier` are the searches before.
         """
-        terms = self.glossary.find(text, placeholders)
+        terms = list(self.glossary.find(text, placeholders))
         translated = self._translated(text, placeholders, terms, form)
         stand_ins = StandIns(text, placeholders, FAMILIES[form.family], translated)
         (source, target), tokens = self.direction, None

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import merge
 
 from app.concurrency.abandonment import check_wanted
-from app.text.placeholders import find_placeholders
 from app.text.scripts import UNSPACED
-from app.text.spans import Span
+from app.text.spans import Span, Spans, apart
 from model.text.unknown_characters import UnknownCharacters
 
 _PICTURE = (
@@ -29,7 +29,7 @@ _SYMBOL = (
 _RAISED = "\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u209c\u2150-\u215f\u2189"
 _SYMBOLS = re.compile(
     rf"""
-      [{_PICTURE}][{_TINTS}]*(?:\u200d[{_PICTURE}\u2640\u2642][{_TINTS}]*)*  # an emoji
+      [{_PICTURE}][{_TINTS}]*(?:\u200d[{_PICTURE}\u2640\u2642][{_TINTS}]*)*+  # an emoji
     | [0-9\#*]\ufe0f?\u20e3                                                 # a keycap
     | [^\w\s]\ufe0f[{_TINTS}]*                                              # shown as an emoji
     | [^\W_]{{0,3}}[{_RAISED}]+[^\W_]{{0,2}}                                 # m², CO₂, 5½
@@ -57,27 +57,27 @@ class Untranslatable:
 
 
 def find_untranslatable(
-    text: str, unknown: UnknownCharacters, find_terms: Callable[[Sequence[Span]], Iterable[Span]]
+    text: str, unknown: UnknownCharacters, placeholders: Spans, terms: Spans
 ) -> Untranslatable:
     """Return what a model with these unknown characters must not be given.
 
-    `find_terms` returns the spans of the glossary's terms, given those of the placeholders: they
-    have a translation, and stay.
+    Terms of the glossary have a translation, and stay.
     """
-    placeholders = find_placeholders(text)
-    symbols = [] if text.isascii() else [Span(*one.span()) for one in _SYMBOLS.finditer(text)]
-    lacking = unknown.spans(text)
-    if not symbols and not lacking:
+    symbols = Spans() if text.isascii() else apart(_symbols(text), terms)
+    foreign = _joined(text, apart(_words(text, unknown.spans(text)), terms), _FOREIGN_JOINT)
+    if not symbols and not foreign:
         return Untranslatable(placeholders, placeholders)
-    terms = list(find_terms(placeholders))
-    symbols = _apart(symbols, terms)
-    foreign = _joined(text, _apart(list(_words(text, lacking)), terms), _FOREIGN_JOINT)
-    spans = _joined(text, [*placeholders, *symbols, *foreign], _JOINT)
-    masked = [span for span in spans if not _is_stripped(span.of(text))]
+    spans = _joined(text, merge(placeholders, symbols, foreign), _JOINT)
+    masked = Spans(span for span in spans if not _is_stripped(span.of(text)))
     return Untranslatable(spans, masked, foreign)
 
 
-def _words(text: str, lacking: Sequence[tuple[int, int]]) -> Iterator[Span]:
+def _symbols(text: str) -> Iterator[Span]:
+    for match in _SYMBOLS.finditer(text):
+        yield Span(*match.span())
+
+
+def _words(text: str, lacking: Iterable[tuple[int, int]]) -> Iterator[Span]:
     """Yield the words around unknown letters, and other unknown characters by themselves."""
     at = 0
     for first, last in lacking:
@@ -116,26 +116,14 @@ def _is_stripped(covered: str) -> bool:
     )
 
 
-def _joined(text: str, spans: Iterable[Span], joint: re.Pattern[str]) -> list[Span]:
-    """Return spans in order; those that meet, or have but a joint between them, as one."""
-    found: list[Span] = []
-    for span in sorted(spans):
+def _joined(text: str, spans: Iterable[Span], joint: re.Pattern[str]) -> Spans:
+    """Return ordered spans; those that meet, or have but a joint between them, as one."""
+    found = Spans()
+    for span in spans:
         if found and (
             span.start < found[-1].end or joint.fullmatch(text, found[-1].end, span.start)
         ):
-            found[-1] = Span(found[-1].start, max(found[-1].end, span.end))
+            found.extend_last(max(found[-1].end, span.end))
         else:
-            found.append(span)
-    return found
-
-
-def _apart(spans: Sequence[Span], others: Sequence[Span]) -> list[Span]:
-    """Return those of the ordered, disjoint spans that touch none of the others, also ordered."""
-    found: list[Span] = []
-    at = 0
-    for span in spans:
-        while at < len(others) and others[at].end <= span.start:
-            at += 1
-        if at == len(others) or span.end <= others[at].start:
             found.append(span)
     return found

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from app.text import segmentation
-from app.text.segmentation import WINDOW, Split, each_segment, split_to_fit
+from app.text.segmentation import MAX_CHARACTERS, WINDOW, Split, each_segment, split_to_fit
 from app.text.spans import Span, replace
 
 PIECES = st.sampled_from(
@@ -269,8 +269,30 @@ def test_sentencex_never_reads_more_than_a_window(
     assert sum(read) <= 2.1 * len(text)
 
 
+@pytest.mark.parametrize("split", ["sentences", "off"])
+def test_a_segment_has_at_most_so_many_characters(split: Split) -> None:
+    text = "a cat, a dog " * 2000
+    found = list(each_segment(text, "en", split))
+    lengths = [span.end - span.start for span in found]
+    assert max(lengths) <= MAX_CHARACTERS <= 4 * min(lengths[:-1])
+    assert "".join(span.of(text) for span in found).replace(" ", "") == text.replace(" ", "")
+    assert all(span.of(text).endswith(("cat,", "dog")) for span in found)
+    assert all(span.of(text).endswith("cat,") for span in found[:-1])
+
+
+def test_no_limit_cuts_what_is_whole() -> None:
+    n_long = 2 * MAX_CHARACTERS
+    text = "a cat " + "x" * n_long + " a dog " + "漢" * n_long
+    whole = Span(6, 6 + n_long)
+    found = list(each_segment(text, "en", "off", [whole]))
+    assert found[0].of(text) == "a cat"
+    assert all(span.start >= whole.end for span in found[1:])
+    assert found[1].of(text).startswith("a dog 漢")
+    assert [span.start for span in found[2:]] == [span.end for span in found[1:-1]]
+
+
 def test_a_sentence_longer_than_a_window_is_one() -> None:
-    long = "The cat sees a dog and " + "«" * 5 * WINDOW + " sleeps."
+    long = "The cat sees a dog and " + "«" * 3 * WINDOW + " sleeps."
     assert cut(f"It rains. {long} It rains.") == ["It rains.", long, "It rains."]
 
 

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.text.spans import Span, Substitution, replace, within
+from app.text.spans import Span, Spans, Substitution, apart, replace, within
 
 
 def test_a_replacement_moves_what_is_behind_it() -> None:
@@ -36,6 +37,44 @@ def test_what_is_not_replaced_keeps_its_characters(text: str, data: st.DataObjec
             place = edited.place_of(Span(at, at + 1))
             assert place.of(edited.after) == character
             assert edited.origin_of(place) == (at, at + 1)
+
+
+EDGES = st.lists(st.integers(0, 40), unique=True, max_size=16).map(sorted)
+
+
+def disjoint(edges: list[int]) -> list[Span]:
+    return [Span(*edges[at : at + 2]) for at in range(0, len(edges) - 1, 2)]
+
+
+@given(EDGES.map(disjoint), st.integers(-9, 9), st.integers(-9, 9))
+def test_spans_are_a_sequence(pairs: list[Span], first: int, last: int) -> None:
+    spans = Spans(pairs)
+    assert spans == pairs
+    assert len(spans) == len(pairs)
+    assert list(spans) == [spans[at] for at in range(len(spans))]
+    assert spans[first:last] == pairs[first:last]
+    if -len(pairs) <= first < len(pairs):
+        assert spans[first] == pairs[first]
+    else:
+        with pytest.raises(IndexError):
+            spans[first]
+    spans.append(Span(50, 51))
+    spans.extend_last(52)
+    assert spans == [*pairs, (50, 52)]
+
+
+@given(EDGES.map(disjoint), EDGES.map(disjoint))
+def test_spans_apart_from_others(spans: list[Span], others: list[Span]) -> None:
+    assert apart(spans, others) == [
+        span
+        for span in spans
+        if not any(span.start < other.end and other.start < span.end for other in others)
+    ]
+
+
+def test_an_empty_span_is_replaced() -> None:
+    assert replace("the cat", [Span(0, 0), Span(7, 7)], ["«", "»"]) == "«the cat»"
+    assert replace("a\r\nb\r", [Span(1, 2)], ["\r"]) == "a\r\nb\r"
 
 
 def test_spans_within_another() -> None:

@@ -13,7 +13,7 @@ import pytest
 from app.cli.translating.line_translator import LineTranslator
 from app.languages.detection import LanguageDetector
 from app.text.markup import MarkupDocument
-from app.translation.segments import layout, untranslatable
+from app.translation.segments import layout
 from app.translation.segments.reading import Reading
 from app.translation.segments.segment import Segment
 from model.checkpoint.reader import load_checkpoint
@@ -63,7 +63,7 @@ def visits(monkeypatch: pytest.MonkeyPatch) -> Visits:
     visits.watch(MarkupDocument, "__init__", "lift markup", lambda _, page, *__: page)
     visits.watch(MarkupDocument, "with_translations", "put markup back", itself)
     visits.watch(layout, "each_segment", "segment", lambda given, *_: given)
-    visits.watch(untranslatable, "find_placeholders", "find placeholders", lambda given: given)
+    visits.watch(layout, "find_placeholders", "find placeholders", lambda given: given)
     visits.watch(Tokenizer, "source_ids", "tokenise", text)
     visits.watch(Tokenizer, "encode_source", "tokenise", text)
     visits.watch(Tokenizer, "decode", "detokenise", lambda _, ids: tuple(ids))

@@ -16,7 +16,7 @@ def codec(tiny_checkpoint: Path) -> TextCodec:
 
 
 def test_each_occurrence_is_a_constraint_equal_to_that_of_the_same_term(codec: TextCodec) -> None:
-    terms = Glossary({"cat": "chat", "dog": "chien vert"}).find("cat dog cat")
+    terms = list(Glossary({"cat": "chat", "dog": "chien vert"}).find("cat dog cat"))
     first, second, third = TermSpeller(codec).constraints(terms)
     assert first == third != second
     said = {codec.decode(wording.ids) for wording in second.wordings}
@@ -24,5 +24,5 @@ def test_each_occurrence_is_a_constraint_equal_to_that_of_the_same_term(codec: T
 
 
 def test_what_the_vocabulary_cannot_spell_is_left_out(codec: TextCodec) -> None:
-    terms = Glossary({"cat": "ﬁ", "dog": "chien"}).find("cat dog")
+    terms = list(Glossary({"cat": "ﬁ", "dog": "chien"}).find("cat dog"))
     assert len(TermSpeller(codec).constraints(terms)) == 1

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,19 @@ def test_parts_are_read_as_the_whole_text_is(
     ]
     whole = SegmentedText(text, reading).segments
     assert found == [(one.span, list(one.source_ids), one.stand_ins.text) for one in whole]
+
+
+@pytest.mark.parametrize("unit", ["漢 a, ", "{x} a, ", "😀 a, ", "old cat, ", "{x, plural, {a "])
+def test_a_long_text_takes_little_memory(codec: TextCodec, unit: str) -> None:
+    glossary = Glossary({"old cat": "vieux chat"})
+    reading = Reading(codec, ("en", "fr"), 60, SearchOptions(), glossary=glossary)
+    text = unit * 20_000
+    next(parts_of(unit, reading))
+    tracemalloc.start()
+    next(parts_of(text, reading))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 80 * 20_000 + 3 * 4 * len(text)
 
 
 def test_a_short_text_is_one_part_and_a_long_one_is_several(codec: TextCodec) -> None:

@@ -18,7 +18,7 @@ SHOWN = "J'aime le matou et le clébard."
 
 @pytest.fixture
 def terms() -> list[Term]:
-    return Glossary({"cat": "matou", "dog": "clébard"}).find(SOURCE)
+    return list(Glossary({"cat": "matou", "dog": "clébard"}).find(SOURCE))
 
 
 def test_terms_behind_the_end(terms: list[Term]) -> None:
@@ -55,19 +55,19 @@ def test_terms_in_their_places(terms: list[Term], good: str) -> None:
 
 
 def test_short_words_show_that_a_term_was_added() -> None:
-    terms = Glossary({"chat": "tomcat", "chien": "mutt"}).find("J'aime le chat et le chien.")
+    terms = list(Glossary({"chat": "tomcat", "chien": "mutt"}).find("J'aime le chat et le chien."))
     free, shown = "I like the cat and the dog.", "I like the tomcat and the mutt."
     assert not is_in_place(terms, free, "I mutt like tomcat and the dog.", shown)
     assert not is_in_place(terms, free, "I like the tomcat and the dog mutt.", shown)
 
 
 def test_a_term_in_the_place_of_a_wrong_word() -> None:
-    terms = Glossary({"chien": "mutt"}).find("Le chien dort.")
+    terms = list(Glossary({"chien": "mutt"}).find("Le chien dort."))
     assert not is_in_place(terms, "The dog sleeps.", "The dog is mutt.", "The mutt sleeps.")
 
 
 def test_an_added_term_may_say_what_the_free_translation_left_out() -> None:
-    terms = Glossary({"stolen": "volée"}).find("He had his car stolen there.")
+    terms = list(Glossary({"stolen": "volée"}).find("He had his car stolen there."))
     free, found = "Il a eu sa voiture là.", "Il a eu sa voiture volée là."
     assert is_in_place(terms, free, found, found)
     assert not is_in_place(terms, free, "Il a eu sa voiture là volée.", found)

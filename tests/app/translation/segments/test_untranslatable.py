@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.text.glossary import Glossary
-from app.text.spans import replace
+from app.text.placeholders import find_placeholders
+from app.text.spans import Spans, replace
 from app.translation.segments.untranslatable import Untranslatable, find_untranslatable
 from model.text.tokenizer import Tokenizer
 from model.text.unknown_characters import UnknownCharacters
@@ -29,8 +30,9 @@ def unknown(tiny_checkpoint: Path) -> UnknownCharacters:
 def found_in(
     text: str, unknown: UnknownCharacters, glossary: dict[str, str] | None = None
 ) -> Untranslatable:
-    find = Glossary(glossary or {}).find
-    return find_untranslatable(text, unknown, lambda taken: (t.span for t in find(text, taken)))
+    placeholders = find_placeholders(text)
+    terms = Spans(term.span for term in Glossary(glossary or {}).find(text, placeholders))
+    return find_untranslatable(text, unknown, placeholders, terms)
 
 
 @pytest.mark.parametrize("sequence", SEQUENCES)
