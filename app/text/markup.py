@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from io import StringIO
 
 from app.text.document import Answer, Parts
 from app.text.escaped_tags import escaped_elements, unescaped
@@ -97,30 +99,42 @@ class _Block:
                 yield Piece(token.kind, token.raw)
 
     def _html(self, raw: str) -> Iterator[Piece]:
-        for entity in _ENTITY.findall(raw):
-            self._remember(unescaped(entity), entity)
+        for entity in _ENTITY.finditer(raw):
+            self._remember(_html_character(entity[0]), entity[0])
         yield Piece("text", unescaped(raw))
 
     def _xml(self, raw: str) -> Iterator[Piece]:
         at = 0
+        text = StringIO()
         for entity in _ENTITY.finditer(raw):
-            yield Piece("text", raw[at : entity.start()])
+            text.write(raw[at : entity.start()])
             at = entity.end()
-            name = entity[0][1:-1]
-            is_number = name.startswith("#")
-            character = unescaped(entity[0]) if is_number else _XML_ENTITIES.get(name, "")
+            character = _xml_character(entity[0])
             if len(character) == 1:
                 self._remember(character, entity[0])
-                yield Piece("text", character)
+                text.write(character)
             else:
+                yield Piece("text", text.getvalue())
+                text = StringIO()
                 yield Piece("atom", entity[0])
-        yield Piece("text", raw[at:])
+        text.write(raw[at:])
+        yield Piece("text", text.getvalue())
 
     def _remember(self, character: str, entity: str) -> None:
         if len(character) == 1 and not character.isdigit():  # digits are used in marks of atoms
             if self._entities is None:
                 self._entities = {}
             self._entities[ord(character)] = entity
+
+
+_html_character = lru_cache(maxsize=4096)(unescaped)
+
+
+@lru_cache(maxsize=4096)
+def _xml_character(entity: str) -> str:
+    """Return what an entity stands for, empty if the document may define it."""
+    name = entity[1:-1]
+    return unescaped(entity) if name.startswith("#") else _XML_ENTITIES.get(name, "")
 
 
 class MarkupDocument(Parts):

@@ -82,6 +82,8 @@ class _Lexer(HTMLParser):
 
     def _add(self, kind: Kind, name: str = "", translate: bool = True) -> None:
         check_wanted()
+        if kind == "text" and self.starts and self.starts[-1][1] == "text":
+            return  # an entity, and the text behind it, go on with the text before
         line, column = self.getpos()
         self.starts.append((self._lines[line - 1] + column, kind, name, translate))
         _check_number(len(self.starts))
@@ -208,7 +210,27 @@ def _xml_raws(document: str, *, is_inner: bool = False) -> Iterator[str]:
         places = places[1:]
     else:
         places.append(len(encoded))
-    return (encoded[start:end].decode("utf-8") for start, end in pairwise(places) if start < end)
+    return (encoded[start:end].decode("utf-8") for start, end in _with_joined_text(encoded, places))
+
+
+def _with_joined_text(encoded: bytes, places: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield where tokens start and end; a text that expat passes on piece by piece is one.
+
+    `&#39;` is a piece: a million of them took 150 bytes each.
+    """
+    text_start: int | None = None
+    for start, end in pairwise(places):
+        check_wanted()
+        if not encoded.startswith((b"<", b"]]>"), start, end):
+            text_start = start if text_start is None else text_start
+            continue
+        if text_start is not None:
+            yield text_start, start
+            text_start = None
+        if start < end:
+            yield start, end
+    if text_start is not None:
+        yield text_start, places[-1]
 
 
 def _joined_texts(found: Iterator[Token]) -> Iterator[Token]:

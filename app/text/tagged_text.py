@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from io import StringIO
+from itertools import islice, tee, zip_longest
 from typing import Literal
 
 from app.text.document import Answer
@@ -33,19 +35,18 @@ class TaggedText:
 
     def __init__(self, pieces: Iterable[Piece]) -> None:
         atoms: list[str] = []
-        parts: list[str] = []
-        length = 0
+        text = StringIO()
         root = Element("", "", Span(0, 0))
         opened = [(root, 0)]
         tags: dict[str, str] = {}  # one string for all tags that are equal
-        for piece in _apart(list(pieces)):
-            raw = tags.setdefault(piece.raw, piece.raw)
+        for piece in _apart(pieces):
+            length = text.tell()
             if piece.kind == "text":
-                parts.append(_ATOM_MARKS.sub(lambda mark: _atom(mark[0], atoms), raw))
-                length += len(parts[-1])
-            elif piece.kind == "atom":
-                parts.append(_atom(raw, atoms))
-                length += len(parts[-1])
+                text.write(_ATOM_MARKS.sub(lambda mark: _atom(mark[0], atoms), piece.raw))
+                continue
+            raw = tags.setdefault(piece.raw, piece.raw)
+            if piece.kind == "atom":
+                text.write(_atom(raw, atoms))
             elif piece.kind == "close":
                 element, start = opened.pop()
                 element.closing, element.span = raw, Span(start, length)
@@ -54,8 +55,8 @@ class TaggedText:
                 opened[-1][0].add(element)
                 if piece.kind == "open":
                     opened.append((element, length))
-        self.text = "".join(parts)
-        root.span = Span(0, length)
+        self.text = text.getvalue()
+        root.span = Span(0, len(self.text))
         self._root = root if root.children else None
         self._atoms = tuple(atoms)
 
@@ -81,20 +82,21 @@ def _atom(raw: str, atoms: list[str]) -> str:
     return f"\ue000{len(atoms) - 1}\ue001"
 
 
-def _apart(pieces: Sequence[Piece]) -> Iterator[Piece]:
+def _apart(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """Give a void between two spaces one of them, so that it stays separate."""
     blank = ""
-    for at, piece in enumerate(pieces):
-        following = pieces[at + 1 : at + 3]
+    here, following, behind = tee(pieces, 3)
+    following, behind = islice(following, 1, None), islice(behind, 2, None)
+    for piece, after, next_but_one in zip_longest(here, following, behind):
         if piece.kind == "void":
             yield Piece("void", blank + piece.raw)
             blank = ""
         elif (
             piece.kind == "text"
             and piece.raw[-1:].isspace()
-            and following
-            and following[0].kind == "void"
-            and (len(following) == 1 or following[1].raw[:1].isspace())
+            and after is not None
+            and after.kind == "void"
+            and (next_but_one is None or next_but_one.raw[:1].isspace())
         ):
             blank = piece.raw[-1]
             yield Piece("text", piece.raw[:-1])
