@@ -21,6 +21,7 @@ from app.scheduling.scheduler import Scheduler
 from app.settings import Settings
 from app.shelf.place import Place
 from app.shelf.shelf import Shelf
+from app.shelf.unused_memory import give_back
 from app.translation.file_service import FileLimits, FileService
 from app.translation.limits import Limits
 from app.translation.served_model import Facts, KnownModel, ServedModel
@@ -208,7 +209,7 @@ def _assemble(known: Sequence[KnownModel], settings: Settings, metrics: Metrics)
         max_attention_weights=settings.max_attention_weights,
         timeout=settings.request_timeout,
     )
-    room = Room(settings.max_text_characters, forecast)
+    room = Room(settings.max_text_characters, forecast, give_back)
     service = TranslationService(chosen, admission, room, limits, metrics)
     if settings.preload_detection:
         service.paths.prepare_detection()
@@ -219,7 +220,7 @@ def _assemble(known: Sequence[KnownModel], settings: Settings, metrics: Metrics)
             max_characters=settings.max_file_characters,
             timeout=settings.file_timeout,
         ),
-        Room(settings.max_file_characters, forecast),
+        Room(settings.max_file_characters, forecast, give_back),
         forecast,
     )
     return Runtime(tuple(used), shelf, service, files, admission, __version__)

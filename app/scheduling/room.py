@@ -19,6 +19,8 @@ from app.errors import QueueFullError
 SMALL = 64
 """A request of less than this part of the room passes at once: it neither waits nor counts."""
 
+VERY_LARGE = 4
+"""After a request of at least this part of the room, memory is cleaned up."""
 
 MAX_WAITING = 4
 """Rooms that those in line would fill; the next is refused."""
@@ -39,10 +41,17 @@ class Room:
     largest is admitted once those before it are done. Sizes are in any one unit.
 
     forecast  seconds until the present work is done
+    clean_up  called in a thread after each request that took a fourth of the room
     """
 
-    def __init__(self, size: int, forecast: Callable[[], float] = lambda: 0.0) -> None:
+    def __init__(
+        self,
+        size: int,
+        forecast: Callable[[], float] = lambda: 0.0,
+        clean_up: Callable[[], None] = lambda: None,
+    ) -> None:
         self.size = size
+        self._clean_up = clean_up
         self._free = size
         self._waiting = 0
         self._forecast = forecast
@@ -104,6 +113,8 @@ class Room:
 
     def _give_back(self, size: int) -> None:
         self._free += size
+        if size * VERY_LARGE >= self.size:
+            asyncio.get_running_loop().run_in_executor(None, self._clean_up)
         self._admit()
 
     def _admit(self) -> None:

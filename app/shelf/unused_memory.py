@@ -11,8 +11,9 @@ def give_back() -> None:
     """Return memory that was freed but kept by the allocator, on Linux with glibc.
 
     Of a model's arrays, the allocator keeps those below its threshold, up to 32 MB each; without
-    this, a process that has loaded forty models one after the other holds several of them. Blocks
-    for some milliseconds, without the interpreter's lock.
+    this, a process that has loaded forty models one after the other holds several of them, and one
+    that has translated large documents holds most of what these took. Blocks for some milliseconds,
+    without the interpreter's lock.
     """
     if trim := _malloc_trim():
         trim(0)

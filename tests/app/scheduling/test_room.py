@@ -8,7 +8,7 @@ import pytest
 
 from app.concurrency.abandonment import in_thread
 from app.errors import QueueFullError
-from app.scheduling.room import MAX_WAITING, SMALL, Room
+from app.scheduling.room import MAX_WAITING, SMALL, VERY_LARGE, Room
 from tests.app.asynchronous import asynchronous
 
 SIZE = 100 * SMALL
@@ -219,3 +219,16 @@ async def test_threads_that_have_ended_hold_nothing() -> None:
         await asyncio.gather(*(in_thread(lambda: None) for _ in range(5)))
     async with asyncio.timeout(0.05), room.taken(SIZE):
         pass
+
+
+@asynchronous
+async def test_memory_is_cleaned_up_after_a_very_large_request() -> None:
+    cleaned = threading.Event()
+    room = Room(SIZE, clean_up=cleaned.set)
+    async with room.taken(SIZE // VERY_LARGE - 1):
+        pass
+    await asyncio.get_running_loop().run_in_executor(None, lambda: None)
+    assert not cleaned.is_set()
+    async with room.taken(SIZE // VERY_LARGE):
+        assert not cleaned.is_set()
+    assert await asyncio.to_thread(cleaned.wait, 10)
