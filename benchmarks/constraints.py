@@ -155,7 +155,7 @@ def main(
         Job(index, tuple(loaded.tokenizer.source_ids(example.source, direction[1])), options)
         for index, example in enumerate(asked)
     ]
-    terms = [Glossary(example.entries).find(example.source) for example in asked]
+    terms = [list(Glossary(example.entries).find(example.source)) for example in asked]
     speller = TermSpeller(loaded.tokenizer)
     bound = [
         replace(job, options=replace(options, constraints=speller.constraints(found)))

@@ -14,7 +14,7 @@ from tests.app.fake_engine import FakeEngine
 
 def test_what_is_said_is_counted_by_hand() -> None:
     asked = [Example("the cat", "le chat", {"cat": "chat"}), Example("a cat", "un chat", {})]
-    terms = [Glossary({"cat": "chat", "the": "le"}).find(one.source) for one in asked]
+    terms = [list(Glossary({"cat": "chat", "the": "le"}).find(one.source)) for one in asked]
     row = Outcome(["le chat", "un chien"], seconds=0.5).row("free", asked, terms)
     assert (row["Terms"], row["Said"], row["Sentences/s"]) == (3, 2, 4.0)
 
