@@ -11,6 +11,7 @@ import structlog
 from app import __version__
 from app.concurrency.thread_priority import LOADING_NICENESS, step_back
 from app.errors import SettingsError
+from app.freed_memory import give_back
 from app.languages.served import Direction, described, fits
 from app.memory_limit import memory_limit
 from app.observe.metrics import Metrics
@@ -21,7 +22,6 @@ from app.scheduling.scheduler import Scheduler
 from app.settings import Settings
 from app.shelf.place import Place
 from app.shelf.shelf import Shelf
-from app.shelf.unused_memory import give_back
 from app.translation.file_service import FileLimits, FileService
 from app.translation.limits import Limits
 from app.translation.served_model import Facts, KnownModel, ServedModel

@@ -21,8 +21,9 @@ HTTP = ("fastapi", "starlette", "uvicorn")
 # `model.engine.protocol` and `.explanations`, the seam between scheduling and tensors.
 ROWS: dict[str, str] = {
     "app.cli": "app.cli.translating app.cli.display app.hub app.main app.server app.loading "
-    "app.runtime app.settings app.shipped app.translation app.translation.segments "
-    "app.wire.native app.languages app.observe model.training model.training.data "
+    "app.runtime app.settings app.shipped app.freed_memory app.translation "
+    "app.translation.segments app.wire.native app.languages app.observe model.training "
+    "model.training.data "
     "model.training.update model.interop model.interop.huggingface model.translator model.engine "
     "model.engine.protocol model.checkpoint model.alignment model.decoding model.text "
     "model.transformer model.evaluation",
@@ -42,8 +43,9 @@ ROWS: dict[str, str] = {
     "app.routes.handling": "app.runtime app.settings app.wire app.wire.dialects app.wire.native "
     "app.accounts app.observe",
     "app.server": "app.runtime app.wire app.observe",
-    "app.loading": "app.memory_limit app.runtime app.settings app.shelf app.translation "
-    "app.scheduling app.languages app.observe model.engine model.engine.protocol model.checkpoint",
+    "app.loading": "app.memory_limit app.freed_memory app.runtime app.settings app.shelf "
+    "app.translation app.scheduling app.languages app.observe model.engine "
+    "model.engine.protocol model.checkpoint",
     "app.memory_limit": "",
     "app.runtime": "app.shelf app.translation app.scheduling app.wire.native app.observe "
     "model.checkpoint",
@@ -54,7 +56,8 @@ ROWS: dict[str, str] = {
     "app.wire.native app.languages app.text app.observe model.checkpoint model.alignment "
     "model.decoding model.text model.transformer",
     "app.translation.segments": "app.languages app.text model.decoding model.text",
-    "app.shelf": "app.observe",
+    "app.shelf": "app.freed_memory app.observe",
+    "app.freed_memory": "",
     "app.scheduling": "app.observe model.engine.protocol model.engine.explanations model.decoding",
     "app.hub": "",
     "app.wire.native": "app.text model.engine.explanations model.decoding",

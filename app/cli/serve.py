@@ -16,6 +16,7 @@ from fastapi import FastAPI
 from app.cli.import_cache import checkpoint_folder
 from app.cli.main import Failure
 from app.errors import SettingsError
+from app.freed_memory import keep_few_heaps
 from app.loading import load_runtime
 from app.main import create_admin_app, create_app
 from app.observe.logs import configure_logs
@@ -92,6 +93,7 @@ def serve(**flags: Any) -> None:
     app.state.lifecycle.address = _address(listener)
     server = make_server(app, settings, admin_listener)
     sys.setswitchinterval(SWITCH_INTERVAL)
+    keep_few_heaps()
     server.run([listener])
     if failures:
         raise failures[0]

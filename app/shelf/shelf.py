@@ -15,11 +15,11 @@ import structlog
 
 from app.concurrency.daemon_thread import in_background
 from app.errors import AppError, DrainingError, ModelLoadingError, ModelTooLargeError
+from app.freed_memory import give_back
 from app.observe.logs import log_failure
 from app.observe.metrics import Metrics
 from app.shelf.load_queue import LoadQueue
 from app.shelf.place import Failure, M, Place
-from app.shelf.unused_memory import give_back
 from model.errors import ModelError
 
 LEEWAY = 0.1
