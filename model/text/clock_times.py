@@ -26,6 +26,9 @@ _UNTIL = re.compile(
     rf"(?P<hour>\d{{1,2}})(?:[:.]\d\d)?{HALF}",
     re.IGNORECASE,
 )
+_MIXED = re.compile(
+    rf"(?<![\d.,:])(?:0?0|1[3-9]|2[0-4])[:.]\d\d[{SPACES}]?[ap]\.?m\b", re.IGNORECASE
+)
 _LATE = re.compile(
     r"\b(?:afternoon|evening|night|tonight|midnight|après-midi|soir|soirée|nuit|minuit)s?\b",
     re.IGNORECASE,
@@ -45,6 +48,11 @@ class ClockTime(NamedTuple):
     minute: int
     shown: int
     end: int
+
+
+def mixes_clocks(text: str) -> bool:
+    """Whether an hour that only a clock of 24 has is said to be a.m. or p.m.: `17:15 PM`."""
+    return _MIXED.search(text) is not None
 
 
 def names_late_part(text: str) -> bool:

@@ -155,9 +155,11 @@ def same_ordinals(texts: Mapping[str, str]) -> bool:
     texts  by language, `en` and `fr`
 
     French counts the days of a month but the first, and kings, without ordinals: 'le 21' will do
-    for 'the 21st', and any number will do beside a month.
+    for 'the 21st', and any number will do beside a month. A text that is only copied has its own.
     """
     english, french = texts["en"], texts["fr"]
+    if english == french:
+        return True
     ranks = {code: _ranks(text, _WRITTEN[code]) for code, text in texts.items()}
     if not (ranks["en"] or ranks["fr"]) or _DAY.search(english) or _DAY.search(french):
         return True

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Literal, NamedTuple
 
-from model.text.clock_times import ClockTime, names_late_part, time_at
+from model.text.clock_times import ClockTime, mixes_clocks, names_late_part, time_at
 from model.text.number_conventions import SPACES
 from model.text.number_words import (
     numbers_in_words,
@@ -95,6 +95,8 @@ def same_numbers(source: str, translation: str, languages: Sequence[str] = ("en"
     if not (_DIGIT.search(source) or _DIGIT.search(translation)):
         return True
     one, other = _western(source), _western(translation)
+    if mixes_clocks(other) and not mixes_clocks(one):
+        return False
     lost, added = _without_equals(
         list(_said(one, _commas(spoken[0]), halves_known=knows_words)),
         list(_said(other, _commas(spoken[-1], is_strict=True), halves_known=knows_words)),

@@ -53,6 +53,9 @@ _MEASURED = tuple(
     for signs, words in _MEASURES
 )
 _ANY_MEASURE = re.compile(rf"\d[{SPACES}]?(?:{'|'.join(signs for signs, _ in _MEASURES)})(?!\w)")
+_STRAY_DEGREES = re.compile(rf"(?<!\d)(?<!\d[{SPACES}])°[{SPACES}]?\d")
+"""A sign of degrees before its number, as no language writes it."""
+
 _CURRENCY_SIGNS = re.compile("[€$£¥₹]")
 
 
@@ -61,6 +64,8 @@ def same_units(source: str, translation: str, languages: Sequence[str] = ("en", 
 
     languages  codes of both texts
     """
+    if _STRAY_DEGREES.search(translation) and not _STRAY_DEGREES.search(source):
+        return False
     return _has_all(source, translation, languages[-1]) and _has_all(
         translation, source, languages[0]
     )

@@ -3,7 +3,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from model.text.numbers import same_numbers
@@ -129,6 +129,8 @@ def test_other_numbers(source: str, translation: str) -> None:
 
 
 @given(st.text(max_size=60))
+@example("2E")
+@example("the 3rd")
 def test_a_text_has_its_own_numbers(text: str) -> None:
     assert same_numbers(text, text)
 
@@ -175,3 +177,19 @@ def test_signs_are_compared_where_their_words_are_known() -> None:
     assert not same_numbers("-5 °C", "5 °C", ("en", "de"))
     assert same_numbers("-5 °C", "minus 5 °C", ("en", "de"))
     assert same_numbers("-5 °C", "零下5度", ("en", "zh"))
+
+
+@pytest.mark.parametrize(
+    "answer", ["At 17:15 PM.", "At 17:15 a.m.", "At 17:15pm", "At 17.15 p.m.", "At 00:15 AM."]
+)
+def test_an_hour_of_24_is_not_said_to_be_in_a_half_of_the_day(answer: str) -> None:
+    source = "À 0 h 15." if "00" in answer else "À 17 h 15."
+    assert not same_numbers(source, answer, ("fr", "en"))
+    assert same_numbers(answer, source, ("en", "fr"))
+    assert same_numbers(answer, answer, ("en", "en"))
+
+
+@pytest.mark.parametrize("answer", ["At 5:15 PM.", "At 17:15.", "At 12:15 p.m.", "Pay 17:15, Pam."])
+def test_a_time_by_either_clock_is_a_time(answer: str) -> None:
+    source = "À 12 h 15." if "12" in answer else "À 17 h 15."
+    assert same_numbers(source, answer, ("fr", "en"))

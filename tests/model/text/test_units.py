@@ -44,3 +44,9 @@ def test_a_language_of_unknown_words_may_say_it_in_a_word_but_not_with_another_s
     assert same_units("€20, 5%", "20 евро, 5%", ("en", "ru"))
     assert same_units("5%", "5 процентов", ("en", "ru"))
     assert same_units("5 km", "5 км", ("en", "ru"))
+
+
+def test_a_sign_of_degrees_before_its_number_is_another() -> None:
+    assert not same_units("à −2 °C", "to −°2 °C", ("fr", "en"))
+    assert same_units("at 48° 51′, 20 ° 5", "à 48° 51′, 20 ° 5")
+    assert same_units("n°5, à 2 °C", "n°5, at 2 °C", ("fr", "en"))
