@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from functools import partial
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ import torch
 
 from model.decoding.rules import Traits
 from model.engine.protocol import Finished, Job, Progress
-from model.engine.torch.buckets import bucket, power_of_two
+from model.engine.torch.buckets import FEWEST_POSITIONS, bucket, positions
 from model.engine.torch.decoder import StepDecoder
 from model.engine.torch.graphs import Graphs, Recorder
 from model.engine.torch.ledger import Ledger
@@ -20,6 +20,7 @@ from model.engine.torch.memory_short import give_back_unused, is_memory_short
 from model.engine.torch.newcomers import Newcomer, by_length, seat
 from model.engine.torch.rows import Rows
 from model.engine.torch.search import Report, advance, report_width
+from model.engine.torch.seats import Seats
 from model.engine.torch.state import Sizes, State
 from model.engine.torch.transfers import ReportReader, upload
 from model.errors import NumericalError
@@ -28,15 +29,8 @@ from model.transformer.transformer import Transformer
 MAX_LOGITS = 2**25
 """Maximum logits of a decoding step over all rows: 128 MB in float32. Beyond, slots take turns."""
 
-FEWEST_POSITIONS = 8
-"""Fewest positions of either side; fewer would save nothing and need graphs of their own."""
-
-
 PREPARED_POSITIONS = 128
 """Positions of either side up to which steps are recorded at the start."""
-
-FEWEST_RECORDED_POSITIONS = 16
-"""Fewest positions of either side of a recorded step."""
 
 
 class Shared(NamedTuple):
@@ -59,25 +53,23 @@ class Batch:
         self._beam = beam
         self._traits = traits
         self._max_slots = max_slots
-        self._in_slot: dict[int, Job] = {}
-        self._n_told: dict[int, int] = {}  # of the slots whose jobs stream
-        self._left: set[int] = set()  # slots whose hypotheses are still on the device
+        self._seats = Seats(max_slots)
         self._slots_at_once = self._most_at_once
         self._state = self._empty(Sizes(0, self._beam, FEWEST_POSITIONS, FEWEST_POSITIONS))
         self._ledger = Ledger(0, self._beam, FEWEST_POSITIONS, self._traits, model.config.eos_id)
 
     def __len__(self) -> int:
-        return len(self._in_slot)
+        return len(self._seats.jobs)
 
     @property
     def jobs(self) -> list[Job]:
         """Those in flight, oldest first."""
-        return list(self._in_slot.values())
+        return list(self._seats.jobs.values())
 
     @property
     def streams(self) -> bool:
         """Whether a job streams."""
-        return bool(self._n_told)
+        return bool(self._seats.n_told)
 
     @property
     def n_bytes(self) -> int:
@@ -98,34 +90,26 @@ class Batch:
         try:
             self._reserve(self._max_slots, longest, longest)
             # The largest first: its memory serves the others.
-            positions = sorted({self._positions(n, longest) for n in range(1, longest + 1)})[::-1]
-            slots = sorted({bucket(n, self._max_slots) for n in range(1, self._max_slots + 1)})
-            for n_slots in reversed(slots):
-                for n_target, n_source in itertools.product(positions, positions):
-                    for _ in range(2):  # the second time is recorded
-                        self._decode(n_slots, n_target, n_source)
-                    if not self._graphs.records:
-                        return
+            slots = {bucket(n, self._max_slots) for n in range(1, self._max_slots + 1)}
+            lengths = {positions(n, longest, recorded=True) for n in range(1, longest + 1)}
+            for sizes in product(*(sorted(n, reverse=True) for n in (slots, lengths, lengths))):
+                for _ in range(2):  # the second time is recorded
+                    self._decode(*sizes)
+                if not self._graphs.records:
+                    return
         except (RuntimeError, MemoryError) as error:
             if not is_memory_short(error):
                 raise
             self._clear()
             give_back_unused(self._model.device)
         finally:
-            self._left.update(range(self._state.sizes.slots))
-
-    def _positions(self, n: int, largest: int) -> int:
-        """Return the bucket of positions: coarse if each needs graphs of its own."""
-        if self._graphs.records:
-            return power_of_two(max(n, min(FEWEST_RECORDED_POSITIONS, largest)), largest)
-        return bucket(max(n, min(FEWEST_POSITIONS, largest)), largest)
+            self._seats.vacated.update(range(self._state.sizes.slots))
 
     # Joining and leaving
 
     def join(self, jobs: Sequence[Job]) -> list[Job]:
         """Encode jobs into free slots. Returns those for which there is no slot or no memory."""
-        free = [slot for slot in range(self._max_slots) if slot not in self._in_slot]
-        newcomers = [Newcomer(job, slot) for job, slot in zip(jobs, free, strict=False)]
+        newcomers = list(map(Newcomer, jobs, self._seats.free))
         n_slots = max((one.slot for one in newcomers), default=-1) + 1
         longest = max((one.n_tokens for one in newcomers), default=0)
         try:
@@ -157,33 +141,27 @@ class Batch:
         return self._seat(group[:middle]) + self._seat(group[middle:])
 
     def _enter(self, one: Newcomer) -> None:
-        job, slot = one
-        self._left.discard(slot)
-        options, max_length = job.options, self._model.config.max_length
-        self._in_slot[slot] = job
-        self._ledger.enter(slot, options, options.token_limit(one.n_tokens, max_length))
-        if job.stream:
-            self._n_told[slot] = 0
+        self._seats.enter(one.slot, one.job)
+        limit = one.job.options.token_limit(one.n_tokens, self._model.config.max_length)
+        self._ledger.enter(one.slot, one.job.options, limit)
 
     def cancel(self, job_ids: set[int]) -> None:
         """Drop jobs."""
-        for slot in [slot for slot, job in self._in_slot.items() if job.id in job_ids]:
+        for slot in [slot for slot, job in self._seats.jobs.items() if job.id in job_ids]:
             self._leave(slot)
 
     def _clear(self) -> list[Job]:
         """Drop all jobs, which are returned, and the memory."""
         jobs = self.jobs
-        for slot in list(self._in_slot):
+        for slot in list(self._seats.jobs):
             self._leave(slot)
-        self._left.clear()
+        self._seats.vacated.clear()
         self._replace(self._empty(Sizes(0, self._beam, FEWEST_POSITIONS, FEWEST_POSITIONS)))
         return jobs
 
     def _leave(self, slot: int) -> Job:
         self._ledger.leave(slot)
-        self._left.add(slot)
-        self._n_told.pop(slot, None)
-        return self._in_slot.pop(slot)
+        return self._seats.leave(slot)
 
     # A step
 
@@ -213,13 +191,13 @@ class Batch:
     def _step(self) -> list[Finished]:
         self._compact()
         self._vacate()
-        n_slots = self._n_used()
+        n_slots = self._seats.n_used
         n_target = int(self._ledger.length[self._ledger.active].max()) + 1
         self._reserve(n_slots, n_target, 0)
         sizes = self._state.sizes
-        n_target = self._positions(n_target, sizes.target)
-        longest = max(len(job.source_ids) for job in self._in_slot.values())
-        n_source = self._positions(longest, sizes.source)
+        n_target = positions(n_target, sizes.target, recorded=self._graphs.records)
+        longest = max(len(job.source_ids) for job in self.jobs)
+        n_source = positions(longest, sizes.source, recorded=self._graphs.records)
         self._decode(n_slots, n_target, n_source)
         rows = self._reader.read(self._state.report[:n_slots])
         done, spoilt = self._ledger.advance(Report.read(rows, self._beam))
@@ -259,7 +237,7 @@ class Batch:
         advance(window, rows, fed, self._model.config, self._traits)
 
     def _finished(self, slot: int) -> Finished:
-        found = self._ledger.outcome(slot, self._in_slot[slot].options)
+        found = self._ledger.outcome(slot, self._seats.jobs[slot].options)
         if not found:
             return self._spoilt(slot)
         return Finished(self._leave(slot).id, found)
@@ -271,41 +249,28 @@ class Batch:
     def progress(self) -> list[Progress]:
         """Return what is newly certain of jobs that stream."""
         news = []
-        for slot, n_told in self._n_told.items():
+        for slot, n_told in self._seats.n_told.items():
             ids = self._ledger.agreed(slot) if self._ledger.length[slot] else []
             if len(ids) > n_told:
-                self._n_told[slot] = len(ids)
-                news.append(Progress(self._in_slot[slot].id, ids))
+                self._seats.n_told[slot] = len(ids)
+                news.append(Progress(self._seats.jobs[slot].id, ids))
         return news
 
     # Sizes
 
-    def _n_used(self) -> int:
-        """Slots that a step takes: a bucket that holds the last that is in use."""
-        return bucket(max(self._in_slot) + 1, self._max_slots)
-
     def _compact(self) -> None:
         """Move sentences to lower slots if a step can then do with a smaller bucket."""
-        n_enough = bucket(len(self._in_slot), self._max_slots)
-        if n_enough == self._n_used():
-            return
-        source = [slot for slot in self._in_slot if slot >= n_enough]
-        free = (slot for slot in range(n_enough) if slot not in self._in_slot)
-        target = [slot for slot, _ in zip(free, source, strict=False)]
-        device = self._model.device
-        self._state.move(upload(source, device), upload(target, device))
-        self._ledger.move(source, target)
-        self._left = self._left.difference(target) | set(source)
-        new_slot = dict(zip(source, target, strict=True))
-        self._in_slot = {new_slot.get(slot, slot): job for slot, job in self._in_slot.items()}
-        self._n_told = {new_slot.get(slot, slot): n for slot, n in self._n_told.items()}
+        source, target = self._seats.compact()
+        if source:
+            self._state.move(*(upload(slots, self._model.device) for slots in (source, target)))
+            self._ledger.move(source, target)
 
     def _vacate(self) -> None:
         """Drop the hypotheses of sentences that left."""
-        if self._left:
-            slots = upload(list(self._left), self._model.device)
+        if vacated := self._seats.vacated:
+            slots = upload(list(vacated), self._model.device)
             self._state.live.index_fill_(0, slots, -torch.inf)
-            self._left.clear()
+            vacated.clear()
 
     def _reserve(self, n_slots: int, n_target: int, n_source: int) -> None:
         """Grow until there are that many slots and positions."""

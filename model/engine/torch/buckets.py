@@ -23,3 +23,17 @@ def power_of_two(size: int, largest: int) -> int:
     if not 1 <= size <= largest:
         raise ValueError(f"size {size}: 1 … {largest}")
     return min(1 << (size - 1).bit_length(), largest)
+
+
+FEWEST_POSITIONS = 8
+"""Fewest positions of either side; fewer would save nothing and need graphs of their own."""
+
+FEWEST_RECORDED_POSITIONS = 16
+"""Fewest positions of either side of a recorded step."""
+
+
+def positions(n: int, largest: int, *, recorded: bool) -> int:
+    """Return the bucket of positions: coarse if each needs graphs of its own."""
+    if recorded:
+        return power_of_two(max(n, min(FEWEST_RECORDED_POSITIONS, largest)), largest)
+    return bucket(max(n, min(FEWEST_POSITIONS, largest)), largest)

@@ -55,4 +55,4 @@ def token_by_token(engine: TorchEngine) -> dict[int, Outcome]:
 
 def slots_in_use(engine: TorchEngine) -> Sequence[int]:
     """Slots that the next step takes, of each batch."""
-    return [batch._n_used() for batch in engine._batches.values() if batch]
+    return [batch._seats.n_used for batch in engine._batches.values() if batch]
