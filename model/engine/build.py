@@ -49,7 +49,7 @@ def expected_info(precision: PrecisionChoice, n_threads: int, devices: Sequence[
     """Describe the engines that `build_engines` would build, all together. Raises as it does."""
     if _has_kernels(precision, devices):
         return EngineInfo("cpu", "cpu", _KERNELS[precision], n_threads)
-    from model.engine.torch.precision import dtype_of
+    from model.engine.precision import dtype_of
 
     types = {str(dtype_of(precision, one)).removeprefix("torch."): None for one in devices}
     threads = n_threads if tuple(devices) == ("cpu",) else len(devices)
@@ -83,8 +83,8 @@ def _torch_engine(
 
     from model.checkpoint.pretrained import load_model
     from model.engine.eager import EagerEngine
+    from model.engine.precision import dtype_of
     from model.engine.torch.engine import TorchEngine
-    from model.engine.torch.precision import dtype_of
 
     dtype = dtype_of(precision, device)
     torch.set_num_threads(n_threads)

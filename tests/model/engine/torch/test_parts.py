@@ -6,12 +6,12 @@ import pytest
 import torch
 
 from model.decoding.hypothesis import SearchOptions
+from model.engine.precision import dtype_of
 from model.engine.protocol import Job, PrecisionChoice
 from model.engine.torch import graphs as graphs_module
 from model.engine.torch.buckets import bucket
 from model.engine.torch.graphs import Graphs, Work, recorder_for
 from model.engine.torch.newcomers import MAX_TOKENS, Newcomer, by_length
-from model.engine.torch.precision import dtype_of
 from model.engine.torch.search import CHUNK, top_logits
 from model.errors import ConfigError
 
