@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from app.errors import DeadlineExceededError, QueueFullError
 
@@ -57,16 +57,14 @@ class Admission:
         if self._taken and (delay := self._delay()) > PRUDENCE * timeout:
             raise QueueFullError.after("the answer would come too late", delay)
 
-    @asynccontextmanager
-    async def place(self, timeout: float) -> AsyncIterator[float]:
+    def place(self, timeout: float) -> AbstractAsyncContextManager[float]:
         """Reserve a request's place for at most `timeout` seconds, before any work.
 
         Yields the deadline by the clock. Raises `QueueFullError` at once, and
         `DeadlineExceededError` after the timeout.
         """
         self.check(timeout)
-        async with self._held(timeout) as deadline:
-            yield deadline
+        return self._held(timeout)
 
     @asynccontextmanager
     async def place_in_turn(self, timeout: float) -> AsyncIterator[float]:

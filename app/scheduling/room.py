@@ -10,7 +10,7 @@ import asyncio
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Hashable, Sequence
 from concurrent.futures import Future
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 
 from app.concurrency.abandonment import noted_threads
@@ -58,8 +58,7 @@ class Room:
         self._lines: OrderedDict[Hashable, deque[_Waiter]] = OrderedDict()
         self._leaving: set[asyncio.Task[None]] = set()
 
-    @asynccontextmanager
-    async def taken(self, size: int, client: Hashable = None) -> AsyncIterator[None]:
+    def taken(self, size: int, client: Hashable = None) -> AbstractAsyncContextManager[None]:
         """Wait for room and hold it; `client` is for taking turns, None for a separate one.
 
         Threads that work on when nobody waits for them any more hold it until they end.
@@ -67,9 +66,10 @@ class Room:
         Raises `QueueFullError` if too many wait already.
         """
         size = min(size, self.size)
-        if size * SMALL < self.size:
-            yield
-            return
+        return nullcontext() if size * SMALL < self.size else self._taken(size, client)
+
+    @asynccontextmanager
+    async def _taken(self, size: int, client: Hashable) -> AsyncIterator[None]:
         await self._wait(_Waiter(size), object() if client is None else client)
         with noted_threads() as threads:
             try:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -186,27 +186,33 @@ class Scheduler:
         future: asyncio.Future[Spent] = asyncio.get_running_loop().create_future()
         request = Request(lane, client, self._clock(), deadline, len(segments), future)
         jobs: list[Job] = []
-        async for some in _some_at_a_time(segments):
+        for start in range(0, len(segments), JOINED_AT_A_TIME):
+            await _turn(start)
             jobs += [
-                Job(next(self._ids), tuple(one.source_ids), one.options, stream) for one in some
+                Job(next(self._ids), tuple(one.source_ids), one.options, stream)
+                for one in segments[start : start + JOINED_AT_A_TIME]
             ]
         if is_new:
             n_tokens = sum(len(one.source_ids) for one in jobs)
             self._check_queue(lane, n_tokens, lambda: self._shared.n_new_tokens(jobs, lane))
         try:
-            async for some_jobs in _some_at_a_time(list(zip(jobs, segments, strict=True))):
+            for start in range(0, len(jobs), JOINED_AT_A_TIME):
+                await _turn(start)
                 if future.done():
                     break
-                self._submit(some_jobs, request)
+                some = slice(start, start + JOINED_AT_A_TIME)
+                self._submit(jobs[some], segments[some], request)
             return await future
         finally:  # a failure or a disconnected client ends them all
             if abandoned := self._shared.leave(request):
                 self._queue.drop(abandoned)
 
-    def _submit(self, jobs: Sequence[tuple[Job, Searchable]], request: Request) -> None:
+    def _submit(
+        self, jobs: Sequence[Job], segments: Sequence[Searchable], request: Request
+    ) -> None:
         """Join known segments, and queue the others. Raises `DrainingError`, `EngineDownError`."""
         opened: list[QueuedSegment] = []
-        for job, segment in jobs:
+        for job, segment in zip(jobs, segments, strict=True):
             if not self._shared.join(job, request, segment):
                 opened.append(QueuedSegment(job, request))
                 opened[-1].join(request, segment)
@@ -252,9 +258,7 @@ class Scheduler:
             raise QueueFullError.after("the queue is full", self.forecast())
 
 
-async def _some_at_a_time(items: Sequence[T]) -> AsyncIterator[Sequence[T]]:
-    """Yield parts of a list, with turns of others in between: a text may have 100,000 segments."""
-    for start in range(0, len(items), JOINED_AT_A_TIME):
-        if start:
-            await asyncio.sleep(0)
-        yield items[start : start + JOINED_AT_A_TIME]
+async def _turn(start: int) -> None:
+    """Let others have a turn, except before the first: a request may have many segments."""
+    if start:
+        await asyncio.sleep(0)

@@ -33,6 +33,9 @@ _START = re.compile(
     """,  # noqa: E501
     re.VERBOSE,
 )
+_MARKS = ("{", "%", "<", "@", "://", "www.", "\ue000")
+"""One of these is in every placeholder."""
+
 _URL_TAIL = ".,;:!?…*_)]’"
 _JOINT = re.compile(r"[ \t]?|[:/@=+_.-]")
 
@@ -50,6 +53,8 @@ def find_placeholders(text: str) -> Spans:
     A full stop or bracket that closes the sentence around an address is not part of it.
     """
     found = Spans()
+    if not any(map(text.__contains__, _MARKS)):
+        return found
     braces: _Braces | None = None
     at = 0
     while match := _next(text, at):

@@ -6,6 +6,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
+from itertools import chain
 from typing import NamedTuple, overload
 
 
@@ -30,9 +31,7 @@ class Spans(Sequence[Span]):
     __slots__ = ("_bounds",)
 
     def __init__(self, spans: Iterable[tuple[int, int]] = ()) -> None:
-        self._bounds = array("I")
-        for span in spans:
-            self._bounds.extend(span)
+        self._bounds = array("I", chain.from_iterable(spans))
 
     def append(self, span: tuple[int, int]) -> None:
         """Add a span behind the others."""
@@ -57,7 +56,12 @@ class Spans(Sequence[Span]):
 
     def __getitem__(self, index: int | slice) -> Span | Spans:
         if isinstance(index, slice):
-            return Spans(map(self.__getitem__, range(*index.indices(len(self)))))
+            start, stop, step = index.indices(len(self))
+            if step != 1:
+                raise ValueError("spans are taken one after another")
+            found = Spans()
+            found._bounds = self._bounds[2 * start : 2 * stop]
+            return found
         first = 2 * range(len(self))[index]
         return Span(self._bounds[first], self._bounds[first + 1])
 
@@ -92,6 +96,8 @@ def within(spans: Sequence[Span], whole: Span) -> list[Span]:
 
 def clipped(spans: Sequence[Span], whole: Span) -> list[Span]:
     """Return the parts of the ordered, disjoint spans that lie in `whole`."""
+    if not spans:
+        return []
     first = bisect_right(spans, whole.start, key=lambda span: span.end)
     last = bisect_left(spans, whole.end, key=lambda span: span.start)
     return [

@@ -128,11 +128,11 @@ def _has_another_word(source: str, translation: str) -> bool:
 
     An hour and the one twelve hours later are the same.
     """
-    one, other = (
-        {value for value in spelt_out(text) if value >= MIN_IN_WORDS}
-        for text in (source, translation)
-    )
-    if not (one and other) or one == other:
+    one = {value for value in spelt_out(source) if value >= MIN_IN_WORDS}
+    if not one:
+        return False
+    other = {value for value in spelt_out(translation) if value >= MIN_IN_WORDS}
+    if not other or one == other:
         return False
     lost, added = one - _values(translation), other - _values(source)
     return any(

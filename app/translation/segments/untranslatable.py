@@ -64,7 +64,10 @@ def find_untranslatable(
     Terms of the glossary have a translation, and stay.
     """
     symbols = Spans() if text.isascii() else apart(_symbols(text), terms)
-    foreign = _joined(text, apart(_words(text, unknown.spans(text)), terms), _FOREIGN_JOINT)
+    lacking = Spans(unknown.spans(text))
+    if not symbols and not lacking:
+        return Untranslatable(placeholders, placeholders)
+    foreign = _joined(text, apart(_words(text, lacking), terms), _FOREIGN_JOINT)
     if not symbols and not foreign:
         return Untranslatable(placeholders, placeholders)
     spans = _joined(text, merge(placeholders, symbols, foreign), _JOINT)
