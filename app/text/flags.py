@@ -97,7 +97,7 @@ def is_copied(source: str, target: str) -> bool:
 
 def lost_characters(unknown: str, target: str) -> bool:
     """Whether a character outside the vocabulary is missing from the target."""
-    return bool(Counter(unknown) - Counter(target))
+    return bool(unknown and Counter(unknown) - Counter(target))
 
 
 def _words(text: str) -> list[str]:

@@ -78,8 +78,10 @@ def each_segment(
     spans. Both are ordered and disjoint.
     """
     whole = Spans(merge(protected, unbroken))
-    masked = _mask(text, whole)
-    silenced = replace(text, protected, ("0" * (end - start) for start, end in protected))
+    masked = silenced = text
+    if whole:
+        masked = _mask(text, whole)
+        silenced = replace(text, protected, ("0" * (end - start) for start, end in protected))
     for block in _blocks(masked, split):
         sentences = [block] if split == "off" else _sentences(masked, block, language)
         for piece in (piece for one in sentences for piece in _bounded(masked, one, whole)):

@@ -74,6 +74,7 @@ _ROMAN = re.compile(
 )
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 _WORD = re.compile(r"[^\W\d_]+")
+_FIRST_WORDS = {words[0] for words in map(_WORD.findall, _CARDINALS)}
 
 
 def numbers_in_words(text: str) -> Iterator[int]:
@@ -102,6 +103,8 @@ def ordinals_in_words(text: str) -> Iterator[int]:
 
 def spelt_out(text: str) -> Iterator[int]:
     """Yield the cardinal numbers in words, each as a whole: `forty-two` is 42."""
+    if _FIRST_WORDS.isdisjoint(_WORD.findall(text.lower())):
+        return
     for run in _SPELT_OUT.finditer(text):
         yield _sum(run[0])
 
