@@ -30,7 +30,7 @@ from model.checkpoint.config import CheckpointConfig, read_config
 from model.checkpoint.parameters import n_parameters
 from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.checkpoint.shelf_folder import ShelvedCheckpoint, find_checkpoints
-from model.engine.build import build_engines, combined_info, expected_info
+from model.engine.build import build_engines, combined_info, expected_info, prepare_kernels
 from model.engine.device import pick_devices, usable_cores
 from model.engine.memory import expected_bytes
 from model.engine.protocol import Engine
@@ -53,6 +53,7 @@ def load_runtime(settings: Settings, metrics: Metrics) -> Runtime:
     check_directions([(folder, read_config(folder)) for folder in settings.checkpoint])
     shelved = _shelved(settings)
     builder = _Builder(settings, metrics)
+    builder.prepare()
     checkpoints = [load_checkpoint(folder) for folder in settings.checkpoint]
     known = [
         *(builder.permanent(one, builder.engines(one)) for one in checkpoints),
@@ -111,6 +112,10 @@ class _Builder:
         self._metrics = metrics
         self._n_threads = settings.threads or usable_cores()
         self._devices = pick_devices(settings.device)
+
+    def prepare(self) -> None:
+        """Compile what the engines need, unless it is cached. Blocks, then for minutes."""
+        prepare_kernels(self._settings.precision, self._devices)
 
     def engines(self, checkpoint: Checkpoint) -> Sequence[Engine]:
         """Build a checkpoint's engines. Blocks. Raises `ConfigError`."""

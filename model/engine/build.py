@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from model.checkpoint.reader import Checkpoint
 from model.decoding.hypothesis import SearchOptions
 from model.decoding.term_constraints import piece_edges
+from model.engine.compile import ensure_compiled
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.forward.weights import pack
 from model.engine.protocol import Engine, EngineInfo, PrecisionChoice
@@ -43,6 +44,12 @@ def build_engines(
     )
     edges = piece_edges(checkpoint.tokenizer)
     return [CpuEngine(config.transformer, weights, edges) for _ in range(n_threads)]
+
+
+def prepare_kernels(precision: PrecisionChoice, devices: Sequence[str] = ("cpu",)) -> None:
+    """Compile what engines of that precision need, if they have kernels and the cache lacks any."""
+    if _has_kernels(precision, devices):
+        ensure_compiled("int8" if _KERNELS[precision] == "int8" else "float32")
 
 
 def expected_info(precision: PrecisionChoice, n_threads: int, devices: Sequence[str]) -> EngineInfo:

@@ -5,16 +5,22 @@ python -m model.engine.compile
 
 from __future__ import annotations
 
+import hashlib
+import sys
 import time
+from contextlib import suppress
+from pathlib import Path
 from typing import get_args
 
 import numpy as np
+from numba.core.registry import cpu_target
 
 from model.checkpoint.parameters import parameter_shapes
 from model.decoding.constraints import Constraint, Wording
 from model.decoding.hypothesis import SearchOptions
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.forward.weights import Precision, pack
+from model.engine.cpu.kernels.jit import CACHE_FOLDER
 from model.engine.explanations import AttentionKind, AttentionRow
 from model.engine.protocol import Job
 from model.transformer.config import PRESETS
@@ -35,6 +41,30 @@ def compile_kernels(precision: Precision) -> None:
         engine.explain((3, config.eos_id), (4, config.eos_id), kind)
         engine.project((3, config.eos_id), (4, config.eos_id), AttentionRow(kind, 0, 0))
     engine.score([((3, config.eos_id), (4, config.eos_id))], SearchOptions())
+    if mark := _mark(precision):
+        with suppress(OSError):
+            mark.touch()
+
+
+def ensure_compiled(precision: Precision) -> None:
+    """Compile the kernels unless the cache has them all: no request should wait for one.
+
+    A kernel is compiled when it is first called: with terms of a glossary, a minute after the start
+    of a server that had compiled those for translating without.
+    """
+    mark = _mark(precision)
+    if mark is None or not mark.exists():
+        compile_kernels(precision)
+
+
+def _mark(precision: Precision) -> Path | None:
+    """Return the file that says that all were cached for these sources, Python and processor."""
+    if CACHE_FOLDER is None:
+        return None
+    processor = cpu_target.target_context.codegen().magic_tuple()
+    of = (str(Path(__file__).resolve()), sys.implementation.cache_tag, *map(str, processor))
+    digest = hashlib.sha256("\n".join(of).encode()).hexdigest()[:16]
+    return CACHE_FOLDER / f"{precision}-{digest}.complete"
 
 
 def main() -> None:

@@ -4,6 +4,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from model.engine import build
+from model.engine import compile as compiling
+from model.engine.compile import ensure_compiled
+from model.engine.cpu.forward.weights import Precision
+
 COUNT = """
 import sys
 from collections.abc import Iterator
@@ -70,3 +77,44 @@ assert compiled() == before, (before, compiled())
 def test_what_is_compiled_ahead_is_all_that_any_model_needs(tiny_checkpoint: Path) -> None:
     """In a process of its own, where nothing else has been compiled."""
     subprocess.run([sys.executable, "-c", COUNT, str(tiny_checkpoint)], check=True)
+
+
+def test_kernels_are_compiled_once_before_the_server_is_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+
+    def compile_some(precision: Precision) -> None:
+        done.append(precision)
+        mark = compiling._mark(precision)
+        assert mark is not None
+        mark.touch()
+
+    monkeypatch.setattr(compiling, "CACHE_FOLDER", tmp_path)
+    monkeypatch.setattr(compiling, "compile_kernels", compile_some)
+    for _ in range(2):
+        build.prepare_kernels("auto", ("cpu",))
+    assert done == ["int8"]
+    build.prepare_kernels("fp32", ("cpu",))
+    build.prepare_kernels("bf16", ("cpu",))
+    build.prepare_kernels("auto", ("cpu", "cpu"))
+    assert done == ["int8", "float32"]
+
+
+def test_without_a_cache_kernels_are_compiled_at_each_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(compiling, "CACHE_FOLDER", None)
+    monkeypatch.setattr(compiling, "compile_kernels", done.append)
+    ensure_compiled("int8")
+    ensure_compiled("int8")
+    assert done == ["int8", "int8"]
+
+
+def test_a_compilation_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "CACHE_FOLDER", tmp_path)
+    compiling.compile_kernels("int8")
+    assert [one.suffix for one in tmp_path.iterdir()] == [".complete"]
+    monkeypatch.setattr(compiling, "compile_kernels", lambda _: pytest.fail("compiled"))
+    ensure_compiled("int8")
