@@ -299,7 +299,7 @@ def test_of_models_for_one_direction_the_most_special_is_used() -> None:
 def test_a_model_that_others_replace_is_named_once() -> None:
     codes = tuple(f"{one}{two}" for one in "abcdefgh" for two in "xyz")
     many = known("many", ("en", "fr"))
-    many.config = many.config.model_copy(update={"directions": AnyPair(codes)})
+    many.directions = AnyPair(codes)
     pairs = [known(f"pair-{code}", ("ax", code)) for code in codes[1:]]
     with capture_logs() as logged:
         choose_models([many, *pairs], None)

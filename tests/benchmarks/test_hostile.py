@@ -46,7 +46,7 @@ def test_what_fails_is_told() -> None:
 
     assert measured(Case("xml", "not closed", nothing), 10, 5).outcome == "refused"
     broken = Case("text", "no text at all", lambda _: None)  # type: ignore[arg-type, return-value]
-    assert measured(broken, 10, 5).outcome.startswith("TypeError")
+    assert measured(broken, 10, 5).outcome.startswith("AttributeError")
 
 
 def test_a_row_for_every_parser(

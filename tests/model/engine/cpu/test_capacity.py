@@ -17,6 +17,11 @@ from tests.model.engine.cpu.running import advance, alone, check_empty, cpu_engi
 pytestmark = pytest.mark.usefixtures("impatient")
 
 
+@pytest.fixture
+def many_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capacity, "MAX_PAGES", 10_000)
+
+
 def fill(engine: CpuEngine, job: Callable[[int], Job]) -> int:
     n_jobs = 0
     while engine.room(job(n_jobs)):
@@ -37,6 +42,7 @@ def test_there_is_room_for_so_many_sentences(endless: Transformer, started: bool
     check_empty(engine)
 
 
+@pytest.mark.usefixtures("many_pages")
 @pytest.mark.parametrize("started", [False, True])
 def test_there_is_room_for_so_many_hypotheses(endless: Transformer, started: bool) -> None:
     engine = cpu_engine(endless, "int8")
@@ -50,10 +56,11 @@ def test_there_is_room_for_so_many_hypotheses(endless: Transformer, started: boo
     check_empty(engine)
 
 
+@pytest.mark.parametrize("limit", ["CACHE_BYTES", "MAX_PAGES"])
 def test_there_is_room_for_so_many_pages(
-    endless: Transformer, monkeypatch: pytest.MonkeyPatch
+    endless: Transformer, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
-    monkeypatch.setattr(capacity, "CACHE_BYTES", 0)
+    monkeypatch.setattr(capacity, limit, 0)
     engine = cpu_engine(endless, "int8")
     enough_for_one = pages_needed(40, MAX_BEAM, 40)
     jobs = {n: limited(n, 40, beam=3, source=(5,) * 33) for n in range(100)}
@@ -68,6 +75,7 @@ def test_there_is_room_for_so_many_pages(
     check_empty(engine)
 
 
+@pytest.mark.usefixtures("many_pages")
 def test_more_than_there_is_room_for_is_refused(endless: Transformer) -> None:
     engine = cpu_engine(endless, "int8")
     with pytest.raises(ValueError, match="room"):

@@ -20,6 +20,7 @@ from model.decoding.constraints import (
     Wording,
 )
 from model.decoding.hypothesis import SearchOptions
+from model.engine.cpu import capacity
 from model.engine.cpu.capacity import MAX_ROWS
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.forward.weights import Precision
@@ -151,7 +152,10 @@ def test_answers_are_the_same_bits_in_any_company(model: Transformer, precision:
     check_empty(engine)
 
 
-def test_room_is_kept_for_the_hypotheses_of_the_terms(model: Transformer) -> None:
+def test_room_is_kept_for_the_hypotheses_of_the_terms(
+    model: Transformer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(capacity, "MAX_PAGES", 10_000)
     engine = cpu_engine(model, "int8")
     terms = tuple(Constraint((Wording((5 + n,)),)) for n in range(3))
     job = Job(0, (5, 6, 1), SearchOptions(4, constraints=terms))
