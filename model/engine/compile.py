@@ -58,11 +58,16 @@ def ensure_compiled(precision: Precision) -> None:
 
 
 def _mark(precision: Precision) -> Path | None:
-    """Return the file that says that all were cached for these sources, Python and processor."""
+    """Return the file that says that all were cached for these sources, Python and processor.
+
+    A kernel is compiled anew if its source has another path or time, even if it is the same.
+    """
     if CACHE_FOLDER is None:
         return None
     processor = cpu_target.target_context.codegen().magic_tuple()
-    of = (str(Path(__file__).resolve()), sys.implementation.cache_tag, *map(str, processor))
+    sources = sorted((Path(__file__).resolve().parent / "cpu").rglob("*.py"))
+    times = [f"{source} {source.stat().st_mtime}" for source in sources]
+    of = (*times, str(sys.implementation.cache_tag), *map(str, processor))
     digest = hashlib.sha256("\n".join(of).encode()).hexdigest()[:16]
     return CACHE_FOLDER / f"{precision}-{digest}.complete"
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -118,3 +119,16 @@ def test_a_compilation_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert [one.suffix for one in tmp_path.iterdir()] == [".complete"]
     monkeypatch.setattr(compiling, "compile_kernels", lambda _: pytest.fail("compiled"))
     ensure_compiled("int8")
+
+
+def test_a_touched_source_is_compiled_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "cpu"
+    folder.mkdir()
+    source = folder / "linear.py"
+    source.write_text("")
+    monkeypatch.setattr(compiling, "CACHE_FOLDER", tmp_path)
+    monkeypatch.setattr(compiling, "__file__", str(tmp_path / "compile.py"))
+    marks = {compiling._mark("int8"), compiling._mark("int8"), compiling._mark("float32")}
+    assert len(marks) == 2
+    os.utime(source, (1, 1))
+    assert compiling._mark("int8") not in marks
