@@ -13,9 +13,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from heapq import merge
-from itertools import tee
 from typing import Literal
 
 import sentencex
@@ -138,10 +137,9 @@ def split_to_fit(
     ]
 
 
-def _mask(text: str, protected: Iterable[Span]) -> str:
+def _mask(text: str, protected: Sequence[Span]) -> str:
     """Replace each protected span by a pseudo-word of the same length."""
-    spans, same = tee(protected)
-    return replace(text, spans, ("X" + "x" * (end - start - 1) for start, end in same))
+    return replace(text, protected, ("X" + "x" * (end - start - 1) for start, end in protected))
 
 
 def _blocks(text: str, split: Split) -> Iterator[Span]:
