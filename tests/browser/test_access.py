@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from tests.browser.driving import Page, wait_for
@@ -76,8 +77,9 @@ def test_the_keyboard_alone_does_everything(page: Page) -> None:
             "const node = document.activeElement; return node.id || node.dataset.view || node.dataset.s || node.tagName"  # noqa: E501
         ))  # fmt: skip
 
-    def press(*keys: str) -> None:
-        page.driver.switch_to.active_element.send_keys(*keys)
+    def press(key: str) -> None:
+        # To the page, as a keyboard does: an element may be replaced while it is looked up.
+        ActionChains(page.driver, duration=0).send_keys(key).perform()
 
     def tab_to(name: str) -> None:
         for _ in range(60):
@@ -100,7 +102,8 @@ def test_the_keyboard_alone_does_everything(page: Page) -> None:
     press(Keys.ENTER)
     wait_for("the choice", lambda: page.translation != before)
     assert focused() == "0"
-    press(Keys.CONTROL + "z")
+    undo = ActionChains(page.driver, duration=0).key_down(Keys.CONTROL).send_keys("z")
+    undo.key_up(Keys.CONTROL).perform()
     wait_for("undo", lambda: page.translation == before)
     for name in ("swap", "copy", "share", "glossary-open", "choose-file", "theme", "locale"):
         tab_to(name)
