@@ -57,10 +57,10 @@ lint: $(INSTALLED)
 	$(BIN)/mypy $(SOURCES)
 
 # Kernels compile on one core while mypy works on another. One thread for torch: its products here
-# are too small to share.
+# are too small to share. The tests of a file stay in one process, for the servers that they share.
 test:
 	$(MAKE) --jobs 2 lint $(COMPILED)
-	OMP_NUM_THREADS=1 $(BIN)/pytest
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 bench: install
 	$(BIN)/python -m benchmarks.decode --sentences $(SENTENCES) --batches-each 1 --rounds 3 --json $(RESULTS)/decode-shipped.json
