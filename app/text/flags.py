@@ -42,6 +42,8 @@ MIN_REPEATS = 3
 MIN_SHARE_COPIED = 0.8
 """Fraction of source words that makes a translation a copy."""
 
+_LETTERS = re.compile(r"[^\W\d_]+")
+
 
 def is_truncated(n_source: int, n_target: int) -> bool:
     """Whether the target has too few tokens for its source; counts exclude control symbols."""
@@ -88,11 +90,14 @@ def is_copied(source: str, target: str) -> bool:
     For a source of fewer than five words, all must be. Text that should be copied,
     such as a name, is not distinguished.
     """
-    read, written = (re.findall(r"[^\W\d_]+", text.casefold()) for text in (source, target))
-    if set(read).isdisjoint(written):
+    read, written = _LETTERS.findall(source.casefold()), _LETTERS.findall(target.casefold())
+    least = MIN_SHARE_COPIED * max(len(read), len(written))
+    in_source = set(read)
+    # Most translations have few words of the source, which is seen without counting each.
+    if not in_source or sum(map(in_source.__contains__, written)) < least:
         return False
     n_common = (Counter(read) & Counter(written)).total()
-    return n_common >= MIN_SHARE_COPIED * max(len(read), len(written))
+    return n_common >= least
 
 
 def lost_characters(unknown: str, target: str) -> bool:
@@ -101,4 +106,4 @@ def lost_characters(unknown: str, target: str) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    return [word for word in text.split() if any(map(str.isalpha, word))]
+    return [word for word in text.split() if word.isalpha() or any(map(str.isalpha, word))]

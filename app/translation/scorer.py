@@ -65,7 +65,7 @@ class Scorer:
                         ),
                         Substitution(translation, [], []),
                         translation,
-                        target_tokens,
+                        tokens=target_tokens,
                     )
                 ],
                 is_settled=True,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 # ISO 639-3 → 639-1, which BCP-47 requires if one exists. OPUS-MT uses both.
 _SHORT = {
@@ -80,6 +82,12 @@ def standard_code(name: str) -> str:
     """As `language_code`, and the usual form of a macrolanguage is that: `arb` → `ar`."""
     language, *subtags = name.replace("_", "-").split("-")
     return "-".join((_SHORT.get(language) or _USUAL.get(language, language), *subtags))
+
+
+@lru_cache(maxsize=4096)
+def primary_language(code: str) -> str:
+    """`fr-CA` and `fr_CA` → `fr`."""
+    return re.split("[-_]", code)[0]
 
 
 def requested_codes(code: str) -> list[str]:

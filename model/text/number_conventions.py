@@ -14,6 +14,8 @@ from typing import Literal
 SPACES = " \u00a0\u2007\u2009\u200a\u202f"
 """Spaces within a number, between it and its unit, and between its words."""
 
+_DIGIT = re.compile(r"\d")
+
 
 @dataclass(frozen=True, slots=True)
 class Convention:
@@ -55,3 +57,8 @@ def convention_of(language: str) -> Convention | None:
     """
     code = language.replace("_", "-")
     return CONVENTIONS.get(code) or CONVENTIONS.get(re.split("-", code)[0])
+
+
+def has_digit(*texts: str) -> bool:
+    """Whether any of the texts has a digit, of any script."""
+    return any(map(_DIGIT.search, texts))

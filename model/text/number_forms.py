@@ -14,6 +14,7 @@ import re
 from typing import Literal, NamedTuple
 
 from model.text.clock_times import PART, by_24_hours, half_before, half_named
+from model.text.language_codes import primary_language
 from model.text.number_conventions import SPACES, Convention, convention_of
 
 _LETTER = "A-Za-z"
@@ -112,7 +113,7 @@ def _time(match: re.Match[str], target: str) -> str:
     """Return a time of day by 24 hours, or as it is in a language that has hours of both kinds."""
     hour, half = int(match["hour"]), _half(match)
     minute = match["minute"] or match["m"] or match["minutes"] or "00"
-    language = re.split("[-_]", target)[0]
+    language = primary_language(target)
     if half is None:
         return match["time"] if language == "fr" else f"{hour}:{minute}"
     if hour > 12:
@@ -139,7 +140,7 @@ def _half(match: re.Match[str]) -> Literal["a", "p"] | None:
 def _ordinal(match: re.Match[str], target: str) -> str:
     """Return an ordinal as English or French writes it; as it is in other languages."""
     rank = int(match["rank"])
-    language = re.split("[-_]", target)[0]
+    language = primary_language(target)
     if language == "fr":
         return f"{rank}{'er' if rank == 1 else 'e'}"
     if language == "en":

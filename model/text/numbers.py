@@ -22,7 +22,8 @@ from decimal import Decimal
 from typing import Literal, NamedTuple
 
 from model.text.clock_times import ClockTime, mixes_clocks, names_late_part, time_at
-from model.text.number_conventions import SPACES
+from model.text.language_codes import primary_language
+from model.text.number_conventions import SPACES, has_digit
 from model.text.number_words import (
     numbers_in_words,
     roman_numerals,
@@ -32,6 +33,8 @@ from model.text.number_words import (
 
 _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(rf"\d{{1,3}}(?:[{SPACES}'’٬]\d{{3}})+(?!\d)(?:[.,٫]\d+)?|\d+(?:[.,٫٬]\d+)*")
+_TWO_LETTERS = re.compile("[IVXLC]{2}")
+"""Of Roman numerals."""
 _DECADE = re.compile(r"[12]\d\d0(?=s\b)")
 _SCALES: dict[str, tuple[int, ...]] = {
     r"thousand|mil|mill|milles?|mila|tausend|тыс\w*": (3,),
@@ -86,13 +89,13 @@ def same_numbers(source: str, translation: str, languages: Sequence[str] = ("en"
 
     languages  codes of both texts: words for numbers are known in English and French
     """
-    spoken = [re.split("[-_]", code)[0] for code in languages]
+    spoken = [primary_language(code) for code in languages]
     knows_words = _LANGUAGES_OF_WORDS.issuperset(spoken)
     if _has_another_roman(source, translation):
         return False
     if knows_words and _has_another_word(source, translation):
         return False
-    if not (_DIGIT.search(source) or _DIGIT.search(translation)):
+    if not has_digit(source, translation):
         return True
     one, other = _western(source), _western(translation)
     if mixes_clocks(other) and not mixes_clocks(one):
@@ -116,11 +119,18 @@ def same_numbers(source: str, translation: str, languages: Sequence[str] = ("en"
 
 
 def _has_another_roman(source: str, translation: str) -> bool:
-    one, other = (
-        {numeral for numeral, _ in roman_numerals(text) if len(numeral) > 1}
-        for text in (source, translation)
-    )
+    one = _long_romans(source)
+    if not one:
+        return False
+    other = _long_romans(translation)
     return not (one <= other or other <= one)
+
+
+def _long_romans(text: str) -> set[str]:
+    """Return the Roman numerals of two letters or more."""
+    if not _TWO_LETTERS.search(text):  # as in most; searching for them is much faster
+        return set()
+    return {numeral for numeral, _ in roman_numerals(text) if len(numeral) > 1}
 
 
 def _has_another_word(source: str, translation: str) -> bool:

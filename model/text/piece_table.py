@@ -99,6 +99,10 @@ class TableCodec:
         """Whether it is a source's `<unk>`."""
         return token_id == self._source.unknown
 
+    def has_unknown(self, ids: Sequence[int]) -> bool:
+        """Whether any is."""
+        return self._source.unknown in ids
+
     def piece(self, token_id: int) -> str:
         """The piece of a target id; `▁` marks the start of a word."""
         return self._target.pieces[token_id]

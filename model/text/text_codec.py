@@ -98,5 +98,8 @@ class TextCodec(Protocol):
     def is_unknown(self, token_id: int) -> bool:
         """Whether a source id is of a character outside the vocabulary: `<unk>`, or a byte."""
 
+    def has_unknown(self, ids: Sequence[int]) -> bool:
+        """Whether any of the source ids is."""
+
     def piece(self, token_id: int) -> str:
         """Return the piece of a target id; `▁` marks the start of a word."""

@@ -181,6 +181,10 @@ class Tokenizer:
         """Whether it is `<unk>` or a byte, from a character outside the vocabulary."""
         return token_id in self._unknown_ids
 
+    def has_unknown(self, ids: Sequence[int]) -> bool:
+        """Whether any is."""
+        return not self._unknown_ids.isdisjoint(ids)
+
     def piece(self, token_id: int) -> str:
         """The piece of an id; `▁` marks the start of a word."""
         piece: str = self._processor.id_to_piece(token_id)

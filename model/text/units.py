@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from model.text.number_conventions import SPACES
+from model.text.language_codes import primary_language
+from model.text.number_conventions import SPACES, has_digit
 
 _LANGUAGES = {"de", "en", "es", "fr", "it", "nl", "pt"}
 """Those whose words for units are below; in others a word may stand for any sign."""
@@ -64,6 +65,8 @@ def same_units(source: str, translation: str, languages: Sequence[str] = ("en", 
 
     languages  codes of both texts
     """
+    if not has_digit(source, translation):
+        return True
     if _STRAY_DEGREES.search(translation) and not _STRAY_DEGREES.search(source):
         return False
     return _has_all(source, translation, languages[-1]) and _has_all(
@@ -72,7 +75,7 @@ def same_units(source: str, translation: str, languages: Sequence[str] = ("en", 
 
 
 def _has_all(one: str, other: str, language: str) -> bool:
-    knows_words = re.split("[-_]", language)[0] in _LANGUAGES
+    knows_words = primary_language(language) in _LANGUAGES
     if knows_words and _ANY_MEASURE.search(one):
         for amount, name in _MEASURED:
             if amount.search(one) and not name.search(other):

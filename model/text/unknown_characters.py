@@ -24,13 +24,17 @@ class UnknownCharacters:
         self._known: set[str] = set()
         self._unknown: set[str] = set()
 
+    def knows(self, text: str) -> bool:
+        """Whether all characters of a text were seen before, and the codec knows them."""
+        return self._known.issuperset(text)
+
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the spans of the unknown characters, in order; adjacent ones are one span.
 
         A character counts if the codec does not know it alone and does not know it in its word:
         some are known only as part of longer pieces. One that normalisation removes is not unknown.
         """
-        if self._known.issuperset(text):
+        if self.knows(text):
             return
         unknown = self._lacking(text)
         if not unknown:

@@ -55,12 +55,14 @@ class Rendering:
     """A hypothesis as text with its placeholders restored.
 
     rest    its text with a space for each placeholder
+    faults  for which another search may be worthwhile; None if it was not to be rejected for any
     tokens  the decoder's tokens with spans in `substitution.before`; see `Segment.source_tokens`
     """
 
     hypothesis: Hypothesis
     substitution: Substitution
     rest: str
+    faults: Sequence[Fault] | None = None
     tokens: Sequence[Token] = ()
 
     @property
@@ -125,16 +127,14 @@ class Segment:
             if substitution is None:
                 continue
             rest = self.stand_ins.rest_of(substitution)
-            rendering = Rendering(hypothesis, substitution, rest, tokens)
+            faults = self._faults_in(rest) if self.may_be_retried else None
+            rendering = Rendering(hypothesis, substitution, rest, faults, tokens)
             if not (self.stand_ins.substitution.spans and self._is_cut_short(rendering)):
                 found.append(rendering)
-        self.renderings = self._least_faulty(found) if self.may_be_retried else found
+        least = min((len(one.faults or ()) for one in found), default=0)
+        self.renderings = [one for one in found if len(one.faults or ()) == least]
         self.is_settled = True
         self.is_accepted = bool(found) and self.form.is_first and not self.fault
-
-    def _least_faulty(self, found: list[Rendering]) -> list[Rendering]:
-        faults = [len(self._faults_of(one)) for one in found]
-        return [one for one, n in zip(found, faults, strict=True) if n == min(faults)]
 
     @property
     def fault(self) -> Fault | None:
@@ -143,11 +143,14 @@ class Segment:
             return None
         return next(iter(self._faults_of(self.renderings[0])), None)
 
-    def _faults_of(self, rendering: Rendering) -> list[Fault]:
+    def _faults_of(self, rendering: Rendering) -> Sequence[Fault]:
+        return self._faults_in(rendering.rest) if rendering.faults is None else rendering.faults
+
+    def _faults_in(self, rest: str) -> list[Fault]:
         faults: list[Fault] = []
-        if not all_said(self.terms, rendering.rest):
+        if self.terms and not all_said(self.terms, rest):
             faults.append("glossary_unmet")
-        pair = self.stand_ins.rest, rendering.rest
+        pair = self.stand_ins.rest, rest
         if not (same_numbers(*pair, self.direction) and same_units(*pair, self.direction)):
             faults.append("numbers")
         return faults
@@ -200,7 +203,7 @@ class Segment:
 
     def _unknown_characters(self) -> str:
         """Return the characters missing from the vocabulary in both upper and lower case."""
-        if not any(map(self.codec.is_unknown, self.source_ids)):
+        if not self.codec.has_unknown(self.source_ids):
             return ""
         text = self.stand_ins.text
         tokens = self.source_tokens or self.codec.tokenize(text)

@@ -37,6 +37,9 @@ _SYMBOLS = re.compile(
     """,
     re.VERBOSE,
 )
+_MAY_BE_SYMBOL = re.compile(rf"[{_PICTURE}\ufe0f\u20e3{_RAISED}{_SYMBOL}]")
+"""A character that every match of `_SYMBOLS` has one of."""
+
 _MODIFIERS = "\ufe0e\ufe0f🏻🏼🏽🏾🏿"
 _JOINT = re.compile(r"[ \t]?")
 _FOREIGN_JOINT = re.compile(r"[ \t,;:'’/-]{0,3}")
@@ -63,16 +66,20 @@ def find_untranslatable(
 
     Terms of the glossary have a translation, and stay.
     """
-    symbols = Spans() if text.isascii() else apart(_symbols(text), terms)
-    lacking = Spans(unknown.spans(text))
-    if not symbols and not lacking:
+    symbols = apart(_symbols(text), terms) if _may_have_symbols(text) else ()
+    if not symbols and unknown.knows(text):
         return Untranslatable(placeholders, placeholders)
+    lacking = Spans(unknown.spans(text))
     foreign = _joined(text, apart(_words(text, lacking), terms), _FOREIGN_JOINT)
     if not symbols and not foreign:
         return Untranslatable(placeholders, placeholders)
     spans = _joined(text, merge(placeholders, symbols, foreign), _JOINT)
     masked = Spans(span for span in spans if not _is_stripped(span.of(text)))
     return Untranslatable(spans, masked, foreign)
+
+
+def _may_have_symbols(text: str) -> bool:
+    return not text.isascii() and _MAY_BE_SYMBOL.search(text) is not None
 
 
 def _symbols(text: str) -> Iterator[Span]:
