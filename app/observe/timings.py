@@ -18,10 +18,12 @@ class Timings:
 
     def add_longest(self, others: Sequence[Timings]) -> None:
         """Add the maximum of each stage over concurrent tasks."""
-        self.tokenize += max(other.tokenize for other in others)
-        self.queue += max(other.queue for other in others)
-        self.decode += max(other.decode for other in others)
-        self.detokenize += max(other.detokenize for other in others)
+        each = [(one.tokenize, one.queue, one.decode, one.detokenize) for one in others]
+        tokenize, queue, decode, detokenize = map(max, zip(*each, strict=True))
+        self.tokenize += tokenize
+        self.queue += queue
+        self.decode += decode
+        self.detokenize += detokenize
 
     def measure(self, stage: str) -> _Measured:
         """Return a context manager that adds its duration to a stage."""

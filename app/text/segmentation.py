@@ -76,20 +76,22 @@ def each_segment(
     `protected` spans are not translated, and no segment ends within them or within `unbroken`
     spans. Both are ordered and disjoint.
     """
-    whole = Spans(merge(protected, unbroken))
+    whole: Sequence[Span] = ()
     masked = silenced = text
-    if whole:
+    if protected or unbroken:
+        whole = Spans(merge(protected, unbroken))
         masked = _mask(text, whole)
         silenced = replace(text, protected, ("0" * (end - start) for start, end in protected))
     for block in _blocks(masked, split):
         sentences = [block] if split == "off" else _sentences(masked, block, language)
-        for piece in (piece for one in sentences for piece in _bounded(masked, one, whole)):
-            span = _trim(masked, piece)
-            if any(map(str.isalpha, span.of(silenced))):
-                yield span
+        for sentence in sentences:
+            for piece in _bounded(masked, sentence, whole):
+                span = _trim(masked, piece)
+                if any(map(str.isalpha, span.of(silenced))):
+                    yield span
 
 
-def _bounded(masked: str, sentence: Span, whole: Spans) -> Iterator[Span]:
+def _bounded(masked: str, sentence: Span, whole: Sequence[Span]) -> Iterator[Span]:
     """Yield the pieces of a sentence, of at most `MAX_CHARACTERS` but for a longer `whole` span."""
     start = sentence.start
     while sentence.end - start > MAX_CHARACTERS:
@@ -103,7 +105,7 @@ def _bounded(masked: str, sentence: Span, whole: Spans) -> Iterator[Span]:
         yield Span(start, sentence.end)
 
 
-def _end_of_last(spans: Spans, window: Span) -> int:
+def _end_of_last(spans: Sequence[Span], window: Span) -> int:
     """Return where the last span that begins in a window ends."""
     n_begun = bisect_left(spans, window.end, key=lambda span: span.start)
     return spans[n_begun - 1].end if n_begun else window.end

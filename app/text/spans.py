@@ -31,7 +31,7 @@ class Spans(Sequence[Span]):
     __slots__ = ("_bounds",)
 
     def __init__(self, spans: Iterable[tuple[int, int]] = ()) -> None:
-        self._bounds = array("I", chain.from_iterable(spans))
+        self._bounds = array("I", chain.from_iterable(spans)) if spans else array("I")
 
     def append(self, span: tuple[int, int]) -> None:
         """Add a span behind the others."""
@@ -115,17 +115,11 @@ class Substitution:
 
     def __init__(self, before: str, spans: Sequence[Span], replacements: Sequence[str]) -> None:
         self.before = before
-        self.spans = list(spans)
-        self.places: list[Span] = []
-        parts: list[str] = []
-        at = length = 0
-        for span, replacement in zip(spans, replacements, strict=True):
-            parts += [before[at : span.start], replacement]
-            start = length + span.start - at
-            length = start + len(replacement)
-            self.places.append(Span(start, length))
-            at = span.end
-        self.after = "".join([*parts, before[at:]])
+        self.spans = spans
+        self.places: Sequence[Span] = ()
+        self.after = before
+        if spans:
+            self.places, self.after = _replaced(before, spans, replacements)
 
     @property
     def rest(self) -> str:
@@ -153,6 +147,22 @@ def replace(text: str, spans: Iterable[Span], replacements: Iterable[str]) -> st
         at = span.end
     replaced.write(text[at:])
     return replaced.getvalue()
+
+
+def _replaced(
+    before: str, spans: Sequence[Span], replacements: Sequence[str]
+) -> tuple[list[Span], str]:
+    """Return the places of the replacements, and the text with them."""
+    places: list[Span] = []
+    parts: list[str] = []
+    at = length = 0
+    for span, replacement in zip(spans, replacements, strict=True):
+        parts += [before[at : span.start], replacement]
+        start = length + span.start - at
+        length = start + len(replacement)
+        places.append(Span(start, length))
+        at = span.end
+    return places, "".join([*parts, before[at:]])
 
 
 def _mapped(span: Span, there: Sequence[Span], here: Sequence[Span]) -> Span:

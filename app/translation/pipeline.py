@@ -57,6 +57,10 @@ class Turn:
     timings: Timings
     may_be_refused: bool = True
 
+    def with_own_timings(self) -> Turn:
+        """Return it for one of several works side by side; see `Timings.add_longest`."""
+        return Turn(self.client, self.deadline, Timings(), self.may_be_refused)
+
 
 @dataclass(frozen=True, slots=True)
 class _Work:
@@ -77,14 +81,15 @@ async def translate_blocks(
 ) -> None:
     """Add a pass for each step to each block; `asked` are explanations of the last.
 
-    One model is lent at a time: two of a path need not be loaded at once. Raises as `Shelf.lent`,
+    One model is lent at a time: two of a path need not be loaded at once. Raises as `Place.lent`,
     `Scheduler.translate`, `Asked.count`.
     """
     for planned in steps:
         is_last = planned is steps[-1]
         began = time.perf_counter()
-        async with planned.ready(turn.deadline) as step:
+        async with planned.model.lent(turn.deadline) as model:
             turn.timings.queue += time.perf_counter() - began
+            step = planned.with_model(model)
             await translate_step(blocks, step, turn, asked if is_last else None, tells=is_last)
 
 
@@ -121,7 +126,6 @@ async def translate_step(
 async def _translate_windows(started: Sequence[Window], windows: Windows, work: _Work) -> None:
     """Translate two windows side by side: while one finishes, the other keeps engines busy."""
     turn = work.turn
-    turns = [replace(turn, timings=Timings(), may_be_refused=False) for _ in started]
 
     async def go_through(window: Window, own: Turn) -> None:
         while window:
@@ -136,6 +140,7 @@ async def _translate_windows(started: Sequence[Window], windows: Windows, work: 
     scheduler = work.step.model.scheduler
     with scheduler.backlog(n_expected, may_be_refused=turn.may_be_refused) as backlog:
         turn.may_be_refused = False
+        turns = [turn.with_own_timings() for _ in started]
         await side_by_side(
             go_through(window, own) for window, own in zip(started, turns, strict=True)
         )
@@ -212,7 +217,7 @@ async def _pending(window: Window, work: _Work) -> list[Segment | LiveSegment]:
 
         await off_the_loop(review, work.n_characters)
     await _tell_rest(window)
-    return [segment for part in window for segment in part.pending()]
+    return [segment for part in window for segment in part.unsettled()]
 
 
 async def _tell_rest(window: Window) -> None:

@@ -89,10 +89,10 @@ class TranslatedDocument:
 
     def put_together(self, n_alternatives: int) -> None:
         """Assemble the translation; scores of several models are added, as log-probabilities."""
-        by_step = list(zip(*(block.passes for block in self.blocks), strict=True))
-        *before, last = by_step or [()]
-        log_prob = math.fsum(text.log_prob for text in self.passes())
-        n_tokens = sum(text.n_target_tokens for text in self.passes())
+        *before, last = list(zip(*[block.passes for block in self.blocks], strict=True)) or [()]
+        read = list(self.passes())
+        log_prob = math.fsum([text.log_prob for text in read])
+        n_tokens = sum([text.n_target_tokens for text in read])
         score_before = math.fsum(mean_score(texts, 0) for texts in before)
         source, *between = self.found.path.languages
         *pivot, target = between or [source]
@@ -105,7 +105,7 @@ class TranslatedDocument:
             pivot=pivot[0] if pivot else None,
             score=score_before + mean_score(last, 0),
             confidence=math.exp(log_prob / n_tokens) if n_tokens else 1.0,
-            flags=sorted({flag for text in self.passes() for flag in text.flags}),
+            flags=sorted({flag for text in read for flag in text.flags}),
             alternatives=[
                 answers.Alternative(
                     text=self._whole(rank), score=score_before + mean_score(last, rank)

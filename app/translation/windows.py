@@ -41,6 +41,11 @@ class Block:
     links: WordLinks | None = None
     parts: dict[int, TranslatedText] | None = None
 
+    @property
+    def latest(self) -> str:
+        """The text, or its best translation by the models before: what the next one reads."""
+        return self.passes[-1].answers[0] if self.passes else self.text
+
     def answer(self, rank: int = 0) -> Answer:
         """Return the translation of a rank, from 0 for the best; only the best has links."""
         if not self.passes:
@@ -78,13 +83,12 @@ class Part:
     live: LiveText | None
     is_all: bool
 
-    def pending(self) -> list[Segment | LiveSegment]:
-        """Return its pending segments, wrapped for streaming."""
-        pending = self.text.pending()
+    def unsettled(self) -> list[Segment | LiveSegment]:
+        """Return the segments whose search is not over, wrapped for streaming."""
         if self.live is None:
-            return list(pending)
+            return list(self.text.unsettled)
         self.live.tell_news()
-        return [LiveSegment(segment, self.live) for segment in pending]
+        return [LiveSegment(segment, self.live) for segment in self.text.unsettled]
 
 
 Window = list[Part]
@@ -108,7 +112,7 @@ class Windows:
     """
 
     def __init__(self, blocks: Sequence[Block], step: Step, *, tells: bool) -> None:
-        self.n_characters = sum(len(block.answer().text) for block in blocks)
+        self.n_characters = sum(len(block.latest) for block in blocks)
         self._blocks = blocks
         self._step = step
         self._tells = tells
@@ -139,7 +143,7 @@ class Windows:
 
     def _parts(self) -> Iterator[Part]:
         for block in self._blocks:
-            text = block.answer().text
+            text = block.latest
             live = LiveText(block.feed) if self._tells and block.feed else None
             for start, part, layout in parts_of(text, self._step.reading):
                 read = SegmentedText(

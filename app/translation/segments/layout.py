@@ -44,7 +44,7 @@ class Layout:
             if term.n_words > 1 and len(term.span.of(text).splitlines()) == 1:
                 of_one_line.append(term.span)
         kept = find_untranslatable(text, reading.unknown_characters, placeholders, terms)
-        unbroken = apart(of_one_line, kept.spans)
+        unbroken = apart(of_one_line, kept.spans) if of_one_line else ()
         source, _ = reading.direction
         found = each_segment(text, source, reading.split, kept.masked, unbroken)
         return cls(kept, unbroken, found)
@@ -56,6 +56,8 @@ class Layout:
             return [span.shifted(-part.start) for span in clipped(spans, part)]
 
         kept = self.kept
+        if not (part.start or kept.spans or self.unbroken):
+            return Layout(kept, (), sentences)
         return Layout(
             Untranslatable(moved(kept.spans), moved(kept.masked), moved(kept.foreign)),
             moved(self.unbroken),

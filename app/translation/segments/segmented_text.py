@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from operator import mul
 from typing import Literal
@@ -16,7 +16,7 @@ from app.text.spans import Span, Substitution, clipped, replace
 from app.translation.segments.attempts import best_so_far, next_step
 from app.translation.segments.layout import Layout
 from app.translation.segments.reading import Reading
-from app.translation.segments.segment import Form, Segment
+from app.translation.segments.segment import AS_IT_IS, Form, Segment
 
 MAX_TOKEN_CHARACTERS = 32
 """Maximum characters of ordinary text in a token: twice the longest piece of usual vocabularies."""
@@ -46,7 +46,7 @@ class SegmentedText:
     ) -> None:
         layout = layout or Layout.of(text, reading)
         self.text = text
-        self.retried: Counter[Reason] = Counter()
+        self.retried: dict[Reason, int] = defaultdict(int)
         self._reading = reading
         self._with_tokens = with_tokens or reading.with_tokens
         self._kept = layout.kept
@@ -60,6 +60,11 @@ class SegmentedText:
     def pending(self) -> list[Segment]:
         """Return the segments to search for, after `review`."""
         self.review()
+        return self.unsettled
+
+    @property
+    def unsettled(self) -> list[Segment]:
+        """The segments whose search is not over."""
         return [segment for segment in self.segments if not segment.is_settled]
 
     @property
@@ -109,10 +114,10 @@ class SegmentedText:
 
     def score(self, rank: int = 0) -> float:
         """Mean score of the segments, weighted by the tokens of the best; 0 if none."""
-        weights = [len(segment.best.log_probs) for segment in self.segments]
         scores = [segment.ranked(rank).hypothesis.score for segment in self.segments]
         if len(scores) < 2:
             return sum(scores)
+        weights = [len(segment.best.log_probs) for segment in self.segments]
         return math.fsum(map(mul, weights, scores)) / sum(weights)
 
     @property
@@ -155,17 +160,18 @@ class SegmentedText:
         check_wanted()
         made: dict[Span, Segment] = {}
         limit = self._reading.max_tokens
+        form = Form(family) if family else AS_IT_IS
 
         def n_tokens(piece: Span) -> int:
             if self._is_far_too_long(piece):
                 return limit + 1
-            segment = self._segment(piece, Form(family))
+            segment = self._segment(piece, form)
             if len(segment.source_ids) <= limit:
                 made[piece] = segment
             return len(segment.source_ids)
 
         pieces = split_to_fit(self.text, span, n_tokens, limit, self._whole)
-        found = (made.get(piece) or self._segment(piece, Form(family)) for piece in pieces)
+        found = (made.get(piece) or self._segment(piece, form) for piece in pieces)
         fitting = [segment for segment in found if self._has_words(segment)]
         readable = [one for one in fitting if len(one.source_ids) <= limit]
         self._is_cut_short |= len(readable) < len(fitting)
