@@ -158,6 +158,8 @@ class Scheduler:
             thread.throughput = Throughput()
 
     def _seconds_for(self, n_tokens: float) -> float:
+        if not n_tokens:
+            return 0.0
         slowest = max(thread.throughput.seconds_per_token for thread in self._threads)
         return n_tokens * slowest / max(1, len(self._queue.engines))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Generic, Literal, Protocol, TypeVar
 
@@ -41,8 +40,8 @@ M = TypeVar("M", bound=Model)
 class Lender(Protocol[M]):
     """The place's view of the shelf that it is on."""
 
-    def lent(self, place: Place[M], deadline: float) -> AbstractAsyncContextManager[M]:
-        """As `Shelf.lent`."""
+    async def lend(self, place: Place[M], deadline: float) -> M:
+        """As `Shelf.lend`."""
 
     def take_back(self, place: Place[M]) -> None:
         """As `Shelf.take_back`."""
@@ -124,6 +123,25 @@ class Place(Generic[M]):
         waiting, self.waiting = self.waiting, []
         return [future for future in waiting if not future.done()]
 
-    def lent(self, deadline: float) -> AbstractAsyncContextManager[M]:
-        """As `Shelf.lent`, by the shelf that it is on now."""
-        return self.owner.lent(self, deadline)
+    def lent(self, deadline: float) -> Loan[M]:
+        """Return the model for a block, in which it stays loaded; load it first if necessary.
+
+        Raises as `Shelf.lend`, by the shelf that it is on now.
+        """
+        return Loan(self, deadline)
+
+
+class Loan(Generic[M]):
+    """A use of a model. (A generator-based context manager would take twice the time.)"""
+
+    __slots__ = ("_deadline", "_place")
+
+    def __init__(self, place: Place[M], deadline: float) -> None:
+        self._place = place
+        self._deadline = deadline
+
+    async def __aenter__(self) -> M:
+        return await self._place.owner.lend(self._place, self._deadline)
+
+    async def __aexit__(self, *_: object) -> None:
+        self._place.owner.take_back(self._place)  # it may have moved to another shelf

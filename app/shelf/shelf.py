@@ -6,8 +6,7 @@ import asyncio
 import contextvars
 import math
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import Generic
 
@@ -105,23 +104,17 @@ class Shelf(Generic[M]):
         self._places.clear()
         await asyncio.gather(*(model.stop() for model in models))
 
-    @asynccontextmanager
-    async def lent(self, place: Place[M], deadline: float = math.inf) -> AsyncIterator[M]:
-        """Lend a model, which stays loaded meanwhile; load it first if necessary.
+    async def lend(self, place: Place[M], deadline: float) -> M:
+        """Lend a model, which stays loaded until `take_back`; load it first if necessary.
 
         `deadline` is by the clock. Raises `ModelLoadingError` if the model cannot be loaded by
         then, `ModelUnavailableError` if it could not be loaded, `DrainingError`.
         """
         model = place.usable
-        if model is not None and (place.permanent or model.works):
-            self._take(place)
-        else:
-            model = await self._arrival(place, deadline)
-        try:
-            yield model
-        finally:
-            # The place may have moved to another shelf.
-            place.owner.take_back(place)
+        if model is None or not (place.permanent or model.works):
+            return await self._arrival(place, deadline)
+        self._take(place)
+        return model
 
     def adopt(self, former: Shelf[M], twin: Place[M], place: Place[M]) -> bool:
         """Take over another shelf's loaded model: `twin` replaces the equal `place` of this one.
@@ -151,7 +144,8 @@ class Shelf(Generic[M]):
         place.n_lent -= 1
         if not place.n_lent:
             place.returned.set()
-        if self.n_bytes > self.max_bytes:
+        # Without a limit, what they hold need not be added up with every use.
+        if self.max_bytes < math.inf and self.n_bytes > self.max_bytes:
             self._wake()
 
     async def _arrival(self, place: Place[M], deadline: float) -> M:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from itertools import pairwise
 
 from app.errors import InvalidRequestError, UnknownLanguagesError
@@ -16,6 +16,9 @@ from app.translation.served_model import KnownModel, ServedModel, Wanted
 
 AUTO = "auto"
 """The source of a request that requires language detection."""
+
+N_REMEMBERED = 1024
+"""Pairs of requested languages whose path is remembered."""
 
 MAX_INLINE_TEXTS = 4
 """Detecting the languages of so many texts takes two milliseconds."""
@@ -46,11 +49,9 @@ class PlannedStep:
     direction: Direction
     wanted: Wanted
 
-    @asynccontextmanager
-    async def ready(self, deadline: float) -> AsyncIterator[Step]:
-        """Lend the model, loading it if necessary. Raises as `Shelf.lent`."""
-        async with self.model.lent(deadline) as model:
-            yield Step(model, model.reading(self.direction, self.wanted))
+    def with_model(self, model: ServedModel) -> Step:
+        """Return the step with its model, which was lent."""
+        return Step(model, model.reading(self.direction, self.wanted))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class LanguagePath:
         """Return the options of each model: the last gets all, earlier ones their best hypothesis.
 
         The first applies the glossary's terms, and the second leaves them untranslated. Raises as
-        `ModelProfile.search_options`, before any model is loaded.
+        `ModelProfile.beam_size`, before any model is loaded.
         """
         steps: list[PlannedStep] = []
         for model, direction in zip(self.models, self.directions, strict=True):
@@ -88,7 +89,7 @@ class LanguagePath:
                 here = replace(here, alternatives=0, max_target_tokens=None)
             if steps and wanted.glossary:
                 here = replace(here, glossary=wanted.glossary.of_what_is_said())
-            model.search_options(here, direction[1])  # refuses what cannot be
+            model.beam_size(here)  # refuses what cannot be
             steps.append(PlannedStep(model, direction, here))
         return steps
 
@@ -116,8 +117,9 @@ class LanguagePaths:
     """Finds the language paths of a request's texts."""
 
     def __init__(self, models: Mapping[Direction, KnownModel]) -> None:
-        self._models = models
         self.languages = Languages(list(models))
+        self._path = lru_cache(N_REMEMBERED)(partial(_path, models))
+        self._chain = lru_cache(N_REMEMBERED)(self.languages.chain)
         self._detector = LanguageDetector(self.languages.codes)
 
     def prepare_detection(self) -> None:
@@ -135,7 +137,7 @@ class LanguagePaths:
         Raises as `Languages.chain`, also if no source leads to the target.
         """
         if source is None or source.lower() != AUTO:
-            return self._path(self.languages.chain(source, target))
+            return self._path(self._chain(source, target))
         self._first(target)
         return None
 
@@ -156,13 +158,13 @@ class LanguagePaths:
 
     def _first(self, target: str | None) -> LanguagePath:
         """Return the path from the first source, if detection fails."""
-        return self._path(self.languages.chain(self.languages.first_source(target), target))
+        return self._path(self._chain(self.languages.first_source(target), target))
 
     def _from(self, found: Detected, target: str | None, index: int) -> FoundPath:
         if fits(target, found.language):
             return FoundPath(self._path((found.language,)), found)
         try:
-            return FoundPath(self._path(self.languages.chain(found.language, target)), found)
+            return FoundPath(self._path(self._chain(found.language, target)), found)
         except UnknownLanguagesError as error:
             name = NAMES.get(found.language)
             called = f"{name} ({found.language})" if name else found.language
@@ -173,9 +175,10 @@ class LanguagePaths:
                 error.wrong,
             ) from None
 
-    def _path(self, languages: tuple[str, ...]) -> LanguagePath:
-        models = tuple(self._models[pair] for pair in pairwise(languages))
-        names = [model.name for model in models] or [
-            model.name for (_, target), model in self._models.items() if target == languages[0]
-        ][:1]
-        return LanguagePath(languages, models, "+".join(dict.fromkeys(names)))
+
+def _path(known: Mapping[Direction, KnownModel], languages: tuple[str, ...]) -> LanguagePath:
+    models = tuple(known[pair] for pair in pairwise(languages))
+    names = [model.name for model in models] or [
+        model.name for (_, target), model in known.items() if target == languages[0]
+    ][:1]
+    return LanguagePath(languages, models, "+".join(dict.fromkeys(names)))

@@ -70,19 +70,23 @@ class ModelProfile:
         self.transformer_config = config.transformer
         self.directions = config.directions
 
-    def search_options(self, wanted: Wanted, target: str) -> SearchOptions:
-        """Return how to search for a target language: as requested, else as in the checkpoint.
-
-        Raises `InvalidRequestError`.
-        """
-        max_length = self.config.transformer.max_length
+    def beam_size(self, wanted: Wanted) -> int:
+        """Return the number of beams. Raises `InvalidRequestError` if alternatives need more."""
         beam_size = wanted.beam_size or self.config.beam_size
         if wanted.alternatives >= beam_size:
             detail = f"Input should be less than beam_size, which is {beam_size}"
             raise InvalidRequestError.at("/alternatives", detail)
+        return beam_size
+
+    def search_options(self, wanted: Wanted, target: str) -> SearchOptions:
+        """Return how to search for a target language: as requested, else as in the checkpoint.
+
+        Raises as `beam_size`.
+        """
+        max_length = self.config.transformer.max_length
         max_target_tokens = wanted.max_target_tokens
         return SearchOptions(
-            beam_size=beam_size,
+            beam_size=self.beam_size(wanted),
             n_best=1 + wanted.alternatives,
             length_penalty=self._length_penalty(wanted.length_penalty),
             max_target_tokens=max_target_tokens and min(max_target_tokens, max_length),
@@ -205,5 +209,5 @@ class KnownModel(ModelProfile):
         return self._facts
 
     def lent(self, deadline: float) -> AbstractAsyncContextManager[ServedModel]:
-        """Lend the loaded model for a request's step. Raises as `Shelf.lent`."""
+        """Lend the loaded model for a request's step. Raises as `Place.lent`."""
         return self.place.lent(deadline)

@@ -114,7 +114,7 @@ class TranslationService:
             by_path.setdefault(document.found.path, []).append(document)
         for path in by_path:
             _check_explicable(request, path)
-        turns = [replace(turn, timings=Timings()) for _ in by_path]
+        turns = [turn.with_own_timings() for _ in by_path]
         try:
             await side_by_side(
                 self._translate_along(path, alike, request, own)
@@ -245,8 +245,9 @@ class TranslationService:
             self._limits.check_texts(request.text)
             [document] = await self._open(request, events=None)
             wanted = replace(_wanted(request), with_tokens=True)
-            async with document.found.path.sole_step(wanted).ready(deadline) as step:
-                return await show(step, Asker(client))
+            planned = document.found.path.sole_step(wanted)
+            async with planned.model.lent(deadline) as model:
+                return await show(planned.with_model(model), Asker(client))
 
 
 async def prepare(model: ServedModel) -> None:
