@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +20,8 @@ from app.errors import QuotaExceededError, SettingsError
 
 SAVE_INTERVAL = 5.0
 """Seconds between saves, the most that a crash loses."""
+
+HOUR = 3600
 
 FILE_NAME = "usage.sqlite"
 
@@ -131,7 +134,13 @@ class UsageLedger:
         return _Row(account, self._month())
 
     def _month(self) -> str:
-        return time.strftime("%Y-%m", time.gmtime(self._clock()))
+        return _month_of(int(self._clock() // HOUR))
+
+
+@lru_cache(maxsize=2)
+def _month_of(hour: int) -> str:
+    """Return the month of an hour since the epoch."""
+    return time.strftime("%Y-%m", time.gmtime(hour * HOUR))
 
 
 def _add_to(file: Path, counts: Counter[_Row]) -> dict[_Row, int]:

@@ -24,6 +24,9 @@ MANY = 32
 """Admitted requests from which a late loop is attributed to them. With fewer, another process uses
 the processor, or a container's quota is used up, and rejecting would not help."""
 
+CHECKED = "attend.checked"
+"""In the scope of a request that may be admitted, as the connection or the middleware found."""
+
 REFUSED = KINDS[QueueFullError].slug
 
 
@@ -55,6 +58,7 @@ class Overload:
             admission.check(self._timeout, n_coming)
             if self._lag.sustained and admission.taken >= MANY:
                 raise QueueFullError("requests arrive faster than they can be read")
+            scope[CHECKED] = True
         except QueueFullError as error:
             request_id = request_id_of(Headers(scope=scope))
             scope.setdefault("state", {})["request_id"] = request_id
@@ -76,7 +80,8 @@ class OverloadShield:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
-        refusal = self._overload.refusal(scope) if scope["type"] == "http" else None
+        is_unchecked = scope["type"] == "http" and CHECKED not in scope
+        refusal = self._overload.refusal(scope) if is_unchecked else None
         await (refusal or self._app)(scope, receive, send)
 
 

@@ -9,7 +9,7 @@ import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from structlog.contextvars import bound_contextvars
+from structlog.contextvars import bind_contextvars, reset_contextvars
 
 from app.errors import DrainingError
 from app.observe.logs import log_failure
@@ -68,29 +68,30 @@ class RequestMiddleware:
                 MutableHeaders(scope=message)[REQUEST_ID] = request_id
             await send(message)
 
-        with bound_contextvars(**ids):
-            try:
-                await self._app(scope, receive, send_with_id)
-            except ClientDisconnect:
-                status = status or GONE_STATUS
-            except asyncio.CancelledError:  # by the server, whose shutdown timeout has expired
-                if status:
-                    raise
-                state["failure"] = KINDS[DrainingError].slug
-                error = DrainingError("the server has stopped")
-                await failure_response(error, scope)(scope, receive, send_with_id)
-            except Exception as error:
-                log_failure(error)
-                state["failure"] = KINDS[Exception].slug
-                if status:
-                    raise
-                await failure_response(error, scope)(scope, receive, send_with_id)
-            finally:
-                if release := state.get("release"):
-                    release()
-                status = status or GONE_STATUS
-                seconds = time.perf_counter() - began
-                self._tell(scope, status, seconds)
+        bound = bind_contextvars(**ids)
+        try:
+            await self._app(scope, receive, send_with_id)
+        except ClientDisconnect:
+            status = status or GONE_STATUS
+        except asyncio.CancelledError:  # by the server, whose shutdown timeout has expired
+            if status:
+                raise
+            state["failure"] = KINDS[DrainingError].slug
+            error = DrainingError("the server has stopped")
+            await failure_response(error, scope)(scope, receive, send_with_id)
+        except Exception as error:
+            log_failure(error)
+            state["failure"] = KINDS[Exception].slug
+            if status:
+                raise
+            await failure_response(error, scope)(scope, receive, send_with_id)
+        finally:
+            if release := state.get("release"):
+                release()
+            status = status or GONE_STATUS
+            seconds = time.perf_counter() - began
+            self._tell(scope, status, seconds)
+            reset_contextvars(**bound)
 
     def _tell(self, scope: Scope, status: int, seconds: float) -> None:
         path = scope["path"]

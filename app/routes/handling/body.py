@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import NoReturn
 from urllib.parse import parse_qsl
@@ -26,12 +26,16 @@ Form = dict[str, object]
 """A string for each name, or a list if a name occurs several times."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Body:
-    """A complete body."""
+    """A complete body; `kind` is its media type, without parameters."""
 
     content: bytes
     headers: Headers
+    kind: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.kind = media_type(self.headers)
 
     @property
     def is_json(self) -> bool:
@@ -39,24 +43,24 @@ class Body:
 
         The last declares a form but begins like an object.
         """
-        kind = media_type(self.headers)
         return (
-            kind in ("", "application/json")
-            or (kind.startswith("application/") and kind.endswith("+json"))
-            or (kind == FORMS[0] and self.content.lstrip()[:1] == b"{")
+            self.kind in ("", "application/json")
+            or (self.kind.startswith("application/") and self.kind.endswith("+json"))
+            or (self.kind == FORMS[0] and self.content.lstrip()[:1] == b"{")
         )
 
     @property
     def is_form(self) -> bool:
         """Whether it is one of the two types of HTML forms."""
-        return media_type(self.headers) in FORMS and not self.is_json
+        return self.kind in FORMS and not self.is_json
 
     def json(self) -> object:
         """Parse JSON. Raises `HTTPException` 415, `MalformedJsonError`."""
         if not self.is_json:
             raise _unsupported("application/json")
         try:
-            return json.loads(self.content, parse_constant=_refuse_constant)
+            encoding = json.detect_encoding(self.content)
+            return _JSON.decode(self.content.decode(encoding, "surrogatepass"))
         except ValueError as error:
             raise MalformedJsonError(_reason(error)) from None
         except RecursionError:
@@ -66,7 +70,7 @@ class Body:
         """Parse form fields. Raises `HTTPException` 415, `MalformedFormError`."""
         if not self.is_form:
             raise _unsupported("application/json", *FORMS)
-        if media_type(self.headers) == FORMS[0]:
+        if self.kind == FORMS[0]:
             try:
                 return gather(
                     parse_qsl(
@@ -155,6 +159,10 @@ def _reason(error: ValueError) -> str:
 
 def _refuse_constant(_: str) -> NoReturn:
     raise ValueError
+
+
+_JSON = json.JSONDecoder(parse_constant=_refuse_constant)
+"""As `json.loads` would make one for each body."""
 
 
 def _unsupported(*supported: str) -> HTTPException:

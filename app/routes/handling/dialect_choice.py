@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
+from functools import cache
 
 from fastapi import Request
 
@@ -42,20 +44,26 @@ async def read_either(
     `client_of`, and `InvalidRequestError`.
     """
     body = Body(await read_body(request, max_bytes), request.headers)
-    query = gather(request.query_params.multi_items())
+    query = gather(request.query_params.multi_items()) if request.scope["query_string"] else {}
     if not body.is_form and "q" not in query:
         set_dialect(request, "undecided")
     said = await _read(body)
     if isinstance(said, dict):
-        if body.is_form or ("q" in query | said and "text" not in said):
+        if body.is_form or (("q" in query or "q" in said) and "text" not in said):
             set_dialect(request, "libretranslate")
             return LibreTranslate(query | said)
-        if said.keys() & (model.model_fields.keys() - LIBRETRANSLATE_FIELDS):
+        if not _only_native(model).isdisjoint(said):
             set_dialect(request, "native")
             return Native(said)
     set_dialect(request, "undecided")
     client_of(request)  # only holders of a key learn more
     raise InvalidRequestError.at("/text", f"{REQUIRED}, in an object")
+
+
+@cache
+def _only_native(model: type[WireRequest]) -> Set[str]:
+    """Return the fields that LibreTranslate's requests do not have."""
+    return model.model_fields.keys() - LIBRETRANSLATE_FIELDS
 
 
 async def _read(body: Body) -> object:

@@ -29,10 +29,7 @@ def server_timing(timings: Timings) -> str:
 
     An engine runs encoder and decoder as one; both count as decode.
     """
-    stages = {
-        "queue": timings.queue,
-        "tokenize": timings.tokenize,
-        "decode": timings.decode,
-        "detokenize": timings.detokenize,
-    }
-    return ", ".join(f"{name};dur={1000 * seconds:.2f}" for name, seconds in stages.items())
+    return (
+        f"queue;dur={1000 * timings.queue:.2f}, tokenize;dur={1000 * timings.tokenize:.2f}, "
+        f"decode;dur={1000 * timings.decode:.2f}, detokenize;dur={1000 * timings.detokenize:.2f}"
+    )
