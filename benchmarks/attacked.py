@@ -149,6 +149,12 @@ class Attacked:
         links = Path(f"/proc/{self.pid}/fd").iterdir()
         return sum(_target(link).startswith("socket:") for link in links)
 
+    def concluded(self) -> Outcome:
+        """Return the outcome, once the attack is over."""
+        if self.outcome is None:
+            raise RuntimeError("the attack did not end")
+        return self.outcome
+
 
 def _target(link: Path) -> str:
     try:

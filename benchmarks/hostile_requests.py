@@ -5,21 +5,20 @@
 Each parser gets a server of its own, `attend serve` with the shipped checkpoint. The generated
 texts and files (`benchmarks.hostile_inputs`), as large as the server admits and a sixteenth of
 that, are sent several at a time: with alignment, with attention, as streams, with a glossary, and
-by clients that leave. Crowds of streams, and of clients that do not read their answers, follow.
-Meanwhile /livez is probed on both ports, as an orchestrator would. The exit code is 1 unless all
-promises hold.
+by clients that leave. Crowds of streams, and of clients that do not read their answers, follow
+(`benchmarks.hostile_crowds`). Meanwhile /livez is probed on both ports, as an orchestrator would.
+The exit code is 1 unless all promises hold.
 """
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import json
 import os
 import random
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +26,9 @@ from pathlib import Path
 import click
 
 from app.settings import Settings
-from benchmarks.attacked import COLUMNS, NOTES, Attacked, Outcome, Seen, attacked
+from benchmarks.attacked import COLUMNS, NOTES, Outcome, Seen, attacked
 from benchmarks.connection import HOST
+from benchmarks.hostile_crowds import CROWDS
 from benchmarks.hostile_inputs import FORMS, Case, cases
 from benchmarks.options import benchmark, checkpoint_option, json_option
 from benchmarks.report import Cell, Report, publish
@@ -53,12 +53,6 @@ OPTIONS: Sequence[dict[str, object]] = (
     {"source": "auto"},
 )
 """Of texts; markup has no attention and no alignment."""
-
-N_STREAMS, STREAM_CHARACTERS = 200, 98_000
-N_UNREAD = 100
-
-N_PROBES = 4
-"""Connections that probes may have."""
 
 
 @dataclass(frozen=True)
@@ -181,89 +175,7 @@ def parser_attacked(form: str, checkpoint: Path, deadline: float, sample: int | 
             lambda one: send(server.port, one, deadline, server.seen), attacks(form, sample)
         ):
             pass
-    return _outcome(server.outcome)
-
-
-def crowd_of_streams(checkpoint: Path, deadline: float, n_streams: int = N_STREAMS) -> Outcome:
-    """Ask for many long streams at once, and read them all."""
-    sentence = "The dog number {n} saw the old house. "
-    texts = [
-        (sentence.format(n=n) * STREAM_CHARACTERS)[:STREAM_CHARACTERS] for n in range(n_streams)
-    ]
-
-    async def ask(port: int, text: str, seen: Seen) -> None:
-        reader, writer = await asyncio.open_connection(HOST, port, limit=2**20)
-        writer.write(_post({"text": text, "target": "fr", "stream": True}, deadline))
-        began = time.perf_counter()
-        status = (await reader.readline()).split()[1:2]
-        while await reader.read(2**16):
-            pass
-        writer.close()
-        now = time.perf_counter()
-        seen.statuses[int(status[0])] += 1
-        seen.answers.append((now, now - began - deadline, "a stream"))
-
-    async def ask_all(port: int, seen: Seen) -> None:
-        await asyncio.gather(*(ask(port, text, seen) for text in texts))
-
-    with attacked(f"{n_streams} streams of 98 kB", checkpoint) as server:
-        asyncio.run(ask_all(server.port, server.seen))
-    return _outcome(server.outcome)
-
-
-def crowd_that_does_not_read(
-    checkpoint: Path, deadline: float, n_clients: int = N_UNREAD
-) -> Outcome:
-    """Ask for large answers, half of them as streams, and read none until they are closed."""
-    large = {"text": ["a house"] * 10_000, "target": "fr", "beam_size": 1}
-
-    limit = deadline + Settings.model_fields["write_timeout"].default
-
-    async def ask_all(server: Attacked) -> None:
-        n_before = server.n_sockets()
-        began = time.perf_counter()
-        writers = []
-        for number in range(n_clients):
-            reader, writer = await asyncio.open_connection(HOST, server.port, limit=1024)
-            reader._transport.pause_reading()  # type: ignore[attr-defined]
-            writer.write(_post(large | {"stream": number % 2 == 0}, deadline))
-            writers.append(writer)
-        # Only the server can see that it closed a connection before unread data.
-        while (n_open := server.n_sockets() - n_before) > N_PROBES and (
-            time.perf_counter() - began < limit + 30
-        ):
-            await asyncio.sleep(0.5)
-        now = time.perf_counter()
-        server.seen.answers.append((now, now - began - limit, f"{n_open} still open"))
-        server.seen.left += n_clients
-        for writer in writers:
-            writer.transport.abort()
-
-    with attacked(f"{n_clients} large answers, unread", checkpoint) as server:
-        asyncio.run(ask_all(server))
-    return _outcome(server.outcome)
-
-
-def _post(body: dict[str, object], deadline: float) -> bytes:
-    content = json.dumps({"source": "en"} | body).encode()
-    head = (
-        f"POST /translate HTTP/1.1\r\nHost: attend\r\nContent-Type: application/json\r\n"
-        f"X-Request-Timeout: {deadline:g}\r\nConnection: close\r\n"
-        f"Content-Length: {len(content)}\r\n\r\n"
-    )
-    return head.encode() + content
-
-
-def _outcome(found: Outcome | None) -> Outcome:
-    if found is None:
-        raise RuntimeError("the attack did not end")
-    return found
-
-
-CROWDS: dict[str, Callable[[Path, float], Outcome]] = {
-    "streams": crowd_of_streams,
-    "unread": crowd_that_does_not_read,
-}
+    return server.concluded()
 
 
 @benchmark

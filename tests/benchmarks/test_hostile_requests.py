@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.attacked import Outcome, Seen, Waiting, _waited
+from benchmarks.hostile_crowds import crowd_of_streams
 from benchmarks.hostile_inputs import FORMS
-from benchmarks.hostile_requests import SMALLER, attacks, crowd_of_streams, parser_attacked
+from benchmarks.hostile_requests import SMALLER, attacks, parser_attacked
 
 FINE = Outcome(
     "text", Seen(Counter({200: 3, 504: 1})), Waiting(0.2), Waiting(0.0), "", 10**6, 10**8, 0.0, 0
