@@ -92,7 +92,9 @@ class Admission:
         except TimeoutError as late:
             if not deadline.expired():
                 raise
-            # It would keep the frames of the work, and with them all that the request holds.
+            # They would keep the frames of the work, and with them all that the request holds.
+            if late.__cause__:
+                late.__cause__.__traceback__ = None
             late.__cause__ = late.__context__ = late.__traceback__ = None
             raise DeadlineExceededError(f"the answer was not ready within {timeout:g} s") from None
         finally:
