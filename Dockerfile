@@ -32,10 +32,9 @@ RUN apt-get update && apt-get install --yes --no-install-recommends binutils \
     && find /opt/venv/lib \( -name libtorch_cpu.so -o -name libtorch_python.so \
         -o -name libllvmlite.so \) -exec strip --strip-unneeded {} +
 # Compiled here, for the kind of processor that this runs on; on another kind they are compiled anew.
-# Numba takes a kernel from its cache only if the source's path and time are unchanged: hence the
-# installed package rather than the one in this folder (-P), and whole seconds, all that a layer keeps.
-RUN find /opt/venv/lib -path '*/model/*' -name '*.py' -exec touch --date=2026-01-01 {} + \
-    && XDG_CACHE_HOME=/opt/cache /opt/venv/bin/python -P -m model.engine.compile \
+# A kernel is found again under the path of its source: hence the installed package rather than the
+# one in this folder (-P).
+RUN XDG_CACHE_HOME=/opt/cache /opt/venv/bin/python -P -m model.engine.compile \
     && chmod -R a+rX /opt/cache
 # Weights may be written readable for their owner alone, who is nobody in the image.
 COPY checkpoints/en-fr /opt/checkpoints/en-fr
@@ -52,9 +51,12 @@ RUN find /opt/venv/lib -maxdepth 3 \( -name torch -o -name 'torch-*' -o -name to
 # hadolint ignore=DL3006
 FROM ${VARIANT} AS made
 ARG VARIANT
-# Nothing was removed that a verb needs: this translates, and in the full image trains ten steps.
+# Nothing was removed that a verb needs: this translates, and in the full image trains ten steps. Its
+# user writes to /tmp alone, as that of the image does.
 COPY deploy/image/check.sh deploy/image/check.toml /check/
-RUN PATH=/opt/venv/bin:$PATH XDG_CACHE_HOME=/opt/cache /check/check.sh "${VARIANT}" /opt/checkpoints/en-fr
+USER 10001:10001
+RUN HOME=/tmp PATH=/opt/venv/bin:$PATH XDG_CACHE_HOME=/opt/cache \
+    /check/check.sh "${VARIANT}" /opt/checkpoints/en-fr
 
 FROM ${PYTHON_IMAGE}
 LABEL org.opencontainers.image.title="attend" \

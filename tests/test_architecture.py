@@ -73,7 +73,7 @@ ROWS: dict[str, str] = {
     "model.training": "model.training.data model.training.int8 model.training.update "
     "model.checkpoint model.decoding model.text model.transformer",
     "model.training.data": "model.text",
-    "model.training.int8": "model.transformer",
+    "model.training.int8": "model.engine.cpu.kernels model.transformer",
     "model.training.update": "model.transformer",
     "model.interop": "model.interop.huggingface model.interop.npz model.interop.m2m100 "
     "model.checkpoint model.decoding model.text model.transformer",

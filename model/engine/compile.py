@@ -58,16 +58,14 @@ def ensure_compiled(precision: Precision) -> None:
 
 
 def _mark(precision: Precision) -> Path | None:
-    """Return the file that says that all were cached for these sources, Python and processor.
+    """Return the file that says that all were cached for this place, Python and processor.
 
-    A kernel is compiled anew if its source has another path or time, even if it is the same.
+    The folder that it is in is one of these sources; numba also looks at their path.
     """
     if CACHE_FOLDER is None:
         return None
     processor = cpu_target.target_context.codegen().magic_tuple()
-    sources = sorted((Path(__file__).resolve().parent / "cpu").rglob("*.py"))
-    times = [f"{source} {source.stat().st_mtime}" for source in sources]
-    of = (*times, str(sys.implementation.cache_tag), *map(str, processor))
+    of = (str(Path(__file__).resolve()), str(sys.implementation.cache_tag), *map(str, processor))
     digest = hashlib.sha256("\n".join(of).encode()).hexdigest()[:16]
     return CACHE_FOLDER / f"{precision}-{digest}.complete"
 

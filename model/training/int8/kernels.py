@@ -7,12 +7,10 @@ bits of a number that is not finite are the largest, so its scale is not finite 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from model.engine.cpu.kernels.jit import contracted_kernel, kernel
 
 Floats = NDArray[np.float32]
 Codes = NDArray[np.int8]
@@ -24,13 +22,8 @@ _ZERO = np.float32(0.0)
 _ROUNDING = np.float32(1.5 * 2**23)
 """Added to a small float32 number and subtracted again, it rounds to an integer, half to even."""
 
-_compiled: Callable[..., Any] = numba.njit(nogil=True, cache=True, error_model="numpy")
-_contracted: Callable[..., Any] = numba.njit(
-    nogil=True, cache=True, error_model="numpy", fastmath={"contract"}
-)
 
-
-@_compiled
+@kernel
 def _quantise_row(row: Floats, codes: Codes) -> np.float32:
     """row [K] → codes [K] in −127 … 127; return the scale."""
     bits = row.view(np.int32)
@@ -45,14 +38,14 @@ def _quantise_row(row: Floats, codes: Codes) -> np.float32:
     return np.float32(scale[0] / _LARGEST)
 
 
-@_compiled
+@kernel
 def quantise_rows(rows: Floats, codes: Codes, scales: Floats) -> None:
     """rows [N, K] → codes [N, K] in −127 … 127 and scales [N]."""
     for n in range(rows.shape[0]):
         scales[n] = _quantise_row(rows[n], codes[n])
 
 
-@_compiled
+@kernel
 def quantise_columns(rows: Floats, codes: Codes, scales: Floats) -> None:
     """rows [N, K] → codes [N, K] in −127 … 127 and scales [K]."""
     bits, largest = rows.view(np.int32), scales.view(np.int32)
@@ -66,7 +59,7 @@ def quantise_columns(rows: Floats, codes: Codes, scales: Floats) -> None:
             codes[n, k] = np.int8(np.int32((rows[n, k] * inverse[k] + _ROUNDING) - _ROUNDING))
 
 
-@_compiled
+@kernel
 def exchange_scales(codes: Codes, row_scales: Floats, changed: Codes, scales: Floats) -> None:
     """codes [N, K] with scales [N] of rows → `changed` [N, K] with scales [K] of columns."""
     largest = scales.view(np.int32)
@@ -85,7 +78,7 @@ def exchange_scales(codes: Codes, row_scales: Floats, changed: Codes, scales: Fl
             changed[n, k] = np.int8(np.int32((value + _ROUNDING) - _ROUNDING))
 
 
-@_compiled
+@kernel
 def _inverse(scales: Floats) -> Floats:
     """Turn maxima into scales, in place; return the factors from values to codes."""
     inverse = np.empty(scales.shape[0], np.float32)
@@ -95,7 +88,7 @@ def _inverse(scales: Floats) -> Floats:
     return inverse
 
 
-@_contracted
+@contracted_kernel
 def rescale(
     sums: Sums, row_scales: Floats, column_scales: Floats, shift: Floats, output: Floats
 ) -> None:
@@ -106,7 +99,7 @@ def rescale(
             output[n, m] = np.float32(sums[n, m]) * (scale * column_scales[m]) + shift[m]
 
 
-@_contracted
+@contracted_kernel
 def add_rescaled(sums: Sums, row_scales: Floats, column_scales: Floats, output: Floats) -> None:
     """Add sums [N, M] · scales to output [N, M]."""
     for n in range(sums.shape[0]):
@@ -115,7 +108,7 @@ def add_rescaled(sums: Sums, row_scales: Floats, column_scales: Floats, output: 
             output[n, m] += np.float32(sums[n, m]) * (scale * column_scales[m])
 
 
-@_contracted
+@contracted_kernel
 def add_up_rows(rows: Floats, output: Floats) -> None:
     """Add the sum of rows [N, M] to output [M]."""
     for n in range(rows.shape[0]):
@@ -123,7 +116,7 @@ def add_up_rows(rows: Floats, output: Floats) -> None:
             output[m] += rows[n, m]
 
 
-@_contracted
+@contracted_kernel
 def rectify(
     sums: Sums,
     row_scales: Floats,
@@ -142,7 +135,7 @@ def rectify(
         scales[n] = _quantise_row(value, codes[n])
 
 
-@_contracted
+@contracted_kernel
 def rectify_backward(
     sums: Sums,
     row_scales: Floats,

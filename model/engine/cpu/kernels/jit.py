@@ -25,7 +25,7 @@ def _cache_folder() -> Path | None:
 
     One folder for each state of the sources of kernels, since numba looks only at the file that a
     kernel is in and would go on using others that were compiled into it. Where that folder cannot
-    be written to, as in a container, this process uses a copy of its own.
+    be written to, as in a container, this process uses one of its own that refers to it.
     """
     digest = hashlib.sha256(numba.__version__.encode())
     sources = sorted(Path(__file__).parents[1].rglob("*.py"))  # of model/engine/cpu
@@ -39,18 +39,23 @@ def _cache_folder() -> Path | None:
         with TemporaryFile(dir=folder):
             return folder
     except (OSError, RuntimeError):  # the second where a user has no home
-        return _private_copy(folder)
+        return _private_folder(folder)
 
 
-def _private_copy(folder: Path | None) -> Path | None:
+def _private_folder(folder: Path | None) -> Path | None:
+    """Make one that is removed at exit, with links to what has been compiled.
+
+    Where it is in memory, as in a container, copies would take 15 MB. Numba replaces files, so a
+    kernel that is compiled anew takes the link's place.
+    """
     try:
-        copy = Path(mkdtemp(prefix="attend-kernels-"))
-        atexit.register(shutil.rmtree, copy, ignore_errors=True)
+        private = Path(mkdtemp(prefix="attend-kernels-"))
+        atexit.register(shutil.rmtree, private, ignore_errors=True)
         if folder and folder.is_dir():
-            shutil.copytree(folder, copy, dirs_exist_ok=True)
+            shutil.copytree(folder.resolve(), private, copy_function=os.symlink, dirs_exist_ok=True)
     except OSError:
         return None
-    return copy
+    return private
 
 
 CACHE_FOLDER = _cache_folder()
@@ -102,6 +107,11 @@ def brief_kernel(function: Function) -> Function:
 def reordered_kernel(function: Function) -> Function:
     """Compile so that sums may be vectorised; see `REORDERED`."""
     return _compiled(function, fastmath=REORDERED)
+
+
+def contracted_kernel(function: Function) -> Function:
+    """Compile so that a product and the sum that it goes into may be rounded once, together."""
+    return _compiled(function, fastmath={"contract"})
 
 
 def compiler_options(fastmath: object, nogil: bool = True) -> dict[str, object]:

@@ -65,24 +65,70 @@ def test_every_state_of_the_sources_has_a_folder_of_its_own(
     assert len(set(folders)) == 5
 
 
-def test_where_nothing_can_be_written_a_copy_is_used(
+def test_where_nothing_can_be_written_links_to_what_is_there_are_used(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = jit._cache_folder()
     assert kept is not None
-    (kept / "kernel.nbc").write_text("compiled")
+    (kept / "module").mkdir()
+    (kept / "module" / "kernel.nbc").write_text("compiled")
     monkeypatch.setattr(jit, "TemporaryFile", raises)
     calls = at_exit(monkeypatch)
-    copy = jit._cache_folder()
-    assert copy is not None
-    assert copy != kept
-    assert (copy / "kernel.nbc").read_text() == "compiled"
-    (copy / "another.nbc").write_text("compiled")
-    assert [file.name for file in kept.iterdir()] == ["kernel.nbc"]
+    private = jit._cache_folder()
+    assert private is not None
+    assert private != kept
+    assert (private / "module" / "kernel.nbc").is_symlink()
+    assert (private / "module" / "kernel.nbc").read_text() == "compiled"
+    (private / "module" / "another.nbc").write_text("compiled")
+    assert [file.name for file in (kept / "module").iterdir()] == ["kernel.nbc"]
     for call in calls:
         call()
-    assert not copy.exists()
-    assert kept.exists()
+    assert not private.exists()
+    assert (kept / "module" / "kernel.nbc").read_text() == "compiled"
+
+
+def test_kernels_behind_links_are_used_and_what_is_compiled_anew_takes_their_place(
+    tmp_path: Path,
+) -> None:
+    """In processes of their own: one that may write to the cache, and some that may not."""
+    file = tmp_path / "kernel.py"
+    file.write_text(
+        "import sys, tempfile\n"
+        "def no(*_, **__): raise PermissionError\n"
+        "allowed = tempfile.TemporaryFile\n"
+        "if 'confined' in sys.argv: tempfile.TemporaryFile = no\n"
+        "from model.engine.cpu.kernels import jit\n"
+        "tempfile.TemporaryFile = allowed\n"
+        "@jit.kernel\n"
+        "def double(x): return 2 * x\n"
+        "assert double(21) == 42\n"
+    )
+    cache = tmp_path / "cache"
+    (tmp_path / "temporary").mkdir()
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "XDG_CACHE_HOME": str(cache),
+        "TMPDIR": str(tmp_path / "temporary"),
+    }
+
+    def run(*arguments: str) -> str:
+        command = [sys.executable, str(file), *arguments]
+        return subprocess.run(
+            command, env=environment, check=True, capture_output=True, text=True
+        ).stderr
+
+    def kept() -> dict[Path, bytes]:
+        return {one: one.read_bytes() for one in cache.rglob("*") if one.is_file()}
+
+    assert run().startswith("compiling kernels")
+    before = kept()
+    assert run("confined") == ""
+    os.utime(file, (1, 1))
+    assert run("confined") == ""
+    file.write_text(file.read_text() + "assert double(4) == 8\n")
+    assert run("confined").startswith("compiling kernels")
+    assert kept() == before
+    assert list((tmp_path / "temporary").iterdir()) == []
 
 
 def test_where_there_is_no_place_for_a_cache_an_empty_one_is_made(
