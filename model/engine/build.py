@@ -43,7 +43,9 @@ def build_engines(
         "int8" if _KERNELS[precision] == "int8" else "float32",
     )
     edges = piece_edges(checkpoint.tokenizer)
-    return [CpuEngine(config.transformer, weights, edges) for _ in range(n_threads)]
+    return [
+        CpuEngine(config.transformer, weights, edges, n_threads=n_threads) for _ in range(n_threads)
+    ]
 
 
 def prepare_kernels(precision: PrecisionChoice, devices: Sequence[str] = ("cpu",)) -> None:

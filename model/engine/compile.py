@@ -21,6 +21,7 @@ from model.decoding.hypothesis import SearchOptions
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.forward.weights import Precision, pack
 from model.engine.cpu.kernels.jit import CACHE_FOLDER
+from model.engine.cpu.partner import compile_partner
 from model.engine.explanations import AttentionKind, AttentionRow
 from model.engine.protocol import Job
 from model.transformer.config import PRESETS
@@ -30,7 +31,9 @@ def compile_kernels(precision: Precision) -> None:
     """Take every path through the engine once: kernels compile for the types of their arguments."""
     config = PRESETS["tiny"]
     zeros = {name: np.zeros(s, np.float32) for name, s in parameter_shapes(config).items()}
-    engine = CpuEngine(config, pack(config, zeros, precision))
+    weights = pack(config, zeros, precision)
+    engine = CpuEngine(config, weights)
+    compile_partner(weights)
     for constraints in ((), (Constraint((Wording((3,)),)),)):
         options = SearchOptions(max_target_tokens=2, constraints=constraints)
         engine.admit([Job(0, (3, 4, config.eos_id), options)])

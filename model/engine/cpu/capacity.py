@@ -1,4 +1,4 @@
-"""How many sentences an engine takes at once, and what each may come to hold."""
+"""How many sentences an engine takes at once, what each may hold, and how long a step is."""
 
 from __future__ import annotations
 
@@ -22,6 +22,11 @@ model and one of base size were no faster."""
 CACHE_BYTES = 2**29
 """Of keys and values at most, unless one sentence needs more; what is not used takes no memory."""
 
+STEP_WORK = 1_000_000_000
+"""Multiply-adds that a step goes on for even when a sentence is over or it is interrupted: about
+four milliseconds. To leave compiled code is to ask for the interpreter's lock, which takes about
+one where the event loop is busy; and newcomers are cheaper to encode together."""
+
 FLOAT = 4
 HUGE_PAGE = 2**21
 """Bytes that the system gives at a time, on Linux, to arrays as large as the keys and values."""
@@ -36,6 +41,18 @@ def cache_bytes(config: TransformerConfig, n_pages: int) -> int:
     """Memory of the first so many pages, at most: keys and values of each layer lie together."""
     of_layer = n_pages * PAGE * FLOAT * config.d_model
     return 2 * config.n_decoder_layers * -(-of_layer // HUGE_PAGE) * HUGE_PAGE
+
+
+def row_work(config: TransformerConfig) -> int:
+    """Multiply-adds in the products of one row, from a token to its logits."""
+    width, inner = config.d_model, config.d_ff_of_decoder
+    layer = 6 * width * width + 2 * width * inner  # queries, keys, values, outputs; feed-forward
+    return config.n_decoder_layers * layer + config.target_vocab_size * width
+
+
+def step_rows(config: TransformerConfig) -> int:
+    """Rows after which a step that may end does; see `STEP_WORK`."""
+    return STEP_WORK // row_work(config)
 
 
 def token_limit(job: Job, max_length: int) -> int:

@@ -23,6 +23,7 @@ from model.engine.cpu.capacity import (
     cache_bytes,
     constraints,
     page_bytes,
+    step_rows,
     token_limit,
     width,
 )
@@ -31,17 +32,13 @@ from model.engine.cpu.forward.rules import rule_record
 from model.engine.cpu.forward.slots import MAX_BEAM, make_pages, make_slots, occupy, vacate
 from model.engine.cpu.forward.weights import Weights
 from model.engine.cpu.forward.workspace import make_workspace
+from model.engine.cpu.partner import Partner
 from model.engine.cpu.terms import constrain, make_terms
 from model.engine.cpu.trace import Recorder
 from model.engine.explanations import AttentionKind, AttentionRow, IdPair, Projections
 from model.engine.protocol import EngineInfo, EngineMemory, Finished, Job, Progress
 from model.errors import NumericalError
 from model.transformer.config import TransformerConfig
-
-STEP_WORK = 1_000_000_000
-"""Multiply-adds that a step goes on for even when a sentence is over or it is interrupted: about
-four milliseconds. To leave compiled code is to ask for the interpreter's lock, which takes about
-one where the event loop is busy; and newcomers are cheaper to encode together."""
 
 STEP_TOKENS = 8
 """After which it does not go on for that: what little is in flight should not have to wait."""
@@ -50,8 +47,9 @@ STEP_TOKENS = 8
 class CpuEngine:
     """One core's engine; see `Engine`. Several may share the weights.
 
-    edges     of the target vocabulary, for constraints: where their words may end
-    recorder  writes down the search of the one job that this engine then may have
+    edges      of the target vocabulary, for constraints: where their words may end
+    recorder   writes down the search of the one job that this engine then may have
+    n_threads  of all engines together: while the others have no work, this one has a partner
     """
 
     def __init__(
@@ -60,20 +58,22 @@ class CpuEngine:
         weights: Weights,
         edges: PieceEdges | None = None,
         recorder: Recorder | None = None,
+        n_threads: int = 1,
     ) -> None:
         longest = config.max_length
         self._config = config
         self._weights = weights
         self._recorder = recorder
         n_rows = max(MAX_ROWS, longest)
-        self._work = make_workspace(weights, n_rows)
+        self._partner = Partner(self, weights, n_threads)
+        self._work = make_workspace(weights, n_rows, self._partner.board)
         self._slots = make_slots(MAX_SENTENCES, longest)
         self._capacity = Capacity(longest, page_bytes(config))
         self._pages = make_pages(weights, self._capacity.n_pages)
         self._candidates = search.make_candidates(n_rows, MAX_SENTENCES, longest)
         self._edges = edges or PieceEdges.none(config.target_vocab_size)
         self._terms = make_terms(MAX_SENTENCES, longest, self._edges)
-        self._step_rows = STEP_WORK // _row_work(config)
+        self._step_rows = step_rows(config)
         self._free_slots = list(range(MAX_SENTENCES))
         self._in_slot: dict[int, Job] = {}
         self._slot_of: dict[int, int] = {}
@@ -123,6 +123,8 @@ class CpuEngine:
         for job in jobs:
             self._capacity.keep(job)
             self._waiting.append(job)
+        if jobs:
+            self._partner.enter()
 
     def cancel(self, job_ids: Sequence[int]) -> None:
         """Drop jobs, waiting or in flight."""
@@ -132,6 +134,7 @@ class CpuEngine:
             self._capacity.release(job)
         for job_id in dropped & self._slot_of.keys():
             self._leave(self._slot_of[job_id])
+        self._rest()
 
     def interrupt(self) -> None:
         """Have the step in progress, or else the next, end as one ends where a sentence does."""
@@ -155,6 +158,7 @@ class CpuEngine:
                 return []
             if self._n_told:
                 self.interrupt()
+            self._partner.begin(self._work.scratch)
             n_done = search.run(
                 self._weights, newcomers, self._slots, self._pages, self._work, self._candidates,
                 self._terms if self._n_constrained else None, len(self._in_slot),
@@ -171,8 +175,14 @@ class CpuEngine:
             self._reset()
             raise
         finally:
+            self._partner.end()
+            self._rest()
             # Who interrupts from now on is heard by the next step.
             self._interrupted[0] = 0
+
+    def _rest(self) -> None:
+        if not self.busy:
+            self._partner.leave()
 
     def _newcomers(self) -> decoder.Newcomers:
         """What waits, given slots."""
@@ -288,10 +298,3 @@ class CpuEngine:
         if isinstance(outcome, Exception):
             raise outcome
         return SearchTrace(recorder.steps, outcome)
-
-
-def _row_work(config: TransformerConfig) -> int:
-    """Multiply-adds in the products of one row, from a token to its logits."""
-    width, inner = config.d_model, config.d_ff_of_decoder
-    layer = 6 * width * width + 2 * width * inner  # queries, keys, values, outputs; feed-forward
-    return config.n_decoder_layers * layer + config.target_vocab_size * width

@@ -17,6 +17,7 @@ from model.engine.cpu.forward.rules import AS_IT_IS, BEHIND, ENDED, SETTLED, nor
 from model.engine.cpu.forward.slots import MAX_BEAM, Pages, Slots
 from model.engine.cpu.forward.weights import Weights
 from model.engine.cpu.forward.workspace import Workspace
+from model.engine.cpu.kernels.board import make_way
 from model.engine.cpu.kernels.jit import kernel
 from model.engine.cpu.kernels.types import Floats, Ints
 from model.engine.cpu.terms import MAX_ASKED, Terms
@@ -67,6 +68,7 @@ def run(
         is_enough = n_tokens >= most_tokens or n_rows >= most_rows
         if is_enough and (n_done or interrupted[0]):
             break
+        make_way(work.scratch.board)
         n_live = gather(weights, slots, pages, work)
         n_done = _step(weights, n_live, slots, pages, work, candidates, terms, n_done)
         n_tokens += 1

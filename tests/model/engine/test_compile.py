@@ -13,10 +13,9 @@ from model.engine.cpu.forward.weights import Precision
 
 COUNT = """
 import sys
-from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
-import torch
 from numba.core.dispatcher import Dispatcher
 
 from model.checkpoint.reader import load_checkpoint
@@ -68,6 +67,9 @@ unlike = TransformerConfig(
 )
 for precision in ("int8", "float32"):
     use(CpuEngine(unlike, pack_model(Transformer(unlike), precision)))
+large = replace(unlike, target_vocab_size=20_000)
+for precision in ("int8", "float32"):
+    use(CpuEngine(large, pack_model(Transformer(large), precision), n_threads=2))
 assert len(before) > 10, before
 assert sum(before.values()) > 20, before
 assert compiled() == before, (before, compiled())

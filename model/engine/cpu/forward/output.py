@@ -1,8 +1,9 @@
 """§3.4: from the decoder's output to the best next tokens of each row, without a full softmax.
 
-Logits are computed in panels of 64 columns and never stored: they would fill the cache many times
-over. Of each row only the largest logit so far, the sum of exponentials relative to it, and the
-best tokens are kept. Few panels change the first and the last.
+Logits are computed in panels of 64 columns and not stored: they would fill the cache many times
+over. (Those of a few rows are, if a second thread takes part in the product.) Of each row only the
+largest logit so far, the sum of exponentials relative to it, and the best tokens are kept. Few
+panels change the first and the last.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from model.engine.cpu.forward.rules import NO_TOKEN
-from model.engine.cpu.forward.workspace import LOGIT_ROWS, Workspace
+from model.engine.cpu.forward.workspace import LOGIT_ROWS, SHARED_ROWS, Workspace
+from model.engine.cpu.kernels.board import is_open
 from model.engine.cpu.kernels.flat import add_exponentials, any_above, get, maximum, put
 from model.engine.cpu.kernels.jit import kernel
-from model.engine.cpu.kernels.linear import NO_FLOOR, multiply, prepare
+from model.engine.cpu.kernels.linear import NO_FLOOR, multiply, prepare, project_prepared
 from model.engine.cpu.kernels.llvm import LANES
 from model.engine.cpu.kernels.packing import Linear
 from model.engine.cpu.kernels.tile import COLUMNS
@@ -76,30 +78,44 @@ def predict(
         for place in range(predictions.n_wanted[row]):
             predictions.tokens[row, place] = pad_id
             predictions.log_probs[row, place] = -np.inf
+    is_shared = n_rows <= SHARED_ROWS and is_open(work.scratch.board)
+    logits = work.all_logits if is_shared else work.logits
+    if is_shared:
+        project_prepared(work.x, n_rows, output, 0, NO_FLOOR, False, work.scratch, logits)
     for panel in range(output.bias.shape[1] // COLUMNS):
-        has_pad = panel == pad_id // COLUMNS
+        begin = panel * COLUMNS if is_shared else 0
         for first in range(0, n_rows, LOGIT_ROWS):
             n_together = min(LOGIT_ROWS, n_rows - first)
-            multiply(work.x, first, n_together, output, 0, panel, NO_FLOOR, False, work.scratch,
-                     work.logits, 0)  # fmt: skip
+            if not is_shared:
+                multiply(work.x, first, n_together, output, 0, panel, NO_FLOOR, False,
+                         work.scratch, logits, 0)  # fmt: skip
             for i in range(n_together):
-                row, at = first + i, i * COLUMNS
-                if has_pad and predictions.renormalises[row]:
-                    put(work.logits, at + pad_id % COLUMNS, np.float32(-np.inf))
-                n_wanted = predictions.n_wanted[row]
-                if any_above(work.logits, at, predictions.log_probs[row, n_wanted - 1]):
-                    largest = maximum(work.logits, at, COLUMNS)
-                    _raise_highest(work.highest, work.totals, row, largest)
-                    _keep_best(work.logits, at, panel, pad_id, predictions, row)
-                if predictions.n_asked[row]:
-                    _answer(work.logits, at, panel, pad_id, predictions, row)
-                add_exponentials(work.logits, at, work.highest[row], work.totals, row * LANES)
+                at = i * logits.shape[1] + begin
+                _take_up(logits, at, panel, pad_id, work, predictions, first + i)
     for row in range(n_rows):
         normaliser = work.highest[row] + np.log(work.totals[row].sum())
         for place in range(predictions.n_wanted[row]):
             predictions.log_probs[row, place] -= normaliser
         for place in range(predictions.n_asked[row]):
             predictions.asked[row, place].log_prob -= normaliser
+
+
+@kernel
+def _take_up(
+    logits: Floats, at: int, panel: int, pad_id: int, work: Workspace, predictions: Predictions,
+    row: int,
+) -> None:  # fmt: skip
+    """Add a panel's logits of a row, at an offset, to what is known of it."""
+    if panel == pad_id // COLUMNS and predictions.renormalises[row]:
+        put(logits, at + pad_id % COLUMNS, np.float32(-np.inf))
+    n_wanted = predictions.n_wanted[row]
+    if any_above(logits, at, predictions.log_probs[row, n_wanted - 1]):
+        largest = maximum(logits, at, COLUMNS)
+        _raise_highest(work.highest, work.totals, row, largest)
+        _keep_best(logits, at, panel, pad_id, predictions, row)
+    if predictions.n_asked[row]:
+        _answer(logits, at, panel, pad_id, predictions, row)
+    add_exponentials(logits, at, work.highest[row], work.totals, row * LANES)
 
 
 @kernel

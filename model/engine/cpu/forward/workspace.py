@@ -7,14 +7,20 @@ from typing import NamedTuple
 import numpy as np
 
 from model.engine.cpu.forward.weights import Weights
+from model.engine.cpu.kernels.board import Board
 from model.engine.cpu.kernels.linear import Scratch, make_scratch
 from model.engine.cpu.kernels.llvm import LANES
 from model.engine.cpu.kernels.packing import padded
 from model.engine.cpu.kernels.tile import COLUMNS
 from model.engine.cpu.kernels.types import Floats, Ints
+from model.engine.cpu.kernels.untouched import untouched
 
 LOGIT_ROWS = 16
 """Rows whose logits of a panel are held at once: with its weights, they fit the cache."""
+
+
+SHARED_ROWS = 8
+"""Rows whose logits are all held, so that two threads can share the product that they are."""
 
 
 class Workspace(NamedTuple):
@@ -28,6 +34,7 @@ class Workspace(NamedTuple):
     row_slot, row_lane [R], whose hypothesis each row is
     row_numbers        [1, R], 0 … R − 1
     logits             [16, 64], see `LOGIT_ROWS`
+    all_logits         [8, V padded], of few rows, where two threads share their product
     highest, totals    [R] and [R, 16], largest logit m so far and, in 16 parts, Σ e^(logit − m)
     """
 
@@ -46,11 +53,12 @@ class Workspace(NamedTuple):
     row_lane: Ints
     row_numbers: Ints
     logits: Floats
+    all_logits: Floats
     highest: Floats
     totals: Floats
 
 
-def make_workspace(weights: Weights, n_rows: int) -> Workspace:
+def make_workspace(weights: Weights, n_rows: int, board: Board | None = None) -> Workspace:
     """For at most `n_rows` rows at once."""
     encoder, decoder = weights.encoder, weights.decoder
     width = padded(weights.shape.d_model, COLUMNS)
@@ -71,11 +79,12 @@ def make_workspace(weights: Weights, n_rows: int) -> Workspace:
         inner=floats(n_rows, inner),
         attention=floats(max(encoder.n_heads, decoder.n_heads), longest),
         no_record=floats(0, 0, 0, 0),
-        scratch=make_scratch(n_rows, max(width, inner)),
+        scratch=make_scratch(n_rows, max(width, inner), board),
         row_slot=np.zeros(n_rows, np.int64),
         row_lane=np.zeros(n_rows, np.int64),
         row_numbers=np.arange(n_rows, dtype=np.int64)[None],
         logits=floats(LOGIT_ROWS, COLUMNS),
+        all_logits=untouched((SHARED_ROWS, weights.output.bias.shape[1]), np.float32),
         highest=floats(n_rows),
         totals=floats(n_rows, LANES),
     )

@@ -10,10 +10,21 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
+from numba import carray, types
 from numba.extending import overload
 from numpy.typing import NDArray
 
+from model.engine.cpu.kernels.board import (
+    Board,
+    await_all,
+    await_piece,
+    claim,
+    hand_in,
+    is_open,
+    make_board,
+    pointer,
+    post,
+)
 from model.engine.cpu.kernels.jit import REORDERED, compiler_options, kernel
 from model.engine.cpu.kernels.packing import LARGEST, SMALLEST, UNSIGNED, Linear, padded
 from model.engine.cpu.kernels.tile import COLUMNS, GROUP, ROWS, float32_tile, int8_tile
@@ -31,25 +42,36 @@ QUARTER = COLUMNS // 4
 """Bytes per input that a tile fetches ahead: a line of memory for each of its turns."""
 
 
+PIECE = 1 << 17
+"""Weights of a piece of a shared product, about; some microseconds. Smaller ones cost more to claim
+than they gain, and the panel that is fetched ahead of the last one is another thread's."""
+
+WORTH_SHARING = 2 * PIECE
+"""Weights of a product that two threads make sooner than one."""
+
+
 class Scratch(NamedTuple):
     """Where rows are quantised: their bytes, one row's scale and 128 × its sum.
 
     partial  [R · 64], sums of a panel's outputs over some of the inputs
+    board    where large products are shared with a second thread, whose `partial` is another
     """
 
     quantised: NDArray[np.int8]
     row_scale: Floats
     row_sum: NDArray[np.int32]
     partial: NDArray[np.int32]
+    board: Board
 
 
-def make_scratch(n_rows: int, widest: int) -> Scratch:
-    """For up to `n_rows` rows of up to `widest` inputs."""
+def make_scratch(n_rows: int, widest: int, board: Board | None = None) -> Scratch:
+    """For up to `n_rows` rows of up to `widest` inputs; without a board nothing is shared."""
     return Scratch(
         np.zeros(n_rows * padded(widest, GROUP), np.int8),
         np.zeros(n_rows, np.float32),
         np.zeros(n_rows, np.int32),
         np.zeros(n_rows * COLUMNS, np.int32),
+        board or make_board(np.zeros(1, np.int64), most=0),
     )
 
 
@@ -73,7 +95,62 @@ def project_prepared(
     scratch: Scratch, out: Floats,
 ) -> None:  # fmt: skip
     """`project` after `prepare`, which maps of the same input share."""
-    for panel in range(linear.bias.shape[1] // COLUMNS):
+    n_panels = linear.bias.shape[1] // COLUMNS
+    board = scratch.board
+    if n_panels * COLUMNS * linear.inputs < WORTH_SHARING or not is_open(board):
+        _multiply_panels(x, n_rows, linear, layer, 0, n_panels, floor, accumulate, scratch, out)
+        return
+    panels = max(1, PIECE // (COLUMNS * linear.inputs))
+    n_pieces = -(-n_panels // panels)
+    product = board.product[0]
+    product.x, product.x_width, product.n_rows = x.ctypes.data, x.shape[1], n_rows
+    product.weight, product.weights = linear.weight.ctypes.data, linear.weight.shape[1]
+    product.scale, product.bias = linear.scale.ctypes.data, linear.bias.ctypes.data
+    product.outputs, product.inputs = linear.bias.shape[1], linear.inputs
+    product.layer, product.accumulate, product.floor = layer, accumulate, floor
+    product.out, product.out_width, product.panels = out.ctypes.data, out.shape[1], panels
+    post(board, n_pieces)
+    piece = claim(board)
+    while piece >= 0:
+        _multiply_panels(x, n_rows, linear, layer, piece * panels, panels, floor, accumulate,
+                         scratch, out)  # fmt: skip
+        hand_in(board)
+        piece = claim(board)
+    await_all(board, n_pieces)
+
+
+@kernel
+def take_part(like: Linear, scratch: Scratch) -> None:
+    """Make pieces of the products on the board until it is closed. For the second thread.
+
+    `like` is any map of those that are shared, for its types. `scratch` is that of the first
+    thread but for `partial`.
+    """
+    board = scratch.board
+    piece = await_piece(board)
+    while piece >= 0:
+        one = board.product[0]
+        x = carray(pointer(one.x), (one.n_rows, one.x_width), np.float32)
+        out = carray(pointer(one.out), (one.n_rows, one.out_width), np.float32)
+        linear = Linear(
+            carray(pointer(one.weight), (one.layer + 1, one.weights), like.weight.dtype),
+            carray(pointer(one.scale), (one.layer + 1, one.outputs), np.float32),
+            carray(pointer(one.bias), (one.layer + 1, one.outputs), np.float32),
+            one.inputs,
+        )
+        _multiply_panels(x, one.n_rows, linear, one.layer, piece * one.panels, one.panels,
+                         one.floor, one.accumulate != 0, scratch, out)  # fmt: skip
+        hand_in(board)
+        piece = await_piece(board)
+
+
+@kernel
+def _multiply_panels(
+    x: Floats, n_rows: int, linear: Linear, layer: int, first: int, n_panels: int,
+    floor: np.float32, accumulate: bool, scratch: Scratch, out: Floats,
+) -> None:  # fmt: skip
+    """So many panels from the first on, or as many as there are."""
+    for panel in range(first, min(first + n_panels, linear.bias.shape[1] // COLUMNS)):
         multiply(x, 0, n_rows, linear, layer, panel, floor, accumulate, scratch, out,
                  panel * COLUMNS)  # fmt: skip
 
@@ -143,7 +220,7 @@ def _multiply_int8(
     x: Floats, first: int, n_rows: int, linear: Linear, layer: int, panel: int,
     floor: np.float32, accumulate: bool, scratch: Scratch, out: Floats, column: int,
 ) -> None:  # fmt: skip
-    bytes_, row_scale, row_sum, partial = scratch
+    bytes_, row_scale, row_sum, partial, _ = scratch
     weight, scale, bias, width = linear.weight, linear.scale, linear.bias, linear.inputs
     stride = out.shape[1]
     panel_at = layer * weight.shape[1] + panel * COLUMNS * width

@@ -6,6 +6,7 @@ from unittest.mock import ANY
 
 import pytest
 
+from model.engine.cpu import capacity
 from model.engine.cpu import engine as engine_module
 from model.engine.cpu.forward.weights import Precision
 from model.engine.protocol import EngineInfo, Finished
@@ -52,7 +53,7 @@ def test_it_does_not_where_a_token_takes_long(
 ) -> None:
     monkeypatch.setattr(engine_module, "STEP_TOKENS", 8)
     rows = 5  # three of two beams at the first token, then six rows
-    monkeypatch.setattr(engine_module, "STEP_WORK", rows * engine_module._row_work(endless.config))
+    monkeypatch.setattr(capacity, "STEP_WORK", rows * capacity.row_work(endless.config))
     engine = cpu_engine(endless, "int8")
     engine.admit([limited(job_id, 30, beam=2) for job_id in range(3)])
     assert advance(engine) == []
