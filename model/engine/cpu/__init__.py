@@ -4,6 +4,7 @@ A reading order, from the outside in:
 
     engine       admits jobs, runs steps, hands out what is finished (`Engine`)
     capacity     how many sentences there may be, and what each may come to hold
+    partner      a second thread for its products while other engines have nothing to do
     search       a step: gather, decode, predict, advance
     constrained  `advance` for sentences with terms, which `terms` holds
     finish       finished hypotheses, and when a sentence is done

@@ -14,7 +14,8 @@ import numpy as np
 
 from model.engine.cpu.forward.weights import Weights
 from model.engine.cpu.kernels.board import close_board, make_board, open_board
-from model.engine.cpu.kernels.linear import WORTH_SHARING, Linear, Scratch, make_scratch, take_part
+from model.engine.cpu.kernels.linear import WORTH_SHARING, Scratch, make_scratch, take_part
+from model.engine.cpu.kernels.packing import Linear
 
 
 class Crowd:
@@ -101,8 +102,8 @@ def _is_worth_it(weights: Weights) -> bool:
 
 def _like(weights: Weights) -> Linear:
     """Return a map of the same types, without memory: a thread would keep the model's."""
-    weight, scale, bias, _ = weights.output
-    return Linear(*(np.zeros((1, 1), one.dtype) for one in (weight, scale, bias)), inputs=1)
+    none = np.zeros((1, 1), np.float32)
+    return Linear(np.zeros_like(weights.output.weight[:1, :1]), none, none, 1)
 
 
 def _serve(like: Linear, scratch: Scratch, call: threading.Event, ended: threading.Event) -> None:

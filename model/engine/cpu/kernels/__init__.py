@@ -2,6 +2,7 @@
 
 Reading order: `linear` multiplies by weights that `packing` laid out, with the innermost loops of
 `tile` and `flat`, which are LLVM's vector code (`llvm`); `elementary` has LayerNorm and the
-activations; `jit` compiles and keeps all kernels of the engine. `types` are those of the arrays
-that they share, and `untouched` allocates memory that takes none until it is written.
+activations; `board` is where two threads share a product; `jit` compiles and keeps all kernels of
+the engine. `types` are those of the arrays that they share, and `untouched` allocates memory that
+takes none until it is written.
 """
