@@ -13,7 +13,6 @@ from model.engine.cpu.forward.weights import Precision
 
 COUNT = """
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from numba.core.dispatcher import Dispatcher
@@ -67,7 +66,7 @@ unlike = TransformerConfig(
 )
 for precision in ("int8", "float32"):
     use(CpuEngine(unlike, pack_model(Transformer(unlike), precision)))
-large = replace(unlike, target_vocab_size=20_000)
+large = unlike.model_copy(update={"target_vocab_size": 20_000})
 for precision in ("int8", "float32"):
     use(CpuEngine(large, pack_model(Transformer(large), precision), n_threads=2))
 assert len(before) > 10, before
