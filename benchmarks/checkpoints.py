@@ -28,7 +28,7 @@ def random_checkpoint(preset: str, work: Path) -> Path:
     def write(folder: Path) -> None:
         write_random_checkpoint(folder, preset, ("en", "fr"))
 
-    return _made(work / f"random-{preset}", write)
+    return made(work / f"random-{preset}", write)
 
 
 def endless_checkpoint(folder: Path, work: Path) -> Path:
@@ -55,7 +55,7 @@ def endless_checkpoint(folder: Path, work: Path) -> Path:
             {"made_from": config.name},
         )
 
-    return _made(work / f"endless-{loaded.digest[:16]}", write)
+    return made(work / f"endless-{loaded.digest[:16]}", write)
 
 
 def huggingface_folder(checkpoint: Checkpoint, work: Path) -> Path:
@@ -67,7 +67,7 @@ def huggingface_folder(checkpoint: Checkpoint, work: Path) -> Path:
         if faults:
             raise ValueError(f"CTranslate2 would convert it wrongly: {'; '.join(faults)}")
 
-    return _made(work / f"huggingface-{checkpoint.digest[:16]}", write)
+    return made(work / f"huggingface-{checkpoint.digest[:16]}", write)
 
 
 def ctranslate2_folder(checkpoint: Checkpoint, work: Path) -> Path:
@@ -79,10 +79,10 @@ def ctranslate2_folder(checkpoint: Checkpoint, work: Path) -> Path:
     def write(folder: Path) -> None:
         TransformersConverter(str(source)).convert(str(folder))
 
-    return _made(work / f"ctranslate2-{checkpoint.digest[:16]}", write)
+    return made(work / f"ctranslate2-{checkpoint.digest[:16]}", write)
 
 
-def _made(folder: Path, write: Callable[[Path], None]) -> Path:
+def made(folder: Path, write: Callable[[Path], None]) -> Path:
     """Return the folder, after writing it atomically if it is missing."""
     if not folder.exists():
         unfinished = folder.parent / ".unfinished"  # keeps the name, which the model adopts

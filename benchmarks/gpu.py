@@ -104,7 +104,9 @@ def make_systems(loaded: Checkpoint, device: str, work: Path, *, peers: bool) ->
         from benchmarks.peers import CTranslate2
 
         kind = "float16" if on_cuda else "float32"
-        yield CTranslate2(loaded, work, kind, inter_threads=1, intra_threads=threads, device=device)
+        yield CTranslate2.of(
+            loaded, work, kind, inter_threads=1, intra_threads=threads, device=device
+        )
     if peers and find_spec("transformers"):
         from benchmarks.peers import HuggingFace
 

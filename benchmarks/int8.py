@@ -98,7 +98,7 @@ def main(
         from benchmarks.peers import CTranslate2
 
         int8_peer, float32_peer = (
-            CTranslate2(loaded, work, kind, inter_threads=threads, intra_threads=1)
+            CTranslate2.of(loaded, work, kind, inter_threads=threads, intra_threads=1)
             for kind in ("int8", "float32")
         )
         pairs.append(("CTranslate2", int8_peer, float32_peer))

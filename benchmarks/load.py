@@ -29,11 +29,12 @@ from benchmarks.connection import HOST, Connection
 class Load:
     """A load, with either `clients` (closed loop) or `rate` (open loop, requests/s).
 
-    texts     one per request, repeated
-    fields    of the request, besides the text
-    seconds   duration of the measurement, after `warm_up` seconds
-    requests  maximum number, including the warm-up; None: unlimited
-    niceness  of the load process, if it shares the server's cores
+    texts       one per request, repeated
+    fields      of the request, besides the text
+    seconds     duration of the measurement, after `warm_up` seconds
+    requests    maximum number, including the warm-up; None: unlimited
+    niceness    of the load process, if it shares the server's cores
+    text_field  the name of the request's field for the text
     """
 
     port: int
@@ -46,6 +47,7 @@ class Load:
     requests: int | None = None
     seed: int = 1
     niceness: int = 0
+    text_field: str = "text"
 
     @property
     def label(self) -> str:
@@ -79,7 +81,7 @@ class Run:
     def __init__(self, load: Load) -> None:
         self._load = load
         self._requests = cycle(
-            [request_bytes({"text": text, **load.fields}) for text in load.texts]
+            [request_bytes({load.text_field: text, **load.fields}) for text in load.texts]
         )
         self._numbers: Iterator[int] = (
             count() if load.requests is None else iter(range(load.requests))

@@ -8,9 +8,7 @@ engine in float32. Ends with exit code 1 if one differs, but for what is known t
 
 from __future__ import annotations
 
-import json
 import random
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ from typing import Any
 
 import click
 
+from benchmarks.marian_process import MarianProcess
 from benchmarks.options import benchmark, json_option
 from benchmarks.report import Cell, Report, publish
 from model.checkpoint.pretrained import load_model
@@ -66,7 +65,6 @@ UNLIKE = {"pre-norm"}
 BEAMS = (1, 4, 6)
 TOLERANCE = 1e-4
 FRENCH = Languages(("en",), ("fr",))
-WORKER = Path(__file__).with_name("marian_worker.py")
 
 NBest = Sequence[tuple[str, float]]
 """Pieces with blanks between, and the score, best first."""
@@ -105,7 +103,7 @@ class Agreement:
 
 
 def compare(
-    python: str, folder: Path, name: str, n_sentences: int
+    process: MarianProcess, folder: Path, name: str, n_sentences: int
 ) -> dict[tuple[str, int], Agreement]:
     """One of `MODELS`, made in `folder`: by engine and beam."""
     options = MODELS[name]
@@ -119,30 +117,36 @@ def compare(
     tokenizer = MarianTokenizer.load(folder / "ours", {}, separate="separate" in options)
     sources = _draw(tokenizer, n_sentences)
     pieces = tokenizer.source_pieces
-    asked = {
-        "model": str(npz_of(folder / "theirs")),
-        "vocabularies": vocabularies,
-        "normalize": checkpoint.config.length_penalty,
-        "beams": BEAMS,
-        "sentences": [" ".join(pieces[token] for token in ids[:-1]) for ids in sources],
-    }
-    done = subprocess.run(
-        [python, str(WORKER)], input=json.dumps(asked), capture_output=True, text=True, check=False
+    model = (
+        f"--models {npz_of(folder / 'theirs')} --vocabs {' '.join(vocabularies)} "
+        f"--normalize {checkpoint.config.length_penalty} --n-best"
     )
-    if done.returncode:
-        raise RuntimeError(f"pymarian: {done.stderr[-2000:]}")
-    theirs = json.loads(done.stdout)
+    sentences = [" ".join(pieces[token] for token in ids[:-1]) for ids in sources]
+    theirs = {beam: _their_n_best(process, model, sentences, beam) for beam in BEAMS}
     engines: dict[str, Engine] = {
         "reference": EagerEngine(load_model(checkpoint)),
         "cpu": build_engines(checkpoint, "fp32")[0],
     }
     return {
         (engine_name, beam): Agreement.between(
-            _n_best(engine, checkpoint, tokenizer, sources, beam), theirs[str(beam)]
+            _n_best(engine, checkpoint, tokenizer, sources, beam), theirs[beam]
         )
         for engine_name, engine in engines.items()
         for beam in BEAMS
     }
+
+
+def _their_n_best(
+    process: MarianProcess, model: str, sentences: Sequence[str], beam: int
+) -> list[NBest]:
+    # One sentence a batch: the token limit is that of the longest in a batch.
+    alone = "--cpu-threads 1 --mini-batch 1 --maxi-batch 1"
+    _, answers = process.translate(f"{model} --beam-size {beam} {alone}", sentences)
+    lists: list[NBest] = []
+    for answer in answers:
+        columns = [line.split(" ||| ") for line in answer.splitlines()]
+        lists.append([(pieces, float(score)) for _, pieces, _, score in columns])
+    return lists
 
 
 def _draw(tokenizer: MarianTokenizer, n: int) -> list[tuple[int, ...]]:
@@ -196,8 +200,8 @@ def main(*, python: str, count: int, json_file: Path | None) -> None:
     """Compare each model's n-best lists at beam 1, 4 and 6."""
     rows, exact = [], True
     for name in MODELS:
-        with TemporaryDirectory() as folder:
-            found = compare(python, Path(folder), name, count)
+        with TemporaryDirectory() as folder, MarianProcess(python) as process:
+            found = compare(process, Path(folder), name, count)
         exact &= name in UNLIKE or all(agreement.whole for agreement in found.values())
         for engine in dict.fromkeys(engine for engine, _ in found):
             of_engine = {beam: found[engine, beam] for beam in BEAMS}

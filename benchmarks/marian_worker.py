@@ -1,7 +1,7 @@
-"""Translates with Marian itself; run by `benchmarks.marian` in a Python that has `pymarian`.
+"""Translates with Marian itself; started by `benchmarks.marian_process` in a Python that has it.
 
-Reads a JSON object from standard input: `model`, `vocabularies` (paths), `sentences` (pieces with
-blanks between) and `beams`. Writes, for each beam, each sentence's n-best list: [pieces, score].
+Reads a JSON object a line: `options` (Marian's) and `calls` (texts of one or more lines). Writes
+one for each: `answers` (what Marian prints for each text) and `seconds`, without loading.
 """
 
 from __future__ import annotations
@@ -9,31 +9,29 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
+from typing import Any
 
 
 def main() -> None:
-    """Answer one object."""
-    answers = os.dup(1)
+    """Answer until standard input ends."""
+    out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # Marian itself writes to standard output
     from pymarian import Translator  # type: ignore[import-not-found]
 
-    asked = json.load(sys.stdin)
-    found = {}
-    for beam in asked["beams"]:
-        # One sentence a batch: the token limit is that of the longest in a batch.
-        translator = Translator(
-            f"--models {asked['model']} --vocabs {' '.join(asked['vocabularies'])} "
-            f"--beam-size {beam} --normalize {asked['normalize']} --n-best --cpu-threads 1 "
-            "--mini-batch 1 --maxi-batch 1"
-        )
-        lists: list[list[tuple[str, float]]] = [[] for _ in asked["sentences"]]
-        for sentence, entries in zip(asked["sentences"], lists, strict=True):
-            for line in translator.translate(sentence).splitlines():
-                _, pieces, _, score = line.split(" ||| ")
-                entries.append((pieces, float(score)))
-        found[beam] = lists
-    with os.fdopen(answers, "w") as out:
-        json.dump(found, out)
+    translator: Any = None
+    options = ""
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if asked["options"] != options:
+            translator = None  # frees the previous model
+            options = asked["options"]
+            translator = Translator(options)
+        began = time.perf_counter()
+        answers = [translator.translate(text) for text in asked["calls"]]
+        seconds = time.perf_counter() - began
+        out.write(json.dumps({"answers": answers, "seconds": seconds}) + "\n")
+        out.flush()
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import click
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from benchmarks.checkpoints import DEFAULT_WORK
 from benchmarks.decode import ORDINARY_IDS, natural_sources
@@ -34,6 +34,7 @@ from model.decoding.padding import padded_ids
 from model.decoding.rules import HuggingFaceRule
 from model.training.random_checkpoint import write_random_checkpoint
 from model.transformer.config import PRESETS
+from model.transformer.decoder import DecoderCache
 from model.transformer.transformer import Transformer
 
 SLOPE = 1.5
@@ -95,13 +96,24 @@ class Walk:
         return torch.where(ended.any(dim=0), ended.int().argmax(dim=0) + 1, len(ended))
 
 
-@torch.inference_mode()
-def walk(model: Transformer, sources: Sequence[Ids]) -> Walk:
-    """Translate greedily, twice as far as the longest source."""
-    sizes = torch.tensor([len(ids) for ids in sources])
+def begin(
+    model: Transformer, sources: Sequence[Ids], first_id: int | None
+) -> tuple[Tensor, DecoderCache]:
+    """Encode, and give the first token if there is one → the latest tokens [n], and the cache."""
     memory = model.encode(padded_ids(sources, model.config.pad_id, torch.device("cpu")))
     cache = model.start(memory)
     ids = torch.full((len(sources),), model.config.start_id)
+    if first_id is not None:
+        model.step(ids, cache)
+        ids = torch.full_like(ids, first_id)
+    return ids, cache
+
+
+@torch.inference_mode()
+def walk(model: Transformer, sources: Sequence[Ids], first_id: int | None = None) -> Walk:
+    """Translate greedily, twice as far as the longest source."""
+    sizes = torch.tensor([len(ids) for ids in sources])
+    ids, cache = begin(model, sources, first_id)
     states, chosen = [], []
     for _ in range(2 * int(sizes.max())):
         x = model.positions(model.target_embedding(ids[:, None]), first=cache.length)
@@ -140,24 +152,44 @@ def fitted_bias(walked: Walk, row: Tensor) -> float:
     return high
 
 
-def fit_end(model: Transformer, sources: Sequence[Ids]) -> None:
-    """Set the row and the bias of </s>. Raises `ValueError` without a bias."""
-    eos_id, bias = model.config.eos_id, model.output.bias
-    if bias is None:
-        raise ValueError("the output has no bias")
-    with torch.no_grad():
-        for _ in range(PASSES):
-            model.output.weight[eos_id] = fitted_row(walk(model, sources))
-        row = model.output.weight[eos_id]
-        bias[eos_id] = fitted_bias(walk(model, sources), row)
+@torch.no_grad()
+def constant_direction(model: Transformer) -> Tensor:
+    """Return a vector [D] whose product with every state that the output projection reads is 1.
+
+    A final LayerNorm, of scale γ and shift β, leaves a sum of (state − β) / γ that is zero. Raises
+    `ValueError` without one, or if its shift gives no such vector.
+    """
+    norm = model.decoder.norm
+    if not isinstance(norm, nn.LayerNorm) or not (total := float((norm.bias / norm.weight).sum())):
+        raise ValueError("the output has no bias, and no final LayerNorm with a shift")
+    return 1 / (norm.weight * total)
+
+
+@torch.no_grad()
+def fit_end(model: Transformer, sources: Sequence[Ids], first_id: int | None = None) -> None:
+    """Set the row of </s> and its bias, without which the row gets the bias' effect.
+
+    Raises `ValueError` as `constant_direction`.
+    """
+    row, bias = model.output.weight[model.config.eos_id], model.output.bias
+    constant = constant_direction(model) if bias is None else None
+    for _ in range(PASSES):
+        walked = walk(model, sources, first_id)
+        row[:] = fitted_row(walked)
+        if constant is not None:
+            row += fitted_bias(walked, row) * constant
+    offset = fitted_bias(walk(model, sources, first_id), row)
+    if constant is not None:
+        row += offset * constant
+    elif bias is not None:
+        bias[model.config.eos_id] = offset
 
 
 @torch.inference_mode()
-def lengths(model: Transformer, sources: Sequence[Ids], sizes: Tensor) -> Lengths:
+def lengths(model: Transformer, sources: Sequence[Ids], first_id: int | None = None) -> Lengths:
     """Translate greedily and compare lengths."""
-    memory = model.encode(padded_ids(sources, model.config.pad_id, torch.device("cpu")))
-    cache = model.start(memory)
-    ids = torch.full((len(sources),), model.config.start_id)
+    sizes = torch.tensor([len(ids) for ids in sources])
+    ids, cache = begin(model, sources, first_id)
     limit = 2 * int(sizes.max())
     found = torch.full_like(sizes, limit)
     for position in range(limit):
@@ -186,7 +218,7 @@ def write_natural(
     some = sources[:n_fitted]
     fit_end(model, some)
     rest = sources[n_fitted : 2 * n_fitted] or some
-    seen = lengths(model, rest, torch.tensor([len(ids) for ids in rest]))
+    seen = lengths(model, rest)
     update = {
         "name": folder.name,
         "transformer": shape,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import torch
 
@@ -28,7 +29,7 @@ def make_peers(
     ways = sorted({(1, threads), (1, 1), (threads, 1)})
     types = ("int8",) if only_int8 else ("int8", "float32")
     peers: list[System] = [
-        CTranslate2(checkpoint, work, compute_type, inter_threads=inter, intra_threads=intra)
+        CTranslate2.of(checkpoint, work, compute_type, inter_threads=inter, intra_threads=intra)
         for compute_type in types
         for inter, intra in ways
     ]
@@ -49,32 +50,45 @@ class CTranslate2:
 
     def __init__(
         self,
-        checkpoint: Checkpoint,
-        work: Path,
+        folder: Path,
+        pieces: Sequence[str],
         compute_type: str,
         *,
         inter_threads: int,
         intra_threads: int,
         device: str = "cpu",
+        suppress: list[list[str]] | None = None,
     ) -> None:
+        """Load a converted model; `pieces`: by attend's ids."""
         import ctranslate2
 
         self._workers = inter_threads
         self._translator: Any = ctranslate2.Translator(
-            str(ctranslate2_folder(checkpoint, work)),
+            str(folder),
             device=device.partition(":")[0],
             device_index=int(device.partition(":")[2] or 0),
             compute_type=compute_type,
             inter_threads=inter_threads,
             intra_threads=intra_threads,
         )
-        folder = huggingface_folder(checkpoint, work)
-        text = (folder / VOCABULARY_FILE).read_text(encoding="utf-8")
-        self._id_of: dict[str, int] = json.loads(text)
-        self._piece_of = {index: piece for piece, index in self._id_of.items()}
-        self._suppressed = suppressed(checkpoint.config.transformer)
+        self._pieces = pieces
+        self._id_of = {piece: index for index, piece in enumerate(pieces)}
+        self._suppressed = suppress
         self.name = f"CTranslate2 {self._translator.compute_type}"
         self.threads = f"{inter_threads} × {intra_threads}"
+
+    @classmethod
+    def of(cls, checkpoint: Checkpoint, work: Path, compute_type: str, **options: Any) -> Self:
+        """Load the weights of a checkpoint; options as of the class."""
+        text = (huggingface_folder(checkpoint, work) / VOCABULARY_FILE).read_text(encoding="utf-8")
+        id_of: dict[str, int] = json.loads(text)
+        return cls(
+            ctranslate2_folder(checkpoint, work),
+            sorted(id_of, key=id_of.__getitem__),
+            compute_type,
+            suppress=suppressed(checkpoint.config.transformer),
+            **options,
+        )
 
     def suits(self, task: Task) -> bool:
         """Exclude several workers for single sentences, which leave nothing to a second one."""
@@ -82,14 +96,16 @@ class CTranslate2:
 
     def answer(self, task: Task) -> Answer:
         """Give each worker as many sentences at a time as attend has in total."""
-        sources = [[self._piece_of[index] for index in ids] for ids in task.sources]
-        limit = _limit(task)
+        sources = [[self._pieces[index] for index in ids] for ids in task.sources]
+        first_id, limit = task.options.first_id, _limit(task)
+        prefix: Any = None if first_id is None else [self._pieces[first_id]]
         batches = [sources] if task.batch > 1 else [[source] for source in sources]
         results: list[Any] = []
         began = time.perf_counter()
         for batch in batches:
             results += self._translator.translate_batch(
                 batch,
+                target_prefix=prefix and [prefix for _ in batch],
                 max_batch_size=task.batch,
                 beam_size=task.options.beam_size,
                 length_penalty=task.options.length_penalty,

@@ -1,6 +1,7 @@
-"""Serving under load: attend and CTranslate2 behind a micro-batcher.
+"""Serving under load: attend, CTranslate2 behind a micro-batcher, and LibreTranslate.
 
 python -m benchmarks.serve --sentences tatoeba.test.tsv
+python -m benchmarks.serve --libretranslate /path/to/a/python/with/libretranslate
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import click
 
+from benchmarks.argos import libretranslate_servers
 from benchmarks.load import Load, Outcome, put
 from benchmarks.options import (
     Setup,
@@ -52,7 +54,8 @@ def measure(servers: Sequence[Running], load: Load, rounds: int) -> list[list[Ou
     order = list(range(len(servers)))
     for seed in range(rounds):
         for index in order:
-            one = replace(load, port=servers[index].port, seed=seed)
+            server = servers[index].server
+            one = replace(load, port=servers[index].port, seed=seed, text_field=server.text_field)
             outcomes[index].append(put(one))
         order.reverse()
     return outcomes
@@ -105,6 +108,8 @@ def capacity(outcomes: Sequence[Sequence[Outcome]]) -> float:
 @rounds_option(3)
 @beam_option
 @peers_option
+@click.option("--closed-only", is_flag=True, help="No open loop.")
+@click.option("--libretranslate", help="Python that has LibreTranslate, to compare with it too.")
 @work_option
 def main(
     setup: Setup,
@@ -118,9 +123,11 @@ def main(
     rounds: int,
     beam: int,
     peers: bool,
+    closed_only: bool,
+    libretranslate: str | None,
     work: Path,
 ) -> None:
-    """Compare throughput and latency of attend and CTranslate2 behind a micro-batcher."""
+    """Compare throughput and latency of attend, CTranslate2 and LibreTranslate."""
     checkpoint = weights_to_measure(setup.checkpoint, preset, target_tokens, work)
     fields = request_fields(checkpoint, beam)
     if target_tokens:
@@ -129,6 +136,8 @@ def main(
     servers = [attend_server(checkpoint, setup.threads, setup.precision)]
     if peers:
         servers += ctranslate2_servers(checkpoint, work, setup.threads, beam, target_tokens)
+    if libretranslate:
+        servers += libretranslate_servers(libretranslate, checkpoint, work, setup.threads, beam)
     rows: list[dict[str, Cell]] = []
     most = 0.0
     with ExitStack() as stack:
@@ -145,7 +154,7 @@ def main(
             outcomes = measure(started, closed, rounds)
             most = max(most, capacity(outcomes))
             rows += rows_of(closed.label, started, outcomes)
-        for fraction in fractions:
+        for fraction in () if closed_only else fractions:
             arrivals = replace(load, rate=fraction * most)
             outcomes = measure(started, arrivals, rounds)
             rows += rows_of(f"{arrivals.label} ({fraction:.0%})", started, outcomes)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import http.client
+import os
 import re
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from benchmarks.checkpoints import ctranslate2_folder
 from benchmarks.connection import HOST
@@ -28,12 +30,27 @@ POLL = 0.01
 class Server:
     """A command that serves POST /translate on the port appended to it.
 
-    threads  as in `benchmarks.system.System`
+    threads      as in `benchmarks.system.System`
+    environment  variables, besides those of this process
+    ready        path that responds with 200 when the server is ready
+    text_field   the name of the request's field for the text
     """
 
     name: str
     threads: str
     command: Sequence[str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    ready: str = "/readyz"
+    text_field: str = "text"
+
+    def start(self, port: int, output: IO[bytes] | int) -> subprocess.Popen[bytes]:
+        """Start the process; both its outputs go to a file."""
+        return subprocess.Popen(
+            [*self.command, str(port)],
+            stdout=output,
+            stderr=output,
+            env=os.environ | self.environment,
+        )
 
 
 def attend_server(checkpoint: Path, threads: int, precision: str, *flags: str) -> Server:
@@ -100,9 +117,9 @@ def running(server: Server) -> Iterator[Running]:
     port = free_port()
     with tempfile.TemporaryFile() as said:
         began = time.perf_counter()
-        process = subprocess.Popen([*server.command, str(port)], stdout=said, stderr=said)
+        process = server.start(port, said)
         try:
-            while not is_ready(port):
+            while not is_ready(port, server.ready):
                 if process.poll() is not None or time.perf_counter() - began > START_LIMIT:
                     said.seek(0)
                     text = said.read().decode(errors="replace")[-2000:]
@@ -123,8 +140,8 @@ def start_at(server: Server, port: int, output: int) -> subprocess.Popen[bytes]:
 
     Raises `RuntimeError`. The caller stops it.
     """
-    process = subprocess.Popen([*server.command, str(port)], stdout=output, stderr=output)
-    while not is_ready(port):
+    process = server.start(port, output)
+    while not is_ready(port, server.ready):
         if process.poll() is not None:
             raise RuntimeError(f"{server.name} did not start")
         time.sleep(POLL)
@@ -138,11 +155,11 @@ def free_port() -> int:
     return port
 
 
-def is_ready(port: int) -> bool:
-    """Whether /readyz on that port responds with 200."""
+def is_ready(port: int, path: str = "/readyz") -> bool:
+    """Whether a path on that port responds with 200."""
     connection = http.client.HTTPConnection(HOST, port, timeout=5)
     try:
-        connection.request("GET", "/readyz")
+        connection.request("GET", path)
         return connection.getresponse().status == http.client.OK
     except (OSError, http.client.HTTPException):
         return False
