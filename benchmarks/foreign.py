@@ -139,8 +139,8 @@ def write_marian(
         "transformer-heads": shape.n_heads,
         "transformer-dim-ffn": shape.d_ff,
         "transformer-ffn-activation": shape.activation,
-        "vocabs": [str(vocabulary.resolve())] * 2,
     }
+    del options["vocabs"]  # which would have to be where they were; decoder.yml names them
     stored = {name: np.ascontiguousarray(one.detach().numpy()) for name, one in arrays.items()}
     np.savez(
         folder / "model.npz",

@@ -19,11 +19,12 @@ import click
 from benchmarks.checkpoints import made
 from benchmarks.decode import COLUMNS, NOTES, best_of_each, measure, n_sentences, rows_of
 from benchmarks.foreign import MULTILINGUAL, Foreign, write_marian, write_multilingual
+from benchmarks.marian_int8 import quantise
 from benchmarks.marian_process import Marian, MarianProcess
 from benchmarks.natural import lengths_of_sentences
 from benchmarks.options import benchmark, json_option, rounds_option, threads_option, work_option
 from benchmarks.ours import Attend
-from benchmarks.peers import CTranslate2
+from benchmarks.peers import BEYOND_SOURCE, CTranslate2
 from benchmarks.report import Cell, Report, publish
 from benchmarks.sentences import FIXTURE, read_sentences
 from benchmarks.system import Ids, System, Task
@@ -36,8 +37,8 @@ from model.text.marian_tokenizer import MarianTokenizer
 
 MARIAN = "marian"
 SOURCE, TARGET = "en", "fr"
-GEMM_TYPES = ("packed8avx512", "packed8avx2")
-"""Marian's int8 by FBGEMM, which it packs on loading."""
+PACKED_TYPES = ("packed8avx512", "packed8avx2")
+"""Marian's int8 by FBGEMM, packed on loading."""
 
 
 def written(kind: str, *, preset: str, vocabulary: int, n: int, fitted: int, work: Path) -> Path:
@@ -79,30 +80,55 @@ def converted(folder: Path) -> Path:
     return made(folder / "ctranslate2", write)
 
 
-def ctranslate2_peers(folder: Path, checkpoint: Checkpoint, threads: int) -> Iterator[System]:
-    """Yield CTranslate2 in each distribution of its threads that may be the fastest."""
-    tokenizer = checkpoint.tokenizer
-    pieces = [tokenizer.piece(index) for index in range(tokenizer.target_vocab_size)]
-    for inter, intra in sorted({(1, threads), (1, 1), (threads, 1)}):
-        yield CTranslate2(
-            converted(folder), pieces, "int8", inter_threads=inter, intra_threads=intra
-        )
+class Alone(CTranslate2):
+    """For sentences alone."""
+
+    def suits(self, task: Task) -> bool:
+        """Whether they are."""
+        return task.batch == 1
+
+
+class Together(CTranslate2):
+    """For batches."""
+
+    def suits(self, task: Task) -> bool:
+        """Whether there are any."""
+        return task.batch > 1
+
+
+def ctranslate2_peers(folder: Path, threads: int) -> Iterator[System]:
+    """Yield CTranslate2 with one thread for sentences alone, and with a worker for each thread."""
+    model = converted(folder)
+    # By its own names of the ids: languages have others where there is no tokenizer.json.
+    pieces = json.loads((model / "shared_vocabulary.json").read_text("utf-8"))
+    for kind, workers in ((Alone, 1), (Together, threads)):
+        yield kind(model, pieces, "int8", inter_threads=workers, intra_threads=1)
 
 
 def marian_peers(
     folder: Path, checkpoint: Checkpoint, threads: int, process: MarianProcess
 ) -> Iterator[System]:
-    """Yield Marian in float32 and in each of its types of int8."""
+    """Yield Marian in each of its types of int8."""
     tokenizer = checkpoint.tokenizer
     assert isinstance(tokenizer, MarianTokenizer)  # noqa: S101  (of an imported Marian)
     theirs = (folder / "theirs").resolve()
     vocabulary = theirs / "opus.vocab.yml"
-    model = f"--models {theirs / 'model.npz'} --vocabs {vocabulary} {vocabulary}"
-    types = {"float32": "", **{kind: f"--optimize --gemm-type {kind}" for kind in GEMM_TYPES}}
-    for kind, flags in types.items():
-        for n_threads in sorted({1, threads}):
-            name = f"Marian {kind}"
-            yield Marian(process, name, f"{model} {flags}", tokenizer.target_pieces, n_threads)
+    vocabularies = f"--vocabs {vocabulary} {vocabulary}"
+    models = {
+        kind: f"{theirs / 'model.npz'} --optimize --gemm-type {kind}" for kind in PACKED_TYPES
+    }
+    models["intgemm8"] = str(quantised(theirs))
+    for kind, model in models.items():
+        options = f"--models {model} {vocabularies}"
+        yield Marian(process, f"Marian {kind}", options, tokenizer.target_pieces, threads)
+
+
+def quantised(theirs: Path) -> Path:
+    """Quantise Marian's model for intgemm, once."""
+    model = theirs / "model.bin"
+    if not model.exists():
+        quantise(theirs / "model.npz", model)
+    return model
 
 
 @benchmark
@@ -150,9 +176,11 @@ def main(
     sources: list[Ids] = [tuple(ids) for ids in json.loads((folder / "sources.json").read_text())]
     systems: list[System] = [Attend(build_engines(checkpoint, "int8", threads))]
     rows: list[dict[str, object]] = []
+    # Marian's limit is part of its rule; CTranslate2 has none of the checkpoint's.
+    limit = None if kind == MARIAN else max(map(len, sources)) + BEYOND_SOURCE
     with ExitStack() as stack:
         if kind != MARIAN:
-            systems += ctranslate2_peers(folder, checkpoint, threads)
+            systems += ctranslate2_peers(folder, threads)
         elif python:
             process = stack.enter_context(MarianProcess(python))
             systems += marian_peers(folder, checkpoint, threads, process)
@@ -161,6 +189,7 @@ def main(
                 beam,
                 length_penalty=checkpoint.config.length_penalty,
                 rule=checkpoint.config.search_rule,
+                max_target_tokens=limit,
                 first_id=checkpoint.tokenizer.first_id(TARGET),
             )
             n = n_sentences(count, batch, n_batches)

@@ -43,7 +43,7 @@ class MarianProcess:
     def translate(self, options: str, calls: Sequence[str]) -> tuple[float, list[str]]:
         """Translate each text, of one or more lines → seconds, and what Marian prints for each.
 
-        options  Marian's; a model stays loaded as long as they are the same
+        options  Marian's; the models of the last few options stay loaded
         """
         process = self._process
         assert process.stdin is not None  # noqa: S101  (pipes were asked for)
@@ -61,8 +61,9 @@ class MarianProcess:
 class Marian:
     """Marian as a `System`.
 
-    model         options that name the model, its vocabularies and the type of its products
-    source_pieces, target_pieces  by id, of attend's import
+    model      options that name the model, its vocabularies and the type of its products
+    pieces     by id, of attend's import; one vocabulary
+    n_threads  each translates batches of its own; a sentence alone leaves nothing to a second one
     """
 
     process: MarianProcess
@@ -73,25 +74,28 @@ class Marian:
 
     @property
     def threads(self) -> str:
-        """Each thread translates batches of its own."""
+        """As of `System`."""
         return f"{self.n_threads} × 1"
 
-    def suits(self, task: Task) -> bool:
-        """Exclude several threads for single sentences, which leave nothing to a second one."""
-        return task.batch > 1 or self.n_threads == 1
+    def suits(self, task: Task) -> bool:  # noqa: ARG002
+        """Always true: there is one configuration."""
+        return True
 
     def answer(self, task: Task) -> Answer:
         """Give all lines at once, which Marian sorts by length, or one after the other."""
         lines = [" ".join(self.pieces[token] for token in ids[:-1]) for ids in task.sources]
+        n_threads = self.n_threads if task.batch > 1 else 1
         options = (
             f"{self.model} --beam-size {task.options.beam_size} "
-            f"--normalize {task.options.length_penalty} --cpu-threads {self.n_threads} "
+            f"--normalize {task.options.length_penalty} --cpu-threads {n_threads} "
             f"--mini-batch {task.batch} --maxi-batch {len(lines)} --maxi-batch-sort src"
         )
         seconds, answers = self.process.translate(
             options, lines if task.batch == 1 else ["\n".join(lines)]
         )
         id_of = {piece: index for index, piece in enumerate(self.pieces)}
-        found = [line for answer in answers for line in answer.removesuffix("\n").split("\n")]
+        # Empty translations are empty lines, and there may be a newline behind the last.
+        n_lines = len(lines) // len(answers)
+        found = [line for answer in answers for line in answer.split("\n")[:n_lines]]
         targets = [tuple(id_of[piece] for piece in line.split()) for line in found]
         return Answer(seconds, targets, [True] * len(targets))

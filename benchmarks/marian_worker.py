@@ -12,6 +12,9 @@ import sys
 import time
 from typing import Any
 
+KEPT = 3
+"""Models that stay loaded: as many as take turns."""
+
 
 def main() -> None:
     """Answer until standard input ends."""
@@ -19,14 +22,15 @@ def main() -> None:
     os.dup2(2, 1)  # Marian itself writes to standard output
     from pymarian import Translator  # type: ignore[import-not-found]
 
-    translator: Any = None
-    options = ""
+    loaded: dict[str, Any] = {}
     for line in sys.stdin:
         asked = json.loads(line)
-        if asked["options"] != options:
-            translator = None  # frees the previous model
-            options = asked["options"]
-            translator = Translator(options)
+        options = asked["options"]
+        if options not in loaded:
+            while len(loaded) >= KEPT:
+                del loaded[next(iter(loaded))]
+            loaded[options] = Translator(options)
+        translator = loaded[options]
         began = time.perf_counter()
         answers = [translator.translate(text) for text in asked["calls"]]
         seconds = time.perf_counter() - began

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -46,11 +47,13 @@ def test_ids_go_out_as_pieces_and_come_back(batch: int) -> None:
 
 
 @pytest.mark.usefixtures("pymarian")
-def test_a_model_stays_loaded_as_long_as_the_options_are_the_same() -> None:
+def test_the_models_of_the_last_few_options_stay_loaded() -> None:
     with MarianProcess(sys.executable) as process:
         assert process.translate("--said a", ["x", "y"])[1] == ["--said a 1", "--said a 2"]
         assert process.translate("--said a", ["x"])[1] == ["--said a 3"]
-        assert process.translate("--said b", ["x"])[1] == ["--said b 1"]
+        for name in "bcd":
+            assert process.translate(f"--said {name}", ["x"])[1] == [f"--said {name} 1"]
+        assert process.translate("--said a", ["x"])[1] == ["--said a 1"]  # had to make room
 
 
 @pytest.mark.usefixtures("pymarian")
@@ -62,9 +65,26 @@ def test_an_end_of_marian_is_an_error_that_names_its_options() -> None:
         process.translate("--broken", ["x"])
 
 
-def test_single_sentences_have_one_thread() -> None:
-    process = MarianProcess(sys.executable)  # not started
-    one, two = (Marian(process, "Marian", "", PIECES, n) for n in (1, 2))
-    alone, together = (Task([(2, 0)], SearchOptions(beam_size=1), batch) for batch in (1, 16))
-    assert [one.suits(alone), two.suits(alone), two.suits(together)] == [True, False, True]
-    assert two.threads == "2 × 1"
+@pytest.mark.parametrize("newline", ["", "\n"])
+def test_an_empty_translation_is_one(newline: str) -> None:
+    class Fake(MarianProcess):
+        def translate(self, options: str, calls: Sequence[str]) -> tuple[float, list[str]]:
+            return 1.0, [f"\nb a\n{newline}"]
+
+    task = Task([(2, 0)] * 3, SearchOptions(beam_size=1), 3)
+    found = Marian(Fake(sys.executable), "Marian", "", PIECES, 1).answer(task)
+    assert found.targets == [(), (3, 2), ()]
+
+
+@pytest.mark.parametrize(("batch", "n_threads"), [(1, 1), (16, 2)])
+def test_sentences_alone_have_one_thread(batch: int, n_threads: int) -> None:
+    class Fake(MarianProcess):
+        def translate(self, options: str, calls: Sequence[str]) -> tuple[float, list[str]]:
+            assert f"--cpu-threads {n_threads} --mini-batch {batch} " in options
+            return 1.0, ["b a\n"]
+
+    system = Marian(Fake(sys.executable), "Marian", "", PIECES, 2)
+    task = Task([(2, 3, 0)], SearchOptions(beam_size=1), batch)
+    assert system.suits(task)
+    assert system.answer(task).targets == [(3, 2)]
+    assert system.threads == "2 × 1"
