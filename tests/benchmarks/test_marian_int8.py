@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,10 +17,12 @@ def test_a_model_is_written_as_marian_reads_it(tmp_path: Path) -> None:
     weight[0, 0], weight[3, 1], weight[5, 7] = 2.0, -1.0, 0.5
     bias = np.arange(8, dtype=np.float32)[None]
     options = np.frombuffer(b"type: transformer\n\0", np.int8)
-    np.savez(
-        tmp_path / "model.npz",
-        **{"encoder_l1_ffn_W1": weight, "encoder_l1_ffn_b1": bias, "special:model.yml": options},
-    )
+    arrays: dict[str, Any] = {
+        "encoder_l1_ffn_W1": weight,
+        "encoder_l1_ffn_b1": bias,
+        "special:model.yml": options,
+    }
+    np.savez(tmp_path / "model.npz", **arrays)
     quantise(tmp_path / "model.npz", tmp_path / "model.bin")
     content = (tmp_path / "model.bin").read_bytes()
     assert struct.unpack_from("<QQ", content) == (1, 3)
