@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.marian import MODELS, UNLIKE, compare
+from benchmarks.marian_process import MarianProcess
 
 PYTHON = os.environ.get("MARIAN_PYTHON") or (sys.executable if find_spec("pymarian") else None)
 
@@ -18,5 +19,6 @@ PYTHON = os.environ.get("MARIAN_PYTHON") or (sys.executable if find_spec("pymari
 @pytest.mark.parametrize("name", sorted(MODELS.keys() - UNLIKE))
 def test_n_best_lists_and_scores_are_marians(name: str, tmp_path: Path) -> None:
     assert PYTHON
-    found = compare(PYTHON, tmp_path, name, n_sentences=20)
+    with MarianProcess(PYTHON) as process:
+        found = compare(process, tmp_path, name, n_sentences=20)
     assert all(agreement.whole for agreement in found.values()), found
