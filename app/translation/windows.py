@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from app.concurrency.abandonment import in_thread
@@ -113,10 +113,7 @@ class Windows:
 
     def __init__(self, blocks: Sequence[Block], step: Step, *, tells: bool) -> None:
         self.n_characters = sum(len(block.latest) for block in blocks)
-        self._blocks = blocks
-        self._step = step
-        self._tells = tells
-        self._unread = self._read()
+        self._unread = _read(_parts(blocks, step, tells=tells))
         self._turn = asyncio.Lock()
 
     async def next(self) -> Window:
@@ -126,29 +123,30 @@ class Windows:
         async with self._turn:
             return await in_thread(lambda: next(self._unread, []))
 
-    def _read(self) -> Iterator[Window]:
-        """Split into segments, lift placeholders, find terms, tokenise."""
-        window: Window = []
-        n_read = n_found = 0
-        for part in self._parts():
-            window.append(part)
-            n_read += len(part.text.text)
-            n_found += len(part.text.segments)
-            is_long = n_read >= PART_CHARACTERS and n_found > MAX_INTERACTIVE_SEGMENTS
-            if is_long or max(n_found, len(window)) >= PART_SENTENCES:
-                yield window
-                window, n_read, n_found = [], 0, 0
-        if window:
-            yield window
 
-    def _parts(self) -> Iterator[Part]:
-        for block in self._blocks:
-            text = block.latest
-            live = LiveText(block.feed) if self._tells and block.feed else None
-            for start, part, layout in parts_of(text, self._step.reading):
-                read = SegmentedText(
-                    part, self._step.reading, with_tokens=block.tagged, layout=layout
-                )
-                if live:
-                    live.add(start, read)
-                yield Part(block, start, read, live, is_all=len(part) == len(text))
+# Not methods: what is left unread would hold the windows that hold it, until they are collected.
+def _read(parts: Iterable[Part]) -> Iterator[Window]:
+    window: Window = []
+    n_read = n_found = 0
+    for part in parts:
+        window.append(part)
+        n_read += len(part.text.text)
+        n_found += len(part.text.segments)
+        is_long = n_read >= PART_CHARACTERS and n_found > MAX_INTERACTIVE_SEGMENTS
+        if is_long or max(n_found, len(window)) >= PART_SENTENCES:
+            yield window
+            window, n_read, n_found = [], 0, 0
+    if window:
+        yield window
+
+
+def _parts(blocks: Sequence[Block], step: Step, *, tells: bool) -> Iterator[Part]:
+    """Split into segments, lift placeholders, find terms, tokenise."""
+    for block in blocks:
+        text = block.latest
+        live = LiveText(block.feed) if tells and block.feed else None
+        for start, part, layout in parts_of(text, step.reading):
+            read = SegmentedText(part, step.reading, with_tokens=block.tagged, layout=layout)
+            if live:
+                live.add(start, read)
+            yield Part(block, start, read, live, is_all=len(part) == len(text))

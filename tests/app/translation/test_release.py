@@ -39,7 +39,8 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[weakref.ref[Any]]]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "is_late"), [("text", False), ("stream", False), ("file", False), ("file", True)]
+    ("kind", "is_late"),
+    [("text", False), ("text", True), ("stream", False), ("file", False), ("file", True)],
 )
 @asynchronous
 async def test_nothing_is_left_to_the_collector(
