@@ -32,7 +32,7 @@ _UNTIL = (
 _EXPRESSION = re.compile(
     rf"""
     (?<![\d{_LETTER}])(?:(?<![^\s(\[])(?P<minus>[-−])(?=[\d$€£¥]))?(?:
-      (?P<phone> \+?\d+(?:[ .-]\d{{2,4}}){{3,}}(?!\d) | \+\d+(?:[ .-]?\d+)+ )
+      (?P<phone> \+?\d+(?:[ .-]\d{{2,4}}){{3,}}+(?![.,]?\d) | \+\d+(?:[ .-]?\d+)+ )
     | (?P<time> (?P<hour>\d{{1,2}}) (?:
           (?: [:.](?P<minute>\d\d) | [{SPACES}]?h(?:eures?)?(?:[{SPACES}]?(?P<m>\d\d)(?!\d))? )?
           (?: [{SPACES}]?(?P<half>[ap]){_M} | {PART} | (?={_UNTIL}) )

@@ -72,26 +72,31 @@ def predict(
 ) -> None:
     """Fill in the predictions for each row of work.x."""
     prepare(work.x, n_rows, output, work.scratch)
-    for row in range(n_rows):
-        work.highest[row] = LOWEST
-        work.totals[row] = 0
-        for place in range(predictions.n_wanted[row]):
-            predictions.tokens[row, place] = pad_id
-            predictions.log_probs[row, place] = -np.inf
+    _begin(n_rows, pad_id, work, predictions)
     is_shared = n_rows <= SHARED_ROWS and is_open(work.scratch.board)
     logits = work.all_logits if is_shared else work.logits
     if is_shared:
         project_prepared(work.x, n_rows, output, 0, NO_FLOOR, False, work.scratch, logits)
     for panel in range(output.bias.shape[1] // COLUMNS):
+        has_pad = panel == pad_id // COLUMNS
         begin = panel * COLUMNS if is_shared else 0
         for first in range(0, n_rows, LOGIT_ROWS):
             n_together = min(LOGIT_ROWS, n_rows - first)
             if not is_shared:
                 multiply(work.x, first, n_together, output, 0, panel, NO_FLOOR, False,
                          work.scratch, logits, 0)  # fmt: skip
-            for i in range(n_together):
-                at = i * logits.shape[1] + begin
-                _take_up(logits, at, panel, pad_id, work, predictions, first + i)
+            for i in range(n_together):  # all in place: a call would cost more than it does
+                row, at = first + i, i * logits.shape[1] + begin
+                if has_pad and predictions.renormalises[row]:
+                    put(logits, at + pad_id % COLUMNS, np.float32(-np.inf))
+                n_wanted = predictions.n_wanted[row]
+                if any_above(logits, at, predictions.log_probs[row, n_wanted - 1]):
+                    largest = maximum(logits, at, COLUMNS)
+                    _raise_highest(work.highest, work.totals, row, largest)
+                    _keep_best(logits, at, panel, pad_id, predictions, row)
+                if predictions.n_asked[row]:
+                    _answer(logits, at, panel, pad_id, predictions, row)
+                add_exponentials(logits, at, work.highest[row], work.totals, row * LANES)
     for row in range(n_rows):
         normaliser = work.highest[row] + np.log(work.totals[row].sum())
         for place in range(predictions.n_wanted[row]):
@@ -101,21 +106,14 @@ def predict(
 
 
 @kernel
-def _take_up(
-    logits: Floats, at: int, panel: int, pad_id: int, work: Workspace, predictions: Predictions,
-    row: int,
-) -> None:  # fmt: skip
-    """Add a panel's logits of a row, at an offset, to what is known of it."""
-    if panel == pad_id // COLUMNS and predictions.renormalises[row]:
-        put(logits, at + pad_id % COLUMNS, np.float32(-np.inf))
-    n_wanted = predictions.n_wanted[row]
-    if any_above(logits, at, predictions.log_probs[row, n_wanted - 1]):
-        largest = maximum(logits, at, COLUMNS)
-        _raise_highest(work.highest, work.totals, row, largest)
-        _keep_best(logits, at, panel, pad_id, predictions, row)
-    if predictions.n_asked[row]:
-        _answer(logits, at, panel, pad_id, predictions, row)
-    add_exponentials(logits, at, work.highest[row], work.totals, row * LANES)
+def _begin(n_rows: int, pad_id: int, work: Workspace, predictions: Predictions) -> None:
+    """Know nothing yet of the rows."""
+    for row in range(n_rows):
+        work.highest[row] = LOWEST
+        work.totals[row] = 0
+        for place in range(predictions.n_wanted[row]):
+            predictions.tokens[row, place] = pad_id
+            predictions.log_probs[row, place] = -np.inf
 
 
 @kernel
