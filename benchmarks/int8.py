@@ -37,7 +37,7 @@ from model.decoding.hypothesis import SearchOptions
 from model.engine.build import build_engines
 
 BATCH = 16
-COLUMNS = {"Beam": "d", "Sentences": "d", "equal": ".1%", "chrF": ".1f"}
+COLUMNS = {"System": "", "Beam": "d", "Sentences": "d", "equal": ".1%", "chrF": ".1f"}
 NOTES = ("equal and chrF: int8 against float32 of the same system; chrF of equal texts is 100.",)
 
 

@@ -24,6 +24,8 @@ def test_a_run_compares_each_system_with_itself(
     options += ["--max-tokens", "5", "--beam", "2", "--json", str(tmp_path / "found.json")]
     result = CliRunner().invoke(main, options, catch_exceptions=False)
     assert result.exit_code == 0
-    [row] = json.loads((tmp_path / "found.json").read_text())["rows"]
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found["columns"].keys() == found["rows"][0].keys()
+    [row] = found["rows"]
     assert (row["System"], row["Beam"], row["Sentences"]) == ("attend", 2, 3)
     assert round(3 * row["equal"]) == pytest.approx(3 * row["equal"])
