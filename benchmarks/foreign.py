@@ -18,7 +18,7 @@ from sentencepiece import sentencepiece_model_pb2
 from torch import Tensor
 
 from benchmarks.checkpoints import NEVER
-from benchmarks.natural import Lengths, fit_end, lengths
+from benchmarks.natural import Lengths, fit_end, lengths, sources_of_pieces
 from benchmarks.system import Ids
 from model.checkpoint.tensor_writer import write_tensors
 from model.interop.huggingface import key_map as huggingface_names
@@ -71,14 +71,6 @@ def piece_model(pieces: Sequence[str]) -> bytes:
     return content
 
 
-def random_sources(
-    sizes: Sequence[int], pieces: range, before: Ids = (), after: Ids = ()
-) -> list[Ids]:
-    """Return sources of those numbers of tokens: random pieces between given ones."""
-    choose, given = random.Random(1), len(before) + len(after)
-    return [(*before, *choose.choices(pieces, k=max(1, n - given)), *after) for n in sizes]
-
-
 def fitted(
     shape: TransformerConfig,
     sources: Sequence[Ids],
@@ -117,7 +109,7 @@ def write_marian(
         "start_id": vocab_size,
     }
     shape = PRESETS[preset].model_copy(update=update)
-    sources = random_sources(sizes, range(len(MARIAN_SPECIAL), vocab_size), after=(0,))
+    sources = sources_of_pieces(sizes, range(len(MARIAN_SPECIAL), vocab_size), after=(0,))
 
     def prepare(model: Transformer) -> None:
         assert model.output.bias is not None  # noqa: S101  (the shape has one)
@@ -218,7 +210,7 @@ def write_multilingual(
     pieces = invented_pieces(kind.n_pieces - len(SPECIAL))
     (folder / PIECES_FILE).write_bytes(piece_model(pieces))
     source_id, target_id = (kind.n_pieces + kind.languages.index(token) for token in pair)
-    sources = random_sources(sizes, range(len(SPECIAL), kind.n_pieces), (source_id,), (2,))
+    sources = sources_of_pieces(sizes, range(len(SPECIAL), kind.n_pieces), (source_id,), (2,))
 
     def prepare(model: Transformer) -> None:
         model.decoder.norm.bias.fill_(SHIFT)  # type: ignore[operator]

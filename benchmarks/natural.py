@@ -71,10 +71,17 @@ def lengths_of_sentences(sentences: Sequence[str]) -> list[int]:
 def sources_of_lengths(checkpoint: Checkpoint, lengths: Sequence[int]) -> list[Ids]:
     """Return random sources: a target-language symbol, pieces, end of sentence."""
     (symbol, *_), *_ = natural_sources(checkpoint, ["a"])
-    vocab_size, choose = checkpoint.tokenizer.source_vocab_size, random.Random(1)
+    vocab_size = checkpoint.tokenizer.source_vocab_size
     pieces = range(min(ORDINARY_IDS, vocab_size // 2), vocab_size - 16)
-    eos_id = checkpoint.tokenizer.eos_id
-    return [(symbol, *choose.choices(pieces, k=n - 2), eos_id) for n in lengths]
+    return sources_of_pieces(lengths, pieces, (symbol,), (checkpoint.tokenizer.eos_id,))
+
+
+def sources_of_pieces(
+    sizes: Sequence[int], pieces: range, before: Ids = (), after: Ids = ()
+) -> list[Ids]:
+    """Return sources of those numbers of tokens: random pieces between given ones."""
+    choose, given = random.Random(1), len(before) + len(after)
+    return [(*before, *choose.choices(pieces, k=max(1, n - given)), *after) for n in sizes]
 
 
 @dataclass(frozen=True)

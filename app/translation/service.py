@@ -19,13 +19,7 @@ from app.scheduling.admission import Admission
 from app.scheduling.queue_items import Asker
 from app.scheduling.room import Room
 from app.translation.explainer import Asked
-from app.translation.language_paths import (
-    AUTO,
-    FoundPath,
-    LanguagePath,
-    LanguagePaths,
-    Step,
-)
+from app.translation.language_paths import AUTO, FoundPath, LanguagePath, LanguagePaths, Step
 from app.translation.limits import Limits
 from app.translation.partial_results import Feed
 from app.translation.pipeline import (

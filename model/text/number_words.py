@@ -69,6 +69,8 @@ _COMPOUND = re.compile(
     rf"\b(?:{_CARDINAL})(?:{_LINK}(?:{_CARDINAL})\b)*{_LINK}(?:{_LAST})\b", re.IGNORECASE
 )
 _SPELT_OUT = re.compile(rf"\b(?:{_CARDINAL})(?:{_LINK}(?:{_LAST})\b)*\b", re.IGNORECASE)
+_TWO_LETTERS = re.compile("[IVXLC]{2}")
+"""Of Roman numerals."""
 _ROMAN = re.compile(
     r"\b(?=[IVXLC])(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})(?=(?:e|er|i?ème|st|nd|rd|th)?\b)"
 )
@@ -114,6 +116,13 @@ def roman_numerals(text: str) -> Iterator[tuple[str, int]]:
     for roman in _ROMAN.finditer(text):
         if roman[0] not in ("", "I"):
             yield roman[0], _roman(roman[0])
+
+
+def long_roman_numerals(text: str) -> set[str]:
+    """Return the Roman numerals of two letters or more."""
+    if not _TWO_LETTERS.search(text):  # as in most; searching for them is much faster
+        return set()
+    return {numeral for numeral, _ in roman_numerals(text) if len(numeral) > 1}
 
 
 def _sum(compound: str) -> int:

@@ -25,6 +25,7 @@ from model.text.clock_times import ClockTime, mixes_clocks, names_late_part, tim
 from model.text.language_codes import primary_language
 from model.text.number_conventions import SPACES, has_digit
 from model.text.number_words import (
+    long_roman_numerals,
     numbers_in_words,
     roman_numerals,
     same_ordinals,
@@ -33,8 +34,6 @@ from model.text.number_words import (
 
 _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(rf"\d{{1,3}}(?:[{SPACES}'’٬]\d{{3}})+(?!\d)(?:[.,٫]\d+)?|\d+(?:[.,٫٬]\d+)*")
-_TWO_LETTERS = re.compile("[IVXLC]{2}")
-"""Of Roman numerals."""
 _DECADE = re.compile(r"[12]\d\d0(?=s\b)")
 _SCALES: dict[str, tuple[int, ...]] = {
     r"thousand|mil|mill|milles?|mila|tausend|тыс\w*": (3,),
@@ -119,18 +118,11 @@ def same_numbers(source: str, translation: str, languages: Sequence[str] = ("en"
 
 
 def _has_another_roman(source: str, translation: str) -> bool:
-    one = _long_romans(source)
+    one = long_roman_numerals(source)
     if not one:
         return False
-    other = _long_romans(translation)
+    other = long_roman_numerals(translation)
     return not (one <= other or other <= one)
-
-
-def _long_romans(text: str) -> set[str]:
-    """Return the Roman numerals of two letters or more."""
-    if not _TWO_LETTERS.search(text):  # as in most; searching for them is much faster
-        return set()
-    return {numeral for numeral, _ in roman_numerals(text) if len(numeral) > 1}
 
 
 def _has_another_word(source: str, translation: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,11 +14,10 @@ from app.text.stand_ins import FAMILIES, StandIns, Translated
 from app.translation.segments.glossary_constraints import TermSpeller
 from app.translation.segments.segment import AS_IT_IS, Form, Segment
 from model.decoding.hypothesis import SearchOptions
+from model.text.number_conventions import has_digit
 from model.text.number_forms import number_forms
 from model.text.text_codec import TextCodec
 from model.text.unknown_characters import UnknownCharacters
-
-_DIGIT = re.compile(r"\d")
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,7 @@ class Reading:
             ids = [token.id for token in tokens]
         else:
             ids = self.codec.source_ids(stand_ins.text, target, source)
-        may_be_retried = bool(terms) or _DIGIT.search(stand_ins.rest) is not None
+        may_be_retried = bool(terms) or has_digit(stand_ins.rest)
         return Segment(
             span,
             stand_ins,
