@@ -25,6 +25,9 @@ class OptimizerConfig(Table):
     beta_2: float = Field(0.98, ge=0, lt=1)
     epsilon: float = Field(1e-9, gt=0)
     weight_decay: float = Field(0.0, ge=0)
+    vector_rate: float = Field(
+        1.0, gt=0, description="learning rate of gains and biases, as a multiple of the others'"
+    )
     clip_norm: float = Field(0.0, ge=0, description="maximum gradient norm; 0: no clipping")
 
 

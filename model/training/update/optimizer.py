@@ -25,14 +25,17 @@ class Optimizer:
     ) -> None:
         """`dtype` is the type of Muon's products."""
         matrices: list[nn.Parameter] = []
-        others: list[nn.Parameter] = []
+        tables: list[nn.Parameter] = []
+        vectors: list[nn.Parameter] = []
         for name, parameter in model.named_parameters():
             is_layer_matrix = parameter.dim() == 2 and "layers." in name
             in_muon = config.kind == "muon" and is_layer_matrix
-            (matrices if in_muon else others).append(parameter)
+            by_adam = tables if parameter.dim() == 2 else vectors
+            (matrices if in_muon else by_adam).append(parameter)
+        groups = [{"params": tables, "scale": 1.0}, {"params": vectors, "scale": config.vector_rate}]
         self._parts: list[torch.optim.Optimizer] = [
             torch.optim.AdamW(
-                others, betas=(config.beta_1, config.beta_2), eps=config.epsilon,
+                groups, betas=(config.beta_1, config.beta_2), eps=config.epsilon,
                 weight_decay=config.weight_decay if config.kind == "adam" else 0.0, fused=True,
             )
         ]  # fmt: skip
@@ -45,7 +48,7 @@ class Optimizer:
                     processes=processes,
                 )
             )
-        self._parameters = others + matrices
+        self._parameters = tables + vectors + matrices
         self._clip_norm = config.clip_norm
 
     def gradients(self) -> list[Tensor]:
@@ -67,7 +70,7 @@ class Optimizer:
         """Apply the gradients at the given rate, then clear them."""
         for part in self._parts:
             for group in part.param_groups:
-                group["lr"] = learning_rate
+                group["lr"] = learning_rate * group.get("scale", 1.0)
             part.step()
             part.zero_grad()
 
