@@ -55,7 +55,7 @@ ROWS: dict[str, str] = {
     "app.translation": "app.translation.segments app.shelf app.scheduling app.documents "
     "app.wire.native app.languages app.text app.observe model.checkpoint model.alignment "
     "model.decoding model.text model.transformer",
-    "app.translation.segments": "app.languages app.text model.decoding model.text",
+    "app.translation.segments": "app.languages app.text app.text.facts model.decoding model.text",
     "app.shelf": "app.freed_memory app.observe",
     "app.freed_memory": "",
     "app.scheduling": "app.observe model.engine.protocol model.engine.explanations model.decoding",
@@ -64,6 +64,7 @@ ROWS: dict[str, str] = {
     "app.accounts": "",
     "app.documents": "app.text",
     "app.text": "model.text",
+    "app.text.facts": "model.text",
     "app.languages": "model.text",
     "app.observe": "",
     "app.web": "",

@@ -6,7 +6,7 @@ repetition          it repeats a phrase
 copied_source       it copies the source, or nearly so
 unknown_characters  characters outside the vocabulary were lost
 glossary_unmet      it lacks a requested term
-numbers             its numbers differ from its source's; see `model.text.numbers`
+numbers             its numbers differ from its source's; see `app.text.facts.numbers`
 """
 
 from __future__ import annotations

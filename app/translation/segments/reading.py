@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from app.languages.served import Direction
+from app.text.facts.number_conventions import has_digit
+from app.text.facts.number_forms import number_forms
 from app.text.glossary import NO_GLOSSARY, Glossary, Term
 from app.text.segmentation import Split
 from app.text.spans import Span
@@ -14,8 +16,6 @@ from app.text.stand_ins import FAMILIES, StandIns, Translated
 from app.translation.segments.glossary_constraints import TermSpeller
 from app.translation.segments.segment import AS_IT_IS, Form, Segment
 from model.decoding.hypothesis import SearchOptions
-from model.text.number_conventions import has_digit
-from model.text.number_forms import number_forms
 from model.text.text_codec import TextCodec
 from model.text.unknown_characters import UnknownCharacters
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from app.languages.served import Direction
+from app.text.facts.numbers import same_numbers
+from app.text.facts.units import same_units
 from app.text.flags import (
     Flag,
     has_too_few_words,
@@ -19,9 +21,7 @@ from app.text.glossary import Term, all_said
 from app.text.spans import Span, Substitution
 from app.text.stand_ins import StandIns
 from model.decoding.hypothesis import Hypothesis, SearchOptions
-from model.text.numbers import same_numbers
 from model.text.text_codec import TextCodec, Token
-from model.text.units import same_units
 
 Fault = Literal["glossary_unmet", "numbers"]
 """Flags for which a segment is searched again."""

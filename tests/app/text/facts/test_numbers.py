@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from model.text.numbers import same_numbers
+from app.text.facts.numbers import same_numbers
 
 SAME = [
     ("12,34,567.8 people", "1 234 567,8 personnes"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from model.text.number_conventions import SPACES
+from app.text.facts.number_conventions import SPACES
 
 
 def _table(*rows: tuple[str, Sequence[int]]) -> dict[str, int]:

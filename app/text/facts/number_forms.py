@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from model.text.clock_times import PART, by_24_hours, half_before, half_named
+from app.text.facts.clock_times import PART, by_24_hours, half_before, half_named
+from app.text.facts.number_conventions import SPACES, Convention, convention_of
 from model.text.language_codes import primary_language
-from model.text.number_conventions import SPACES, Convention, convention_of
 
 _LETTER = "A-Za-z"
 _SIGN = r"(?:[A-Z]{0,2}[$€£¥₹₽₩₺₴₫₪₱฿])"

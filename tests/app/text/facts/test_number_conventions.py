@@ -7,7 +7,7 @@ from babel import Locale
 from babel.core import get_cldr_version
 from babel.localedata import locale_identifiers
 
-from model.text.number_conventions import CONVENTIONS, Convention, convention_of
+from app.text.facts.number_conventions import CONVENTIONS, Convention, convention_of
 
 _LANGUAGES = {code.split("-")[0] for code in CONVENTIONS}
 _MONEY = {"¤#": "before", "¤ ": "before, apart", "0¤": "behind, joined", " ¤": "behind"}

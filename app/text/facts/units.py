@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from app.text.facts.number_conventions import SPACES, has_digit
 from model.text.language_codes import primary_language
-from model.text.number_conventions import SPACES, has_digit
 
 _LANGUAGES = {"de", "en", "es", "fr", "it", "nl", "pt"}
 """Those whose words for units are below; in others a word may stand for any sign."""

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from model.text.units import same_units
+from app.text.facts.units import same_units
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from model.text.number_conventions import SPACES
+from app.text.facts.number_conventions import SPACES
 
 HALF = rf"[{SPACES}]?(?P<half>[ap])(?:\.?m\b\.?)"
 PART = (

@@ -21,16 +21,16 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Literal, NamedTuple
 
-from model.text.clock_times import ClockTime, mixes_clocks, names_late_part, time_at
-from model.text.language_codes import primary_language
-from model.text.number_conventions import SPACES, has_digit
-from model.text.number_words import (
+from app.text.facts.clock_times import ClockTime, mixes_clocks, names_late_part, time_at
+from app.text.facts.number_conventions import SPACES, has_digit
+from app.text.facts.number_words import (
     long_roman_numerals,
     numbers_in_words,
     roman_numerals,
     same_ordinals,
     spelt_out,
 )
+from model.text.language_codes import primary_language
 
 _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(rf"\d{{1,3}}(?:[{SPACES}'’٬]\d{{3}})+(?!\d)(?:[.,٫]\d+)?|\d+(?:[.,٫٬]\d+)*")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.text.number_conventions import CONVENTIONS
-from model.text.number_forms import number_forms
-from model.text.numbers import same_numbers
+from app.text.facts.number_conventions import CONVENTIONS
+from app.text.facts.number_forms import number_forms
+from app.text.facts.numbers import same_numbers
 
 
 def rewritten(text: str, source: str, target: str) -> str:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from model.text.number_words import same_ordinals
-from model.text.numbers import same_numbers
+from app.text.facts.number_words import same_ordinals
+from app.text.facts.numbers import same_numbers
 
 
 @pytest.mark.parametrize(

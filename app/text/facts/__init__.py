@@ -1,0 +1,1 @@
+"""Numbers, times of day and units: recognised, compared and written in another language."""
