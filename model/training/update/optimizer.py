@@ -32,7 +32,10 @@ class Optimizer:
             in_muon = config.kind == "muon" and is_layer_matrix
             by_adam = tables if parameter.dim() == 2 else vectors
             (matrices if in_muon else by_adam).append(parameter)
-        groups = [{"params": tables, "scale": 1.0}, {"params": vectors, "scale": config.vector_rate}]
+        groups = [
+            {"params": tables, "scale": 1.0},
+            {"params": vectors, "scale": config.vector_rate},
+        ]
         self._parts: list[torch.optim.Optimizer] = [
             torch.optim.AdamW(
                 groups, betas=(config.beta_1, config.beta_2), eps=config.epsilon,
