@@ -17,7 +17,7 @@ from app.memory_limit import memory_limit
 from app.observe.metrics import Metrics
 from app.runtime import Runtime
 from app.scheduling.admission import Admission
-from app.scheduling.room import Room
+from app.scheduling.capacity_limiter import CapacityLimiter
 from app.scheduling.scheduler import Scheduler
 from app.settings import Settings
 from app.shelf.place import Place
@@ -214,8 +214,8 @@ def _assemble(known: Sequence[KnownModel], settings: Settings, metrics: Metrics)
         max_attention_weights=settings.max_attention_weights,
         timeout=settings.request_timeout,
     )
-    room = Room(settings.max_text_characters, forecast, give_back)
-    service = TranslationService(chosen, admission, room, limits, metrics)
+    limiter = CapacityLimiter(settings.max_text_characters, forecast, give_back)
+    service = TranslationService(chosen, admission, limiter, limits, metrics)
     if settings.preload_detection:
         service.paths.prepare_detection()
     files = FileService(
@@ -225,7 +225,7 @@ def _assemble(known: Sequence[KnownModel], settings: Settings, metrics: Metrics)
             max_characters=settings.max_file_characters,
             timeout=settings.file_timeout,
         ),
-        Room(settings.max_file_characters, forecast, give_back),
+        CapacityLimiter(settings.max_file_characters, forecast, give_back),
         forecast,
     )
     return Runtime(tuple(used), shelf, service, files, admission, __version__)

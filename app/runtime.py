@@ -75,7 +75,7 @@ class Runtime:
         loads = [scheduler.load for scheduler in self.schedulers]
         running = [(model.name, model.facts) for model in self.shelf.models]
         return Gauges(
-            admitted=self.admission.taken,
+            admitted=self.admission.n_admitted,
             queue_size=sum(load.waiting for load in loads),
             queue_tokens=sum(load.waiting_tokens for load in loads),
             batch_size=sum(load.in_flight for load in loads),

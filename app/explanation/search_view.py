@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import InvalidRequestError, TextTooLongError
-from app.scheduling.queue_items import Asker
+from app.scheduling.requests import Caller
 from app.translation.explainer import Asked
 from app.translation.language_paths import Step
 from app.translation.segments.segment import Segment
@@ -50,11 +50,11 @@ DIGITS = 6
 
 
 class SearchView:
-    """Searches a sentence with one model, for display; `asker` takes turns with others."""
+    """Searches a sentence with one model, for display; `caller` takes turns with others."""
 
-    def __init__(self, step: Step, asker: Asker) -> None:
+    def __init__(self, step: Step, caller: Caller) -> None:
         self._step = step
-        self._asker = asker
+        self._caller = caller
         self._config = step.model.transformer_config
         self._codec = step.reading.codec
         self._engines = step.model.scheduler.explanations
@@ -71,12 +71,12 @@ class SearchView:
         while text.pending():
             segment = _only_segment(text)
             traces[segment] = await self._engines.trace(
-                segment.source_ids, segment.options, self._asker
+                segment.source_ids, segment.options, self._caller
             )
             segment.settle(traces[segment].hypotheses)
         segment = _only_segment(text)
         asked = Asked(view=None, alignment=False, max_weights=0)
-        [shown] = await self._step.model.explainer.explain(text, direction, asked, self._asker)
+        [shown] = await self._step.model.explainer.explain(text, direction, asked, self._caller)
         attention = None
         if request.attention:
             attention = await self._attention(request.attention, segment, shown)
@@ -167,7 +167,7 @@ class SearchView:
             segment.source_ids,
             target_ids,
             AttentionRow(wanted.kind, layer, wanted.token),
-            self._asker,
+            self._caller,
         )
         return ComputedAttention(
             kind=wanted.kind,

@@ -236,7 +236,7 @@ class Metrics:
         self._loads.labels(model, outcome).inc()
         self._load_duration.observe(seconds)
 
-    def model_let_go(self, model: str) -> None:
+    def model_evicted(self, model: str) -> None:
         """Record that a model was let go."""
         self._let_go(model).inc()
 

@@ -34,7 +34,7 @@ async def explain(request: Request, client: KnownClient, settings: CurrentSettin
         len(wanted.text),
         lambda runtime, timeout: runtime.service.explain(
             wanted.as_translation,
-            lambda step, asker: SearchView(step, asker).explain(wanted),
+            lambda step, caller: SearchView(step, caller).explain(wanted),
             client.turn,
             timeout,
         ),

@@ -76,7 +76,7 @@ async def translate_file(
     downloads: CurrentDownloads,
 ) -> Response:
     """Translate a file. With `Accept: application/octet-stream`, the response is the file."""
-    async with runtime.files.place() as deadline, AsyncExitStack() as held:
+    async with runtime.files.slot() as deadline, AsyncExitStack() as held:
         if media_type(request.headers) != FORM:
             client_of(request, _key_in_query(request))  # only holders of a key learn more
         form = await read_form(request, settings)

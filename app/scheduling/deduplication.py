@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.scheduling.fair_queue import Lane
-from app.scheduling.queue_items import Completion, QueuedSegment, Request, Searchable
+from app.scheduling.requests import Completion, QueuedSegment, Request, Searchable
 from app.scheduling.sentence_cache import SentenceCache
 from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Job

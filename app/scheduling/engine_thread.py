@@ -16,7 +16,7 @@ from app.observe.logs import log_failure
 from app.observe.metrics import EngineFailure, Metrics
 from app.scheduling.bisection import Bisection
 from app.scheduling.bulk_share import BulkShare
-from app.scheduling.queue_items import Completion, Explanation
+from app.scheduling.requests import Completion, Explanation
 from app.scheduling.shared_queue import SharedQueue, Waiting
 from app.scheduling.throughput import Throughput
 from model.engine.protocol import Engine, Finished, Progress
@@ -245,8 +245,8 @@ class EngineThread:
         news: list[Callable[[], None]] = []
         for job_id, ids in progress:
             segment = self._in_flight.get(job_id)
-            if segment and len(ids) > segment.n_told:  # a retried segment starts over
-                segment.n_told = len(ids)
+            if segment and len(ids) > segment.n_reported:  # a retried segment starts over
+                segment.n_reported = len(ids)
                 news.append(partial(segment.progress, ids))
         return news
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TypeVar
 
 from app.concurrency.side_by_side import side_by_side
-from app.scheduling.queue_items import Asker, Explanation, Floats
+from app.scheduling.requests import Caller, Explanation, Floats
 from app.scheduling.shared_queue import SharedQueue
 from model.decoding.hypothesis import SearchOptions
 from model.decoding.trace import SearchTrace
@@ -35,27 +35,27 @@ class QueuedExplanations:
         source_ids: Sequence[int],
         target_ids: Sequence[int],
         kind: AttentionKind,
-        asker: Asker | None = None,
+        caller: Caller | None = None,
     ) -> Floats:
         """`Explanations.explain` on an engine's thread, between two steps, when it is its turn.
 
-        `asker` is the request, if it asks more than once. Raises as `Scheduler.translate`.
+        `caller` is the request, if it asks more than once. Raises as `Scheduler.translate`.
         """
         n_tokens = len(source_ids) + len(target_ids)
         return await self._ask(
-            lambda engine: engine.explain(source_ids, target_ids, kind), n_tokens, asker
+            lambda engine: engine.explain(source_ids, target_ids, kind), n_tokens, caller
         )
 
     async def score(
-        self, pairs: Sequence[IdPair], options: SearchOptions, asker: Asker | None = None
+        self, pairs: Sequence[IdPair], options: SearchOptions, caller: Caller | None = None
     ) -> list[Floats]:
         """`Explanations.score` of source and target ids, by all engines, as `explain`.
 
         Several short pairs are one turn.
         """
-        asker = asker or Asker()
+        caller = caller or Caller()
         scored = await side_by_side(
-            self._ask(partial(_score, options, turn), n_tokens, asker)
+            self._ask(partial(_score, options, turn), n_tokens, caller)
             for turn, n_tokens in _turns(pairs)
         )
         return [log_probs for turn in scored for log_probs in turn]
@@ -65,24 +65,24 @@ class QueuedExplanations:
         source_ids: Sequence[int],
         target_ids: Sequence[int],
         at: AttentionRow,
-        asker: Asker | None = None,
+        caller: Caller | None = None,
     ) -> Projections:
         """`Explanations.project`, as `explain`."""
         n_tokens = len(source_ids) + len(target_ids)
         return await self._ask(
-            lambda engine: engine.project(source_ids, target_ids, at), n_tokens, asker
+            lambda engine: engine.project(source_ids, target_ids, at), n_tokens, caller
         )
 
     async def trace(
-        self, source_ids: Sequence[int], options: SearchOptions, asker: Asker | None = None
+        self, source_ids: Sequence[int], options: SearchOptions, caller: Caller | None = None
     ) -> SearchTrace:
         """`Explanations.trace`, as `explain`; each of its hypotheses counts."""
         n_tokens = len(source_ids) * (1 + options.beam_size)
-        return await self._ask(lambda engine: engine.trace(source_ids, options), n_tokens, asker)
+        return await self._ask(lambda engine: engine.trace(source_ids, options), n_tokens, caller)
 
-    async def _ask(self, run: Callable[[Engine], T], n_tokens: int, asker: Asker | None) -> T:
+    async def _ask(self, run: Callable[[Engine], T], n_tokens: int, caller: Caller | None) -> T:
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        explanation = Explanation(run, future, n_tokens, asker or Asker())
+        explanation = Explanation(run, future, n_tokens, caller or Caller())
         self._queue.ask(explanation)
         try:
             return await future

@@ -30,7 +30,7 @@ from app.scheduling.deduplication import SharedSegments
 from app.scheduling.engine_thread import Clock, EngineThread
 from app.scheduling.explanations import QueuedExplanations
 from app.scheduling.fair_queue import Lane
-from app.scheduling.queue_items import Backlog, QueuedSegment, Request, Searchable, Spent
+from app.scheduling.requests import PendingTokens, QueuedSegment, QueueTimings, Request, Searchable
 from app.scheduling.shared_queue import SharedQueue
 from app.scheduling.throughput import Throughput
 from model.engine.protocol import Engine, Job
@@ -85,7 +85,7 @@ class Scheduler:
         self.explanations = QueuedExplanations(self._queue)
         self._threads: list[EngineThread] = []
         self._ids = count()
-        self._backlogs: set[Backlog] = set()
+        self._pending: set[PendingTokens] = set()
 
     def start(self) -> None:
         """Start a thread for each engine; call in the event loop that receives the results."""
@@ -172,7 +172,7 @@ class Scheduler:
         deadline: float = math.inf,
         stream: bool = False,
         is_new: bool = True,
-    ) -> Spent:
+    ) -> QueueTimings:
         """Search for each segment and settle it with its hypotheses. Cancelling drops the work.
 
         client    for fair queueing; None for one with only this request
@@ -184,8 +184,8 @@ class Scheduler:
         `EngineDownError`, and errors of `Searchable.settle`.
         """
         if not segments:
-            return Spent()
-        future: asyncio.Future[Spent] = asyncio.get_running_loop().create_future()
+            return QueueTimings()
+        future: asyncio.Future[QueueTimings] = asyncio.get_running_loop().create_future()
         request = Request(lane, client, self._clock(), deadline, len(segments), future)
         jobs: list[Job] = []
         for start in range(0, len(segments), JOINED_AT_A_TIME):
@@ -223,28 +223,28 @@ class Scheduler:
             self._queue.submit(opened)
 
     @contextmanager
-    def backlog(self, n_tokens: float, *, may_be_refused: bool = True) -> Iterator[Backlog]:
+    def announce(self, n_tokens: float, *, may_be_refused: bool = True) -> Iterator[PendingTokens]:
         """Announce a request in the bulk lane, of about so many source tokens, sent in portions.
 
         Each is to be translated with `is_new` False. Raises `QueueFullError` if others wait and it
         is too much.
         """
         if may_be_refused:
-            self.check_room(n_tokens)
-        backlog = Backlog(n_tokens)
-        self._backlogs.add(backlog)
+            self.check_capacity(n_tokens)
+        pending = PendingTokens(n_tokens)
+        self._pending.add(pending)
         try:
-            yield backlog
+            yield pending
         finally:
-            self._backlogs.remove(backlog)
+            self._pending.remove(pending)
 
-    def check_room(self, n_tokens: float) -> None:
+    def check_capacity(self, n_tokens: float) -> None:
         """Raise `QueueFullError` if others wait in the bulk lane, and this would be too much."""
         self._check_queue("bulk", n_tokens, lambda: n_tokens)
 
     @property
     def _n_to_come(self) -> float:
-        return sum(one.n_tokens for one in self._backlogs)
+        return sum(one.n_tokens for one in self._pending)
 
     def _check_queue(self, lane: Lane, n_tokens: float, n_new: Callable[[], float]) -> None:
         """Limit the size of a request if others wait in its lane. Raises `QueueFullError`.

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from app.errors import DrainingError, EngineDownError
 from app.scheduling.fair_queue import FairQueue
-from app.scheduling.queue_items import Explanation, QueuedSegment
+from app.scheduling.requests import Explanation, QueuedSegment
 
 Waiting: TypeAlias = QueuedSegment | Explanation[Any]
 """Work for an engine."""
@@ -91,14 +91,14 @@ class SharedQueue:
             self._check_open()
             for segment in segments:
                 self._waiting.add(segment)
-            self._tell_engines(len(segments))
+            self._wake_engines(len(segments))
 
     def ask(self, explanation: Explanation[Any]) -> None:
         """Queue an explanation. Raises as `submit`."""
         with self._changed:
             self._check_open()
             self._waiting.add(explanation)
-            self._tell_engines(1)
+            self._wake_engines(1)
 
     def withdraw(self, explanation: Explanation[Any]) -> None:
         """Remove an explanation that nobody waits for, unless it is taken already."""
@@ -111,7 +111,7 @@ class SharedQueue:
             for segment in segments:
                 if not self._waiting.discard(segment) and segment.cancelled is not None:
                     segment.cancelled.append(segment.job.id)
-            self._tell_engines(0)
+            self._wake_engines(0)
 
     def close(self) -> None:
         """Accept nothing more; the threads finish the queue and leave."""
@@ -144,7 +144,7 @@ class SharedQueue:
         """The contents of each running engine."""
         return tuple(self._engines)
 
-    def _tell_engines(self, n_new: int) -> None:
+    def _wake_engines(self, n_new: int) -> None:
         """Wake as many engines as may be needed; make busy ones check the queue."""
         self._changed.notify(n_new)
         for interrupt in self._interrupts.values():

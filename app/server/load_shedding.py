@@ -56,7 +56,7 @@ class Overload:
         try:
             admission = self._lifecycle.open.admission
             admission.check(self._timeout, n_coming)
-            if self._lag.sustained and admission.taken >= MANY:
+            if self._lag.sustained and admission.n_admitted >= MANY:
                 raise QueueFullError("requests arrive faster than they can be read")
             scope[CHECKED] = True
         except QueueFullError as error:

@@ -284,5 +284,5 @@ class Shelf(Generic[M]):
             await model.stop()
         del model
         await in_background(give_back)
-        self._metrics.model_let_go(place.name)
+        self._metrics.model_evicted(place.name)
         _log.info("model let go", model=place.name, all_bytes=self.n_bytes)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from app.errors import AttentionTooLargeError
 from app.languages.served import Direction
 from app.scheduling.explanations import QueuedExplanations
-from app.scheduling.queue_items import Asker
+from app.scheduling.requests import Caller
 from app.text.spans import Span, replace
 from app.text.word_links import WordLink, WordLinks
 from app.translation.attention_view import AttentionView
@@ -57,7 +57,7 @@ class Asked:
 class Explainer:
     """Explains the best renderings of segments with the engines that produced them.
 
-    Its calls wait for the turns of the request that asks, `asker`.
+    Its calls wait for the turns of the request that asks, `caller`.
 
     The segments must have tokens (`Segment.source_tokens`). Spans of stand-ins are reported as
     those of their placeholders.
@@ -70,21 +70,21 @@ class Explainer:
         self._aligner = WordAligner(config, codec, engines)
 
     async def explain(
-        self, text: SegmentedText, direction: Direction, asked: Asked, asker: Asker
+        self, text: SegmentedText, direction: Direction, asked: Asked, caller: Caller
     ) -> list[answers.Segment]:
         """Explain every segment. Raises as `QueuedExplanations.explain`."""
         places = zip(text.segments, text.answer().places, strict=True)
-        return [await self._segment(one, place, direction, asked, asker) for one, place in places]
+        return [await self._segment(one, place, direction, asked, caller) for one, place in places]
 
     async def explain_pair(
-        self, pair: Segment, direction: Direction, asked: Asked, asker: Asker
+        self, pair: Segment, direction: Direction, asked: Asked, caller: Caller
     ) -> answers.Segment:
         """Explain a scored pair."""
         whole = Span(0, len(pair.renderings[0].text))
-        return await self._segment(pair, whole, direction, asked, asker)
+        return await self._segment(pair, whole, direction, asked, caller)
 
     async def _segment(
-        self, segment: Segment, place: Span, direction: Direction, asked: Asked, asker: Asker
+        self, segment: Segment, place: Span, direction: Direction, asked: Asked, caller: Caller
     ) -> answers.Segment:
         """Explain a segment whose rendering is at `place` of the translation."""
         read, produced = segment.source_tokens or (), segment.renderings[0].tokens
@@ -109,18 +109,18 @@ class Explainer:
         if asked.view:
             target_ids = [token.id for token in produced]
             weights = await self._engines.explain(
-                segment.source_ids, target_ids, asked.view.kind, asker
+                segment.source_ids, target_ids, asked.view.kind, caller
             )
             answer.attention = await asyncio.to_thread(asked.view.show, weights)
         if asked.alignment:
             pair = _bitext(segment, direction)
             read_words, written_words = _places(pair, segment, place)
             answer.source_words, answer.target_words = list(read_words), list(written_words)
-            answer.alignment = await self._aligner.links(pair, asker)
+            answer.alignment = await self._aligner.links(pair, caller)
         return answer
 
     async def word_links(
-        self, text: SegmentedText, direction: Direction, asker: Asker
+        self, text: SegmentedText, direction: Direction, caller: Caller
     ) -> WordLinks:
         """Link the words of the whole text and of its best translation.
 
@@ -131,7 +131,7 @@ class Explainer:
         for segment, place in zip(text.segments, answer.places, strict=True):
             pair = _bitext(segment, direction)
             read, written = _places(pair, segment, place)
-            found, guesses = await self._aligner.links_and_guesses(pair, asker)
+            found, guesses = await self._aligner.links_and_guesses(pair, caller)
             links += [WordLink(read[source], written[target]) for source, target in found]
             links += [WordLink(read[source], written[target], True) for source, target in guesses]
         for word in _words(text.text, []):

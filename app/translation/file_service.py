@@ -20,7 +20,7 @@ from app.documents.files import FileDocument, FileFormat, file_format
 from app.errors import TextTooLongError
 from app.observe.timings import Timings
 from app.scheduling.admission import Admission
-from app.scheduling.room import Room
+from app.scheduling.capacity_limiter import CapacityLimiter
 from app.text.document import Answer
 from app.text.flags import Flag
 from app.text.glossary import NO_GLOSSARY, Glossary
@@ -104,31 +104,35 @@ class FileService:
     """Translates files with the models of their languages."""
 
     def __init__(
-        self, paths: LanguagePaths, limits: FileLimits, room: Room, forecast: Callable[[], float]
+        self,
+        paths: LanguagePaths,
+        limits: FileLimits,
+        limiter: CapacityLimiter,
+        forecast: Callable[[], float],
     ) -> None:
         self._paths = paths
         self._limits = limits
-        self._room = room
-        self._room_to_check = Room(room.size)
+        self._limiter = limiter
+        self._checking_limiter = CapacityLimiter(limiter.capacity)
         self._admission = Admission(limits.max_files, forecast)
         self._uploads = Admission(limits.max_files, forecast)
 
     @asynccontextmanager
-    async def place(self) -> AsyncIterator[float]:
+    async def slot(self) -> AsyncIterator[float]:
         """Reserve a file's place before reading it. Yields and raises as `Admission.place`."""
-        async with self._admission.place(self._limits.timeout) as deadline:
+        async with self._admission.slot(self._limits.timeout) as deadline:
             yield deadline
 
     @asynccontextmanager
-    async def place_in_turn(self) -> AsyncIterator[float]:
+    async def slot_in_turn(self) -> AsyncIterator[float]:
         """As `place`, but waits for a place behind the files that wait already."""
-        async with self._admission.place_in_turn(self._limits.timeout) as deadline:
+        async with self._admission.slot_in_turn(self._limits.timeout) as deadline:
             yield deadline
 
     @asynccontextmanager
-    async def upload_place(self) -> AsyncIterator[None]:
+    async def upload_slot(self) -> AsyncIterator[None]:
         """Reserve a place to receive and check a file that is translated later. As `place`."""
-        async with self._uploads.place(self._limits.timeout):
+        async with self._uploads.slot(self._limits.timeout):
             yield
 
     async def checked(self, request: FileRequest) -> int:
@@ -137,19 +141,19 @@ class FileService:
         It does not wait for files that are being translated.
         """
         found = file_format(request.name)
-        async with self._room_to_check.taken(await _size(request, found)):
+        async with self._checking_limiter.reserve(await _size(request, found)):
             return (await self._open(request, found)).characters
 
     @asynccontextmanager
     async def opened(
         self, request: FileRequest, client: Hashable = None
     ) -> AsyncIterator[OpenedFile]:
-        """Wait for room for a file, in turn with other clients' files; parse it.
+        """Wait for capacity for a file, in turn with other clients' files; parse it.
 
         Raises `UnreadableFileError`, `TextTooLongError`, and as `LanguagePaths.named` and `found`.
         """
         found = file_format(request.name)
-        async with self._room.taken(await _size(request, found), client):
+        async with self._limiter.reserve(await _size(request, found), client):
             yield await self._open(request, found)
 
     async def _open(self, request: FileRequest, found: FileFormat) -> OpenedFile:

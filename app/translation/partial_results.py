@@ -66,9 +66,9 @@ class LiveText:
         """Append the part of the text from code point `start` on, in any thread; sends nothing."""
         self._parts.append((start, text))
 
-    async def room(self) -> None:
+    async def drain(self) -> None:
         """Wait until the client has read most of what was sent."""
-        await self._feed.events.room()
+        await self._feed.events.drain()
 
     def is_next(self, segment: Segment) -> bool:
         """Whether all segments before this one were sent."""

@@ -18,7 +18,7 @@ from app.concurrency.side_by_side import side_by_side
 from app.errors import DeadlineExceededError
 from app.observe.timings import Timings
 from app.scheduling.fair_queue import Lane
-from app.scheduling.queue_items import Asker
+from app.scheduling.requests import Caller
 from app.translation.explainer import Asked
 from app.translation.language_paths import PlannedStep, Step
 from app.translation.partial_results import LiveSegment
@@ -105,7 +105,7 @@ async def translate_step(
     windows = Windows(blocks, step, tells=tells)
     if turn.may_be_refused and windows.n_characters > PART_CHARACTERS:
         # What will be refused is not read: a crowd would keep the interpreter busy with that.
-        step.model.scheduler.check_room(windows.n_characters / MOST_CHARACTERS)
+        step.model.scheduler.check_capacity(windows.n_characters / MOST_CHARACTERS)
     with turn.timings.measure("tokenize"):
         first = await windows.next()
         second = await windows.next()
@@ -129,7 +129,7 @@ async def _translate_windows(started: Sequence[Window], windows: Windows, work: 
 
     async def go_through(window: Window, own: Turn) -> None:
         while window:
-            backlog.enters(n_tokens(window))
+            pending.submitted(n_tokens(window))
             await _translate_window(window, replace(work, turn=own))
             await _room(window)
             with own.timings.measure("tokenize"):
@@ -138,7 +138,7 @@ async def _translate_windows(started: Sequence[Window], windows: Windows, work: 
     n_read = sum(map(n_characters, started))
     n_expected = sum(map(n_tokens, started)) * windows.n_characters / max(1, n_read)
     scheduler = work.step.model.scheduler
-    with scheduler.backlog(n_expected, may_be_refused=turn.may_be_refused) as backlog:
+    with scheduler.announce(n_expected, may_be_refused=turn.may_be_refused) as pending:
         turn.may_be_refused = False
         turns = [turn.with_own_timings() for _ in started]
         await side_by_side(
@@ -156,7 +156,7 @@ async def _room(window: Window) -> None:
     """Wait until a stream's client has read most of it."""
     for part in window:
         if part.live:
-            await part.live.room()
+            await part.live.drain()
 
 
 async def _translate_window(window: Window, work: _Work) -> None:
@@ -229,12 +229,12 @@ async def _tell_rest(window: Window) -> None:
 async def _explain(part: Part, translated: TranslatedText, work: _Work) -> None:
     """Link the words of a part to place tags, and explain its segments, where requested."""
     explainer, direction = work.step.model.explainer, work.step.direction
-    asker = Asker(work.turn.client, work.lane)
+    caller = Caller(work.turn.client, work.lane)
     if part.block.tagged:
-        translated.links = await explainer.word_links(part.text, direction, asker)
+        translated.links = await explainer.word_links(part.text, direction, caller)
     if work.asked:
         work.asked.count(part.text.segments)
-        translated.explained = await explainer.explain(part.text, direction, work.asked, asker)
+        translated.explained = await explainer.explain(part.text, direction, work.asked, caller)
 
 
 def lane_of(n_segments: int) -> Lane:

@@ -11,7 +11,7 @@ from app.errors import TextTooLongError
 from app.languages.served import Direction
 from app.observe.timings import Timings
 from app.scheduling.explanations import QueuedExplanations
-from app.scheduling.queue_items import Asker
+from app.scheduling.requests import Caller
 from app.text.spans import Span, Substitution
 from app.text.stand_ins import FAMILIES, StandIns
 from app.translation.segments.segment import Rendering, Segment
@@ -34,7 +34,7 @@ class Scorer:
         direction: Direction,
         options: SearchOptions,
         *,
-        asker: Asker,
+        caller: Caller,
         timings: Timings,
     ) -> list[Segment]:
         """Read each pair as one segment, which is not cut and in which nothing is replaced.
@@ -48,7 +48,7 @@ class Scorer:
             )
         ids = [([one.id for one in read], [one.id for one in written]) for read, written in encoded]
         with timings.measure("decode"):
-            scored = await self.engines.score(ids, options, asker)
+            scored = await self.engines.score(ids, options, caller)
         return [
             Segment(
                 Span(0, len(text)),

@@ -16,8 +16,8 @@ from app.languages.served import Direction
 from app.observe.metrics import Metrics
 from app.observe.timings import Timings
 from app.scheduling.admission import Admission
-from app.scheduling.queue_items import Asker
-from app.scheduling.room import Room
+from app.scheduling.capacity_limiter import CapacityLimiter
+from app.scheduling.requests import Caller
 from app.translation.explainer import Asked
 from app.translation.language_paths import AUTO, FoundPath, LanguagePath, LanguagePaths, Step
 from app.translation.limits import Limits
@@ -59,12 +59,12 @@ class TranslationService:
         self,
         models: Mapping[Direction, KnownModel],
         admission: Admission,
-        room: Room,
+        limiter: CapacityLimiter,
         limits: Limits,
         metrics: Metrics,
     ) -> None:
         self._admission = admission
-        self._room = room
+        self._limiter = limiter
         self._limits = limits
         self._metrics = metrics
         self.paths = LanguagePaths(models)
@@ -86,11 +86,11 @@ class TranslationService:
         """
         seconds = min(timeout or math.inf, self._limits.timeout)
         timings = Timings()
-        async with self._admission.place(seconds) as deadline:
+        async with self._admission.slot(seconds) as deadline:
             self._limits.check_texts(request.text)
             size = sum(map(len, request.text)) + TEXT_SIZE * len(request.text)
             began = time.perf_counter()
-            async with self._room.taken(size, client):
+            async with self._limiter.reserve(size, client):
                 timings.queue += time.perf_counter() - began
                 turn = Turn(client, deadline, timings)
                 answer = await self._translate(request, events, turn)
@@ -182,7 +182,7 @@ class TranslationService:
 
         Raises `InvalidRequestError`, `TextTooLongError`, `QueueFullError`.
         """
-        async with self._admission.place(self._limits.timeout):
+        async with self._admission.slot(self._limits.timeout):
             self._limits.check_texts(texts)
             return await self.paths.detect(texts)
 
@@ -192,7 +192,7 @@ class TranslationService:
         """Score given translations; the wait for an engine counts as decoding. As `translate`."""
         timings = Timings()
         seconds = min(timeout or math.inf, self._limits.timeout)
-        async with self._admission.place(seconds) as deadline:
+        async with self._admission.slot(seconds) as deadline:
             if request.source is not None and request.source.lower() == AUTO:
                 raise InvalidRequestError.at("/source", "Name the source language of the pair")
             path = self.paths.direct(request.source, request.target)
@@ -202,19 +202,19 @@ class TranslationService:
             options = known.scoring_options(direction[1], request.length_penalty)
             for field in ("text", "translation"):
                 self._limits.check_texts(getattr(request, field), field)
-            asker = Asker(client, lane_of(len(request.text)))
+            caller = Caller(client, lane_of(len(request.text)))
             async with known.lent(deadline) as model:
                 pairs = await model.scorer.score(
                     list(zip(request.text, request.translation, strict=True)),
                     direction,
                     options,
-                    asker=asker,
+                    caller=caller,
                     timings=timings,
                 )
                 asked.count(pairs)
                 with timings.measure("decode"):
                     explained = [
-                        await model.explainer.explain_pair(pair, direction, asked, asker)
+                        await model.explainer.explain_pair(pair, direction, asked, caller)
                         for pair in pairs
                     ]
         answer = score_answer(path.name, direction, pairs, explained)
@@ -224,24 +224,24 @@ class TranslationService:
     async def explain(
         self,
         request: TranslateRequest,
-        show: Callable[[Step, Asker], Awaitable[Explained]],
+        show: Callable[[Step, Caller], Awaitable[Explained]],
         client: Hashable = None,
         timeout: float | None = None,
     ) -> Explained:
         """Return the result of `show` for the one model that translates a request's single text.
 
-        Its calls of engines wait for the turns of the given `Asker`.
+        Its calls of engines wait for the turns of the given `Caller`.
 
         Raises as `translate`, and as `show`.
         """
         seconds = min(timeout or math.inf, self._limits.timeout)
-        async with self._admission.place(seconds) as deadline:
+        async with self._admission.slot(seconds) as deadline:
             self._limits.check_texts(request.text)
             [document] = await self._open(request, events=None)
             wanted = replace(_wanted(request), with_tokens=True)
             planned = document.found.path.sole_step(wanted)
             async with planned.model.lent(deadline) as model:
-                return await show(planned.with_model(model), Asker(client))
+                return await show(planned.with_model(model), Caller(client))
 
 
 async def prepare(model: ServedModel) -> None:

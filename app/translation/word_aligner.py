@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.scheduling.explanations import QueuedExplanations
-from app.scheduling.queue_items import Asker
+from app.scheduling.requests import Caller
 from model.alignment.from_attention import (
     AlignmentMethod,
     Bitext,
@@ -32,18 +32,18 @@ class WordAligner:
         self._codec = codec
         self._engines = engines
 
-    async def links(self, pair: Bitext, asker: Asker | None = None) -> list[Link]:
+    async def links(self, pair: Bitext, caller: Caller | None = None) -> list[Link]:
         """Return the links of a pair. Raises as `weights`."""
-        return self._links(await self.weights(pair, asker))
+        return self._links(await self.weights(pair, caller))
 
     async def links_and_guesses(
-        self, pair: Bitext, asker: Asker | None = None
+        self, pair: Bitext, caller: Caller | None = None
     ) -> tuple[list[Link], list[Link]]:
         """Links between words and between punctuation; for unlinked words, the likeliest ones.
 
         Raises as `weights`.
         """
-        weights = await self.weights(pair, asker)
+        weights = await self.weights(pair, caller)
         weights = weights * _alike(pair)
         found = [(i, j) for i, j in self._links(weights) if weights[i, j]]
         linked = {i for i, _ in found}
@@ -55,7 +55,7 @@ class WordAligner:
     def _links(self, weights: NDArray[np.float32]) -> list[Link]:
         return symmetrise(weights, self._method.symmetrisation, self._method.threshold)
 
-    async def weights(self, pair: Bitext, asker: Asker | None = None) -> NDArray[np.float32]:
+    async def weights(self, pair: Bitext, caller: Caller | None = None) -> NDArray[np.float32]:
         """Return the link weights of words [source words, target words].
 
         Raises as `QueuedExplanations.explain`, and `InputError` if the source or the translation
@@ -65,7 +65,7 @@ class WordAligner:
         runs = await asyncio.to_thread(
             passes, self._codec, self._max_length, pair, both_directions=both
         )
-        weights = [await self._engines.explain(*run.ids, "cross", asker) for run in runs]
+        weights = [await self._engines.explain(*run.ids, "cross", caller) for run in runs]
         return await asyncio.to_thread(pair_weights, runs, weights, self._method)
 
 

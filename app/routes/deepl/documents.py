@@ -77,7 +77,7 @@ async def deepl_upload_document(
     """Upload a document; it is checked at once and translated in the background."""
     check_form(request)
     jobs.check(client.turn, 0)
-    async with runtime.files.upload_place():
+    async with runtime.files.upload_slot():
         wanted = await _read_upload(request, client, settings)
         # It is parsed again when its turn comes: until then, only the file is kept.
         n_characters = await while_connected(request, runtime.files.checked(wanted))
@@ -128,7 +128,7 @@ def _translation(lifecycle: Lifecycle, client: Client, wanted: FileRequest) -> W
         try:
             while True:
                 runtime = lifecycle.open
-                async with runtime.files.place_in_turn() as deadline:
+                async with runtime.files.slot_in_turn() as deadline:
                     if runtime is not lifecycle.open:
                         continue  # there were other models while it waited
                     release = runtime.hold()

@@ -92,7 +92,7 @@ class _Noted:
     def __init__(self, events: Events) -> None:
         self._events = events
         self.any = False
-        self.room = events.room
+        self.drain = events.drain
 
     def put(self, news: News) -> None:
         self.any = True

@@ -32,18 +32,18 @@ class Unsent:
 
     def __init__(self) -> None:
         self._events: asyncio.Queue[News | None] = asyncio.Queue()
-        self._has_room = asyncio.Event()
-        self._has_room.set()
+        self._has_space = asyncio.Event()
+        self._has_space.set()
 
     def put(self, news: News | None) -> None:
         """Append an event, or the end."""
         self._events.put_nowait(news)
         if self._events.qsize() >= MAX_UNSENT:
-            self._has_room.clear()
+            self._has_space.clear()
 
-    async def room(self) -> None:
+    async def drain(self) -> None:
         """Wait while there are too many."""
-        await self._has_room.wait()
+        await self._has_space.wait()
 
     async def get(self) -> News | str | None:
         """Return the next event; None after the last; a string after a timeout."""
@@ -53,7 +53,7 @@ class Unsent:
         except TimeoutError:
             return "wait"
         if self._events.qsize() < MAX_UNSENT:
-            self._has_room.set()
+            self._has_space.set()
         return event
 
 

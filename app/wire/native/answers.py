@@ -140,7 +140,7 @@ class Events(Protocol):
     def put(self, news: News) -> None:
         """Send the next part."""
 
-    async def room(self) -> None:
+    async def drain(self) -> None:
         """Wait until the client has read most of what was put."""
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, Protocol
 
-from app.scheduling.queue_items import Completion, QueuedSegment, Request
+from app.scheduling.requests import Completion, QueuedSegment, Request
 from app.scheduling.scheduler import Scheduler
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.protocol import Job

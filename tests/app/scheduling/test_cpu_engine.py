@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from app.errors import EngineFailedError
-from app.scheduling.queue_items import Completion
+from app.scheduling.requests import Completion
 from app.scheduling.scheduler import Scheduler
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.cpu import search

@@ -16,7 +16,7 @@ from app.errors import (
     QueueFullError,
 )
 from app.scheduling.fair_queue import Lane
-from app.scheduling.queue_items import SETTLED_AT_A_TIME, Completion
+from app.scheduling.requests import SETTLED_AT_A_TIME, Completion
 from app.scheduling.scheduler import JOINED_AT_A_TIME, Scheduler
 from model.decoding.hypothesis import Hypothesis
 from tests.app.asynchronous import asynchronous

@@ -18,7 +18,7 @@ from app.scheduling.engine_thread import (
     MAX_RESTARTS,
 )
 from app.scheduling.fair_queue import Lane
-from app.scheduling.queue_items import Completion
+from app.scheduling.requests import Completion
 from app.scheduling.scheduler import Load, Scheduler
 from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Finished, Job

@@ -155,7 +155,7 @@ async def test_a_deadline_drops_the_work() -> None:
     admission = Admission(1, forecast=lambda: 0.5)
     async with running(engine) as scheduler:
         with pytest.raises(DeadlineExceededError):
-            async with admission.place(timeout=0.05):
+            async with admission.slot(timeout=0.05):
                 await translate(scheduler, [sentence(11)], OPTIONS)
         assert engine.gate
         engine.gate.release(1)

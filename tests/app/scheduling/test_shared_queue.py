@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from app.errors import DrainingError, EngineDownError
-from app.scheduling.queue_items import Asker, Explanation, Floats, QueuedSegment
+from app.scheduling.requests import Caller, Explanation, Floats, QueuedSegment
 from app.scheduling.shared_queue import InFlight, SharedQueue, Waiting
 from model.engine.protocol import Engine
 from tests.app.asynchronous import asynchronous
@@ -70,7 +70,7 @@ async def test_once_an_engine_has_left_the_other_takes_all() -> None:
 async def test_the_last_engine_to_leave_is_given_what_nobody_is_left_to_do() -> None:
     queue, mine = joined()
     sentences = new_request(2).queued
-    explanation = Explanation(explain, asyncio.get_running_loop().create_future(), 9, Asker())
+    explanation = Explanation(explain, asyncio.get_running_loop().create_future(), 9, Caller())
     queue.submit(sentences)
     queue.ask(explanation)
     assert queue.leave(mine) == [*sentences, explanation]
@@ -138,5 +138,5 @@ async def test_whatever_is_left_or_dropped_interrupts_the_engines_at_work() -> N
     queue.drop(request.queued)
     assert interrupted == [1, 2] * 2
     queue.leave(mine)
-    queue.ask(Explanation(explain, asyncio.get_running_loop().create_future(), 9, Asker()))
+    queue.ask(Explanation(explain, asyncio.get_running_loop().create_future(), 9, Caller()))
     assert interrupted == [1, 2] * 2 + [2]

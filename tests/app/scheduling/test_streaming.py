@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from app.errors import EngineFailedError
-from app.scheduling.queue_items import Completion
+from app.scheduling.requests import Completion
 from app.scheduling.scheduler import Scheduler
 from model.decoding.hypothesis import Hypothesis
 from model.engine.protocol import Progress

@@ -83,12 +83,12 @@ async def test_a_loop_that_is_behind_many_requests_refuses_what_is_posted(serve:
         admitted = []
         for n in range(1, MANY + 1):  # few are none too many, whatever the loop's clock says
             admitted.append(asyncio.create_task(client.post("/translate", json=BODY)))
-            await until(lambda n=n: admission.taken == n)  # type: ignore[misc]
+            await until(lambda n=n: admission.n_admitted == n)  # type: ignore[misc]
         refused = await client.post("/translate", json=BODY)
         alive = await client.get("/livez")
         state.lag._n_late = 0
         admitted.append(asyncio.create_task(client.post("/translate", json=BODY)))
-        await until(lambda: admission.taken == MANY + 1)
+        await until(lambda: admission.n_admitted == MANY + 1)
         engine.gate.release(10_000)
         answers = await asyncio.gather(*admitted)
     assert (refused.status_code, alive.status_code) == (429, 200)

@@ -36,7 +36,7 @@ class Kept:
     def __init__(self, news: list[News]) -> None:
         self.put = news.append
 
-    async def room(self) -> None:
+    async def drain(self) -> None:
         return
 
 

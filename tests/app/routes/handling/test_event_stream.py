@@ -150,7 +150,7 @@ async def test_work_waits_for_a_client_that_does_not_read() -> None:
     events = Unsent()
     for _ in range(MAX_UNSENT):
         events.put(TOKEN)
-    room = asyncio.create_task(events.room())
+    room = asyncio.create_task(events.drain())
     await asyncio.sleep(0)
     assert not room.done()
     await events.get()

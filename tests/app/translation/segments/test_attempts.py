@@ -12,7 +12,7 @@ import pytest
 from app.errors import DeadlineExceededError
 from app.observe.metrics import Metrics
 from app.observe.timings import Timings
-from app.scheduling.queue_items import Spent
+from app.scheduling.requests import QueueTimings
 from app.text.glossary import Glossary
 from app.translation.partial_results import Feed
 from app.translation.pipeline import Turn, translate_step
@@ -196,13 +196,13 @@ class LateScheduler:
         self.metrics = Metrics()
         self._answers = [said(answer, codec)]
 
-    async def translate(self, segments: Sequence[Any], **_: object) -> Spent:
+    async def translate(self, segments: Sequence[Any], **_: object) -> QueueTimings:
         if not self._answers:
             raise DeadlineExceededError("late")
         for segment in segments:
             segment.settle(self._answers)
         self._answers = []
-        return Spent()
+        return QueueTimings()
 
 
 @pytest.mark.parametrize("is_live", [False, True])

@@ -8,29 +8,36 @@ import pytest
 
 from app.concurrency.abandonment import in_thread
 from app.errors import QueueFullError
-from app.scheduling.room import MAX_WAITING, SMALL, VERY_LARGE, Room
+from app.scheduling.capacity_limiter import (
+    CLEAN_UP_FRACTION,
+    MAX_WAITING_CAPACITIES,
+    MIN_COUNTED_FRACTION,
+    CapacityLimiter,
+)
 from tests.app.asynchronous import asynchronous
 
-SIZE = 100 * SMALL
+CAPACITY = 6400
+SMALLEST_COUNTED = int(MIN_COUNTED_FRACTION * CAPACITY)
+CLEANED_UP = int(CLEAN_UP_FRACTION * CAPACITY)
 
 
 class Visitors:
-    """Requests that wait for room; `inside` are the names of those that have it."""
+    """Requests that wait for capacity; `inside` are the names of those that hold it."""
 
     def __init__(self) -> None:
-        self.room = Room(SIZE)
+        self.limiter = CapacityLimiter(CAPACITY)
         self.inside: list[str] = []
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._ends: dict[str, asyncio.Event] = {}
 
     async def come(self, name: str, size: int, client: object = None) -> None:
-        """Come, and wait if there is no room."""
+        """Come, and wait if there is no capacity."""
         self._ends[name] = asyncio.Event()
         self._tasks[name] = asyncio.create_task(self._stay(name, size, client))
         await settled()
 
     async def _stay(self, name: str, size: int, client: object) -> None:
-        async with self.room.taken(size, client):
+        async with self.limiter.reserve(size, client):
             self.inside.append(name)
             try:
                 await self._ends[name].wait()
@@ -58,11 +65,11 @@ async def settled() -> None:
 
 
 @asynchronous
-async def test_large_requests_wait_for_room_and_small_ones_do_not() -> None:
+async def test_large_requests_wait_for_capacity_and_small_ones_do_not() -> None:
     here = Visitors()
-    await here.come("large", SIZE)
-    await here.come("next", SIZE // 2)
-    await here.come("small", SIZE // SMALL - 1)
+    await here.come("large", CAPACITY)
+    await here.come("next", CAPACITY // 2)
+    await here.come("small", SMALLEST_COUNTED - 1)
     assert here.inside == ["large", "small"]
     await here.leave("large", "small")
     assert here.inside == ["next"]
@@ -70,13 +77,13 @@ async def test_large_requests_wait_for_room_and_small_ones_do_not() -> None:
 
 
 @asynchronous
-async def test_a_request_larger_than_the_room_takes_all_of_it() -> None:
+async def test_a_request_larger_than_the_capacity_takes_all_of_it() -> None:
     here = Visitors()
-    await here.come("half", SIZE // 2)
-    await here.come("giant", 10 * SIZE)
+    await here.come("half", CAPACITY // 2)
+    await here.come("giant", 10 * CAPACITY)
     assert here.inside == ["half"]
     await here.leave("half")
-    await here.come("next", SIZE // 2)
+    await here.come("next", CAPACITY // 2)
     assert here.inside == ["giant"]
     await here.leave("giant")
     assert here.inside == ["next"]
@@ -86,11 +93,11 @@ async def test_a_request_larger_than_the_room_takes_all_of_it() -> None:
 @asynchronous
 async def test_clients_take_turns_and_nobody_overtakes() -> None:
     here = Visitors()
-    await here.come("first", SIZE)
+    await here.come("first", CAPACITY)
     for name in ("a1", "a2", "a3"):
-        await here.come(name, SIZE * 2 // 3, "a")
-    await here.come("b1", SIZE * 2 // 3, "b")
-    await here.come("b2", SIZE // 2, "b")
+        await here.come(name, CAPACITY * 2 // 3, "a")
+    await here.come("b1", CAPACITY * 2 // 3, "b")
+    await here.come("b2", CAPACITY // 2, "b")
     order: list[str] = []
     while here.inside:
         order += here.inside
@@ -101,9 +108,9 @@ async def test_clients_take_turns_and_nobody_overtakes() -> None:
 @asynchronous
 async def test_requests_without_a_client_are_clients_of_their_own() -> None:
     here = Visitors()
-    await here.come("first", SIZE)
+    await here.come("first", CAPACITY)
     for name, client in (("a1", "a"), ("a2", "a"), ("x", None), ("y", None)):
-        await here.come(name, SIZE, client)
+        await here.come(name, CAPACITY, client)
     order: list[str] = []
     while here.inside:
         order += here.inside
@@ -114,24 +121,24 @@ async def test_requests_without_a_client_are_clients_of_their_own() -> None:
 @asynchronous
 async def test_who_gives_up_makes_way_for_those_behind() -> None:
     here = Visitors()
-    await here.come("half", SIZE // 2)
-    await here.come("large", SIZE)
-    await here.come("other half", SIZE // 2)
+    await here.come("half", CAPACITY // 2)
+    await here.come("large", CAPACITY)
+    await here.come("other half", CAPACITY // 2)
     assert here.inside == ["half"]
     await here.give_up("large")
     assert here.inside == ["half", "other half"]
     await here.give_up("half", "other half")
-    await here.come("whole", SIZE)
+    await here.come("whole", CAPACITY)
     assert here.inside == ["whole"]
     await here.leave("whole")
 
 
 @asynchronous
-async def test_who_is_admitted_and_gives_up_at_once_gives_the_room_back() -> None:
+async def test_who_is_admitted_and_gives_up_at_once_releases_the_capacity() -> None:
     here = Visitors()
-    await here.come("first", SIZE)
-    await here.come("second", SIZE)
-    await here.come("third", SIZE)
+    await here.come("first", CAPACITY)
+    await here.come("second", CAPACITY)
+    await here.come("third", CAPACITY)
     here._ends["first"].set()
     while here.inside:
         await asyncio.sleep(0)
@@ -144,59 +151,59 @@ async def test_who_is_admitted_and_gives_up_at_once_gives_the_room_back() -> Non
 @asynchronous
 async def test_those_inside_fit_and_everybody_comes_in(seed: int) -> None:
     chooser = Random(seed)
-    room, taken, most, done = Room(SIZE), 0, 0, 0
+    limiter, taken, most, done = CapacityLimiter(CAPACITY), 0, 0, 0
 
     async def visit(size: int) -> None:
         nonlocal taken, most, done
-        async with room.taken(size, chooser.randrange(3)):
-            taken += min(size, SIZE)
+        async with limiter.reserve(size, chooser.randrange(3)):
+            taken += min(size, CAPACITY)
             most = max(most, taken)
             try:
                 for _ in range(chooser.randrange(4)):
                     await asyncio.sleep(0)
             finally:
-                taken -= min(size, SIZE)
+                taken -= min(size, CAPACITY)
         done += 1
 
-    sizes = [chooser.randrange(SIZE // SMALL, SIZE // 10) for _ in range(50)]
-    sizes += [SIZE + 10]
+    sizes = [chooser.randrange(SMALLEST_COUNTED, CAPACITY // 10) for _ in range(50)]
+    sizes += [CAPACITY + 10]
     tasks = [asyncio.create_task(visit(size)) for size in sizes]
     await settled()
     given_up = [task for task in chooser.sample(tasks, 10) if task.cancel()]
     await asyncio.wait(tasks)
-    assert most <= SIZE
+    assert most <= CAPACITY
     assert done == len(tasks) - sum(task.cancelled() for task in given_up)
-    async with asyncio.timeout(1), room.taken(SIZE):
+    async with asyncio.timeout(1), limiter.reserve(CAPACITY):
         pass
 
 
 @asynchronous
 async def test_a_line_that_is_too_long_grows_no_longer() -> None:
     here = Visitors()
-    names = [str(number) for number in range(MAX_WAITING + 1)]
+    names = [str(number) for number in range(MAX_WAITING_CAPACITIES + 1)]
     for name in names:
-        await here.come(name, SIZE, name)
+        await here.come(name, CAPACITY, name)
     with pytest.raises(QueueFullError, match="too many large requests wait"):
-        async with here.room.taken(SIZE):
+        async with here.limiter.reserve(CAPACITY):
             pass
-    await here.come("small", SIZE // SMALL - 1)
+    await here.come("small", SMALLEST_COUNTED - 1)
     assert here.inside == ["0", "small"]
     await here.give_up("2")
-    await here.come("instead", SIZE)
+    await here.come("instead", CAPACITY)
     await here.leave("small", *names[:2], *names[3:], "instead")
 
 
 @asynchronous
-async def test_a_thread_that_nobody_waits_for_holds_the_room_until_it_ends() -> None:
+async def test_a_thread_that_nobody_waits_for_holds_the_capacity_until_it_ends() -> None:
     """What it works on takes memory."""
-    room, begun, may_end = Room(SIZE), threading.Event(), threading.Event()
+    limiter, begun, may_end = CapacityLimiter(CAPACITY), threading.Event(), threading.Event()
 
     def work() -> None:
         begun.set()
         may_end.wait(10)
 
     async def visit() -> None:
-        async with room.taken(SIZE):
+        async with limiter.reserve(CAPACITY):
             await in_thread(work)
 
     visitor = asyncio.create_task(visit())
@@ -205,30 +212,30 @@ async def test_a_thread_that_nobody_waits_for_holds_the_room_until_it_ends() -> 
     visitor.cancel()
     await asyncio.wait([visitor])
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.05), room.taken(SIZE):
+        async with asyncio.timeout(0.05), limiter.reserve(CAPACITY):
             pass
     may_end.set()
-    async with asyncio.timeout(5), room.taken(SIZE):
+    async with asyncio.timeout(5), limiter.reserve(CAPACITY):
         pass
 
 
 @asynchronous
 async def test_threads_that_have_ended_hold_nothing() -> None:
-    room = Room(SIZE)
-    async with room.taken(SIZE):
+    limiter = CapacityLimiter(CAPACITY)
+    async with limiter.reserve(CAPACITY):
         await asyncio.gather(*(in_thread(lambda: None) for _ in range(5)))
-    async with asyncio.timeout(0.05), room.taken(SIZE):
+    async with asyncio.timeout(0.05), limiter.reserve(CAPACITY):
         pass
 
 
 @asynchronous
 async def test_memory_is_cleaned_up_after_a_very_large_request() -> None:
     cleaned = threading.Event()
-    room = Room(SIZE, clean_up=cleaned.set)
-    async with room.taken(SIZE // VERY_LARGE - 1):
+    limiter = CapacityLimiter(CAPACITY, clean_up=cleaned.set)
+    async with limiter.reserve(CLEANED_UP - 1):
         pass
     await asyncio.get_running_loop().run_in_executor(None, lambda: None)
     assert not cleaned.is_set()
-    async with room.taken(SIZE // VERY_LARGE):
+    async with limiter.reserve(CLEANED_UP):
         assert not cleaned.is_set()
     assert await asyncio.to_thread(cleaned.wait, 10)

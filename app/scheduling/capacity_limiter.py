@@ -1,7 +1,7 @@
-"""Room for large requests: bounds the size of those at work, and with it the memory that they take.
+"""Limits the total size of large requests in progress, and with it their memory.
 
-A text under way takes many times its size: its parts, tokens, translations and links. The number of
-requests is bounded by `Admission`; their size is bounded here, whatever their number.
+A text in progress takes many times its size: parts, tokens, translations, links. `Admission` limits
+the number of requests, this module their size.
 """
 
 from __future__ import annotations
@@ -16,80 +16,79 @@ from dataclasses import dataclass, field
 from app.concurrency.abandonment import noted_threads
 from app.errors import QueueFullError
 
-SMALL = 64
-"""A request of less than this part of the room passes at once: it neither waits nor counts."""
+MIN_COUNTED_FRACTION = 1 / 64
+"""Smaller requests, as a fraction of the capacity, neither wait nor count."""
 
-VERY_LARGE = 4
-"""After a request of at least this part of the room, memory is cleaned up."""
+CLEAN_UP_FRACTION = 1 / 4
+"""After a request of at least this fraction of the capacity, memory is cleaned up."""
 
-MAX_WAITING = 4
-"""Rooms that those in line would fill; the next is refused."""
+MAX_WAITING_CAPACITIES = 4
+"""Total size of the waiting requests, in capacities; further ones are rejected."""
 
 
 @dataclass(eq=False, slots=True)
 class _Waiter:
-    """A request in line; `admitted` once its size is taken."""
-
     size: int
     admitted: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class Room:
-    """Admits requests while their sizes add up to at most `size`; a larger one takes all of it.
+class CapacityLimiter:
+    """Admits requests whose sizes add up to at most `capacity`; a larger one takes all of it.
 
-    Others wait. Clients take turns, and none overtakes the one whose turn it is, so that the
-    largest is admitted once those before it are done. Sizes are in any one unit.
+    Others wait. Clients take turns, and no request overtakes the one whose turn it is, so that
+    even the largest is admitted. Sizes are in any unit.
 
     forecast  seconds until the present work is done
-    clean_up  called in a thread after each request that took a fourth of the room
+    clean_up  called in a thread after large requests
     """
 
     def __init__(
         self,
-        size: int,
+        capacity: int,
         forecast: Callable[[], float] = lambda: 0.0,
         clean_up: Callable[[], None] = lambda: None,
     ) -> None:
-        self.size = size
+        self.capacity = capacity
         self._clean_up = clean_up
-        self._free = size
+        self._free = capacity
         self._waiting = 0
         self._forecast = forecast
         self._lines: OrderedDict[Hashable, deque[_Waiter]] = OrderedDict()
-        self._leaving: set[asyncio.Task[None]] = set()
+        self._releasing: set[asyncio.Task[None]] = set()
 
-    def taken(self, size: int, client: Hashable = None) -> AbstractAsyncContextManager[None]:
-        """Wait for room and hold it; `client` is for taking turns, None for a separate one.
+    def reserve(self, size: int, client: Hashable = None) -> AbstractAsyncContextManager[None]:
+        """Wait for capacity and hold it. Raises `QueueFullError` if too many wait already.
 
-        Threads that work on when nobody waits for them any more hold it until they end.
-
-        Raises `QueueFullError` if too many wait already.
+        Threads that outlive the body, because it was cancelled, hold the capacity until they end.
+        Requests with `client` None take turns as separate clients.
         """
-        size = min(size, self.size)
-        return nullcontext() if size * SMALL < self.size else self._taken(size, client)
+        size = min(size, self.capacity)
+        if size < MIN_COUNTED_FRACTION * self.capacity:
+            return nullcontext()
+        return self._reserve(size, object() if client is None else client)
 
     @asynccontextmanager
-    async def _taken(self, size: int, client: Hashable) -> AsyncIterator[None]:
-        await self._wait(_Waiter(size), object() if client is None else client)
+    async def _reserve(self, size: int, client: Hashable) -> AsyncIterator[None]:
+        await self._wait(_Waiter(size), client)
         with noted_threads() as threads:
             try:
                 yield
             finally:
-                if left := list(threads):
-                    leaving = asyncio.create_task(self._give_back_after(left, size))
-                    self._leaving.add(leaving)
-                    leaving.add_done_callback(self._leaving.discard)
+                if running := list(threads):
+                    releasing = asyncio.create_task(self._release_after(running, size))
+                    self._releasing.add(releasing)
+                    releasing.add_done_callback(self._releasing.discard)
                 else:
-                    self._give_back(size)
+                    self._release(size)
 
-    async def _give_back_after(self, threads: Sequence[Future[None]], size: int) -> None:
+    async def _release_after(self, threads: Sequence[Future[None]], size: int) -> None:
         try:
             await asyncio.wait([asyncio.wrap_future(thread) for thread in threads])
         finally:
-            self._give_back(size)
+            self._release(size)
 
     async def _wait(self, waiter: _Waiter, client: Hashable) -> None:
-        if self._waiting + waiter.size > MAX_WAITING * self.size:
+        if self._waiting + waiter.size > MAX_WAITING_CAPACITIES * self.capacity:
             raise QueueFullError.after("too many large requests wait already", self._forecast())
         self._waiting += waiter.size
         self._lines.setdefault(client, deque()).append(waiter)
@@ -98,12 +97,12 @@ class Room:
             await waiter.admitted.wait()
         except BaseException:
             if waiter.admitted.is_set():
-                self._give_back(waiter.size)
+                self._release(waiter.size)
             else:
-                self._leave(waiter, client)
+                self._withdraw(waiter, client)
             raise
 
-    def _leave(self, waiter: _Waiter, client: Hashable) -> None:
+    def _withdraw(self, waiter: _Waiter, client: Hashable) -> None:
         line = self._lines[client]
         line.remove(waiter)
         self._waiting -= waiter.size
@@ -111,9 +110,9 @@ class Room:
             del self._lines[client]
         self._admit()  # those behind it may be smaller
 
-    def _give_back(self, size: int) -> None:
+    def _release(self, size: int) -> None:
         self._free += size
-        if size * VERY_LARGE >= self.size:
+        if size >= CLEAN_UP_FRACTION * self.capacity:
             asyncio.get_running_loop().run_in_executor(None, self._clean_up)
         self._admit()
 

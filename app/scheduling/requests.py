@@ -18,7 +18,7 @@ from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.protocol import Engine, Job
 
 SETTLED_AT_A_TIME = 16
-"""Askers of one segment settled per iteration of the loop. A text may repeat a sentence thousands
+"""Waiters of one segment settled per iteration of the loop. A text may repeat a sentence thousands
 of times, and settling each takes up to a millisecond."""
 
 Floats = NDArray[np.float32]
@@ -59,7 +59,7 @@ class Completion:
 
 
 @dataclass(slots=True)
-class Spent:
+class QueueTimings:
     """Seconds of a request's segments: the longest wait, the longest work, and the total time to
     settle them.
     """
@@ -82,8 +82,8 @@ class Request:
     submitted: float
     deadline: float
     n_open: int
-    future: asyncio.Future[Spent]
-    spent: Spent = field(default_factory=Spent)
+    future: asyncio.Future[QueueTimings]
+    spent: QueueTimings = field(default_factory=QueueTimings)
     queued: list[QueuedSegment] = field(default_factory=list)
 
     def settle(self, segment: Searchable, outcome: Completion | Exception) -> None:
@@ -121,10 +121,10 @@ class QueuedSegment(OfRequest):
     """One queued segment; `n_tokens` of the source.
 
     request    the first to request it, whose turn it waits for
-    askers     requests to notify, each with its segment; a request may have it thousands of times
-    watchers   the first of them for each request, which are told of its progress
+    waiters     requests to notify, each with its segment; a request may have it thousands of times
+    progress_waiters   the first of them for each request, which receive its progress
     deadline   the latest deadline of these requests, by the clock
-    n_told     certain target tokens at the last report of progress
+    n_reported     certain target tokens at the last report of progress
     cancelled  the set of cancelled ids of its engine
     settled    whether it has an outcome
     on_settled called before the requests are notified
@@ -132,11 +132,11 @@ class QueuedSegment(OfRequest):
 
     job: Job
     request: Request
-    askers: list[tuple[Request, Searchable]] = field(default_factory=list)
-    watchers: dict[Request, Searchable] = field(default_factory=dict)
+    waiters: list[tuple[Request, Searchable]] = field(default_factory=list)
+    progress_waiters: dict[Request, Searchable] = field(default_factory=dict)
     deadline: float = -math.inf
     admitted: float = 0.0
-    n_told: int = 0
+    n_reported: int = 0
     cancelled: deque[int] | None = None
     settled: bool = False
     on_settled: Callable[[QueuedSegment, Completion | Exception], None] | None = None
@@ -149,23 +149,25 @@ class QueuedSegment(OfRequest):
     def join(self, request: Request, segment: Searchable) -> None:
         """Also notify this request; call before there is an outcome, in the event loop."""
         request.queued.append(self)
-        self.askers.append((request, segment))
-        self.watchers.setdefault(request, segment)
+        self.waiters.append((request, segment))
+        self.progress_waiters.setdefault(request, segment)
         self.deadline = max(self.deadline, request.deadline)
 
     def leave(self, request: Request) -> None:
         """Stop notifying the request, in the event loop."""
-        self.askers = [(asker, segment) for asker, segment in self.askers if asker is not request]
-        self.watchers.pop(request, None)
+        self.waiters = [
+            (waiter, segment) for waiter, segment in self.waiters if waiter is not request
+        ]
+        self.progress_waiters.pop(request, None)
 
     @property
     def is_abandoned(self) -> bool:
         """Whether it has no requests left, and no outcome yet."""
-        return not self.askers and not self.settled
+        return not self.waiters and not self.settled
 
     def progress(self, ids: Sequence[int]) -> None:
         """Report the certain prefix of its best hypothesis to its requests, in the event loop."""
-        for request, segment in list(self.watchers.items()):
+        for request, segment in list(self.progress_waiters.items()):
             request.agree(segment, ids)
 
     def settle(self, outcome: Completion | Exception) -> None:
@@ -173,12 +175,12 @@ class QueuedSegment(OfRequest):
         self.settled = True
         if self.on_settled:
             self.on_settled(self, outcome)
-        self._settle(outcome, deque(self.askers))
+        self._settle(outcome, deque(self.waiters))
 
     def _settle(
         self, outcome: Completion | Exception, waiting: deque[tuple[Request, Searchable]]
     ) -> None:
-        """Settle some of the askers now, and the others soon; those that left ignore it."""
+        """Settle some of the waiters now, and the others soon; those that left ignore it."""
         for _ in range(min(SETTLED_AT_A_TIME, len(waiting))):
             request, segment = waiting.popleft()
             if isinstance(outcome, Completion):
@@ -191,18 +193,18 @@ class QueuedSegment(OfRequest):
 
 
 @dataclass(eq=False, slots=True)
-class Backlog:
+class PendingTokens:
     """What a request, sent in portions, has still to send: `n_tokens` of its sources, about."""
 
     n_tokens: float
 
-    def enters(self, n_tokens: int) -> None:
+    def submitted(self, n_tokens: int) -> None:
         """Take off a portion that is sent now."""
         self.n_tokens = max(0.0, self.n_tokens - n_tokens)
 
 
 @dataclass(eq=False, frozen=True, slots=True)
-class Asker:
+class Caller:
     """A request that asks for explanations, for turns with others; `client` None is its own."""
 
     client: Hashable = None
@@ -220,7 +222,7 @@ class Explanation(OfRequest, Generic[T]):
     run: Callable[[Engine], T]
     future: asyncio.Future[T]
     n_tokens: int
-    request: Asker
+    request: Caller
 
     def settle(self, outcome: T | Exception) -> None:
         """Set the result, in the event loop."""

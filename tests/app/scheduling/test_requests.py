@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import Any
 
 from app.scheduling.fair_queue import QUANTUM, FairQueue
-from app.scheduling.queue_items import (
+from app.scheduling.requests import (
     SETTLED_AT_A_TIME,
-    Asker,
+    Caller,
     Completion,
     Explanation,
     QueuedSegment,
@@ -41,13 +41,13 @@ async def test_a_segment_that_cannot_be_settled_fails_its_request_and_no_other()
     told, settled, other = new_request(1), new_request(1), new_request(1)
     for request in (told, settled):
         broken = Broken((1,) * 5)
-        request.queued[0].askers = [(request, broken)]
-        request.queued[0].watchers = {request: broken}
+        request.queued[0].waiters = [(request, broken)]
+        request.queued[0].progress_waiters = {request: broken}
     told.queued[0].progress([1])
     told.queued[0].progress([1, 2])
     assert str(told.future.exception()) == "one"
-    other.queued[0].join(settled, settled.queued[0].askers[0][1])
-    other.queued[0].askers.reverse()  # the one that breaks is told first
+    other.queued[0].join(settled, settled.queued[0].waiters[0][1])
+    other.queued[0].waiters.reverse()  # the one that breaks is told first
     other.queued[0].settle(Completion([], 0, 0))
     assert str(settled.future.exception()) == "two"
     assert other.future.result().queued == 0
@@ -67,11 +67,11 @@ async def test_a_request_that_failed_or_was_given_up_stays_so() -> None:
 @asynchronous
 async def test_a_segment_asked_for_many_times_is_settled_a_few_at_a_time() -> None:
     """As a sentence that a text repeats: the loop has to serve others meanwhile."""
-    n_askers = 5 * SETTLED_AT_A_TIME
-    request = new_request(n_askers)
+    n_waiters = 5 * SETTLED_AT_A_TIME
+    request = new_request(n_waiters)
     queued, *_ = request.queued
-    queued.askers.clear()
-    sources = [Source((1,) * 5) for _ in range(n_askers)]
+    queued.waiters.clear()
+    sources = [Source((1,) * 5) for _ in range(n_waiters)]
     for source in sources:
         queued.join(request, source)
     queued.settle(Completion([], 0, 0))
@@ -110,20 +110,20 @@ async def test_a_request_without_a_client_is_its_own() -> None:
     assert of_one.queued[0].client == of_the_same.queued[0].client
 
 
-def look(asker: Asker, n_tokens: int = QUANTUM) -> Explanation[Any]:
-    return Explanation(lambda _: None, asyncio.get_running_loop().create_future(), n_tokens, asker)
+def look(caller: Caller, n_tokens: int = QUANTUM) -> Explanation[Any]:
+    return Explanation(lambda _: None, asyncio.get_running_loop().create_future(), n_tokens, caller)
 
 
 @asynchronous
 async def test_explanations_take_turns_with_the_sentences_of_other_clients() -> None:
     """However many requests a client splits them into."""
     queue = FairQueue[QueuedSegment | Explanation[Any]]()
-    many = [look(Asker("a")) for _ in range(3)]
+    many = [look(Caller("a")) for _ in range(3)]
     sentences = new_request(2)
     sentences.client = "b"
     for segment in sentences.queued:
         segment.job = replace(segment.job, source_ids=(1,) * QUANTUM)
-    own = look(Asker())
+    own = look(Caller())
     waiting: list[QueuedSegment | Explanation[Any]] = [*many, *sentences.queued, own]
     for one in waiting:
         queue.add(one)
@@ -136,7 +136,7 @@ async def test_explanations_take_turns_with_the_sentences_of_other_clients() -> 
 @asynchronous
 async def test_a_request_with_many_explanations_waits_in_the_bulk_lane() -> None:
     queue = FairQueue[QueuedSegment | Explanation[Any]]()
-    many, single = look(Asker("a", "bulk")), look(Asker("a"))
+    many, single = look(Caller("a", "bulk")), look(Caller("a"))
     for one in (many, single):
         queue.add(one)
     assert [queue.take(), queue.take()] == [single, many]
