@@ -120,6 +120,11 @@ class Runtime:
         if not self._n_held:
             self._free.set()
 
+    def abandon(self) -> None:
+        """Let `retire` stop now, although requests still use this runtime."""
+        self._n_held = 0
+        self._free.set()
+
     async def retire(self) -> None:
         """Stop once no request uses this runtime."""
         while self._n_held:
@@ -174,7 +179,7 @@ class Lifecycle:
         self._loading = False
         self._draining = False
         self._closed = False
-        self._retiring: set[asyncio.Task[None]] = set()
+        self._retiring: dict[asyncio.Task[None], Runtime] = {}
 
     @property
     def alive(self) -> bool:
@@ -244,7 +249,7 @@ class Lifecycle:
         self._metrics.reloaded("done")
         self._tell("reloaded")
         retiring = asyncio.create_task(old.retire())
-        self._retiring.add(retiring)
+        self._retiring[retiring] = old
         retiring.add_done_callback(self._retired)
         return new
 
@@ -270,7 +275,7 @@ class Lifecycle:
         _log.info(event, **address, **shown)
 
     def _retired(self, retiring: asyncio.Task[None]) -> None:
-        self._retiring.discard(retiring)
+        del self._retiring[retiring]
         if self._settled:
             self._settled()
 
@@ -285,9 +290,9 @@ class Lifecycle:
     async def stop(self) -> None:
         """Accept no more work, finish what was admitted, stop the engines."""
         self.close()
-        for retiring in self._retiring:
-            retiring.cancel()
-        if self._runtime:
-            await self._runtime.stop()
-            # The application is a reference cycle: do not leave its models to the collector.
-            self._runtime = None
+        for old in self._retiring.values():
+            old.abandon()
+        present = [self._runtime.stop()] if self._runtime else []
+        await asyncio.gather(*self._retiring, *present)
+        # The application is a reference cycle: do not leave its models to the collector.
+        self._runtime = None

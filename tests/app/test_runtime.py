@@ -120,6 +120,26 @@ async def test_a_reload_lets_the_old_models_finish_and_then_go(models: Models) -
 
 
 @asynchronous
+async def test_a_stop_also_stops_the_models_that_a_reload_replaced(models: Models) -> None:
+    old = models.engines[0]
+    old.gate = threading.Semaphore(1)  # a step, for the warm-up
+    async with models.serving() as (app, client):
+        lifecycle: Lifecycle = app.state.lifecycle
+        replaced = lifecycle.started
+        request = asyncio.create_task(client.post("/translate", json=BODY))
+        await until(lambda: replaced.gauges().batch_size == 1)
+        release = replaced.hold()
+        await lifecycle.reload()
+        stopping = asyncio.create_task(lifecycle.stop())
+        await until(lambda: not replaced.alive)
+        assert not stopping.done()  # the old engine still has the sentence
+        old.gate.release(1000)
+        assert (await request).status_code == 200
+        await stopping
+        release()
+
+
+@asynchronous
 async def test_an_application_that_was_stopped_holds_no_models(models: Models) -> None:
     gone = weakref.ref(models.engines[0])
     gc.disable()
