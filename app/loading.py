@@ -20,8 +20,8 @@ from app.scheduling.admission import Admission
 from app.scheduling.capacity_limiter import CapacityLimiter
 from app.scheduling.scheduler import Scheduler
 from app.settings import Settings
-from app.shelf.place import Place
 from app.shelf.shelf import Shelf
+from app.shelf.slot import ModelSlot
 from app.translation.file_service import FileLimits, FileService
 from app.translation.limits import Limits
 from app.translation.served_model import Facts, KnownModel, ServedModel
@@ -131,10 +131,10 @@ class _Builder:
     def permanent(self, checkpoint: Checkpoint, engines: Sequence[Engine]) -> KnownModel:
         """Return a model that is loaded already and stays."""
         model = self._served(checkpoint, engines)
-        place = Place(
+        slot = ModelSlot(
             model.name, lambda: model, model.n_bytes, pinned=True, permanent=True, model=model
         )
-        return KnownModel(checkpoint.config, place, model.facts)
+        return KnownModel(checkpoint.config, slot, model.facts)
 
     def on_demand(self, found: ShelvedCheckpoint) -> KnownModel:
         """Return a model that is loaded when it is asked for."""
@@ -146,7 +146,7 @@ class _Builder:
             return self._served(checkpoint, self.engines(checkpoint))
 
         info = expected_info(settings.precision, self._n_threads, self._devices)
-        place = Place(
+        slot = ModelSlot(
             found.config.name,
             load,
             expected_bytes(shape, settings.precision, self._n_threads, self._devices),
@@ -159,7 +159,7 @@ class _Builder:
             precision=info.precision,
             threads=info.threads,
         )
-        return KnownModel(found.config, place, facts, (found.folder, found.fingerprint))
+        return KnownModel(found.config, slot, facts, (found.folder, found.fingerprint))
 
     def _served(self, checkpoint: Checkpoint, engines: Sequence[Engine]) -> ServedModel:
         settings, info = self._settings, combined_info(engines)
@@ -199,7 +199,7 @@ def _assemble(known: Sequence[KnownModel], settings: Settings, metrics: Metrics)
     max_bytes: float = math.inf
     if settings.models is not None:
         max_bytes = settings.model_memory or memory_limit() // 2
-    shelf = Shelf((model.place for model in used), max_bytes, metrics=metrics)
+    shelf = Shelf((model.slot for model in used), max_bytes, metrics=metrics)
 
     def forecast() -> float:
         return max((one.scheduler.forecast() for one in shelf.models), default=0.0)

@@ -21,8 +21,8 @@ from app.observe.gauges import Gauges, ModelMemory, RunningModel
 from app.observe.metrics import Metrics
 from app.scheduling.admission import Admission
 from app.scheduling.scheduler import Scheduler
-from app.shelf.place import Place
 from app.shelf.shelf import Shelf
+from app.shelf.slot import ModelSlot
 from app.translation.file_service import FileService
 from app.translation.served_model import KnownModel, ServedModel
 from app.translation.service import TranslationService
@@ -65,9 +65,9 @@ class Runtime:
         A model that is loaded on demand is loaded again if its engines are down.
         """
         return not self.shelf.closed and all(
-            place.model is None
-            or (place.model.works if place.permanent else not place.model.scheduler.hangs)
-            for place in self.shelf.places
+            slot.model is None
+            or (slot.model.works if slot.permanent else not slot.model.scheduler.hangs)
+            for slot in self.shelf.slots
         )
 
     def gauges(self) -> Gauges:
@@ -84,7 +84,7 @@ class Runtime:
             models=tuple(
                 RunningModel(name, one.engine, one.device, one.precision) for name, one in running
             ),
-            memory=tuple(ModelMemory(one.name, one.place.n_bytes) for one in self.known),
+            memory=tuple(ModelMemory(one.name, one.slot.n_bytes) for one in self.known),
         )
 
     async def start(self, previous: Runtime | None = None) -> None:
@@ -93,22 +93,24 @@ class Runtime:
         Models that `adopt` will take over from the previous runtime are not loaded again.
         """
         twins = self._twins(previous)
-        await self.shelf.start(lambda place: place in twins and twins[place].usable is not None)
+        await self.shelf.start(lambda slot: slot in twins and twins[slot].usable is not None)
 
     def adopt(self, previous: Runtime) -> None:
         """Take over the loaded models whose folders are unchanged."""
         twins = self._twins(previous)
         for model in self.known:
-            twin = twins.get(model.place)
-            if twin and self.shelf.adopt(previous.shelf, twin, model.place):
-                model.place = twin
+            twin = twins.get(model.slot)
+            if twin and self.shelf.adopt(previous.shelf, twin, model.slot):
+                model.slot = twin
 
-    def _twins(self, previous: Runtime | None) -> dict[Place[ServedModel], Place[ServedModel]]:
-        """Map the places of models to those of the same models before a reload."""
+    def _twins(
+        self, previous: Runtime | None
+    ) -> dict[ModelSlot[ServedModel], ModelSlot[ServedModel]]:
+        """Map the slots of models to those of the same models before a reload."""
         if previous is None:
             return {}
-        before = {model.key: model.place for model in previous.known if model.key is not None}
-        return {one.place: before[one.key] for one in self.known if one.key in before}
+        before = {model.key: model.slot for model in previous.known if model.key is not None}
+        return {one.slot: before[one.key] for one in self.known if one.key in before}
 
     def hold(self) -> Callable[[], None]:
         """Register a request that uses this runtime; call the result once when it is done."""
@@ -138,7 +140,7 @@ class Runtime:
 
 
 def _model_info(model: KnownModel) -> ModelInfo:
-    facts, place, directions = model.facts, model.place, model.directions
+    facts, slot, directions = model.facts, model.slot, model.directions
     return ModelInfo(
         model=model.name,
         directions=AnyOf(any_of=list(directions.any_of))
@@ -151,9 +153,9 @@ def _model_info(model: KnownModel) -> ModelInfo:
         device=facts.device,
         precision=facts.precision,
         threads=facts.threads,
-        state=place.state,
-        pinned=place.pinned,
-        memory_bytes=place.n_bytes,
+        state=slot.state,
+        pinned=slot.pinned,
+        memory_bytes=slot.n_bytes,
     )
 
 

@@ -39,7 +39,7 @@ class QueuedExplanations:
     ) -> Floats:
         """`Explanations.explain` on an engine's thread, between two steps, when it is its turn.
 
-        `caller` is the request, if it asks more than once. Raises as `Scheduler.translate`.
+        `caller` is the request, if it asks more than once. Raises as `Scheduler.search`.
         """
         n_tokens = len(source_ids) + len(target_ids)
         return await self._ask(

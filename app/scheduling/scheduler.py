@@ -163,7 +163,7 @@ class Scheduler:
         slowest = max(thread.throughput.seconds_per_token for thread in self._threads)
         return n_tokens * slowest / max(1, len(self._queue.engines))
 
-    async def translate(
+    async def search(
         self,
         segments: Sequence[Searchable],
         *,

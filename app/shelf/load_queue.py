@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import Generic
 
-from app.shelf.place import M, Place
+from app.shelf.slot import M, ModelSlot
 
 
 class LoadQueue(Generic[M]):
     """Places in the order of the first request for each; loads are one at a time."""
 
     def __init__(self) -> None:
-        self._wanted: dict[int, Place[M]] = {}
+        self._wanted: dict[int, ModelSlot[M]] = {}
         self._seconds = 0.0  # of recent loads, on average
 
-    def add(self, place: Place[M]) -> None:
-        """Put a place last, unless it is in the queue."""
-        self._wanted.setdefault(id(place), place)
+    def add(self, slot: ModelSlot[M]) -> None:
+        """Put a slot last, unless it is in the queue."""
+        self._wanted.setdefault(id(slot), slot)
 
-    def remove(self, place: Place[M]) -> None:
-        """Take a place out, if it is in the queue."""
-        self._wanted.pop(id(place), None)
+    def remove(self, slot: ModelSlot[M]) -> None:
+        """Take a slot out, if it is in the queue."""
+        self._wanted.pop(id(slot), None)
 
     @property
-    def first(self) -> Place[M] | None:
+    def first(self) -> ModelSlot[M] | None:
         """The next to load."""
         return next(iter(self._wanted.values()), None)
 
@@ -31,8 +31,8 @@ class LoadQueue(Generic[M]):
         """Note how long a load took."""
         self._seconds = seconds if not self._seconds else (3 * self._seconds + seconds) / 4
 
-    def seconds_until(self, place: Place[M]) -> float:
+    def seconds_until(self, slot: ModelSlot[M]) -> float:
         """Forecast, by the number of models that are loaded before it; 0 before the first load."""
         order = list(self._wanted)
-        n_loads = order.index(id(place)) + 1 if id(place) in self._wanted else 1
+        n_loads = order.index(id(slot)) + 1 if id(slot) in self._wanted else 1
         return n_loads * self._seconds

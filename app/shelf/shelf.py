@@ -18,7 +18,7 @@ from app.freed_memory import give_back
 from app.observe.logs import log_failure
 from app.observe.metrics import Metrics
 from app.shelf.load_queue import LoadQueue
-from app.shelf.place import Failure, M, Place
+from app.shelf.slot import Failure, M, ModelSlot
 from model.errors import ModelError
 
 LEEWAY = 0.1
@@ -31,7 +31,7 @@ _log = structlog.get_logger()
 
 
 class Shelf(Generic[M]):
-    """Owns the models at its places from `start` to `stop`.
+    """Owns the models at its slots from `start` to `stop`.
 
     max_bytes  memory of the loaded models; the least recently used are let go within it
     clock      monotonic, in seconds; that of deadlines
@@ -42,7 +42,7 @@ class Shelf(Generic[M]):
 
     def __init__(
         self,
-        places: Iterable[Place[M]],
+        slots: Iterable[ModelSlot[M]],
         max_bytes: float = math.inf,
         *,
         clock: Clock = time.monotonic,
@@ -51,13 +51,13 @@ class Shelf(Generic[M]):
         self.max_bytes = max_bytes
         self._clock = clock
         self._metrics = metrics or Metrics()
-        self._places: dict[int, Place[M]] = {}
+        self._slots: dict[int, ModelSlot[M]] = {}
         self._queue: LoadQueue[M] = LoadQueue()
         self._uses = count(1)
         self._worker: asyncio.Task[None] | None = None
         self._closed = False
-        for place in places:
-            self._put(place)
+        for slot in slots:
+            self._put(slot)
 
     @property
     def closed(self) -> bool:
@@ -65,31 +65,31 @@ class Shelf(Generic[M]):
         return self._closed
 
     @property
-    def places(self) -> Sequence[Place[M]]:
-        """All places."""
-        return tuple(self._places.values())
+    def slots(self) -> Sequence[ModelSlot[M]]:
+        """All slots."""
+        return tuple(self._slots.values())
 
     @property
     def models(self) -> Sequence[M]:
         """The loaded models."""
-        return tuple(place.model for place in self._places.values() if place.model is not None)
+        return tuple(slot.model for slot in self._slots.values() if slot.model is not None)
 
     @property
     def n_bytes(self) -> int:
         """The memory of the loaded models."""
-        return sum(place.n_bytes for place in self._places.values())
+        return sum(slot.n_bytes for slot in self._slots.values())
 
-    async def start(self, loaded_already: Callable[[Place[M]], bool] = lambda _: False) -> None:
+    async def start(self, loaded_already: Callable[[ModelSlot[M]], bool] = lambda _: False) -> None:
         """Start the models that are loaded, and load and start the pinned ones.
 
         Raises as their `load` and `start`, and `ModelTooLargeError`. Those for which
         `loaded_already` holds are adopted later.
         """
-        for place in self.places:
-            if place.model is not None:
-                await place.model.start()
-            elif place.pinned and not loaded_already(place):
-                await self._load(place)
+        for slot in self.slots:
+            if slot.model is not None:
+                await slot.model.start()
+            elif slot.pinned and not loaded_already(slot):
+                await self._load(slot)
 
     async def stop(self) -> None:
         """Lend nothing more, finish what is in use, let all models go."""
@@ -97,83 +97,83 @@ class Shelf(Generic[M]):
         if worker := self._worker:
             worker.cancel()
             await asyncio.gather(worker, return_exceptions=True)
-        for place in self._places.values():
-            for future in place.claims():
+        for slot in self._slots.values():
+            for future in slot.claims():
                 future.set_exception(DrainingError("the server is stopping"))
         models = self.models
-        self._places.clear()
+        self._slots.clear()
         await asyncio.gather(*(model.stop() for model in models))
 
-    async def lend(self, place: Place[M], deadline: float) -> M:
-        """Lend a model, which stays loaded until `take_back`; load it first if necessary.
+    async def acquire(self, slot: ModelSlot[M], deadline: float) -> M:
+        """Lend a model, which stays loaded until `release`; load it first if necessary.
 
         `deadline` is by the clock. Raises `ModelLoadingError` if the model cannot be loaded by
         then, `ModelUnavailableError` if it could not be loaded, `DrainingError`.
         """
-        model = place.usable
-        if model is None or not (place.permanent or model.works):
-            return await self._arrival(place, deadline)
-        self._take(place)
+        model = slot.usable
+        if model is None or not (slot.permanent or model.works):
+            return await self._arrival(slot, deadline)
+        self._take(slot)
         return model
 
-    def adopt(self, former: Shelf[M], twin: Place[M], place: Place[M]) -> bool:
-        """Take over another shelf's loaded model: `twin` replaces the equal `place` of this one.
+    def adopt(self, former: Shelf[M], twin: ModelSlot[M], slot: ModelSlot[M]) -> bool:
+        """Take over another shelf's loaded model: `twin` replaces the equal `slot` of this one.
 
-        Its present uses go on. Returns whether it did: a model that is leaving or wanted stays.
+        Its present uses go on. Returns whether it did: a model that is unloading or wanted stays.
         """
-        if twin.usable is None or twin.waiting or id(twin) not in former._places:
+        if twin.usable is None or twin.waiting or id(twin) not in former._slots:
             return False
-        del former._places[id(twin)], self._places[id(place)]
-        twin.pinned = place.pinned
+        del former._slots[id(twin)], self._slots[id(slot)]
+        twin.pinned = slot.pinned
         self._put(twin)
         return True
 
-    def _put(self, place: Place[M]) -> None:
-        place.owner = self
-        self._places[id(place)] = place
+    def _put(self, slot: ModelSlot[M]) -> None:
+        slot.owner = self
+        self._slots[id(slot)] = slot
 
     # Lending
 
-    def _take(self, place: Place[M]) -> None:
-        place.n_lent += 1
-        place.last_lent = next(self._uses)
-        self._metrics.model_used(place.name)
+    def _take(self, slot: ModelSlot[M]) -> None:
+        slot.n_leases += 1
+        slot.last_used = next(self._uses)
+        self._metrics.model_used(slot.name)
 
-    def take_back(self, place: Place[M]) -> None:
+    def release(self, slot: ModelSlot[M]) -> None:
         """End a use."""
-        place.n_lent -= 1
-        if not place.n_lent:
-            place.returned.set()
+        slot.n_leases -= 1
+        if not slot.n_leases:
+            slot.returned.set()
         # Without a limit, what they hold need not be added up with every use.
         if self.max_bytes < math.inf and self.n_bytes > self.max_bytes:
             self._wake()
 
-    async def _arrival(self, place: Place[M], deadline: float) -> M:
+    async def _arrival(self, slot: ModelSlot[M], deadline: float) -> M:
         """Wait until the model is loaded, and lent to the caller. Raises as `lent`."""
         if self._closed:
             raise DrainingError("the server is stopping")
         now = self._clock()
-        if place.failure and now < place.failure.retry_at:
-            raise place.failure.as_error(place.name, now)
-        self._queue.add(place)
+        if slot.failure and now < slot.failure.retry_at:
+            raise slot.failure.as_error(slot.name, now)
+        self._queue.add(slot)
         left = deadline - now - LEEWAY
-        if (wait := self._queue.seconds_until(place)) > left:
-            if not place.waiting and not place.loading:
-                self._queue.remove(place)
-            raise ModelLoadingError.of(place.name, wait)
+        if (wait := self._queue.seconds_until(slot)) > left:
+            if not slot.waiting and not slot.loading:
+                self._queue.remove(slot)
+            raise ModelLoadingError.of(slot.name, wait)
         future: asyncio.Future[M] = asyncio.get_running_loop().create_future()
-        place.waiting.append(future)
+        slot.waiting.append(future)
         self._wake()
         try:
             async with asyncio.timeout(None if left == math.inf else left):
                 return await future
         except BaseException as error:
             if future.done() and not future.cancelled() and not future.exception():
-                self.take_back(place)  # it came in the moment in which the caller gave up
-            elif future in place.waiting:
-                place.waiting.remove(future)
+                self.release(slot)  # it came in the moment in which the caller gave up
+            elif future in slot.waiting:
+                slot.waiting.remove(future)
             if isinstance(error, TimeoutError):
-                raise ModelLoadingError.of(place.name, self._queue.seconds_until(place)) from None
+                raise ModelLoadingError.of(slot.name, self._queue.seconds_until(slot)) from None
             raise
 
     # Loading and letting go, in one task
@@ -187,31 +187,31 @@ class Shelf(Generic[M]):
         """Load what is wanted, in order; let go what exceeds the limit."""
         try:
             await self._shrink()
-            while place := self._queue.first:
-                await self._load_or_fail(place)
+            while slot := self._queue.first:
+                await self._load_or_fail(slot)
                 await self._shrink()
         finally:
             self._worker = None  # at once: whoever comes next wakes another
 
-    async def _load_or_fail(self, place: Place[M]) -> None:
+    async def _load_or_fail(self, slot: ModelSlot[M]) -> None:
         try:
-            if any(not future.done() for future in place.waiting):  # else all gave up
-                await self._load(place)
+            if any(not future.done() for future in slot.waiting):  # else all gave up
+                await self._load(slot)
         except Exception as error:
-            self._fail(place, error)
+            self._fail(slot, error)
         finally:
-            self._queue.remove(place)
+            self._queue.remove(slot)
 
-    async def _load(self, place: Place[M]) -> None:
+    async def _load(self, slot: ModelSlot[M]) -> None:
         """Load a model and lend it to those who wait. Raises as its `load` and `start`."""
-        if place.model is not None:  # it is leaving, or works no more
-            await self._let_go(place)
-        place.loading = True
+        if slot.model is not None:  # it is unloading, or works no more
+            await self._unload(slot)
+        slot.loading = True
         began = self._clock()
         try:
-            await self._make_room(place)
+            await self._free_memory(slot)
             began = self._clock()
-            model = await in_background(place.load)
+            model = await in_background(slot.load)
             try:
                 await in_background(give_back)  # of what was read and packed
                 await model.start()
@@ -219,70 +219,70 @@ class Shelf(Generic[M]):
                 await model.stop()
                 raise
         except BaseException:
-            self._metrics.model_loaded(place.name, "failed", self._clock() - began)
+            self._metrics.model_loaded(slot.name, "failed", self._clock() - began)
             raise
         finally:
-            place.loading = False
-        place.model, place.failure = model, None
-        place.last_lent = next(self._uses)
-        place.expected = model.n_bytes
-        for future in place.claims():
-            self._take(place)
+            slot.loading = False
+        slot.model, slot.failure = model, None
+        slot.last_used = next(self._uses)
+        slot.expected = model.n_bytes
+        for future in slot.claims():
+            self._take(slot)
             future.set_result(model)
         seconds = self._clock() - began
         self._queue.loaded_in(seconds)
-        self._metrics.model_loaded(place.name, "done", seconds)
+        self._metrics.model_loaded(slot.name, "done", seconds)
         _log.info(
             "model loaded",
-            model=place.name, seconds=round(seconds, 3), bytes=model.n_bytes,
+            model=slot.name, seconds=round(seconds, 3), bytes=model.n_bytes,
             all_bytes=self.n_bytes,
         )  # fmt: skip
 
-    def _fail(self, place: Place[M], error: Exception) -> None:
+    def _fail(self, slot: ModelSlot[M], error: Exception) -> None:
         now = self._clock()
         said = isinstance(error, AppError | ModelError)
         if not said:
             log_failure(error)
         reason = str(error) if said else f"{type(error).__name__}, see the log"
-        place.failure = Failure.after(place.failure, reason, now)
-        pause = round(place.failure.retry_at - now, 1)
-        _log.error("model not loaded", model=place.name, reason=reason, retry_in=pause)
-        for future in place.claims():
-            future.set_exception(place.failure.as_error(place.name, now))
+        slot.failure = Failure.after(slot.failure, reason, now)
+        pause = round(slot.failure.retry_at - now, 1)
+        _log.error("model not loaded", model=slot.name, reason=reason, retry_in=pause)
+        for future in slot.claims():
+            future.set_exception(slot.failure.as_error(slot.name, now))
 
-    async def _make_room(self, place: Place[M]) -> None:
+    async def _free_memory(self, slot: ModelSlot[M]) -> None:
         """Let models go until there is memory for one more. Raises `ModelTooLargeError`."""
-        while self.n_bytes + place.expected > self.max_bytes:
+        while self.n_bytes + slot.expected > self.max_bytes:
             victim = self._least_recently_used(or_busy=True)
             if victim is None:
                 room = self.max_bytes - self.n_bytes
-                raise ModelTooLargeError(place.name, place.expected, room)
-            await self._let_go(victim)
+                raise ModelTooLargeError(slot.name, slot.expected, room)
+            await self._unload(victim)
 
     async def _shrink(self) -> None:
         """Let unused models go while the loaded ones hold more than the limit."""
         while self.n_bytes > self.max_bytes and (victim := self._least_recently_used()):
-            await self._let_go(victim)
+            await self._unload(victim)
 
-    def _least_recently_used(self, *, or_busy: bool = False) -> Place[M] | None:
+    def _least_recently_used(self, *, or_busy: bool = False) -> ModelSlot[M] | None:
         """An unused model if there is one; else, with `or_busy`, one in use."""
-        may_go = [one for one in self._places.values() if one.usable is not None and not one.pinned]
-        candidates = [one for one in may_go if not one.n_lent] or (may_go if or_busy else [])
-        return min(candidates, key=lambda one: one.last_lent, default=None)
+        may_go = [one for one in self._slots.values() if one.usable is not None and not one.pinned]
+        candidates = [one for one in may_go if not one.n_leases] or (may_go if or_busy else [])
+        return min(candidates, key=lambda one: one.last_used, default=None)
 
-    async def _let_go(self, place: Place[M]) -> None:
+    async def _unload(self, slot: ModelSlot[M]) -> None:
         """Free a model's memory once its present uses are over."""
-        place.leaving = True
+        slot.unloading = True
         try:
-            while place.n_lent:
-                place.returned.clear()
-                await place.returned.wait()
-            model, place.model = place.model, None
+            while slot.n_leases:
+                slot.returned.clear()
+                await slot.returned.wait()
+            model, slot.model = slot.model, None
         finally:
-            place.leaving = False
+            slot.unloading = False
         if model is not None:
             await model.stop()
         del model
         await in_background(give_back)
-        self._metrics.model_evicted(place.name)
-        _log.info("model let go", model=place.name, all_bytes=self.n_bytes)
+        self._metrics.model_evicted(slot.name)
+        _log.info("model let go", model=slot.name, all_bytes=self.n_bytes)

@@ -81,13 +81,13 @@ async def translate_blocks(
 ) -> None:
     """Add a pass for each step to each block; `asked` are explanations of the last.
 
-    One model is lent at a time: two of a path need not be loaded at once. Raises as `Place.lent`,
-    `Scheduler.translate`, `Asked.count`.
+    One model is leased at a time: two need not be loaded at once. Raises as `ModelSlot.lease`,
+    `Scheduler.search`, `Asked.count`.
     """
     for planned in steps:
         is_last = planned is steps[-1]
         began = time.perf_counter()
-        async with planned.model.lent(turn.deadline) as model:
+        async with planned.model.lease(turn.deadline) as model:
             turn.timings.queue += time.perf_counter() - began
             step = planned.with_model(model)
             await translate_step(blocks, step, turn, asked if is_last else None, tells=is_last)
@@ -183,7 +183,7 @@ async def _search(window: Window, work: _Work) -> None:
     # A segment whose translation is not acceptable is pending again, in another form.
     while pending := await _pending(window, work):
         try:
-            spent = await scheduler.translate(
+            spent = await scheduler.search(
                 pending,
                 lane=work.lane,
                 client=turn.client,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from app.errors import InvalidRequestError
 from app.languages.served import Direction
 from app.scheduling.scheduler import Scheduler
-from app.shelf.place import Place
+from app.shelf.slot import ModelSlot
 from app.text.glossary import NO_GLOSSARY, Glossary
 from app.text.segmentation import Split
 from app.text.spans import Span
@@ -163,7 +163,7 @@ class ServedModel(ModelProfile):
     async def warm_up(self) -> None:
         """Translate one text, so that lazy initialisation does not slow down the first request."""
         reading = self.reading(self.directions[0], Wanted(max_target_tokens=WARM_UP_TOKENS))
-        await self.scheduler.translate([reading.segment(Span(0, 1), ".", [])])
+        await self.scheduler.search([reading.segment(Span(0, 1), ".", [])])
         self.scheduler.forget_pace()
 
     def reading(self, direction: Direction, wanted: Wanted) -> Reading:
@@ -184,7 +184,7 @@ class ServedModel(ModelProfile):
 class KnownModel(ModelProfile):
     """A model of the server, loaded or not.
 
-    place     where it is, or will be, loaded
+    slot     where it is, or will be, loaded
     key       equal for equal content: a reload keeps a loaded model by it; None if it always loads
     expected  facts until it was loaded
     """
@@ -192,22 +192,22 @@ class KnownModel(ModelProfile):
     def __init__(
         self,
         config: CheckpointConfig,
-        place: Place[ServedModel],
+        slot: ModelSlot[ServedModel],
         expected: Facts,
         key: Hashable = None,
     ) -> None:
         super().__init__(config)
-        self.place = place
+        self.slot = slot
         self.key = key
         self._facts = expected
 
     @property
     def facts(self) -> Facts:
         """As when it was loaded last, else as expected."""
-        if self.place.model is not None:
-            self._facts = self.place.model.facts
+        if self.slot.model is not None:
+            self._facts = self.slot.model.facts
         return self._facts
 
-    def lent(self, deadline: float) -> AbstractAsyncContextManager[ServedModel]:
-        """Lend the loaded model for a request's step. Raises as `Place.lent`."""
-        return self.place.lent(deadline)
+    def lease(self, deadline: float) -> AbstractAsyncContextManager[ServedModel]:
+        """Lend the loaded model for a request's step. Raises as `ModelSlot.lease`."""
+        return self.slot.lease(deadline)

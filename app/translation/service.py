@@ -203,7 +203,7 @@ class TranslationService:
             for field in ("text", "translation"):
                 self._limits.check_texts(getattr(request, field), field)
             caller = Caller(client, lane_of(len(request.text)))
-            async with known.lent(deadline) as model:
+            async with known.lease(deadline) as model:
                 pairs = await model.scorer.score(
                     list(zip(request.text, request.translation, strict=True)),
                     direction,
@@ -240,7 +240,7 @@ class TranslationService:
             [document] = await self._open(request, events=None)
             wanted = replace(_wanted(request), with_tokens=True)
             planned = document.found.path.sole_step(wanted)
-            async with planned.model.lent(deadline) as model:
+            async with planned.model.lease(deadline) as model:
                 return await show(planned.with_model(model), Caller(client))
 
 

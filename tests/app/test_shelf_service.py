@@ -20,7 +20,7 @@ from app.memory_limit import memory_limit
 from app.observe.metrics import Metrics
 from app.runtime import Lifecycle, Runtime
 from app.settings import Settings
-from app.shelf.place import Place
+from app.shelf.slot import ModelSlot
 from app.translation.served_model import Facts, KnownModel
 from model.checkpoint.config import CheckpointConfig
 from model.checkpoint.directions import AnyPair
@@ -108,9 +108,9 @@ async def test_every_route_loads_what_it_needs(serve: Serve, shelf: Path) -> Non
         runtime.shelf.max_bytes = 1e12
 
         async def unload() -> None:
-            for place in runtime.shelf.places:
-                if place.model:
-                    await runtime.shelf._let_go(place)
+            for slot in runtime.shelf.slots:
+                if slot.model:
+                    await runtime.shelf._unload(slot)
 
         for path, body in (
             ("/translate", {"text": "the cat", **pair, "alignment": True, "attention": True}),
@@ -148,7 +148,7 @@ async def test_the_least_recently_used_is_let_go(serve: Serve, shelf: Path) -> N
     async with serve(checkpoint=(), models=shelf) as client:
         whole = await answered(client, text="chat", source="fr", target="de")
         shelf_of = runtime_of(client).shelf
-        shelf_of.max_bytes = 1.3 * max(place.expected for place in shelf_of.places)
+        shelf_of.max_bytes = 1.3 * max(slot.expected for slot in shelf_of.slots)
         for _ in range(2):  # though there is memory for one model at a time
             assert await answered(client, text="chat", source="fr", target="de") == whole
             await until(lambda: list(states(client).values()).count("loaded") <= 1)
@@ -178,9 +178,9 @@ async def test_a_model_that_does_not_load_is_told_and_others_go_on(
         deepl = {"text": ["cat"], "source_lang": "EN", "target_lang": "DE"}
         assert "could not be loaded" in (await client.post("/v2/translate", json=deepl)).text
         weights.write_bytes(whole)
-        [place] = [one for one in runtime_of(client).shelf.places if one.name == "en-de"]
-        assert place.failure
-        place.failure = None  # as after the pause
+        [slot] = [one for one in runtime_of(client).shelf.slots if one.name == "en-de"]
+        assert slot.failure
+        slot.failure = None  # as after the pause
         await answered(client, **body)
 
 
@@ -193,9 +193,9 @@ async def test_golden_sentences_are_checked_when_a_model_is_loaded(
     async with serve(checkpoint=(), models=shelf) as client:
         refused = await client.post("/translate", json={"text": "cat", "target": "de"})
         assert refused.status_code == 503
-        [place] = [one for one in runtime_of(client).shelf.places if one.name == "en-de"]
-        assert place.failure
-        assert "differs from golden.json" in place.failure.reason
+        [slot] = [one for one in runtime_of(client).shelf.slots if one.name == "en-de"]
+        assert slot.failure
+        assert "differs from golden.json" in slot.failure.reason
 
 
 @asynchronous
@@ -204,20 +204,20 @@ async def test_a_reload_finds_new_folders_and_keeps_loaded_models(
 ) -> None:
     async with serve(checkpoint=(), models=shelf, pin=("fr-en",)) as client:
         await answered(client, text="cat", source="en", target="de")
-        before = {one.name: one.model for one in runtime_of(client).shelf.places}
+        before = {one.name: one.model for one in runtime_of(client).shelf.slots}
         assert states(client) == {"en-de": "loaded", "fr-en": "loaded"}
         shutil.copytree(shelf / "en-de", shelf / "en-es")
         change(shelf / "en-es", name="en-es", directions=[["es", "de"]])
         info = (await lifecycle_of(client).reload()).info
         assert [one.model for one in (info, *info.others)] == ["en-de", "en-es", "fr-en"]
-        after = {one.name: one.model for one in runtime_of(client).shelf.places}
+        after = {one.name: one.model for one in runtime_of(client).shelf.slots}
         assert after == before | {"en-es": None}
         await answered(client, text="gato", source="es", target="de")
         shutil.rmtree(shelf / "en-es")
         change(shelf / "en-de", name="renamed")
         await lifecycle_of(client).reload()
         assert states(client) == {"renamed": "known", "fr-en": "loaded"}
-        assert {one.name: one.model for one in runtime_of(client).shelf.places} == {
+        assert {one.name: one.model for one in runtime_of(client).shelf.slots} == {
             "renamed": None, "fr-en": before["fr-en"],
         }  # fmt: skip
         await answered(client, text="cat", source="en", target="de")
@@ -236,7 +236,7 @@ async def test_a_request_holds_its_model_over_a_reload(serve: Serve, shelf: Path
         asked = asyncio.create_task(
             client.post("/translate", json={"text": texts, "source": "en", "target": "de"})
         )
-        while not any(place.n_lent for place in old.shelf.places):
+        while not any(slot.n_leases for slot in old.shelf.slots):
             await asyncio.sleep(0.001)
         await lifecycle_of(client).reload()
         assert len(content(await asked)["translations"]) == 100
@@ -277,8 +277,8 @@ def test_an_empty_shelf_says_how_to_fill_it(tmp_path: Path) -> None:
 def known(name: str, *directions: tuple[str, str], shelved: bool = True) -> KnownModel:
     config = CheckpointConfig(name=name, directions=list(directions), transformer=PRESETS["tiny"])
     facts = Facts(0, "cpu", "cpu", "int8", 1)
-    place: Place[Any] = Place(name, lambda: None)
-    return KnownModel(config, place, facts, name if shelved else None)
+    slot: ModelSlot[Any] = ModelSlot(name, lambda: None)
+    return KnownModel(config, slot, facts, name if shelved else None)
 
 
 def test_of_models_for_one_direction_the_most_special_is_used() -> None:

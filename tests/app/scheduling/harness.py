@@ -107,7 +107,7 @@ async def translate(
 ) -> list[Completion]:
     """What the segments are told, with the times of the request."""
     segments = [Source(ids, options, index, ear) for index, ids in enumerate(sources)]
-    spent = await scheduler.translate(segments, stream=ear is not None, **keywords)
+    spent = await scheduler.search(segments, stream=ear is not None, **keywords)
     return [Completion(one.hypotheses or [], spent.queued, spent.worked) for one in segments]
 
 

@@ -5,19 +5,19 @@ from typing import Any
 import pytest
 
 from app.shelf.load_queue import LoadQueue
-from app.shelf.place import Place
+from app.shelf.slot import ModelSlot
 
 
-def places(n: int) -> list[Place[Any]]:
-    return [Place(f"model {index}", lambda: None) for index in range(n)]
+def slots(n: int) -> list[ModelSlot[Any]]:
+    return [ModelSlot(f"model {index}", lambda: None) for index in range(n)]
 
 
 def test_the_first_wanted_is_the_first_to_load_however_often_it_is_asked_for() -> None:
     queue: LoadQueue[Any] = LoadQueue()
-    first, second = places(2)
+    first, second = slots(2)
     assert queue.first is None
-    for place in (first, second, first):
-        queue.add(place)
+    for slot in (first, second, first):
+        queue.add(slot)
     assert queue.first is first
     queue.remove(first)
     assert queue.first is second
@@ -28,7 +28,7 @@ def test_the_first_wanted_is_the_first_to_load_however_often_it_is_asked_for() -
 
 def test_a_place_waits_for_all_before_it_and_a_newcomer_for_one_load() -> None:
     queue: LoadQueue[Any] = LoadQueue()
-    first, second, other = places(3)
+    first, second, other = slots(3)
     queue.add(first)
     queue.add(second)
     assert queue.seconds_until(second) == 0  # nothing is known before the first load

@@ -17,8 +17,8 @@ from app.errors import (
     ModelUnavailableError,
 )
 from app.observe.metrics import Metrics
-from app.shelf.place import FIRST_PAUSE, Place
 from app.shelf.shelf import Shelf
+from app.shelf.slot import FIRST_PAUSE, ModelSlot
 from model.errors import CheckpointError
 from tests.app.asynchronous import asynchronous
 from tests.app.scheduling.harness import until
@@ -72,30 +72,32 @@ class Clock:
         return self.now
 
 
-def places(n: int, **maker: object) -> tuple[list[Place[FakeModel]], list[Maker]]:
+def slots(n: int, **maker: object) -> tuple[list[ModelSlot[FakeModel]], list[Maker]]:
     makers = [Maker(**maker) for _ in range(n)]  # type: ignore[arg-type]
-    return [Place(f"model-{index}", load, expected=10) for index, load in enumerate(makers)], makers
+    return [
+        ModelSlot(f"model-{index}", load, expected=10) for index, load in enumerate(makers)
+    ], makers
 
 
-async def use(place: Place[FakeModel], deadline: float = SOON) -> FakeModel:
-    async with place.lent(deadline) as model:
+async def use(slot: ModelSlot[FakeModel], deadline: float = SOON) -> FakeModel:
+    async with slot.lease(deadline) as model:
         return model
 
 
 def loaded(shelf: Shelf[FakeModel]) -> list[str]:
-    return [place.name for place in shelf.places if place.model]
+    return [slot.name for slot in shelf.slots if slot.model]
 
 
 @asynchronous
 async def test_a_model_is_loaded_when_it_is_asked_for_and_only_once() -> None:
-    [place, _], [maker, other] = places(2)
+    [slot, _], [maker, other] = slots(2)
     metrics = Metrics()
-    shelf = Shelf([place], metrics=metrics)
+    shelf = Shelf([slot], metrics=metrics)
     await shelf.start()
-    assert (place.state, maker.tried) == ("known", 0)
-    first, second = await asyncio.gather(use(place), use(place))
-    assert first is second is await use(place)
-    assert (maker.tried, first.started, place.state, other.tried) == (1, 1, "loaded", 0)
+    assert (slot.state, maker.tried) == ("known", 0)
+    first, second = await asyncio.gather(use(slot), use(slot))
+    assert first is second is await use(slot)
+    assert (maker.tried, first.started, slot.state, other.tried) == (1, 1, "loaded", 0)
     text = metrics.exposition()[0].decode()
     assert 'attend_model_requests_total{model="model-0"} 3.0' in text
     assert 'attend_model_loads_total{model="model-0",outcome="done"} 1.0' in text
@@ -105,7 +107,7 @@ async def test_a_model_is_loaded_when_it_is_asked_for_and_only_once() -> None:
 
 @asynchronous
 async def test_the_least_recently_used_goes_within_the_limit() -> None:
-    (a, b, c), makers = places(3)
+    (a, b, c), makers = slots(3)
     shelf = Shelf([a, b, c], max_bytes=20)
     await use(a)
     await use(b)
@@ -121,15 +123,15 @@ async def test_the_least_recently_used_goes_within_the_limit() -> None:
 
 @asynchronous
 async def test_a_model_in_use_finishes_before_it_goes_and_an_unused_one_is_preferred() -> None:
-    (a, b, c), makers = places(3)
+    (a, b, c), makers = slots(3)
     shelf = Shelf([a, b, c], max_bytes=20)
-    async with a.lent(SOON) as used:
+    async with a.lease(SOON) as used:
         await use(b)
         await use(c)  # a is older, but in use
         assert loaded(shelf) == ["model-0", "model-2"]
-        async with c.lent(SOON) as other:
+        async with c.lease(SOON) as other:
             waiting = asyncio.create_task(use(b))
-            await until(lambda: a.leaving)
+            await until(lambda: a.unloading)
             back = asyncio.create_task(use(a))  # not lent any more: it would never become free
             await asyncio.sleep(0.05)
             assert not waiting.done()
@@ -141,7 +143,7 @@ async def test_a_model_in_use_finishes_before_it_goes_and_an_unused_one_is_prefe
 
 @asynchronous
 async def test_pinned_models_are_loaded_at_the_start_and_never_go() -> None:
-    (a, b, c), _ = places(3)
+    (a, b, c), _ = slots(3)
     a.pinned = True
     shelf = Shelf([a, b, c], max_bytes=20)
     await shelf.start()
@@ -154,7 +156,7 @@ async def test_pinned_models_are_loaded_at_the_start_and_never_go() -> None:
 
 @asynchronous
 async def test_a_model_that_never_fits_is_refused_with_its_size() -> None:
-    (a, b), makers = places(2)
+    (a, b), makers = slots(2)
     a.pinned = True
     shelf = Shelf([a, b], max_bytes=15)
     await shelf.start()
@@ -170,10 +172,10 @@ async def test_a_model_that_never_fits_is_refused_with_its_size() -> None:
 
 @asynchronous
 async def test_a_model_that_grows_lets_others_go() -> None:
-    (a, b), makers = places(2)
+    (a, b), makers = slots(2)
     shelf = Shelf([a, b], max_bytes=20)
     await use(a)
-    async with b.lent(SOON) as model:
+    async with b.lease(SOON) as model:
         model.n_bytes = 15
         assert loaded(shelf) == ["model-0", "model-1"]
     await until(lambda: loaded(shelf) == ["model-1"])
@@ -183,11 +185,11 @@ async def test_a_model_that_grows_lets_others_go() -> None:
 @asynchronous
 async def test_one_load_at_a_time_in_the_order_of_requests_and_others_do_not_wait() -> None:
     gate = threading.Semaphore(0)
-    (a, b, c), makers = places(3)
+    (a, b, c), makers = slots(3)
     makers[0].gate = makers[1].gate = gate
     Shelf([a, b, c])
     await use(c)
-    first, second = (asyncio.create_task(use(place)) for place in (a, b))
+    first, second = (asyncio.create_task(use(slot)) for slot in (a, b))
     await until(lambda: makers[0].tried == 1)
     assert a.state == "loading"
     assert await use(c) is makers[2].made[0]
@@ -202,7 +204,7 @@ async def test_one_load_at_a_time_in_the_order_of_requests_and_others_do_not_wai
 
 @asynchronous
 async def test_a_request_waits_within_its_deadline_and_is_told_when_to_come_back() -> None:
-    (a,), [maker] = places(1, gate=threading.Semaphore(0))
+    (a,), [maker] = slots(1, gate=threading.Semaphore(0))
     shelf = Shelf([a])
     now = asyncio.get_running_loop().time()
     with pytest.raises(ModelLoadingError, match="'model-0' is being loaded") as early:
@@ -220,7 +222,7 @@ async def test_a_request_waits_within_its_deadline_and_is_told_when_to_come_back
 @asynchronous
 async def test_a_wait_that_is_forecast_to_be_too_long_is_refused_at_once() -> None:
     clock = Clock()
-    (a, b), makers = places(2)
+    (a, b), makers = slots(2)
 
     def slow() -> FakeModel:
         clock.now += 5
@@ -239,10 +241,10 @@ async def test_a_wait_that_is_forecast_to_be_too_long_is_refused_at_once() -> No
 @asynchronous
 async def test_what_nobody_waits_for_any_more_is_not_loaded() -> None:
     gate = threading.Semaphore(0)
-    (a, b), makers = places(2)
+    (a, b), makers = slots(2)
     makers[0].gate = gate
     shelf = Shelf([a, b])
-    first, second = (asyncio.create_task(use(place)) for place in (a, b))
+    first, second = (asyncio.create_task(use(slot)) for slot in (a, b))
     await until(lambda: makers[0].tried == 1)
     second.cancel()
     gate.release()
@@ -261,13 +263,13 @@ async def test_a_use_is_not_counted_for_one_who_leaves_as_the_model_comes() -> N
         async def start(self) -> None:
             loop.call_soon(asked[0].cancel)  # before the one who waits hears of it
 
-    place: Place[FakeModel] = Place("hasty", Hasty)
-    shelf = Shelf([place])
-    asked.append(asyncio.create_task(use(place)))
+    slot: ModelSlot[FakeModel] = ModelSlot("hasty", Hasty)
+    shelf = Shelf([slot])
+    asked.append(asyncio.create_task(use(slot)))
     with pytest.raises(asyncio.CancelledError):
         await asked[0]
-    assert place.state == "loaded"
-    assert place.n_lent == 0
+    assert slot.state == "loaded"
+    assert slot.n_leases == 0
     await shelf.stop()
 
 
@@ -275,7 +277,7 @@ async def test_a_use_is_not_counted_for_one_who_leaves_as_the_model_comes() -> N
 @asynchronous
 async def test_a_failure_is_told_and_tried_again_after_a_pause(where: str) -> None:
     clock, metrics = Clock(), Metrics()
-    (a, b), makers = places(2)
+    (a, b), makers = slots(2)
     failure = CheckpointError("a/model.safetensors: no such file")
     if where == "load":
         makers[0].failure = failure
@@ -309,7 +311,7 @@ async def test_a_failure_is_told_and_tried_again_after_a_pause(where: str) -> No
 
 @asynchronous
 async def test_any_exception_of_a_load_is_survived() -> None:
-    (a, b), makers = places(2)
+    (a, b), makers = slots(2)
     makers[0].failure = ZeroDivisionError("secret")
     Shelf([a, b])
     with pytest.raises(ModelUnavailableError):
@@ -321,7 +323,7 @@ async def test_any_exception_of_a_load_is_survived() -> None:
 
 @asynchronous
 async def test_a_model_that_works_no_more_is_loaded_again() -> None:
-    (a,), [maker] = places(1)
+    (a,), [maker] = slots(1)
     Shelf([a])
     model = await use(a)
     model.works = False
@@ -332,16 +334,16 @@ async def test_a_model_that_works_no_more_is_loaded_again() -> None:
 @asynchronous
 async def test_one_that_was_there_from_the_start_is_lent_as_it_is() -> None:
     model = FakeModel(works=False)
-    place = Place("fixed", lambda: model, 10, pinned=True, permanent=True, model=model)
-    shelf = Shelf([place], max_bytes=1)
+    slot = ModelSlot("fixed", lambda: model, 10, pinned=True, permanent=True, model=model)
+    shelf = Shelf([slot], max_bytes=1)
     await shelf.start()
-    assert await use(place) is model
+    assert await use(slot) is model
     assert model.started == 1
 
 
 @asynchronous
 async def test_the_end_refuses_those_who_wait() -> None:
-    (a,), [maker] = places(1, gate=threading.Semaphore(0))
+    (a,), [maker] = slots(1, gate=threading.Semaphore(0))
     shelf = Shelf([a])
     asked = asyncio.create_task(use(a))
     await until(lambda: maker.tried == 1)
@@ -356,17 +358,17 @@ async def test_the_end_refuses_those_who_wait() -> None:
 
 @asynchronous
 async def test_a_loaded_model_moves_to_the_next_shelf_with_its_uses() -> None:
-    (a, same), makers = places(2)
+    (a, same), makers = slots(2)
     old, new = Shelf([a]), Shelf([same])
-    async with a.lent(SOON) as model:
+    async with a.lease(SOON) as model:
         assert new.adopt(old, a, same)
-        assert list(new.places) == [a]
+        assert list(new.slots) == [a]
         await old.stop()
         assert model.stopped == 0
         new.max_bytes = 5
     await until(lambda: model.stopped == 1)  # the new one takes it back, and lets it go
     assert makers[1].tried == 0
-    unloaded, twin = places(2)[0]
+    unloaded, twin = slots(2)[0]
     assert not Shelf([twin]).adopt(Shelf([unloaded]), unloaded, twin)
 
 
@@ -374,14 +376,14 @@ async def test_a_loaded_model_moves_to_the_next_shelf_with_its_uses() -> None:
 async def test_random_use_never_exceeds_the_limit_and_never_lends_what_is_gone() -> None:
 
     choose = random.Random(1)
-    shelved, makers = places(12)
+    shelved, makers = slots(12)
     shelf = Shelf(shelved, max_bytes=40)
     most = 0
 
     async def client() -> None:
         nonlocal most
         for _ in range(30):
-            async with choose.choice(shelved).lent(SOON) as model:
+            async with choose.choice(shelved).lease(SOON) as model:
                 most = max(most, shelf.n_bytes)
                 assert not model.stopped
                 await asyncio.sleep(choose.random() / 1000)
@@ -390,14 +392,14 @@ async def test_random_use_never_exceeds_the_limit_and_never_lends_what_is_gone()
     await asyncio.gather(*(client() for _ in range(6)))
     assert most <= 40
     assert sum(maker.tried for maker in makers) > 12
-    assert all(place.n_lent == 0 for place in shelved)
+    assert all(slot.n_leases == 0 for slot in shelved)
     await shelf.stop()
     assert all(model.stopped == 1 for maker in makers for model in maker.made)
 
 
 @asynchronous
 async def test_what_a_load_logs_is_not_the_requests_that_woke_the_shelf() -> None:
-    places_, makers = places(1)
+    places_, makers = slots(1)
     seen: list[dict[str, object]] = []
     load = places_[0].load
 

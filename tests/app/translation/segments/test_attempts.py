@@ -196,7 +196,7 @@ class LateScheduler:
         self.metrics = Metrics()
         self._answers = [said(answer, codec)]
 
-    async def translate(self, segments: Sequence[Any], **_: object) -> QueueTimings:
+    async def search(self, segments: Sequence[Any], **_: object) -> QueueTimings:
         if not self._answers:
             raise DeadlineExceededError("late")
         for segment in segments:

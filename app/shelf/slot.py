@@ -1,4 +1,4 @@
-"""One model's place on the shelf: known, wanted, loaded, leaving, or failed."""
+"""One model's slot on the shelf: known, wanted, loaded, unloading, or failed."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class Model(Protocol):
 M = TypeVar("M", bound=Model)
 
 
-class Lender(Protocol[M]):
-    """The place's view of the shelf that it is on."""
+class Owner(Protocol[M]):
+    """The slot's view of the shelf that it is on."""
 
-    async def lend(self, place: Place[M], deadline: float) -> M:
-        """As `Shelf.lend`."""
+    async def acquire(self, slot: ModelSlot[M], deadline: float) -> M:
+        """As `Shelf.acquire`."""
 
-    def take_back(self, place: Place[M]) -> None:
-        """As `Shelf.take_back`."""
+    def release(self, slot: ModelSlot[M]) -> None:
+        """As `Shelf.release`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ class Failure:
 
 
 @dataclass(eq=False)
-class Place(Generic[M]):
-    """A model's place on the shelf.
+class ModelSlot(Generic[M]):
+    """A model's slot on the shelf.
 
     name      in messages, logs and metrics
     load      returns the model; blocks, in a thread of its own
@@ -78,9 +78,9 @@ class Place(Generic[M]):
     permanent there before the start, and never loaded again
     owner     the shelf that it is on
     model     None unless loaded
-    n_lent    present uses
-    last_lent its place in the order of uses, for least recently used
-    leaving   no longer lent, and let go after the present uses
+    n_leases    present uses
+    last_used its slot in the order of uses, for least recently used
+    unloading   no longer lent, and let go after the present uses
     waiting   those who wait until it is loaded
     """
 
@@ -90,19 +90,19 @@ class Place(Generic[M]):
     pinned: bool = False
     permanent: bool = False
     model: M | None = None
-    n_lent: int = 0
-    last_lent: int = 0
-    leaving: bool = False
+    n_leases: int = 0
+    last_used: int = 0
+    unloading: bool = False
     loading: bool = False
     failure: Failure | None = None
     waiting: list[asyncio.Future[M]] = field(default_factory=list)
-    owner: Lender[M] = field(init=False)
+    owner: Owner[M] = field(init=False)
     returned: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def usable(self) -> M | None:
         """The model, if it can be lent now."""
-        return None if self.leaving or self.model is None else self.model
+        return None if self.unloading or self.model is None else self.model
 
     @property
     def state(self) -> State:
@@ -123,25 +123,25 @@ class Place(Generic[M]):
         waiting, self.waiting = self.waiting, []
         return [future for future in waiting if not future.done()]
 
-    def lent(self, deadline: float) -> Loan[M]:
+    def lease(self, deadline: float) -> Lease[M]:
         """Return the model for a block, in which it stays loaded; load it first if necessary.
 
-        Raises as `Shelf.lend`, by the shelf that it is on now.
+        Raises as `Shelf.acquire`, by the shelf that it is on now.
         """
-        return Loan(self, deadline)
+        return Lease(self, deadline)
 
 
-class Loan(Generic[M]):
+class Lease(Generic[M]):
     """A use of a model. (A generator-based context manager would take twice the time.)"""
 
-    __slots__ = ("_deadline", "_place")
+    __slots__ = ("_deadline", "_slot")
 
-    def __init__(self, place: Place[M], deadline: float) -> None:
-        self._place = place
+    def __init__(self, slot: ModelSlot[M], deadline: float) -> None:
+        self._slot = slot
         self._deadline = deadline
 
     async def __aenter__(self) -> M:
-        return await self._place.owner.lend(self._place, self._deadline)
+        return await self._slot.owner.acquire(self._slot, self._deadline)
 
     async def __aexit__(self, *_: object) -> None:
-        self._place.owner.take_back(self._place)  # it may have moved to another shelf
+        self._slot.owner.release(self._slot)  # it may have moved to another shelf
