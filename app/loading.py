@@ -35,6 +35,12 @@ from model.engine.device import pick_devices, usable_cores
 from model.engine.memory import expected_bytes
 from model.engine.protocol import Engine
 
+ENGINE_TIMEOUT = 120.0
+"""Seconds after which an engine's step counts as hanging."""
+
+MAX_QUEUE_TOKENS = 262_144
+"""Waiting source tokens of a model per lane, unless all are of one request."""
+
 TEXT_BYTES = 12
 """Memory of a vocabulary per byte of its files, approximately."""
 
@@ -167,8 +173,9 @@ class _Builder:
             engines,
             metrics=self._metrics,
             cache_bytes=settings.sentence_cache_bytes,
-            step_timeout=settings.engine_timeout,
-            max_queue_tokens=settings.max_queue_tokens,
+            step_timeout=ENGINE_TIMEOUT,
+            max_queue_tokens=MAX_QUEUE_TOKENS,
+            max_batch_tokens=settings.max_batch_tokens,
         )
         facts = Facts(
             parameters=checkpoint.n_parameters,
@@ -211,13 +218,10 @@ def _assemble(known: Sequence[KnownModel], settings: Settings, metrics: Metrics)
     limits = Limits(
         max_texts=settings.max_texts,
         max_text_characters=settings.max_text_characters,
-        max_attention_weights=settings.max_attention_weights,
         timeout=settings.request_timeout,
     )
     limiter = CapacityLimiter(settings.max_text_characters, forecast, give_back)
     service = TranslationService(chosen, admission, limiter, limits, metrics)
-    if settings.preload_detection:
-        service.paths.prepare_detection()
     files = FileService(
         service.paths,
         FileLimits(

@@ -83,11 +83,7 @@ def create_app(
     keys = Keys(key.get_secret_value() for key in settings.api_keys or ())
     ledger = UsageLedger(settings.character_limit, settings.data)
     glossaries = GlossaryStore(settings.data)
-    documents = DocumentJobs(
-        FileStore(settings.max_stored_bytes, settings.file_lifetime),
-        settings.file_lifetime,
-        settings.max_stored_bytes,
-    )
+    documents = DocumentJobs(FileStore(settings.max_stored_bytes), settings.max_stored_bytes)
     lifecycle = Lifecycle(partial(load or load_runtime, settings, metrics), metrics, when_ready)
     metrics.watch(lifecycle.gauges)
     lag = LoopLag()

@@ -80,10 +80,6 @@ class Settings(BaseSettings):
         None, min_length=1,
         description="Languages to translate between, such as en,de,fr; by default all.",
     )  # fmt: skip
-    preload_detection: bool = Field(
-        True,
-        description="Load language detection at start: 130 MB of memory for two languages.",
-    )
     cache: Path | None = Field(
         None, description="Cache folder for imported Marian models; by default the user's."
     )
@@ -118,12 +114,7 @@ class Settings(BaseSettings):
         512, ge=1, description="Maximum concurrent requests; further ones get 429."
     )
     max_batch_tokens: int = Field(
-        16_384, ge=1, description="Maximum source tokens in flight, including padding."
-    )
-    max_queue_tokens: int = Field(
-        262_144,
-        ge=1,
-        description="Maximum waiting source tokens, of lists and of others each; beyond, 429.",
+        16_384, ge=1, description="Maximum source tokens in an engine at a time, including padding."
     )
     requests_per_minute: int | None = Field(
         None,
@@ -136,19 +127,6 @@ class Settings(BaseSettings):
     max_connections: int = Field(
         1000, ge=1, description="Maximum connections; beyond, idle and incomplete ones are closed."
     )
-    head_timeout: float = Field(
-        10.0, gt=0, description="Seconds for the headers of a request to arrive."
-    )
-    body_timeout: float = Field(
-        30.0, gt=0, description="Seconds for its body to arrive after the headers."
-    )
-    write_timeout: float = Field(
-        30.0, gt=0, description="Seconds in which a client must read a part of its response."
-    )
-    max_unsent_bytes: int = Field(
-        64_000_000, ge=1,
-        description="Maximum bytes of unread responses; beyond, the slowest clients are closed.",
-    )  # fmt: skip
     max_texts: int = Field(10_000, ge=1, description="Maximum texts per request.")
     max_text_characters: int = Field(250_000, ge=1, description="Maximum characters per text.")
     max_body_bytes: int = Field(2_000_000, ge=1, description="Maximum bytes of a request body.")
@@ -173,25 +151,16 @@ class Settings(BaseSettings):
     file_timeout: float = Field(
         600.0, gt=0, le=86_400, description="Seconds after which a file gets 504."
     )
-    file_lifetime: float = Field(
-        1200.0, gt=0, description="Seconds for which a translated file can be downloaded."
-    )
     max_stored_bytes: int = Field(
         100_000_000, ge=1,
         description="Maximum bytes of all stored translated files; the oldest are dropped first.",
     )  # fmt: skip
-    max_attention_weights: int = Field(
-        2_000_000, ge=1, description="Maximum attention weights per response."
-    )
     sentence_cache_bytes: int = Field(
         32_000_000, ge=0,
         description="Bytes of the cache of sentences per checkpoint; 0 disables it.",
     )  # fmt: skip
     request_timeout: float = Field(
         30.0, gt=0, le=3600, description="Seconds after which a request gets 504."
-    )
-    engine_timeout: float = Field(
-        120.0, gt=0, description="Seconds after which a step counts as hanging and /livez fails."
     )
     drain_delay: float = Field(
         0.0, ge=0, le=3600,

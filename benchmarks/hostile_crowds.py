@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from app.settings import Settings
+from app.server.connections import ConnectionLimits
 from benchmarks.attacked import Attacked, Outcome, Seen, attacked
 from benchmarks.connection import HOST
 
@@ -52,7 +52,7 @@ def crowd_that_does_not_read(
     """Ask for large answers, half of them as streams, and read none until they are closed."""
     large = {"text": ["a house"] * 10_000, "target": "fr", "beam_size": 1}
 
-    limit = deadline + Settings.model_fields["write_timeout"].default
+    limit = deadline + ConnectionLimits.write_timeout
 
     async def ask_all(server: Attacked) -> None:
         n_before = server.n_sockets()

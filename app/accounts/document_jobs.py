@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from app.accounts.result_files import FileStore, StoredFile
+from app.accounts.result_files import LIFETIME, FileStore, StoredFile
 from app.errors import (
     DocumentNotReadyError,
     DrainingError,
@@ -91,19 +91,13 @@ class DocumentJobs:
     """The documents of all clients.
 
     results    stores the translations
-    lifetime   seconds for which a finished document is kept
     max_bytes  of all uploads that are not translated yet
     """
 
     def __init__(
-        self,
-        results: FileStore,
-        lifetime: float,
-        max_bytes: int,
-        clock: Callable[[], float] = time.monotonic,
+        self, results: FileStore, max_bytes: int, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.results = results
-        self._lifetime = lifetime
         self._max_bytes = max_bytes
         self._clock = clock
         self._jobs: dict[str, DocumentJob] = {}
@@ -205,7 +199,7 @@ class DocumentJobs:
 
     def _forget(self, n_coming: int = 0) -> None:
         """Drop finished documents that are too old, or too many with those that are coming."""
-        limit = self._clock() - self._lifetime
+        limit = self._clock() - LIFETIME
         finished = [job for job in self._jobs.values() if job.is_finished]
         n_surplus = len(self._jobs) + n_coming - MAX_DOCUMENTS
         for index, job in enumerate(sorted(finished, key=lambda job: job.ended)):

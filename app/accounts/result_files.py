@@ -14,6 +14,9 @@ from app.errors import TextTooLongError
 NAME_BYTES = 24
 """Random bytes of a name, which protects a file from clients without a key."""
 
+LIFETIME = 1200.0
+"""Seconds for which a file is kept."""
+
 MAX_FILES = 1000
 """Files at a time; beyond, the oldest are dropped."""
 
@@ -29,17 +32,13 @@ class StoredFile:
 
 
 class FileStore:
-    """Keeps files for `lifetime` seconds; beyond `max_bytes` in total, or a number of files, the
-    oldest are dropped.
+    """Keeps files for `LIFETIME`; beyond `max_bytes` or `MAX_FILES`, the oldest are dropped.
 
     Nothing is written to disk; each process has a separate store.
     """
 
-    def __init__(
-        self, max_bytes: int, lifetime: float, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, max_bytes: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._max_bytes = max_bytes
-        self._lifetime = lifetime
         self._clock = clock
         self._files: OrderedDict[str, tuple[float, StoredFile]] = OrderedDict()
         self._n_bytes = 0
@@ -57,7 +56,7 @@ class FileStore:
             self._drop_oldest()
         suffix = PurePath(file.file_name).suffix.lower()
         name = secrets.token_urlsafe(NAME_BYTES) + suffix
-        self._files[name] = (self._clock() + self._lifetime, file)
+        self._files[name] = (self._clock() + LIFETIME, file)
         self._n_bytes += len(file.data)
         return name
 

@@ -130,11 +130,7 @@ def make_server(
         server_header=False,
     )
     n_listening = ACCEPTED_AT_A_TIME + (admin_listener is not None)
-    limits = ConnectionLimits(
-        settings.head_timeout, settings.body_timeout,
-        affordable_connections(settings.max_connections, n_listening),
-        settings.write_timeout, settings.max_unsent_bytes,
-    )  # fmt: skip
+    limits = ConnectionLimits(affordable_connections(settings.max_connections, n_listening))
     admin = None
     if admin_listener:
         beside = config(create_admin_app(app), lifespan="off", timeout_graceful_shutdown=1)

@@ -46,6 +46,7 @@ class EngineThread:
     """Drives an engine until the queue is closed and empty, or the engine is down.
 
     deliver     runs callbacks in the event loop, in order
+    max_tokens  source tokens in the engine at a time, though always a segment
     busy_since  start of the current work by the clock; infinity while idle
     """
 
@@ -58,6 +59,7 @@ class EngineThread:
         metrics: Metrics,
         *,
         name: str,
+        max_tokens: float = math.inf,
     ) -> None:
         self.throughput = Throughput()
         self.busy_since = math.inf
@@ -70,7 +72,7 @@ class EngineThread:
         self._n_failures = 0
         self._bulk_share = BulkShare()
         self._suspects = Bisection()
-        self._ceiling = math.inf
+        self._max_tokens = max_tokens
         self._explain_after = -math.inf
         self._explained = 0.0  # seconds, since the last step
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -158,7 +160,7 @@ class EngineThread:
     def _failed(self, error: Exception) -> list[Finished]:
         lost = self._suspects.on_trial(self._in_flight.__contains__) or self._in_flight.ids()
         if isinstance(error, MemoryError):
-            self._lower_ceiling(sum(self._in_flight[job_id].n_tokens for job_id in lost))
+            self._lower_max_tokens(sum(self._in_flight[job_id].n_tokens for job_id in lost))
         if len(lost) > 1:
             self._metrics.engine_failed(_kind_of(error))
             try:
@@ -171,10 +173,10 @@ class EngineThread:
         self._n_failures += 1
         return [Finished(job_id, error) for job_id in lost]
 
-    def _lower_ceiling(self, n_tokens: int) -> None:
-        """Lower the limit of tokens to less than half, for the life of this engine."""
-        self._ceiling = min(self._ceiling, n_tokens // 2)
-        _log.warning("out of memory", engine=self._thread.name, max_tokens=self._ceiling)
+    def _lower_max_tokens(self, n_tokens: int) -> None:
+        """Allow at most half of `n_tokens` from now on."""
+        self._max_tokens = min(self._max_tokens, n_tokens // 2)
+        _log.warning("out of memory", engine=self._thread.name, max_tokens=self._max_tokens)
 
     def _try_suspects(self) -> bool:
         """Admit the next group to try, if none is on trial; return whether one is."""
@@ -206,7 +208,7 @@ class EngineThread:
                 return is_due or not self._in_flight
             if segment.deadline <= now or not self._in_flight:
                 return True
-            if self._in_flight.n_tokens + segment.n_tokens > self._ceiling:
+            if self._in_flight.n_tokens + segment.n_tokens > self._max_tokens:
                 return False
             if joined and joined + segment.n_tokens > may_join:
                 self._engine.interrupt()  # it may after one step

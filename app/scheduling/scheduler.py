@@ -63,6 +63,7 @@ class Scheduler:
     metrics           of the server; what its users do with the results may be recorded there, too
     step_timeout      seconds after which a step counts as hanging
     max_queue_tokens  maximum waiting source tokens per lane, unless all are of one request
+    max_batch_tokens  maximum source tokens in an engine, though always a segment
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Scheduler:
         cache_bytes: int = 0,
         step_timeout: float = math.inf,
         max_queue_tokens: float = math.inf,
+        max_batch_tokens: float = math.inf,
     ) -> None:
         self._engines = engines
         self._shared = SharedSegments(cache_bytes)
@@ -81,6 +83,7 @@ class Scheduler:
         self.metrics = metrics or Metrics()
         self._step_timeout = step_timeout
         self._max_queue_tokens = max_queue_tokens
+        self._max_batch_tokens = max_batch_tokens
         self._queue = SharedQueue()
         self.explanations = QueuedExplanations(self._queue)
         self._threads: list[EngineThread] = []
@@ -92,7 +95,13 @@ class Scheduler:
         deliver = Callbacks(asyncio.get_running_loop()).put
         self._threads = [
             EngineThread(
-                engine, self._queue, deliver, self._clock, self.metrics, name=f"engine {index}"
+                engine,
+                self._queue,
+                deliver,
+                self._clock,
+                self.metrics,
+                name=f"engine {index}",
+                max_tokens=self._max_batch_tokens,
             )
             for index, engine in enumerate(self._engines)
         ]

@@ -46,13 +46,17 @@ Phase = Literal["head", "body", "none"]
 
 @dataclass(frozen=True)
 class ConnectionLimits:
-    """Seconds to receive the headers and the body of a request, and for the client to read its
-    response; number of connections; bytes of unread responses over all connections.
+    """Limits of the connections; timeouts in seconds.
+
+    head_timeout      for the headers of a request to arrive
+    body_timeout      for its body to arrive after the headers
+    write_timeout     for the client to read a part of its response
+    max_unsent_bytes  of unread responses, of all connections
     """
 
-    head_timeout: float
-    body_timeout: float
     max_connections: int
+    head_timeout: float = 10.0
+    body_timeout: float = 30.0
     write_timeout: float = 30.0
     max_unsent_bytes: int = 64_000_000
 

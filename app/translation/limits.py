@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from app.errors import InvalidRequestError, TextTooLongError
 
@@ -12,9 +13,9 @@ from app.errors import InvalidRequestError, TextTooLongError
 class Limits:
     """Limits of one request; `timeout` in seconds."""
 
+    max_attention_weights: ClassVar[int] = 2_000_000
     max_texts: int
     max_text_characters: int
-    max_attention_weights: int
     timeout: float
 
     def check_texts(self, texts: Sequence[str], field: str = "text") -> None:

@@ -17,7 +17,7 @@ import pytest
 ATTEND = Path(sys.executable).with_name("attend")
 ENVIRONMENT = {
     name: value for name, value in os.environ.items() if not name.startswith("ATTEND_")
-} | {"OMP_NUM_THREADS": "1", "ATTEND_PRELOAD_DETECTION": "false"}
+} | {"OMP_NUM_THREADS": "1"}
 
 
 def free_port() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,14 @@ import pytest
 from app.languages.detection import Detected, LanguageDetector
 from app.loading import load_runtime
 from app.observe.metrics import Metrics
+from app.runtime import Lifecycle
 from app.settings import Settings
+from tests.app.asynchronous import asynchronous
 
 
-@pytest.mark.parametrize("preload", [True, False])
-def test_detects_texts_of_several_scripts_before_the_first_request(
-    preload: bool, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+@asynchronous
+async def test_detects_texts_of_several_scripts_before_the_first_request(
+    tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[str] = []
 
@@ -23,8 +26,8 @@ def test_detects_texts_of_several_scripts_before_the_first_request(
         return []
 
     monkeypatch.setattr(LanguageDetector, "detect", detect)
-    load_runtime(
-        Settings.parse(checkpoint=(tiny_checkpoint,), device="cpu", preload_detection=preload),
-        Metrics(),
-    )
-    assert {text.isascii() for text in seen} == ({True, False} if preload else set())
+    settings, metrics = Settings.parse(checkpoint=(tiny_checkpoint,), device="cpu"), Metrics()
+    lifecycle = Lifecycle(partial(load_runtime, settings, metrics), metrics)
+    await lifecycle.start()
+    await lifecycle.stop()
+    assert {text.isascii() for text in seen} == {True, False}

@@ -15,6 +15,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from app import loading
 from app.errors import (
     DrainingError,
     GoldenSentenceError,
@@ -294,11 +295,14 @@ async def test_the_admin_port_reloads_and_has_the_metrics_instead(models: Models
 
 
 @asynchronous
-async def test_a_wedged_engine_is_not_alive_and_does_not_hold_up_the_end(models: Models) -> None:
+async def test_a_wedged_engine_is_not_alive_and_does_not_hold_up_the_end(
+    models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loading, "ENGINE_TIMEOUT", 0.1)
     engine = models.engines[0]
     engine.gate = threading.Semaphore(1)
     models.may_load.set()
-    settings = Settings.parse(checkpoint=models.folder, engine_timeout=0.1, request_timeout=0.3)
+    settings = Settings.parse(checkpoint=models.folder, request_timeout=0.3)
     app = create_app(settings, models.load, when_ready=models.settled)
     async with (
         app.router.lifespan_context(app),

@@ -133,7 +133,6 @@ def local_files(
             models=None,
             pin=(),
             languages=None,
-            preload_detection=False,
             max_file_characters=unlimited,
             **settings,
         ),

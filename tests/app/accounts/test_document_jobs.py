@@ -7,7 +7,7 @@ import pytest
 
 from app.accounts import document_jobs
 from app.accounts.document_jobs import DocumentJob, DocumentJobs
-from app.accounts.result_files import FileStore, StoredFile
+from app.accounts.result_files import LIFETIME, FileStore, StoredFile
 from app.errors import (
     DocumentNotReadyError,
     DrainingError,
@@ -32,8 +32,8 @@ class Desk:
     stored_bytes: int = 1000
 
     def __post_init__(self) -> None:
-        results = FileStore(self.stored_bytes, 60, self.clock)
-        self.jobs = DocumentJobs(results, 60, max_bytes=100, clock=self.clock)
+        results = FileStore(self.stored_bytes, self.clock)
+        self.jobs = DocumentJobs(results, max_bytes=100, clock=self.clock)
 
     def submit(
         self, client: str = "me", n_bytes: int = 1, error: Exception | None = None
@@ -187,7 +187,7 @@ async def test_a_finished_one_is_kept_for_a_while() -> None:
     desk.gate.set()
     job = desk.submit()
     await desk.jobs.wait(job, 10)
-    desk.clock.now += 59
+    desk.clock.now += LIFETIME - 1
     assert desk.jobs.find(job.id, job.key, "me") is job
     desk.clock.now += 1
     with pytest.raises(UnknownDocumentError):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from app.accounts import result_files
-from app.accounts.result_files import FileStore, StoredFile
+from app.accounts.result_files import LIFETIME, FileStore, StoredFile
 from app.errors import TextTooLongError
 from tests.app.scheduling.harness import FakeClock
 
@@ -14,11 +14,11 @@ def file(n_bytes: int) -> StoredFile:
 
 def test_a_file_is_kept_for_a_while_under_a_name_of_its_own() -> None:
     clock = FakeClock()
-    store = FileStore(100, lifetime=60, clock=clock)
+    store = FileStore(100, clock=clock)
     names = [store.put(file(1)) for _ in range(3)]
     assert len(set(names)) == 3
     assert all(name.endswith(".txt") and len(name) > 32 for name in names)
-    clock.now += 59
+    clock.now += LIFETIME - 1
     assert store.get(names[0]) == file(1)
     clock.now += 1
     assert store.get(names[0]) is None
@@ -26,7 +26,7 @@ def test_a_file_is_kept_for_a_while_under_a_name_of_its_own() -> None:
 
 
 def test_the_oldest_makes_room() -> None:
-    store = FileStore(10, lifetime=60, clock=FakeClock())
+    store = FileStore(10, clock=FakeClock())
     first, second = store.put(file(4)), store.put(file(4))
     third = store.put(file(6))
     assert [store.get(name) is None for name in (first, second, third)] == [True, False, False]
@@ -40,13 +40,13 @@ def test_the_oldest_makes_room() -> None:
 
 def test_so_many_files_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(result_files, "MAX_FILES", 2)
-    store = FileStore(100, lifetime=60, clock=FakeClock())
+    store = FileStore(100, clock=FakeClock())
     first, second, third = (store.put(file(1)) for _ in range(3))
     assert [store.get(name) is None for name in (first, second, third)] == [True, False, False]
 
 
 def test_what_was_removed_makes_room() -> None:
-    store = FileStore(10, lifetime=60, clock=FakeClock())
+    store = FileStore(10, clock=FakeClock())
     first, second = store.put(file(5)), store.put(file(5))
     store.remove(second)
     store.remove(second)  # as when it was dropped before

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from app.translation.limits import Limits
 from model.engine.explanations import IdPair
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
@@ -133,8 +134,11 @@ async def test_what_the_model_cannot_read_at_once_is_refused(serve: Serve) -> No
 
 
 @asynchronous
-async def test_weights_beyond_the_limit_are_refused(serve: Serve) -> None:
-    async with serve(max_attention_weights=10) as client:
+async def test_weights_beyond_the_limit_are_refused(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Limits, "max_attention_weights", 10)
+    async with serve() as client:
         response = await client.post("/score", json=PAIR | {"attention": True})
         problem(response, 422, "attention-too-large")
 

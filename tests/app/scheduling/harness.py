@@ -31,9 +31,9 @@ class FakeClock:
 
 @asynccontextmanager
 async def running(
-    *engines: FakeEngine, clock: FakeClock | None = None, cache_bytes: int = 0
+    *engines: FakeEngine, clock: FakeClock | None = None, **settings: Any
 ) -> AsyncIterator[Scheduler]:
-    scheduler = Scheduler(engines, clock=clock or FakeClock(), cache_bytes=cache_bytes)
+    scheduler = Scheduler(engines, clock=clock or FakeClock(), **settings)
     scheduler.start()
     try:
         yield scheduler

@@ -69,6 +69,17 @@ async def test_what_arrives_during_a_step_is_the_next_batch() -> None:
 
 
 @asynchronous
+async def test_a_batch_has_a_maximum_of_source_tokens_or_one_sentence() -> None:
+    engine = FakeEngine(gate=threading.Semaphore(0))
+    async with running(engine, max_batch_tokens=7) as scheduler:
+        tasks = [submit(scheduler, 11, length=9), submit(scheduler, 12, 14, 15)]
+        await settle()
+        release([engine])
+        await asyncio.gather(*tasks)
+    assert engine.admitted == [[11], [12, 14], [15]]
+
+
+@asynchronous
 async def test_sentences_join_a_busy_engine_between_its_steps() -> None:
     engine = FakeEngine(n_steps=3, gate=threading.Semaphore(0))
     async with busy(engine, 11) as (scheduler, first):

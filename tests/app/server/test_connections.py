@@ -287,7 +287,7 @@ async def test_what_is_no_http_is_refused() -> None:
 
 @asynchronous
 async def test_the_unfinished_and_the_idle_give_way_to_newcomers_the_oldest_first() -> None:
-    async with serving(ConnectionLimits(10, 10, max_connections=5)) as served:
+    async with serving(ConnectionLimits(5)) as served:
         served.app.gate.clear()
         working = await served.connect(GET)
         slow = [await served.connect(GET[:7]) for _ in range(3)]
@@ -366,7 +366,7 @@ async def test_a_refused_client_that_keeps_no_connection_has_none() -> None:
 @pytest.mark.parametrize("body", [[b"abcd"], [b"ab", b"cd"]])
 @asynchronous
 async def test_who_was_refused_is_idle_then_and_gives_way_or_is_closed(body: list[bytes]) -> None:
-    limits = ConnectionLimits(10, 10, max_connections=2)
+    limits = ConnectionLimits(2)
     async with serving(limits, full, keep_alive=1) as served:
         refused = [await served.connect(POST) for _ in range(2)]
         for connection in refused:
@@ -418,7 +418,7 @@ async def test_an_upgrade_that_is_not_to_be_had_is_answered_as_if_it_were_not_as
 @asynchronous
 async def test_a_probe_does_not_wait_until_all_that_came_at_once_are_begun() -> None:
     n_posts = 20 * AT_A_TIME
-    limits = ConnectionLimits(10, 10, max_connections=n_posts + 1)
+    limits = ConnectionLimits(n_posts + 1)
     async with serving(limits) as served:
         served.app.gate.clear()
         connections = [await served.connect() for _ in range(n_posts + 1)]

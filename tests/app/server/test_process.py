@@ -19,7 +19,7 @@ async def turns_until_all_are_in(n_copies: int) -> int:
     config = uvicorn.Config(
         PlainTextResponse("a"), http=TimedProtocol, ws="none", lifespan="off", log_config=None
     )
-    server = AdminServer(config, ConnectionLimits(10, 10, max_connections=2 * N))
+    server = AdminServer(config, ConnectionLimits(2 * N))
     listener = listen("127.0.0.1", 0)
     address = listener.getsockname()
     running = asyncio.create_task(server.serve(copied([listener], n_copies)))

@@ -75,7 +75,7 @@ async def until_closed(server: AdminServer, n_left: int = 0) -> None:
 
 
 def limits(write_timeout: float = 0.3, max_unsent_bytes: int = 10**9) -> ConnectionLimits:
-    return ConnectionLimits(10, 10, 100, write_timeout, max_unsent_bytes)
+    return ConnectionLimits(100, 10, 10, write_timeout, max_unsent_bytes)
 
 
 @pytest.mark.parametrize("path", [b"", b"stream"])
@@ -153,7 +153,7 @@ async def test_who_does_not_read_refusals_gets_no_more_of_them() -> None:
 
 @asynchronous
 async def test_a_connection_that_closes_behind_an_answer_that_nobody_reads_gives_way() -> None:
-    one = ConnectionLimits(10, 10, max_connections=1, write_timeout=60)
+    one = ConnectionLimits(1, write_timeout=60)
     async with serving(one) as (_, server, port):
         _, stuck = await asyncio.open_connection("127.0.0.1", port)
         stuck.write(GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n") % b"")

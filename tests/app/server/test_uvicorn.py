@@ -76,7 +76,7 @@ async def test_attributes_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
     config = uvicorn.Config(
         app, http=TimedProtocol, ws="none", lifespan="off", log_config=None, proxy_headers=False
     )
-    state = Connections(ConnectionLimits(1, 1, 1))
+    state = Connections(ConnectionLimits(1))
     protocol = HttpToolsProtocol(config, state, {})
     protocol.connection_made(asyncio.Transport())
     protocol.data_received(b"GET /a HTTP/1.1\r\nHost: b\r\n\r\n")

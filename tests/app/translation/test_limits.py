@@ -5,7 +5,7 @@ import pytest
 from app.errors import InvalidRequestError, TextTooLongError
 from app.translation.limits import Limits
 
-LIMITS = Limits(max_texts=2, max_text_characters=5, max_attention_weights=1, timeout=1)
+LIMITS = Limits(max_texts=2, max_text_characters=5, timeout=1)
 
 
 def test_what_is_at_the_limit_is_accepted() -> None:

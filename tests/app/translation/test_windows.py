@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from app import loading
 from app.translation import windows
 from app.translation.segments import layout
 from app.translation.translated_text import TranslatedText
@@ -103,8 +104,9 @@ async def test_few_segments_of_a_long_text_are_in_memory(serve: Serve) -> None:
 
 @asynchronous
 async def test_what_is_refused_is_not_read(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "MAX_QUEUE_TOKENS", 5000)
     engine = FakeEngine(gate=threading.Semaphore(1))
-    async with serve(engine, sentence_cache_bytes=0, max_queue_tokens=5000) as client:
+    async with serve(engine, sentence_cache_bytes=0) as client:
         assert engine.gate
         load = scheduler(client)
         body = {"text": "The cat sees the dog.\n" * 600, "target": "fr", "beam_size": 1}
@@ -119,9 +121,12 @@ async def test_what_is_refused_is_not_read(serve: Serve, monkeypatch: pytest.Mon
 
 
 @asynchronous
-async def test_a_full_queue_counts_what_is_still_to_come(serve: Serve) -> None:
+async def test_a_full_queue_counts_what_is_still_to_come(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loading, "MAX_QUEUE_TOKENS", 5000)
     engine = FakeEngine(gate=threading.Semaphore(1))
-    async with serve(engine, sentence_cache_bytes=0, max_queue_tokens=5000) as client:
+    async with serve(engine, sentence_cache_bytes=0) as client:
         assert engine.gate
         body = {"text": "The cat sees the dog.\n" * 600, "target": "fr", "beam_size": 1}
         first = asyncio.create_task(client.post("/translate", json=body))

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from app import errors
+from app.translation.limits import Limits
 from app.wire.problems import KINDS, MAX_ERRORS
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
@@ -221,8 +222,11 @@ async def test_languages_that_no_model_has(serve: Serve, codes: dict[str, str]) 
 
 
 @asynchronous
-async def test_more_attention_than_one_answer_may_hold(serve: Serve) -> None:
-    async with serve(FakeEngine(), max_attention_weights=90) as client:
+async def test_more_attention_than_one_answer_may_hold(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Limits, "max_attention_weights", 90)
+    async with serve(FakeEngine()) as client:
         body = {"text": "the cat", "target": "fr", "attention": {"layers": "all", "heads": "all"}}
         response = await client.post("/translate", json=body)
     assert "96" in problem(response, 422, "attention-too-large")["detail"]

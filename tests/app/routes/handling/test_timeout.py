@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from app import loading
 from tests.app.asking import scheduler
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
@@ -58,9 +59,12 @@ async def test_what_is_no_time_is_refused(serve: Serve, given: str) -> None:
 
 
 @asynchronous
-async def test_the_queue_is_bounded_in_tokens(serve: Serve) -> None:
+async def test_the_queue_is_bounded_in_tokens(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loading, "MAX_QUEUE_TOKENS", 50)
     engine = FakeEngine(gate=threading.Semaphore(1), n_slots=1)
-    async with serve(engine, max_queue_tokens=50) as client:
+    async with serve(engine) as client:
         assert engine.gate
 
         def ask(text: str) -> asyncio.Task[object]:
@@ -82,9 +86,21 @@ async def test_the_queue_is_bounded_in_tokens(serve: Serve) -> None:
 
 
 @asynchronous
-async def test_a_list_that_waits_leaves_the_queue_to_single_sentences(serve: Serve) -> None:
+async def test_a_batch_is_bounded_in_tokens(serve: Serve) -> None:
+    engine = FakeEngine()
+    async with serve(engine, max_batch_tokens=1) as client:
+        body = {"text": ["the cat", "the dog", "a house"], "target": "fr"}
+        assert (await client.post("/translate", json=body)).status_code == 200
+    assert {len(batch) for batch in engine.admitted} == {1}
+
+
+@asynchronous
+async def test_a_list_that_waits_leaves_the_queue_to_single_sentences(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loading, "MAX_QUEUE_TOKENS", 50)
     engine = FakeEngine(gate=threading.Semaphore(1), n_slots=1)
-    async with serve(engine, max_queue_tokens=50) as client:
+    async with serve(engine) as client:
         assert engine.gate
         a_list = {"text": ["the cat sees " * n for n in range(1, 30)], "target": "fr"}
         large = asyncio.create_task(client.post("/translate", json=a_list))
