@@ -10,7 +10,7 @@ import random
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -39,7 +39,7 @@ SETTLE = 0.2
 """Seconds between two systems, until the threads of the previous one stop spinning."""
 
 ORDINARY_IDS = 300
-"""Ids from here on, and up to as many before the end, are ordinary pieces."""
+"""First id of the pieces that random sources consist of."""
 
 COLUMNS = {
     "Beam": "d", "Batch": "d", "System": "", "Threads": "", "Tokens/s": ",.0f",
@@ -80,12 +80,12 @@ def random_sources(checkpoint: Checkpoint, n: int, n_tokens: int) -> list[Ids]:
 
 
 def n_sentences(count: int, batch: int, n_batches: int) -> int:
-    """Return the sentences of a round: `count`, and at least so many batches."""
+    """Return the number of sentences of a round, which fill at least `n_batches`."""
     return -(-count // 4) if batch == 1 else max(count, n_batches * batch)
 
 
 def measure(systems: Sequence[System], task: Task, rounds: int) -> list[Timing]:
-    """Run all systems in turn, in an order that changes every round, after a warm-up."""
+    """Warm up, then run all systems in turn, in an order that alternates between rounds."""
     suited = [system for system in systems if system.suits(task)]
     answers: dict[int, list[Answer]] = defaultdict(list)
     warm_up = Task(task.sources[: task.batch + 1], task.options, task.batch)
@@ -132,6 +132,26 @@ def rows_of(task: Task, timings: Sequence[Timing]) -> Iterator[dict[str, object]
         }
 
 
+def batch_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command --count, --batches-each, --batch and --beam."""
+    for option in (
+        click.option("--beam", "beams", type=click.IntRange(1), multiple=True, default=(1, 4)),
+        click.option(
+            "--batch", "batches", type=click.IntRange(1), multiple=True, default=(1, 16, 64)
+        ),
+        click.option(
+            "--batches-each", type=click.IntRange(1), default=8,
+            help="Batches per thread at least: with one or two, some idle while others finish.",
+        ),
+        click.option(
+            "--count", type=click.IntRange(1), default=192,
+            help="Sentences per round at least; a quarter of them for batch 1.",
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
 @benchmark
 @setup_options
 @random_option
@@ -143,20 +163,7 @@ def rows_of(task: Task, timings: Sequence[Timing]) -> Iterator[dict[str, object]
 @click.option(
     "--source-tokens", type=click.IntRange(3), default=15, help="Length of the random sources."
 )
-@click.option(
-    "--count",
-    type=click.IntRange(1),
-    default=192,
-    help="Sentences per round at least; a quarter of them for batch 1.",
-)
-@click.option(
-    "--batches-each",
-    type=click.IntRange(1),
-    default=8,
-    help="Batches per thread at least: with one or two, some idle while others finish.",
-)
-@click.option("--batch", "batches", type=click.IntRange(1), multiple=True, default=(1, 16, 64))
-@click.option("--beam", "beams", type=click.IntRange(1), multiple=True, default=(1, 4))
+@batch_options
 @rounds_option(5)
 @peers_option
 @click.option("--only-int8", is_flag=True, help="Compare with CTranslate2's int8 alone.")

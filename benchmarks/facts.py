@@ -1,6 +1,6 @@
-"""What becomes of numbers, money, times, emoji and symbols, in generated sentences.
+"""Translates generated sentences and checks their numbers, times, emoji and symbols.
 
-A corrupted translation lacks the number or the symbol of its source, or has U+FFFD.
+A translation is corrupted if it lacks the number or symbol of its source, or contains U+FFFD.
 
     python -m benchmarks.facts --count 1000
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from pathlib import Path
 from typing import cast, get_args
 
 import click
@@ -17,41 +18,64 @@ from app.cli.translating.line_translator import LineTranslator
 from app.translation.segments.reading import Reading
 from benchmarks.fact_frames import Language
 from benchmarks.generated_facts import sentences
-from benchmarks.options import EngineSetup, beam_option, benchmark, engine_options
-from benchmarks.report import Cell, Report
+from benchmarks.options import (
+    beam_option,
+    benchmark,
+    checkpoint_option,
+    json_option,
+    precision_option,
+    threads_option,
+)
+from benchmarks.report import Cell, Report, publish
+from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import SearchOptions
+from model.engine.build import build_engines
+from model.engine.protocol import PrecisionChoice
 
 COLUMNS = {
     "Direction": "", "Kind": "", "Sentences": ",d", "Retried": ",d", "Flagged": ",d",
     "Corrupted, flagged": ",d", "Corrupted, not flagged": ",d", "With U+FFFD": ",d",
 }  # fmt: skip
-SHOWN = 10
+MAX_EXAMPLES = 10
 """Corrupted translations without a flag that are printed."""
 
 
 @benchmark
-@engine_options
-@click.option("--count", type=click.IntRange(1), default=1000, help="Each way.")
+@checkpoint_option
+@click.option("--count", type=click.IntRange(1), default=1000, help="Sentences per direction.")
 @beam_option
 @click.option("--seed", default=1, help="Seed of the sentences.")
-def main(setup: EngineSetup, *, count: int, beam: int, seed: int) -> None:
+@threads_option
+@precision_option
+@json_option
+def main(
+    *,
+    checkpoint: Path,
+    count: int,
+    beam: int,
+    seed: int,
+    threads: int,
+    precision: PrecisionChoice,
+    json_file: Path | None,
+) -> None:
     """Translate generated sentences in every direction between English and French."""
-    loaded, engines = setup.load()
+    loaded = load_checkpoint(checkpoint)
+    engines = build_engines(loaded, precision, threads)
     options = SearchOptions(beam, length_penalty=loaded.config.length_penalty)
     rows: list[dict[str, Cell]] = []
     for direction in loaded.config.directions:
         if not set(direction) <= set(get_args(Language)):
             continue
-        asked = sentences(cast(Language, direction[0]), count, seed)
-        random.Random(seed).shuffle(asked)
+        generated = sentences(cast(Language, direction[0]), count, seed)
+        random.Random(seed).shuffle(generated)
         max_length = loaded.config.transformer.max_length
         translator = LineTranslator(
             Reading(loaded.tokenizer, direction, max_length, options), engines
         )
-        found = list(translator.translate(one.text for one in asked))
-        n_shown = 0
+        found = list(translator.translate(one.text for one in generated))
+        n_examples = 0
         totals: dict[str, Counter[str]] = {}
-        for sentence, text in zip(asked, found, strict=True):
+        for sentence, text in zip(generated, found, strict=True):
             answer = text.answer().after
             is_corrupted = sentence.is_corrupted_by(answer)
             for kind in (sentence.kind, "all"):
@@ -63,20 +87,19 @@ def main(setup: EngineSetup, *, count: int, beam: int, seed: int) -> None:
                 if is_corrupted:
                     flagged = "flagged" if text.flags else "not flagged"
                     total[f"Corrupted, {flagged}"] += 1
-            if is_corrupted and not text.flags and n_shown < SHOWN:
-                n_shown += 1
+            if is_corrupted and not text.flags and n_examples < MAX_EXAMPLES:
+                n_examples += 1
                 click.echo(f"{sentence.text} → {answer}")
         for kind, total in sorted(totals.items()):
-            way = " → ".join(direction)
-            numbers = {column: total[column] for column in list(COLUMNS)[2:]}
-            rows.append({"Direction": way, "Kind": kind, **numbers})
+            counts = {column: total[column] for column in list(COLUMNS)[2:]}
+            rows.append({"Direction": " → ".join(direction), "Kind": kind, **counts})
     name = f"{loaded.config.name}, {engines[0].info.precision}, beam {beam}"
     settings: dict[str, Cell] = {
         "sentences each way": count,
-        "threads": setup.threads,
+        "threads": threads,
         "seed": seed,
     }
-    setup.publish(Report("facts", f"Facts: {name}", settings, COLUMNS, rows))
+    publish(Report("facts", f"Facts: {name}", settings, COLUMNS, rows), json_file)
 
 
 if __name__ == "__main__":

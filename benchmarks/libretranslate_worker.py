@@ -1,4 +1,4 @@
-"""Runs LibreTranslate; started by `benchmarks.argos` in a Python that has it.
+"""Runs LibreTranslate; started by `benchmarks.libretranslate_server` in a Python that has it.
 
     python libretranslate_worker.py SOURCE TARGET ALPHA BEYOND_SOURCE [LibreTranslate's own options]
 

@@ -1,4 +1,4 @@
-"""Options shared by several benchmarks, and the setups that most of them name."""
+"""Options shared by several benchmarks."""
 
 from __future__ import annotations
 
@@ -15,16 +15,13 @@ from benchmarks.checkpoints import DEFAULT_WORK, endless_checkpoint, random_chec
 from benchmarks.report import Report, publish
 from benchmarks.sentences import FIXTURE, read_sentences
 from benchmarks.server import Server, attend_server
-from model.checkpoint.reader import Checkpoint, load_checkpoint
-from model.engine.build import build_engines
-from model.engine.protocol import Engine, PrecisionChoice
+from model.engine.protocol import PrecisionChoice
 from model.transformer.config import PRESETS
 
 benchmark = click.command(context_settings={"show_default": True})
-"""A decorator that makes a function a benchmark's command, whose help shows defaults."""
+"""Decorator for the command of a benchmark; its help shows defaults."""
 
 Option = Callable[[Callable[..., None]], Callable[..., None]]
-"""A decorator that gives a command an option."""
 
 _path = click.Path(path_type=Path)
 
@@ -55,34 +52,21 @@ json_option = click.option("--json", "json_file", type=_path, help="Write the re
 
 
 def rounds_option(default: int) -> Option:
-    """Return the option --rounds: how often all systems are measured in turn."""
-    return click.option("--rounds", type=click.IntRange(1), default=default)
+    """Return the option --rounds."""
+    return click.option(
+        "--rounds", type=click.IntRange(1), default=default, help="Measurements of each system."
+    )
 
 
 @dataclass(frozen=True)
-class EngineSetup:
-    """Whose engines are measured, and where the result goes."""
+class Setup:
+    """The values of the options of `setup_options`."""
 
     checkpoint: Path
+    sentences: Path
     threads: int
     precision: PrecisionChoice
     json_file: Path | None
-
-    def load(self) -> tuple[Checkpoint, list[Engine]]:
-        """Read the checkpoint and build its engines. Raises as `load_checkpoint`."""
-        loaded = load_checkpoint(self.checkpoint)
-        return loaded, build_engines(loaded, self.precision, self.threads)
-
-    def publish(self, report: Report) -> None:
-        """Print the report, and write it if a file was named."""
-        publish(report, self.json_file)
-
-
-@dataclass(frozen=True)
-class Setup(EngineSetup):
-    """What is measured, on what, and where the result goes."""
-
-    sentences: Path
 
     def texts(self, n: int | None = None) -> list[str]:
         """Read n sentences. Raises as `read_sentences`."""
@@ -92,34 +76,23 @@ class Setup(EngineSetup):
         """Return `attend serve` with this setup."""
         return attend_server(self.checkpoint, self.threads, self.precision, *flags)
 
-
-def engine_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of an `EngineSetup`, which is its first argument."""
-    return _with_setup(
-        EngineSetup, command, json_option, precision_option, threads_option, checkpoint_option
-    )
+    def publish(self, report: Report) -> None:
+        """Print the report, and write it to the file of --json."""
+        publish(report, self.json_file)
 
 
 def setup_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of a `Setup`, which is its first argument."""
-    return _with_setup(
-        Setup, command, json_option, precision_option, threads_option, sentences_option,
-        checkpoint_option,
-    )  # fmt: skip
-
-
-def _with_setup(
-    kind: type[EngineSetup], command: Callable[..., None], *options: Option
-) -> Callable[..., None]:
-    """Gather the options, the last of which the help shows first, in a setup of that kind."""
+    """Give a command the options of a `Setup`, which becomes its first argument."""
 
     @wraps(command)
     def with_setup(**values: object) -> None:
-        setup = kind(**{one.name: values.pop(one.name) for one in fields(kind)})  # type: ignore[arg-type]
+        setup = Setup(**{one.name: values.pop(one.name) for one in fields(Setup)})  # type: ignore[arg-type]
         command(setup, **values)
 
     with_options: Callable[..., None] = with_setup
-    for option in options:
+    for option in (
+        json_option, precision_option, threads_option, sentences_option, checkpoint_option
+    ):  # fmt: skip
         with_options = option(with_options)
     return with_options
 
@@ -127,7 +100,7 @@ def _with_setup(
 def weights_to_measure(
     checkpoint: Path, preset: str | None, target_tokens: int | None, work: Path
 ) -> Path:
-    """Return the checkpoint, or one of random weights; endless if all lengths are to be the same.
+    """Return the checkpoint or one with random weights; endless if the length is forced.
 
     Raises `click.UsageError`.
     """

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from benchmarks.argos import libretranslate_servers
+from benchmarks.libretranslate_server import libretranslate_servers
 from benchmarks.load import Load, Outcome, put
 from benchmarks.options import (
     Setup,

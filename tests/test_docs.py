@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 
@@ -143,33 +142,6 @@ def test_links_to_headings_lead_somewhere(page: Path) -> None:
         if anchor not in anchors(page.parent / target if target else page)
     ]
     assert lost == []
-
-
-def module_rows() -> list[tuple[str, str]]:
-    """Each row of the map: the module's path, and what it is said to do."""
-    rows: list[tuple[str, str]] = []
-    for line in TEXT["modules.md"].splitlines():
-        if heading := re.fullmatch(r"### `(.+)/`", line):
-            folder = heading[1]
-        elif row := re.match(r"\| `(\w+\.py)` \| (\S.*) \|", line):
-            rows.append((f"{folder}/{row[1]}", row[2]))
-    return rows
-
-
-def test_every_module_is_on_the_map_once() -> None:
-    there = [path for name in ("app", "model") for path in (ROOT / name).rglob("*.py")]
-    modules = [path for path in there if path.name != "__init__.py"]
-    paths = [path for path, _ in module_rows()]
-    assert sorted(paths) == sorted(str(path.relative_to(ROOT)) for path in modules)
-
-
-def test_the_map_says_what_the_modules_say() -> None:
-    stale = {}
-    for path, row in module_rows():
-        docstring = ast.get_docstring(ast.parse((ROOT / path).read_text("utf-8"))) or ""
-        if not " ".join(docstring.split()).startswith(row):
-            stale[path] = row
-    assert stale == {}
 
 
 PATH = re.compile(r"(?<![\w./-])(?:tests/)?(?:app|model|benchmarks|deploy)(?:/\w+)*/(?:\w+\.py)?")

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from benchmarks import memory, options, serve, soak
+from benchmarks import memory, options, serve
 from benchmarks.load import Outcome
 from benchmarks.serve import rows_of
 from benchmarks.server import Running, Server, running
-from benchmarks.soak import Growth
 
 INEXACT = 1.05
 """The kernel notes the peak by counters that lag behind those which it adds up when asked."""
@@ -40,14 +39,6 @@ def test_the_rows_of_a_load_by_hand(stub: Server) -> None:
     assert (first["Rate ×"], first["p95 ×"], first["Errors"]) == (1.0, 1.0, 0)
     assert (second["Rate ×"], second["p95 ×"], second["Errors"]) == (2.0, 0.375, 2)
     assert (second["Requests/s"], second["p50 ms"]) == (15.0, 5.0)
-
-
-def test_growth_is_a_straight_line_after_the_warm_up() -> None:
-    samples = [(float(second), 1000 + second) for second in range(10, 101)]
-    samples = [(0.0, 1), *samples]  # the start does not count
-    growth = Growth.through(samples)
-    assert (growth.first, growth.last, growth.seconds) == pytest.approx((1010, 1100, 90))
-    assert growth.per_hour == pytest.approx(90 / 1010 * 40)
 
 
 def test_attend_serves_under_load(tiny_checkpoint: Path, tmp_path: Path) -> None:
@@ -81,25 +72,3 @@ def test_memory_and_start(
     (row,) = json.loads(file.read_text())["rows"]
     assert 0 < row["Ready s"] < 20
     assert 0 < row["Resident MB"] <= INEXACT * row["peak"]
-
-
-@pytest.mark.parametrize("text", ["dog", "refuse"])
-def test_a_soak_tells_errors_by_its_exit_code(
-    tiny_checkpoint: Path,
-    tmp_path: Path,
-    stub: Server,
-    monkeypatch: pytest.MonkeyPatch,
-    text: str,
-) -> None:
-    monkeypatch.setattr(options, "attend_server", lambda *_: stub)
-    file, sentences = tmp_path / "x.json", tmp_path / "sentences"
-    sentences.write_text(f"cat\n{text}\n")
-    arguments = ["--checkpoint", str(tiny_checkpoint), "--sentences", str(sentences)]
-    result = CliRunner().invoke(
-        soak.main, [*arguments, "--requests", "400", "--every", "0.02", "--json", str(file)]
-    )
-    assert result.exit_code == (1 if text == "refuse" else 0)
-    (row,) = json.loads(file.read_text())["rows"]
-    assert row["Requests"] == 400
-    assert row["Places free"] == ("no" if text == "refuse" else "all")
-    assert row["Errors"] == (200 if text == "refuse" else 0)

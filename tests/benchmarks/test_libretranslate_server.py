@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import sentencepiece
 
-from benchmarks import argos
-from benchmarks.argos import WORKER, argos_packages, libretranslate_servers
+from benchmarks import libretranslate_server
+from benchmarks.libretranslate_server import WORKER, argos_packages, libretranslate_servers
 from model.checkpoint.reader import Checkpoint, load_checkpoint
 
 FAKES = {
@@ -53,7 +53,7 @@ def converted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def folder_of(checkpoint: Checkpoint, work: Path) -> Path:
         return folder
 
-    monkeypatch.setattr(argos, "ctranslate2_folder", folder_of)
+    monkeypatch.setattr(libretranslate_server, "ctranslate2_folder", folder_of)
     return folder
 
 
