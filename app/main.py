@@ -49,7 +49,7 @@ from app.routes.deepl import unsupported as deepl_unsupported
 from app.routes.handling.access import known_client
 from app.routes.handling.timeout import HEADER as TIMEOUT_HEADER
 from app.runtime import Lifecycle, Runtime
-from app.server.load_shedding import Overload, OverloadShield
+from app.server.load_shedding import LoadShedding
 from app.server.loop_lag import LoopLag
 from app.server.middleware import NO_ROUTE, PROBES, RequestMiddleware
 from app.server.security_headers import SecurityHeaders
@@ -128,7 +128,6 @@ def create_app(
     app.state.metrics = metrics
     app.state.lag = lag
     app.state.tracer = spans.provider.get_tracer("attend") if spans else None
-    app.state.overload = Overload(lifecycle, metrics, lag=lag, timeout=settings.request_timeout)
     app.state.rate_limits = RateLimits(settings.requests_per_minute, settings.characters_per_minute)
     app.state.keys = keys
     app.state.ledger = ledger
@@ -179,7 +178,13 @@ def _furnish(
     app.add_middleware(RequestMiddleware, metrics=app.state.metrics)
     settings: Settings = app.state.settings
     if shielded:
-        app.add_middleware(OverloadShield, overload=app.state.overload)
+        app.add_middleware(
+            LoadShedding,
+            lifecycle=app.state.lifecycle,
+            metrics=app.state.metrics,
+            lag=app.state.lag,
+            timeout=settings.request_timeout,
+        )
     app.add_middleware(SecurityHeaders)
     if settings.cors_origins:
         app.add_middleware(

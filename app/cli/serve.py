@@ -24,7 +24,6 @@ from app.observe.metrics import Metrics
 from app.runtime import Runtime
 from app.server.connections import ConnectionLimits, TimedProtocol
 from app.server.descriptors import affordable_connections
-from app.server.gate import admit_all
 from app.server.process import ACCEPTED_AT_A_TIME, AdminServer, Server
 from app.settings import Settings, env_name, unknown_variables
 from model.engine.device import pick_devices
@@ -143,8 +142,6 @@ def make_server(
         app.state.lifecycle,
         settings.drain_delay,
         admin=admin,
-        # Middleware sets the headers for pages of other origins.
-        refusal=admit_all if settings.cors_origins else app.state.overload.refusal,
     )
 
 

@@ -13,19 +13,17 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Literal, cast
+from http import HTTPStatus
+from typing import Any, Literal
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.types import ASGIApp, Scope
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from app.server.bare_response import to_bytes
-from app.server.gate import Gate, Refusal, admit_all
 from app.server.security_headers import OF_DATA
 from app.server.unread import MIN_RATE, UnreadAnswers
 from app.wire.problems import problem_response
@@ -64,15 +62,13 @@ class ConnectionLimits:
 class Connections(ServerState):
     """The shared state of a server's connections.
 
-    gate        of the application
     incomplete  connections without a complete request, the longest waiting first
     unread      connections whose clients read too slowly
     """
 
-    def __init__(self, limits: ConnectionLimits, refusal: Refusal = admit_all) -> None:
+    def __init__(self, limits: ConnectionLimits) -> None:
         super().__init__()
         self.limits = limits
-        self.gate = Gate(refusal)
         self.incomplete: dict[TimedProtocol, None] = {}
         self.unread = UnreadAnswers(limits.write_timeout, limits.max_unsent_bytes)
 
@@ -188,22 +184,6 @@ class TimedProtocol(HttpToolsProtocol):
             self.server_state.incomplete[self] = None  # idle
         super().on_message_complete()
 
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGIApp) -> None:  # type: ignore[override]
-        """Call the application, or reject at low cost, for overloads.
-
-        A rejection takes 34 µs of a core here, including its socket, and 51 µs as middleware.
-        """
-        begin = partial(super()._start_asgi_task, cycle, cast("Any", app))
-        if cycle is not self.cycle:  # pipelined and not the last: each calls the next
-            begin()
-            return
-        refusal = self.server_state.gate.enter(cast("Scope", cycle.scope), begin)
-        if refusal is None:
-            return
-        cycle.response_started = cycle.response_complete = True
-        self._write(refusal, close=not cycle.keep_alive, linger=True)
-        self.on_response_complete()
-
     def on_response_complete(self) -> None:
         """The response is complete; the next request may arrive or be waiting."""
         self._n_unanswered -= 1
@@ -271,27 +251,22 @@ class TimedProtocol(HttpToolsProtocol):
             )
 
     def _refuse(self, status: int, detail: str, *, linger: bool = False) -> None:
-        """Respond, unless another response is in progress or due before, and close."""
-        self._stop_timer()
-        if self._has_earlier or (self._phase == "body" and self.cycle.response_started):
-            self.transport.close()
-        else:
-            error = HTTPException(status, detail)
-            self._write(problem_response(error, uuid.uuid4().hex), close=True, linger=linger)
-
-    def _write(self, answer: Response, *, close: bool, linger: bool) -> None:
-        """Write a complete response without the application, unless earlier ones are unread.
+        """Respond without the application, unless another response is due before, and close.
 
         linger  before closing, read the rest of the request
         """
+        self._stop_timer()
+        if self._has_earlier or (self._phase == "body" and self.cycle.response_started):
+            self.transport.close()
+            return
         if self.transport in self.server_state.unread:
             self.transport.abort()
             return
-        headers = *self.server_state.default_headers, *OF_DATA
-        self.transport.write(to_bytes(answer, headers, close=close))
-        if close and linger:
+        response = problem_response(HTTPException(status, detail), uuid.uuid4().hex)
+        self.transport.write(_to_bytes(response, self.server_state.default_headers))
+        if linger:
             self._linger()
-        elif close:
+        else:
             self.transport.close()
 
     def _linger(self) -> None:
@@ -301,3 +276,12 @@ class TimedProtocol(HttpToolsProtocol):
         self.server_state.incomplete[self] = None
         self._stop_timer()
         self._timer = self.loop.call_later(LINGER, self.transport.close)
+
+
+def _to_bytes(response: Response, default_headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """Encode the last response of a connection as HTTP/1.1."""
+    status = HTTPStatus(response.status_code)
+    headers = [*response.raw_headers, *default_headers, *OF_DATA, (b"connection", b"close")]
+    lines = [b"HTTP/1.1 %d %b" % (status, status.phrase.encode())]
+    lines += [name + b": " + value for name, value in headers]
+    return b"\r\n".join([*lines, b"", bytes(response.body)])

@@ -1,4 +1,4 @@
-"""Rejects requests early, before they are parsed or their bodies are read.
+"""Admits or rejects POST requests before they are parsed or their bodies are read.
 
 In an overload most requests are rejected, and the cost of rejections determines how much processor
 time is left for admitted requests.
@@ -6,7 +6,9 @@ time is left for admitted requests.
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections import deque
 
 from starlette.datastructures import Headers, QueryParams
 from starlette.responses import Response
@@ -20,69 +22,106 @@ from app.wire.failures import SHARED_PATHS, failure_response
 from app.wire.problems import KINDS, detail_of, problem_response
 from app.wire.request_id import REQUEST_ID, request_id_of
 
+AT_A_TIME = 8
+"""Requests started per iteration of the loop. Starting one, until it waits for an engine, takes up
+to a millisecond, and hundreds may arrive at once: probes and rejections must not wait for all of
+them."""
+
 MANY = 32
 """Admitted requests from which a late loop is attributed to them. With fewer, another process uses
 the processor, or a container's quota is used up, and rejecting would not help."""
 
-CHECKED = "attend.checked"
-"""In the scope of a request that may be admitted, as the connection or the middleware found."""
 
-REFUSED = KINDS[QueueFullError].slug
+class Gate:
+    """Lets a few requests start per iteration of the event loop, in order of arrival."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._n_started = 0  # that start in the next iteration
+
+    @property
+    def n_coming(self) -> int:
+        """Requests that passed the check and have not started."""
+        return self._n_started + len(self._waiting)
+
+    async def turn(self) -> None:
+        """Wait until the request may start, which is in the next iteration at the earliest.
+
+        It then takes a slot at once, and is no longer counted in `n_coming`.
+        """
+        if self._n_started < AT_A_TIME:
+            self._start(1)
+            await asyncio.sleep(0)
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        await turn
+
+    def _start(self, n: int) -> None:
+        if not self._n_started:
+            asyncio.get_running_loop().call_soon(self._next_iteration)
+        self._n_started += n
+
+    def _next_iteration(self) -> None:
+        self._n_started = 0
+        if n := min(AT_A_TIME, len(self._waiting)):
+            self._start(n)
+        for _ in range(n):
+            if not (turn := self._waiting.popleft()).cancelled():
+                turn.set_result(None)
 
 
-class Overload:
-    """Decides which POSTs to reject. Rejections appear in metrics but not in the log.
+class LoadShedding:
+    """Middleware: rejects POSTs beyond the server's capacity; the others start a few at a time.
+
+    Rejections appear in metrics but not in the log.
 
     lag      of the event loop, which may be the bottleneck
     timeout  default timeout of a request, in seconds
     """
 
     def __init__(
-        self, lifecycle: Lifecycle, metrics: Metrics, *, lag: LoopLag, timeout: float
+        self,
+        app: ASGIApp,
+        lifecycle: Lifecycle,
+        metrics: Metrics,
+        *,
+        lag: LoopLag,
+        timeout: float,
     ) -> None:
+        self._app = app
         self._lag = lag
         self._lifecycle = lifecycle
         self._metrics = metrics
         self._timeout = timeout
+        self._gate = Gate()
 
-    def refusal(self, scope: Scope, n_coming: int = 0) -> Response | None:
-        """Return the response to a request to reject, whose ID is then in the scope's state.
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request; methods other than POST pass."""
+        if scope["type"] == "http" and scope["method"] == "POST":
+            if rejection := self._rejection(scope):
+                await rejection(scope, receive, send)
+                return
+            await self._gate.turn()
+        await self._app(scope, receive, send)
 
-        `n_coming` others are about to be admitted.
-        """
-        if scope["method"] != "POST":
-            return None
+    def _rejection(self, scope: Scope) -> Response | None:
         began = time.perf_counter()
         try:
             admission = self._lifecycle.open.admission
-            admission.check(self._timeout, n_coming)
+            admission.check(self._timeout, self._gate.n_coming)
             if self._lag.sustained and admission.n_admitted >= MANY:
                 raise QueueFullError("requests arrive faster than they can be read")
-            scope[CHECKED] = True
         except QueueFullError as error:
             request_id = request_id_of(Headers(scope=scope))
             scope.setdefault("state", {})["request_id"] = request_id
-            answer = _response(error, scope)
-            answer.headers[REQUEST_ID] = request_id
-            self._metrics.refused_early(REFUSED, time.perf_counter() - began)
-            return answer
+            response = _response(error, scope)
+            response.headers[REQUEST_ID] = request_id
+            self._metrics.refused_early(KINDS[QueueFullError].slug, time.perf_counter() - began)
+            return response
         except AppError:
             pass  # starting or stopping, which is logged later
         return None
-
-
-class OverloadShield:
-    """Middleware that rejects requests if the server did not check them before."""
-
-    def __init__(self, app: ASGIApp, overload: Overload) -> None:
-        self._app = app
-        self._overload = overload
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
-        is_unchecked = scope["type"] == "http" and CHECKED not in scope
-        refusal = self._overload.refusal(scope) if is_unchecked else None
-        await (refusal or self._app)(scope, receive, send)
 
 
 def _response(error: Exception, scope: Scope) -> Response:

@@ -18,7 +18,6 @@ from app.errors import AppError, ReloadFailedError
 from app.observe.logs import log_failure
 from app.runtime import Lifecycle
 from app.server.connections import ConnectionLimits, Connections
-from app.server.gate import Refusal, admit_all
 
 ACCEPTED_AT_A_TIME = 16
 """Connections accepted before the loop serves existing ones. libuv accepts one per socket, so that
@@ -28,13 +27,11 @@ _log = structlog.get_logger()
 
 
 class LimitedServer(uvicorn.Server):
-    """Limits connections and rejects requests; see `app.server.connections`."""
+    """Limits connections; see `app.server.connections`."""
 
-    def __init__(
-        self, config: uvicorn.Config, limits: ConnectionLimits, refusal: Refusal = admit_all
-    ) -> None:
+    def __init__(self, config: uvicorn.Config, limits: ConnectionLimits) -> None:
         super().__init__(config)
-        self.server_state = Connections(limits, refusal)
+        self.server_state = Connections(limits)
 
 
 class AdminServer(LimitedServer):
@@ -64,21 +61,20 @@ class Server(LimitedServer):
         drain_delay: float,
         *,
         admin: tuple[AdminServer, socket.socket] | None = None,
-        refusal: Refusal = admit_all,
     ) -> None:
-        super().__init__(config, limits, refusal)
+        super().__init__(config, limits)
         self._lifecycle = lifecycle
         self._drain_delay = drain_delay
         self._admin = admin
         self._admin_runs: asyncio.Task[None] | None = None
         self._close_at: float | None = None
-        self._told = False
-        self._reload_asked = False
+        self._logged_drain = False
+        self._reload_requested = False
         self._reloading: asyncio.Task[None] | None = None
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve until a signal."""
-        signal.signal(signal.SIGHUP, self._ask_for_reload)
+        signal.signal(signal.SIGHUP, self._request_reload)
         super().run(sockets and copied(sockets, ACCEPTED_AT_A_TIME))
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
@@ -88,8 +84,8 @@ class Server(LimitedServer):
         self._lifecycle.drain()
         self._close_at = time.monotonic() + self._drain_delay
 
-    def _ask_for_reload(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        self._reload_asked = True
+    def _request_reload(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        self._reload_requested = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start listening."""
@@ -100,12 +96,12 @@ class Server(LimitedServer):
 
     async def on_tick(self, counter: int) -> bool:
         """Act on signals; called ten times per second."""
-        if self._reload_asked:
-            self._reload_asked = False
+        if self._reload_requested:
+            self._reload_requested = False
             self._reloading = asyncio.create_task(self._reload())
         if self._close_at is not None:
-            if not self._told:
-                self._told = True
+            if not self._logged_drain:
+                self._logged_drain = True
                 _log.info("draining", seconds=self._drain_delay)
             if time.monotonic() >= self._close_at:
                 self._lifecycle.close()

@@ -1,16 +1,22 @@
-"""A full server refuses before it reads, and lets everything else through."""
+"""A full server rejects requests before it reads them, and a burst starts a few at a time."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 from collections.abc import AsyncIterator
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import pytest
+from starlette.types import Receive, Scope, Send
 
-from app.server.load_shedding import MANY, Overload
-from app.server.loop_lag import SUSTAINED
+from app.observe.metrics import Metrics
+from app.scheduling.admission import Admission
+from app.server.load_shedding import AT_A_TIME, MANY, Gate, LoadShedding
+from app.server.loop_lag import SUSTAINED, LoopLag
 from app.server.security_headers import ALWAYS
 from tests.app.asking import scheduler
 from tests.app.asynchronous import asynchronous
@@ -97,9 +103,89 @@ async def test_a_loop_that_is_behind_many_requests_refuses_what_is_posted(serve:
 
 
 @asynchronous
-async def test_whoever_is_about_to_take_a_place_counts_as_if_there(serve: Serve) -> None:
-    async with serve(FakeEngine(), max_concurrent_requests=2) as client:
-        overload: Overload = client._transport.app.state.overload  # type: ignore[attr-defined]
-        post = {"method": "POST", "path": "/translate", "headers": [], "query_string": b""}
-        refusals = [overload.refusal(post, n_coming) for n_coming in range(4)]
-    assert [one.status_code if one else None for one in refusals] == [None, None, 429, 429]
+async def test_requests_that_are_about_to_take_a_slot_count(serve: Serve) -> None:
+    """Those of one iteration of the loop are checked before any of them has a slot."""
+    n_requests = 3 * AT_A_TIME
+    engine = FakeEngine(gate=threading.Semaphore(1))
+    async with serve(engine, max_concurrent_requests=AT_A_TIME + 2) as client:
+        assert engine.gate
+        posts = [
+            asyncio.create_task(client.post("/translate", json=BODY)) for _ in range(n_requests)
+        ]
+        rejected = n_requests - AT_A_TIME - 2
+        await until(lambda: sum(post.done() for post in posts) >= rejected)
+        engine.gate.release(1000)
+        statuses = sorted(answer.status_code for answer in await asyncio.gather(*posts))
+        series = await read(client)
+    assert statuses == [200] * (AT_A_TIME + 2) + [429] * rejected
+    assert of(series, "attend_request_count_total", route="refused-early") == rejected
+
+
+N = 3 * AT_A_TIME + 1
+
+
+@asynchronous
+async def test_requests_start_in_order_a_few_per_iteration() -> None:
+    gate = Gate()
+    started: list[int] = []
+
+    async def request(number: int) -> None:
+        await gate.turn()
+        started.append(number)
+
+    tasks = [asyncio.create_task(request(number)) for number in range(N)]
+    counts: list[int] = []
+    while len(started) < N:
+        await asyncio.sleep(0)
+        counts.append(len(started))
+    assert started == list(range(N))
+    assert max(after - before for before, after in pairwise([0, *counts])) == AT_A_TIME
+    await asyncio.gather(*tasks)
+
+
+@asynchronous
+async def test_only_posts_wait() -> None:
+    started: list[str] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        started.append(scope["method"])
+
+    runtime = SimpleNamespace(admission=Admission(1000, lambda: 0.0))
+    lifecycle: Any = SimpleNamespace(open=runtime)
+    shedding = LoadShedding(app, lifecycle, Metrics(), lag=LoopLag(), timeout=1)
+
+    async def send(method: str) -> None:
+        nothing: Any = None
+        await shedding({"type": "http", "method": method}, nothing, nothing)
+
+    tasks = [asyncio.create_task(send("POST")) for _ in range(N)]
+    tasks.append(asyncio.create_task(send("GET")))
+    await asyncio.gather(*tasks)
+    assert started.index("GET") <= AT_A_TIME
+
+
+@asynchronous
+async def test_later_requests_queue_behind_waiting_ones() -> None:
+    gate = Gate()
+    started: list[int] = []
+
+    async def request(number: int) -> None:
+        await gate.turn()
+        started.append(number)
+
+    tasks = [asyncio.create_task(request(number)) for number in range(N)]
+    await asyncio.sleep(0)
+    tasks += [asyncio.create_task(request(N + number)) for number in range(AT_A_TIME)]
+    await asyncio.gather(*tasks)
+    assert started == list(range(N + AT_A_TIME))
+
+
+@asynchronous
+async def test_a_cancelled_request_holds_nobody_up() -> None:
+    gate = Gate()
+    tasks = [asyncio.create_task(gate.turn()) for _ in range(N)]
+    await asyncio.sleep(0)
+    tasks[AT_A_TIME].cancel()
+    done = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [isinstance(one, asyncio.CancelledError) for one in done].count(True) == 1
+    assert gate.n_coming <= AT_A_TIME

@@ -15,7 +15,6 @@ from starlette.types import Receive, Scope, Send
 from app.cli.serve import listen
 from app.server import unread
 from app.server.connections import ConnectionLimits, TimedProtocol
-from app.server.gate import Refusal, admit_all
 from app.server.process import AdminServer
 from tests.app.asynchronous import asynchronous
 
@@ -48,15 +47,13 @@ class Answers:
 
 
 @asynccontextmanager
-async def serving(
-    limits: ConnectionLimits, refusal: Refusal = admit_all
-) -> AsyncIterator[tuple[Answers, AdminServer, int]]:
+async def serving(limits: ConnectionLimits) -> AsyncIterator[tuple[Answers, AdminServer, int]]:
     app = Answers()
     config = uvicorn.Config(
         app, http=TimedProtocol, ws="none", lifespan="off", log_config=None,
         timeout_graceful_shutdown=1,
     )  # fmt: skip
-    server = AdminServer(config, limits, refusal)
+    server = AdminServer(config, limits)
     listener = listen("127.0.0.1", 0)
     running = asyncio.create_task(server.serve([listener]))
     while not server.started:
@@ -134,20 +131,6 @@ async def test_the_slowest_make_room_and_a_single_answer_may_be_as_long_as_it_is
         await asyncio.sleep(0.05)
         await reader.readuntil(b"\r\n\r\n")
         assert len(await reader.readexactly(LARGE)) == LARGE
-        writer.close()
-
-
-@asynchronous
-async def test_who_does_not_read_refusals_gets_no_more_of_them() -> None:
-    def full(_: Scope, _n_coming: int) -> Response:
-        return Response(bytes(10_000), 429)
-
-    async with serving(limits(10), full) as (_, server, port):
-        _, writer = await asyncio.open_connection("127.0.0.1", port)
-        for _ in range(30):
-            writer.write(POST * 100)
-            await asyncio.sleep(0.01)
-        await until_closed(server)
         writer.close()
 
 
