@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from model.decoding.hypothesis import Hypothesis, SearchOptions
-from model.decoding.trace import SearchTrace
-from model.engine.explanations import AttentionKind, AttentionRow, IdPair, Projections
+from model.decoding.hypothesis import Hypothesis
 from model.engine.protocol import EngineInfo, EngineMemory, Finished, Job, Progress
 
 
 class CountingEngine:
-    """Finishes each job after one step per source token; see `Engine`. Only translates."""
+    """Finishes each job after one step per source token, of `seconds` each; see `Engine`."""
 
     info = EngineInfo("none", "none", "none", 1)
     memory = EngineMemory(0, 0)
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float = 0.0) -> None:
+        self._seconds = seconds
         self._left: dict[int, tuple[Job, int]] = {}
 
     @property
@@ -28,7 +26,7 @@ class CountingEngine:
         return bool(self._left)
 
     def room(self, job: Job) -> bool:  # noqa: ARG002
-        """Always."""
+        """Always true."""
         return True
 
     def admit(self, jobs: Sequence[Job]) -> None:
@@ -48,32 +46,19 @@ class CountingEngine:
         """Do nothing: steps are short."""
 
     def step(self) -> list[Finished]:
-        """Take a step with every job, and finish those that have had all of theirs."""
+        """Advance every job by one step."""
+        if self._seconds and self.busy:
+            time.sleep(self._seconds)
         self._left = {job_id: (job, n - 1) for job_id, (job, n) in self._left.items()}
         done = [job for job, n in self._left.values() if not n]
         self.cancel([job.id for job in done])
         return [Finished(job.id, self.outcome(job)) for job in done]
 
     def outcome(self, job: Job) -> list[Hypothesis] | Exception:  # noqa: ARG002
-        """The result of every job: the same sentence of 20 tokens."""
+        """Return the result of every job: the same sentence of 20 tokens."""
         return [Hypothesis(tuple(range(10, 30)), (-0.1,) * 21, -0.1, capped=False)]
 
-    def explain(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
-    ) -> NDArray[np.float32]:
-        """Not implemented."""
+    def _not_implemented(self, *_: Any, **__: Any) -> Any:
         raise NotImplementedError
 
-    def score(self, pairs: Sequence[IdPair], options: SearchOptions) -> list[NDArray[np.float32]]:
-        """Not implemented."""
-        raise NotImplementedError
-
-    def project(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], at: AttentionRow
-    ) -> Projections:
-        """Not implemented."""
-        raise NotImplementedError
-
-    def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
-        """Not implemented."""
-        raise NotImplementedError
+    explain = score = project = trace = _not_implemented

@@ -1,4 +1,4 @@
-"""Connections to a server in `benchmarks.reliability`: clients, probes and attackers."""
+"""Clients, probes and attackers of a server."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ import statistics
 import threading
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from itertools import cycle
 
-from benchmarks.beside import beside, repeating
 from benchmarks.connection import HOST, Connection
 
 PROBE_INTERVAL = 0.05
@@ -43,7 +42,7 @@ class Crowd:
 
     @asynccontextmanager
     async def of(self, n_clients: int, *, stay: bool = False) -> AsyncIterator[None]:
-        """Run so many clients meanwhile. After a failure, a client leaves unless `stay`."""
+        """Run the clients until the body ends. After a failure, a client leaves unless `stay`."""
         async with asyncio.TaskGroup() as clients:
             for index in range(n_clients):
                 clients.create_task(self._client(index, stay))
@@ -75,9 +74,9 @@ class Crowd:
 
 @dataclass
 class Probes:
-    """Probes of /livez: the start of each, and the seconds it took; infinity if it failed.
+    """Probes of /livez: the start of each, and its seconds, infinity if it failed.
 
-    This includes connecting; each probe opens a connection, as an orchestrator does.
+    Each probe opens a connection, as an orchestrator does.
     """
 
     port: int
@@ -93,7 +92,7 @@ class Probes:
         ]
 
     def probe(self) -> None:
-        """Once."""
+        """Send one probe."""
         began = time.perf_counter()
         connection = http.client.HTTPConnection(HOST, self.port, timeout=5)
         try:
@@ -108,10 +107,28 @@ class Probes:
 
 
 @contextmanager
+def beside(work: Callable[[threading.Event], object]) -> Iterator[None]:
+    """Run `work` in a thread until the body ends, which sets its event."""
+    done = threading.Event()
+    thread = threading.Thread(target=work, args=(done,))
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+@contextmanager
 def probing(port: int) -> Iterator[Probes]:
     """Probe repeatedly in a thread."""
     probes = Probes(port)
-    with repeating(probes.probe, PROBE_INTERVAL):
+
+    def probe_repeatedly(done: threading.Event) -> None:
+        while not done.wait(PROBE_INTERVAL):
+            probes.probe()
+
+    with beside(probe_repeatedly):
         yield probes
 
 

@@ -1,4 +1,4 @@
-"""Crowds of clients that attack a server: of long streams, and of answers that nobody reads."""
+"""Crowds of clients: many long streams, and many answers that are not read."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ N_STREAMS, STREAM_CHARACTERS = 200, 98_000
 N_UNREAD = 100
 
 N_PROBES = 4
-"""Connections that probes may have."""
+"""Maximum number of open connections of the probes."""
 
 
 def crowd_of_streams(checkpoint: Path, deadline: float, n_streams: int = N_STREAMS) -> Outcome:
-    """Ask for many long streams at once, and read them all."""
+    """Request many long streams at once, and read them all."""
     sentence = "The dog number {n} saw the old house. "
     texts = [
         (sentence.format(n=n) * STREAM_CHARACTERS)[:STREAM_CHARACTERS] for n in range(n_streams)
@@ -34,9 +34,8 @@ def crowd_of_streams(checkpoint: Path, deadline: float, n_streams: int = N_STREA
         while await reader.read(2**16):
             pass
         writer.close()
-        now = time.perf_counter()
         seen.statuses[int(status[0])] += 1
-        seen.answers.append((now, now - began - deadline, "a stream"))
+        seen.answers.append((time.perf_counter() - began - deadline, "a stream"))
 
     async def ask_all(port: int, seen: Seen) -> None:
         await asyncio.gather(*(ask(port, text, seen) for text in texts))
@@ -49,9 +48,8 @@ def crowd_of_streams(checkpoint: Path, deadline: float, n_streams: int = N_STREA
 def crowd_that_does_not_read(
     checkpoint: Path, deadline: float, n_clients: int = N_UNREAD
 ) -> Outcome:
-    """Ask for large answers, half of them as streams, and read none until they are closed."""
+    """Request large answers, half of them as streams, and read none until they are closed."""
     large = {"text": ["a house"] * 10_000, "target": "fr", "beam_size": 1}
-
     limit = deadline + ConnectionLimits.write_timeout
 
     async def ask_all(server: Attacked) -> None:
@@ -68,8 +66,8 @@ def crowd_that_does_not_read(
             time.perf_counter() - began < limit + 30
         ):
             await asyncio.sleep(0.5)
-        now = time.perf_counter()
-        server.seen.answers.append((now, now - began - limit, f"{n_open} still open"))
+        late = time.perf_counter() - began - limit
+        server.seen.answers.append((late, f"connections still open: {n_open}"))
         server.seen.left += n_clients
         for writer in writers:
             writer.transport.abort()

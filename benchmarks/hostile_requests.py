@@ -1,13 +1,11 @@
-"""Hostile inputs and clients against a real server: what others notice, and what it keeps.
+"""Sends hostile inputs to `attend serve`, with clients that disconnect or do not read.
 
     python -m benchmarks.hostile_requests [--only text --only .docx …] [--sample 60]
 
-Each parser gets a server of its own, `attend serve` with the shipped checkpoint. The generated
-texts and files (`benchmarks.hostile_inputs`), as large as the server admits and a sixteenth of
-that, are sent several at a time: with alignment, with attention, as streams, with a glossary, and
-by clients that leave. Crowds of streams, and of clients that do not read their answers, follow
-(`benchmarks.hostile_crowds`). Meanwhile /livez is probed on both ports, as an orchestrator would.
-The exit code is 1 unless all promises hold.
+Each parser gets a server of its own with the default settings. The cases of
+`benchmarks.hostile_inputs`, as large as the server admits and a sixteenth of that, are sent several
+at a time with different options. The crowds of `benchmarks.hostile_crowds` follow. Meanwhile
+/livez is probed on both ports. The exit code is 1 unless all bounds hold.
 """
 
 from __future__ import annotations
@@ -35,13 +33,13 @@ from benchmarks.report import Cell, Report, publish
 
 AT_A_TIME = 4
 SMALLER = 16
-"""One in two inputs has this part of the admitted size, so that it may be translated in time."""
+"""Every second input has this fraction of the admitted size, so that it may finish in time."""
 
-AROUND = 100
-"""Characters at most around a case's content, which count, too."""
+MARGIN = 100
+"""Maximum number of characters that a format adds to a case's content."""
 
-LEAVES = 7
-"""One client in so many leaves half a second after its request."""
+LEAVES_EVERY = 7
+"""One client in this number disconnects half a second after its request."""
 
 OPTIONS: Sequence[dict[str, object]] = (
     {},
@@ -52,12 +50,12 @@ OPTIONS: Sequence[dict[str, object]] = (
     {"beam_size": 1, "split_sentences": False},
     {"source": "auto"},
 )
-"""Of texts; markup has no attention and no alignment."""
+"""Options of requests for texts; markup excludes attention and alignment."""
 
 
 @dataclass(frozen=True)
 class Attack:
-    """A case, its size in characters, and with which options it is sent, by its number."""
+    """A case and its size in characters; the number determines the options."""
 
     number: int
     case: Case
@@ -65,8 +63,8 @@ class Attack:
 
     @property
     def leaves(self) -> bool:
-        """Whether its client leaves before the answer."""
-        return self.number % LEAVES == LEAVES - 1
+        """Whether its client disconnects before the answer."""
+        return self.number % LEAVES_EVERY == LEAVES_EVERY - 1
 
     def request(self, deadline: float) -> tuple[str, bytes, dict[str, str]]:
         """Return path, body and headers."""
@@ -96,9 +94,9 @@ def _form(name: str, content: bytes) -> tuple[bytes, dict[str, str]]:
 
 
 def attacks(form: str, sample: int | None) -> list[Attack]:
-    """Return a parser's cases, as large as the server admits and smaller, in a fixed order.
+    """Return a parser's cases in a fixed order.
 
-    sample  that many of them at most, half of them with the parser's own delimiters
+    sample  maximum number of cases; half of them have the parser's own delimiters
     """
     own = [case.name for case in cases(form, is_own=True)]
     found = {case.name: case for case in cases(form)}
@@ -116,13 +114,13 @@ def attacks(form: str, sample: int | None) -> list[Attack]:
 
 
 def _largest(case: Case) -> int:
-    """Return the number of characters for which a case is as large as the limits admit."""
+    """Return the largest number of characters that the limits admit."""
     limits = Settings.model_fields
     n_characters: int = limits[
         "max_file_characters" if case.form[0] == "." else "max_text_characters"
     ].default
-    n_characters -= AROUND
-    if case.form == ".docx":  # packed, a repeated unit of any length is small
+    n_characters -= MARGIN
+    if case.form == ".docx":  # a repeated unit compresses well
         return n_characters
     content = case.make(2000)
     is_file = isinstance(content, bytes)
@@ -138,7 +136,7 @@ def _body_limit(form: str) -> int:
 
 
 def send(port: int, attack: Attack, deadline: float, seen: Seen) -> None:
-    """Send one, and read its answer to the end; or leave."""
+    """Send one, and read its answer to the end or disconnect."""
     path, body, headers = attack.request(deadline)
     what = f"{attack.case.form} {attack.case.name} × {attack.size:,}"
     connection = http.client.HTTPConnection(HOST, port, timeout=deadline + 60)
@@ -152,29 +150,30 @@ def send(port: int, attack: Attack, deadline: float, seen: Seen) -> None:
         answer = connection.getresponse()
         content = answer.read()
     except (OSError, http.client.HTTPException) as error:
-        seen.broken += 1
+        seen.failed += 1
         click.echo(f"{what}: {type(error).__name__}")
         return
     finally:
         connection.close()
-    now = time.perf_counter()
-    seen.answers.append((now, now - began - deadline, what))
+    seen.answers.append((time.perf_counter() - began - deadline, what))
     seen.statuses[answer.status] += 1
     if answer.status in (422, 500):
         click.echo(f"{what}: {answer.status} {content[:300]!r}")
 
 
 def parser_attacked(form: str, checkpoint: Path, deadline: float, sample: int | None) -> Outcome:
-    """Send a parser's inputs, several at a time."""
+    """Send a parser's inputs, `AT_A_TIME` at a time."""
     flags = ("--file-timeout", str(deadline))
     with (
         attacked(form, checkpoint, *flags, body_limit=_body_limit(form)) as server,
         ThreadPoolExecutor(AT_A_TIME) as clients,
     ):
-        for _ in clients.map(
-            lambda one: send(server.port, one, deadline, server.seen), attacks(form, sample)
-        ):
-            pass
+        sent = [
+            clients.submit(send, server.port, attack, deadline, server.seen)
+            for attack in attacks(form, sample)
+        ]
+        for one in sent:
+            one.result()
     return server.concluded()
 
 
@@ -197,7 +196,7 @@ def main(
     deadline: float,
     json_file: Path | None,
 ) -> None:
-    """Attack `attend serve`; exit with code 1 unless all promises hold."""
+    """Attack `attend serve`; exit with code 1 unless all bounds hold."""
     outcomes = []
     for name in only or (*FORMS, *CROWDS):
         if name in CROWDS:
@@ -205,7 +204,7 @@ def main(
         else:
             outcome = parser_attacked(name, checkpoint, deadline, sample)
         outcomes.append(outcome)
-        click.echo(f"{outcome.name}: {'; '.join(outcome.broken) or 'all promises hold'}")
+        click.echo(f"{outcome.name}: {'; '.join(outcome.violations) or 'all bounds hold'}")
     settings: dict[str, Cell] = {
         "checkpoint": checkpoint.name, "deadline": deadline, "sample": sample or "all",
         "at a time": AT_A_TIME, "load average": round(os.getloadavg()[0], 1),
@@ -213,7 +212,7 @@ def main(
     rows = [outcome.row() for outcome in outcomes]
     report = Report("hostile_requests", "Hostile requests", settings, COLUMNS, rows, NOTES)
     publish(report, json_file)
-    sys.exit(1 if any(outcome.broken for outcome in outcomes) else 0)
+    sys.exit(1 if any(outcome.violations for outcome in outcomes) else 0)
 
 
 if __name__ == "__main__":

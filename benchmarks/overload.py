@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
-from benchmarks.bench import CLIENTS, DEADLINE, PROBE_TIMEOUT, Bench
 from benchmarks.crowd import Probes, p99, probing, slow_loris
-from benchmarks.finding import Finding
 from benchmarks.load import Load, Outcome, put
+from benchmarks.scenario import CLIENTS, DEADLINE, PROBE_TIMEOUT, Finding, Setup
 from benchmarks.server import running
 
 ONSET = 3.0
@@ -64,21 +63,21 @@ class Overload:
         return sum(n for status, n in self.outcome.errors.items() if status not in FINE)
 
 
-def overload(bench: Bench) -> list[Finding]:
+def overload(setup: Setup) -> list[Finding]:
     """Open loop at multiples of the capacity, once with additional slow connections."""
-    with running(bench.server("--request-timeout", str(DEADLINE))) as server:
+    with running(setup.server("--request-timeout", str(DEADLINE))) as server:
         load = Load(
-            server.port, bench.texts, bench.fields, CLIENTS,
-            seconds=bench.seconds, niceness=CLIENT_NICENESS,
+            server.port, setup.texts, setup.fields, CLIENTS,
+            seconds=setup.seconds, niceness=CLIENT_NICENESS,
         )  # fmt: skip
         peaks = [put(load).per_second]
         overloads: list[Overload] = []
-        for kind in KINDS * bench.rounds:
+        for kind in KINDS * setup.rounds:
             before = peaks[-1]
             outcome, probes = _overload(load, kind, before)
             after = put(load).per_second
             peaks.append(after)
-            overloads.append(Overload(outcome, probes, (before, after), bench.seconds))
+            overloads.append(Overload(outcome, probes, (before, after), setup.seconds))
     return [
         finding
         for index, kind in enumerate(KINDS)
@@ -102,15 +101,16 @@ def _findings(scenario: str, overloads: Sequence[Overload]) -> list[Finding]:
     probes = [seconds for one in overloads for seconds in one.probes.after(ONSET)]
     longest = max(max(one.probes.seconds) for one in overloads)
     goodputs = [one.goodput for one in overloads]
+    n_wrong = sum(one.n_wrong for one in overloads)
     late = [one.late_p99 for one in outcomes]
     admitted = [one.p99 for one in outcomes]
     refused = [one.refused_p99 for one in outcomes]
     return [
-        Finding.of_rounds(scenario, "client late p99, ms", late, 25),
-        Finding.of_rounds(scenario, "goodput, % of the peak", goodputs, 90, least=True),
-        Finding.of_rounds(scenario, "admitted p99, ms", admitted, 1000 * DEADLINE),
-        Finding.of_rounds(scenario, "refused p99, ms", refused, 50),
-        Finding(scenario, "/livez p99 of all rounds, ms", p99(probes), 50),
-        Finding(scenario, "/livez longest, ms", 1000 * longest, PROBE_TIMEOUT),
-        Finding(scenario, f"other than {', '.join(FINE)}", sum(o.n_wrong for o in overloads), 0),
+        Finding(scenario, "client late p99, ms", late, 25),
+        Finding(scenario, "goodput, % of the peak", goodputs, 90, least=True),
+        Finding(scenario, "admitted p99, ms", admitted, 1000 * DEADLINE),
+        Finding(scenario, "refused p99, ms", refused, 50),
+        Finding(scenario, "/livez p99 of all rounds, ms", [p99(probes)], 50),
+        Finding(scenario, "/livez longest, ms", [1000 * longest], PROBE_TIMEOUT),
+        Finding(scenario, f"other than {', '.join(FINE)}", [n_wrong], 0),
     ]

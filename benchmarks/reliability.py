@@ -6,7 +6,6 @@ python -m benchmarks.reliability --threads 1
 from __future__ import annotations
 
 import asyncio
-import http.client
 import json
 import os
 import signal
@@ -19,11 +18,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import click
+import httpx
+from httpx import codes
 
-from benchmarks.bench import CLIENTS, DEADLINE, PROBE_TIMEOUT, Bench
 from benchmarks.connection import HOST
 from benchmarks.crowd import Crowd, p99, probing
-from benchmarks.finding import Finding
+from benchmarks.engine_server import serving
 from benchmarks.options import (
     benchmark,
     checkpoint_option,
@@ -32,10 +32,14 @@ from benchmarks.options import (
     threads_option,
 )
 from benchmarks.overload import overload
-from benchmarks.poison import poisoned_server
+from benchmarks.poisoned_engine import PoisonedEngine
 from benchmarks.report import Cell, Report, publish
+from benchmarks.scenario import CLIENTS, DEADLINE, PROBE_TIMEOUT, Finding, Setup
 from benchmarks.sentences import read_sentences
-from benchmarks.server import free_port, is_ready, running, start_at
+from benchmarks.server import free_port, running, start_at, stop
+from model.checkpoint.reader import Checkpoint
+from model.engine.build import build_engines
+from model.engine.protocol import Engine
 
 SHUTDOWN = 10.0
 SILENT = "none after the start"
@@ -45,23 +49,23 @@ COLUMNS = {
 NOTES = ("`Rounds`: the sorted values of the rounds, if `Seen` is their median.",)
 
 
-def sigterm(bench: Bench) -> list[Finding]:
+def sigterm(setup: Setup) -> list[Finding]:
     """Stop a server under load: it answers all admitted requests and exits in time."""
     with tempfile.TemporaryFile() as log:
         port = free_port()
         flags = ("--log-level", "info", "--shutdown-timeout", f"{SHUTDOWN:g}")
-        process = start_at(bench.server(*flags), port, log.fileno())
-        crowd = Crowd(port, bench.requests)
+        process = start_at(setup.server(*flags), port, log.fileno())
+        crowd = Crowd(port, setup.requests)
 
-        async def stop() -> float:
+        async def stop_under_load() -> float:
             async with crowd.of(CLIENTS):
-                await asyncio.sleep(bench.seconds)
+                await asyncio.sleep(setup.seconds)
                 began = time.perf_counter()
                 process.send_signal(signal.SIGTERM)
                 await asyncio.to_thread(process.wait, 60)
                 return time.perf_counter() - began
 
-        seconds = asyncio.run(stop())
+        seconds = asyncio.run(stop_under_load())
         log.seek(0)
         statuses = [
             line["status"]
@@ -70,123 +74,116 @@ def sigterm(bench: Bench) -> list[Finding]:
         ]
     lost = len([status for status in statuses if status not in (200, 503)])
     lost += abs(statuses.count(200) - crowd.statuses["200"])
+    scenario = "SIGTERM under load"
     return [
-        Finding("SIGTERM under load", "requests answered", crowd.statuses["200"], 100, least=True),
-        Finding("SIGTERM under load", "admitted requests lost", lost, 0),
-        Finding("SIGTERM under load", "seconds to the end", seconds, SHUTDOWN + 2),
-        Finding("SIGTERM under load", "exit code", abs(process.returncode), 0),
+        Finding(scenario, "requests answered", [crowd.statuses["200"]], 100, least=True),
+        Finding(scenario, "admitted requests lost", [lost], 0),
+        Finding(scenario, "seconds to the end", [seconds], SHUTDOWN + 2),
+        Finding(scenario, "exit code", [abs(process.returncode)], 0),
     ]
 
 
-def reload(bench: Bench) -> list[Finding]:
+def reload(setup: Setup) -> list[Finding]:
     """Reload the models twice during requests."""
     admin = free_port()
     reload_seconds: list[float] = []
 
     async def load(port: int) -> Crowd:
-        crowd = Crowd(port, bench.requests)
+        crowd = Crowd(port, setup.requests)
         async with crowd.of(CLIENTS, stay=True):
             for _ in range(2):
-                await asyncio.sleep(bench.seconds / 3)
+                await asyncio.sleep(setup.seconds / 3)
                 began = time.perf_counter()
-                status = await asyncio.to_thread(_post_reload, admin)
+                async with httpx.AsyncClient(timeout=120) as client:
+                    answer = await client.post(f"http://{HOST}:{admin}/reload")
                 reload_seconds.append(time.perf_counter() - began)
-                crowd.statuses["reload failed"] += status != http.client.OK
-            await asyncio.sleep(bench.seconds / 3)
+                crowd.statuses["reload failed"] += answer.status_code != codes.OK
+            await asyncio.sleep(setup.seconds / 3)
         return crowd
 
-    with running(bench.server("--admin-port", str(admin))) as server:
+    with running(setup.server("--admin-port", str(admin))) as server:
         with probing(server.port) as probes:
             crowd = asyncio.run(load(server.port))
         after = server.resident() / 1e6
+    scenario = "two reloads under load"
     return [
-        Finding(
-            "two reloads under load", "requests answered", crowd.statuses["200"], 100, least=True
-        ),
-        Finding("two reloads under load", "requests failed", crowd.n_errors, 0),
-        Finding("two reloads under load", "seconds of a reload", max(reload_seconds), 30),
-        Finding("two reloads under load", "request p99, ms", p99(crowd.latencies), 1000 * DEADLINE),
-        Finding("two reloads under load", "/livez p99, ms", p99(probes.seconds), PROBE_TIMEOUT),
-        Finding("two reloads under load", "resident MB at the end", after, 1000),
+        Finding(scenario, "requests answered", [crowd.statuses["200"]], 100, least=True),
+        Finding(scenario, "requests failed", [crowd.n_errors], 0),
+        Finding(scenario, "seconds of a reload", [max(reload_seconds)], 30),
+        Finding(scenario, "request p99, ms", [p99(crowd.latencies)], 1000 * DEADLINE),
+        Finding(scenario, "/livez p99, ms", [p99(probes.seconds)], PROBE_TIMEOUT),
+        Finding(scenario, "resident MB at the end", [after], 1000),
     ]
 
 
-def killed(bench: Bench) -> list[Finding]:
+def killed(setup: Setup) -> list[Finding]:
     """Kill the server with kill -9 and restart it, as a supervisor would."""
     port = free_port()
-    server = bench.server()
+    server = setup.server()
     process = start_at(server, port, subprocess.DEVNULL)
-    crowd = Crowd(port, bench.requests)
+    crowd = Crowd(port, setup.requests)
 
     async def kill() -> tuple[subprocess.Popen[bytes], float]:
         async with crowd.of(CLIENTS, stay=True):
-            await asyncio.sleep(bench.seconds / 3)
+            await asyncio.sleep(setup.seconds / 3)
             process.kill()
             began = time.perf_counter()
             process.wait()
             again = await asyncio.to_thread(start_at, server, port, subprocess.DEVNULL)
             seconds = time.perf_counter() - began
             before = crowd.statuses["200"]
-            await asyncio.sleep(bench.seconds / 3)
+            await asyncio.sleep(setup.seconds / 3)
             crowd.statuses[SILENT] = int(crowd.statuses["200"] == before)
         return again, seconds
 
     again, seconds = asyncio.run(kill())
-    again.terminate()
-    again.wait(60)
+    stop(again)
     fine = ("200", "429", "503")
     wrong = sum(n for one, n in crowd.statuses.items() if one.isdigit() and one not in fine)
+    scenario = "kill -9 under load"
     return [
-        Finding("kill -9 under load", "seconds until it is ready again", seconds, 10),
-        Finding("kill -9 under load", "answers other than 200, 429, 503", wrong, 0),
-        Finding("kill -9 under load", "no answer afterwards", crowd.statuses[SILENT], 0),
+        Finding(scenario, "seconds until it is ready again", [seconds], 10),
+        Finding(scenario, "answers other than 200, 429, 503", [wrong], 0),
+        Finding(scenario, "no answer afterwards", [crowd.statuses[SILENT]], 0),
     ]
 
 
-def poisoned(bench: Bench) -> list[Finding]:
+def poisoned(setup: Setup) -> list[Finding]:
     """Send one sentence on which the engine fails, together with others."""
-    texts = list(dict.fromkeys(bench.texts))[:48]
+    texts = list(dict.fromkeys(setup.texts))[:48]
     poison = "This sentence is poison."
-    with poisoned_server(bench.checkpoint, bench.threads, poison) as port:
-        while not is_ready(port):
-            time.sleep(0.05)
 
-        def ask(text: str) -> tuple[int, str]:
-            connection = http.client.HTTPConnection(HOST, port, timeout=60)
-            body = json.dumps({"text": text, **bench.fields})
-            connection.request("POST", "/translate", body, {"Content-Type": "application/json"})
-            answer = connection.getresponse()
-            content = json.loads(answer.read())
-            connection.close()
-            return answer.status, json.dumps(content.get("translations"))
+    def build(checkpoint: Checkpoint) -> list[Engine]:
+        ids = checkpoint.tokenizer.source_ids(poison, checkpoint.config.directions[0][1])
+        engines = build_engines(checkpoint, n_threads=setup.threads)
+        return [PoisonedEngine(engine, ids) for engine in engines]
+
+    with serving(setup.checkpoint, build) as port:
+
+        def translations(text: str) -> list[str] | None:
+            url, body = f"http://{HOST}:{port}/translate", {"text": text, **setup.fields}
+            answer = httpx.post(url, json=body, timeout=60)
+            return answer.json()["translations"] if answer.status_code == codes.OK else None
 
         with ThreadPoolExecutor(len(texts) + 1) as pool:
-            clean = list(pool.map(ask, texts))
-            beside = list(pool.map(ask, [*texts[:24], poison, *texts[24:]]))
-    status, _ = beside.pop(24)
-    changed = sum(one != other for one, other in zip(clean, beside, strict=True))
+            clean = list(pool.map(translations, texts))
+            beside = list(pool.map(translations, [*texts[:24], poison, *texts[24:]]))
+    failed = beside.pop(24) is None
+    changed = sum(one is None or one != other for one, other in zip(clean, beside, strict=True))
     scenario = f"a poisoned request among {len(texts)}"
     return [
-        Finding(scenario, "it failed", status != http.client.OK, 1, least=True),
-        Finding(scenario, "others failed or changed", changed, 0),
+        Finding(scenario, "it failed", [failed], 1, least=True),
+        Finding(scenario, "others failed or changed", [changed], 0),
     ]
 
 
-SCENARIOS: dict[str, Callable[[Bench], list[Finding]]] = {
+SCENARIOS: dict[str, Callable[[Setup], list[Finding]]] = {
     "overload": overload,
     "sigterm": sigterm,
     "reload": reload,
     "kill": killed,
     "poison": poisoned,
 }
-
-
-def _post_reload(port: int) -> int:
-    connection = http.client.HTTPConnection(HOST, port, timeout=120)
-    connection.request("POST", "/reload")
-    status = connection.getresponse().status
-    connection.close()
-    return status
 
 
 @benchmark
@@ -208,8 +205,8 @@ def main(
     json_file: Path | None,
 ) -> None:
     """Test a server under production failures; exit with code 1 unless all bounds hold."""
-    bench = Bench(checkpoint, read_sentences(sentences), threads, seconds, rounds)
-    findings = [one for name in only or SCENARIOS for one in SCENARIOS[name](bench)]
+    setup = Setup(checkpoint, read_sentences(sentences), threads, seconds, rounds)
+    findings = [one for name in only or SCENARIOS for one in SCENARIOS[name](setup)]
     settings: dict[str, Cell] = {
         "checkpoint": checkpoint.name, "threads": threads, "seconds": seconds, "rounds": rounds,
         "beam": 4, "load average before": round(os.getloadavg()[2], 1),

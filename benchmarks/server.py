@@ -1,4 +1,4 @@
-"""Server processes and their resource usage."""
+"""Server processes and their memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from model.checkpoint.reader import load_checkpoint
 
 START_LIMIT = 120.0
 POLL = 0.01
-"""Seconds between polls of /readyz: the resolution of start times."""
+"""Seconds between polls of `Server.ready`: the resolution of start times."""
 
 
 @dataclass(frozen=True)
@@ -100,52 +100,63 @@ class Running:
 
     def resident(self) -> int:
         """Resident memory in bytes, including shared pages."""
-        return self._memory("VmRSS")
+        return memory(self.pid, "VmRSS")
 
     def resident_peak(self) -> int:
         """Peak resident memory in bytes."""
-        return self._memory("VmHWM")
+        return memory(self.pid, "VmHWM")
 
-    def _memory(self, key: str) -> int:
-        status = Path(f"/proc/{self.pid}/status").read_text(encoding="utf-8")
-        return 1024 * int(re.findall(rf"^{key}:\s+(\d+) kB$", status, re.MULTILINE)[0])
+
+def memory(pid: int, key: str) -> int:
+    """Return a value of a process's `/proc/PID/status` in bytes."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    return 1024 * int(re.findall(rf"^{key}:\s+(\d+) kB$", status, re.MULTILINE)[0])
 
 
 @contextmanager
 def running(server: Server) -> Iterator[Running]:
-    """Start a server, wait until it is ready, stop it. Raises `RuntimeError` with its output."""
+    """Start a server, wait until it is ready, and stop it at the end.
+
+    Raises `RuntimeError` with its output.
+    """
     port = free_port()
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as output:
         began = time.perf_counter()
-        process = server.start(port, said)
         try:
-            while not is_ready(port, server.ready):
-                if process.poll() is not None or time.perf_counter() - began > START_LIMIT:
-                    said.seek(0)
-                    text = said.read().decode(errors="replace")[-2000:]
-                    raise RuntimeError(f"{server.name} did not start: {text}")
-                time.sleep(POLL)
+            process = start_at(server, port, output.fileno())
+        except RuntimeError as error:
+            output.seek(0)
+            text = output.read().decode(errors="replace")[-2000:]
+            raise RuntimeError(f"{error}: {text}") from None
+        try:
             yield Running(server, port, process.pid, time.perf_counter() - began)
         finally:
-            process.terminate()
-            try:
-                process.wait(timeout=30)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            stop(process)
 
 
 def start_at(server: Server, port: int, output: int) -> subprocess.Popen[bytes]:
     """Start a server on a port and wait until it is ready; its output goes to a file descriptor.
 
-    Raises `RuntimeError`. The caller stops it.
+    Raises `RuntimeError` if it ends or takes too long. The caller stops it.
     """
     process = server.start(port, output)
+    deadline = time.perf_counter() + START_LIMIT
     while not is_ready(port, server.ready):
-        if process.poll() is not None:
+        if process.poll() is not None or time.perf_counter() > deadline:
+            stop(process)
             raise RuntimeError(f"{server.name} did not start")
         time.sleep(POLL)
     return process
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """Terminate a process; kill it if it does not end."""
+    process.terminate()
+    try:
+        process.wait(timeout=30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def free_port() -> int:

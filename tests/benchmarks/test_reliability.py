@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks import crowd, overload
-from benchmarks.bench import Bench
 from benchmarks.crowd import PROBE_INTERVAL, Crowd, Probes, p99, probing
-from benchmarks.finding import Finding
 from benchmarks.load import Load, Outcome, request_bytes
 from benchmarks.overload import Kind, Overload
-from benchmarks.poison import PoisonedEngine
+from benchmarks.poisoned_engine import PoisonedEngine
+from benchmarks.scenario import Finding, Setup
 from benchmarks.server import Server, free_port, running
 from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Job
@@ -21,10 +20,10 @@ from tests.benchmarks.test_load import Answering
 
 
 def test_a_bound_is_from_above_or_from_below() -> None:
-    assert Finding("a", "b", 5, 5).holds
-    assert not Finding("a", "b", 5.1, 5).holds
-    assert not Finding("a", "b", float("inf"), 5).holds
-    least = Finding("a", "b", 4.9, 5, least=True)
+    assert Finding("a", "b", [5], 5).holds
+    assert not Finding("a", "b", [5.1], 5).holds
+    assert not Finding("a", "b", [float("inf")], 5).holds
+    least = Finding("a", "b", [4.9], 5, least=True)
     assert least.row() == {
         "Scenario": "a", "Measure": "b", "Seen": 4.9, "Rounds": "", "Must be": "≥ 5", "Holds": "NO",
     }  # fmt: skip
@@ -32,10 +31,10 @@ def test_a_bound_is_from_above_or_from_below() -> None:
 
 def test_of_rounds_the_median_counts() -> None:
     rounds = (97.0, 80.0, 91.4)
-    finding = Finding.of_rounds("a", "b", rounds, 90, least=True)
+    finding = Finding("a", "b", rounds, 90, least=True)
     assert (finding.seen, finding.holds) == (91.4, True)
     assert finding.row()["Rounds"] == "80 91 97"
-    assert not Finding.of_rounds("a", "b", rounds, 90).holds
+    assert not Finding("a", "b", rounds, 90).holds
 
 
 def test_p99_of_few_and_of_failures() -> None:
@@ -88,9 +87,9 @@ def test_overloads_are_of_the_last_peak_in_rounds(
     monkeypatch.setattr(overload, "put", put)
     monkeypatch.setattr(overload, "ONSET", 0.0)
     monkeypatch.setattr(crowd, "DRIP_INTERVAL", 0.05)
-    monkeypatch.setattr(Bench, "server", lambda *_: stub)
-    monkeypatch.setattr(Bench, "fields", {})
-    findings = overload.overload(Bench(Path(), ["a"], 1, seconds=6.0, rounds=2))
+    monkeypatch.setattr(Setup, "server", lambda *_: stub)
+    monkeypatch.setattr(Setup, "fields", {})
+    findings = overload.overload(Setup(Path(), ["a"], 1, seconds=6.0, rounds=2))
     assert rates == [200, 550, 180, 200, 600, 160]
     goodput = [one for one in findings if one.measure.startswith("goodput")]
     assert [one.scenario for one in goodput] == [
