@@ -44,14 +44,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 MAX_RETRY_AFTER = 60
 """Seconds; clients should not rely on longer forecasts."""
 
 
 class AppError(Exception):
-    """Base of all errors raised by `app`."""
+    """Base of all errors raised by `app`; `message` is the default one of a class."""
+
+    message = ""
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(self.message if message is None else message)
 
 
 class SettingsError(AppError):
@@ -81,8 +86,10 @@ class FieldError:
 class InvalidRequestError(RequestError):
     """Fields are missing, invalid or unknown."""
 
+    message = "the request has missing, invalid or unknown fields"
+
     def __init__(self, errors: Sequence[FieldError]) -> None:
-        super().__init__("the request has missing, invalid or unknown fields")
+        super().__init__()
         self.errors = tuple(errors)
 
     @classmethod
@@ -114,29 +121,25 @@ class UnknownLanguagesError(RequestError):
 class UnknownGlossaryError(RequestError):
     """No stored glossary has this id."""
 
-    def __init__(self, message: str = "no glossary has this id") -> None:
-        super().__init__(message)
+    message = "no glossary has this id"
 
 
 class UnknownDictionaryError(UnknownGlossaryError):
     """The glossary has no dictionary of these languages."""
 
-    def __init__(self) -> None:
-        super().__init__("the glossary has no dictionary of these languages")
+    message = "the glossary has no dictionary of these languages"
 
 
 class UnknownDocumentError(RequestError):
     """No document has this id and key: it never had, or it was downloaded, deleted or dropped."""
 
-    def __init__(self, message: str = "no document has this id and key") -> None:
-        super().__init__(message)
+    message = "no document has this id and key"
 
 
 class DocumentNotReadyError(RequestError):
     """The translated document cannot be downloaded yet."""
 
-    def __init__(self) -> None:
-        super().__init__("the document is not translated yet; ask for its status")
+    message = "the document is not translated yet; ask for its status"
 
 
 class UnreadableFileError(RequestError):
@@ -152,21 +155,19 @@ class AttentionTooLargeError(RequestError):
 
 
 class AccessError(AppError):
-    """Base of the errors for requests that the client may not make."""
+    """The client may not make this request."""
 
 
 class MissingKeyError(AccessError):
     """An API key is required."""
 
-    def __init__(self) -> None:
-        super().__init__("an API key is required")
+    message = "an API key is required"
 
 
 class WrongKeyError(AccessError):
     """The API key is unknown."""
 
-    def __init__(self) -> None:
-        super().__init__("the API key is unknown")
+    message = "the API key is unknown"
 
 
 class QuotaExceededError(AccessError):
@@ -194,31 +195,29 @@ class ReloadInProgressError(AppError):
 
 
 class PullError(AppError):
-    """A model cannot be fetched from the hub, or is none that can be imported."""
+    """A model cannot be fetched from the hub, or not imported."""
 
 
 class ModelTooLargeError(AppError):
-    """A model does not fit into the memory for models, beside those that are never let go."""
+    """A model does not fit into the memory for models, beside the pinned ones."""
 
-    def __init__(self, model: str, n_bytes: float, room: float) -> None:
+    def __init__(self, model: str, n_bytes: float, available: float) -> None:
         super().__init__(
             f"'{model}' needs about {n_bytes / 1e6:,.0f} MB, and --model-memory leaves "
-            f"{max(0.0, room) / 1e6:,.0f} MB beside the pinned models"
+            f"{max(0.0, available) / 1e6:,.0f} MB beside the pinned models"
         )
 
 
 class StorageFullError(AppError):
-    """The disk has no room for what should be stored."""
+    """The disk is full."""
 
-    def __init__(self) -> None:
-        super().__init__("the server's disk is full")
+    message = "the server's disk is full"
 
 
 class StorageUnavailableError(AppError):
-    """What is stored cannot be read or changed: the file is read-only, locked, or broken."""
+    """Stored data cannot be read or changed: the file is read-only, locked, or broken."""
 
-    def __init__(self) -> None:
-        super().__init__("what is stored cannot be read or changed now")
+    message = "stored data cannot be read or changed now"
 
 
 class TryAgainLaterError(AppError):
@@ -228,18 +227,14 @@ class TryAgainLaterError(AppError):
         super().__init__(message)
         self.retry_after = retry_after
 
-
-def _retry_after(seconds: float) -> int:
-    return min(max(1, math.ceil(seconds)), MAX_RETRY_AFTER)
+    @classmethod
+    def after(cls, message: str, seconds: float) -> Self:
+        """Return the error of a condition that is forecast to last `seconds`."""
+        return cls(message, min(max(1, math.ceil(seconds)), MAX_RETRY_AFTER))
 
 
 class QueueFullError(TryAgainLaterError):
     """The queue is full, or the answer would come too late."""
-
-    @classmethod
-    def after(cls, message: str, seconds: float) -> QueueFullError:
-        """Return the error of a server whose present work takes `seconds`."""
-        return cls(message, _retry_after(seconds))
 
 
 class RateLimitedError(TryAgainLaterError):
@@ -254,21 +249,19 @@ class ModelLoadingError(TryAgainLaterError):
     """The model of the languages is not loaded in time for this request."""
 
     @classmethod
-    def of(cls, model: str, seconds: float) -> ModelLoadingError:
+    def of(cls, model: str, seconds: float) -> Self:
         """Return the error for a model that is expected to be loaded in `seconds`."""
-        return cls(f"the model '{model}' is being loaded", _retry_after(seconds))
+        return cls.after(f"the model '{model}' is being loaded", seconds)
 
 
 class ModelUnavailableError(TryAgainLaterError):
     """The model of the languages could not be loaded."""
 
     @classmethod
-    def of(cls, model: str, seconds: float) -> ModelUnavailableError:
+    def of(cls, model: str, seconds: float) -> Self:
         """Return the error for a model that is tried again after `seconds`."""
-        return cls(
-            f"the model '{model}' could not be loaded; the server's log has the reason",
-            _retry_after(seconds),
-        )
+        reason = "could not be loaded; the server's log has the reason"
+        return cls.after(f"the model '{model}' {reason}", seconds)
 
 
 class DrainingError(TryAgainLaterError):

@@ -7,10 +7,9 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from operator import attrgetter
-from types import ModuleType
 
 import structlog
-from fastapi import APIRouter, Depends, FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
@@ -33,20 +32,13 @@ from app.routes import (
     explain,
     files,
     health,
-    info,
-    languages,
     libretranslate,
+    models,
+    page,
     score,
     translate,
 )
-from app.routes import metrics as metrics_route
-from app.routes import page as page_route
-from app.routes.deepl import documents as deepl_documents
-from app.routes.deepl import glossaries as deepl_glossaries
-from app.routes.deepl import multilingual_glossaries as deepl_multilingual
-from app.routes.deepl import text as deepl_text
-from app.routes.deepl import unsupported as deepl_unsupported
-from app.routes.handling.access import known_client
+from app.routes.deepl import documents, glossaries, text, unsupported
 from app.routes.handling.timeout import HEADER as TIMEOUT_HEADER
 from app.runtime import Lifecycle, Runtime
 from app.server.load_shedding import LoadShedding
@@ -82,8 +74,8 @@ def create_app(
     metrics = Metrics(reasons=REASONS, rejections=REJECTIONS)
     keys = Keys(key.get_secret_value() for key in settings.api_keys or ())
     ledger = UsageLedger(settings.character_limit, settings.data)
-    glossaries = GlossaryStore(settings.data)
-    documents = DocumentJobs(FileStore(settings.max_stored_bytes), settings.max_stored_bytes)
+    glossary_store = GlossaryStore(settings.data)
+    jobs = DocumentJobs(FileStore(settings.max_stored_bytes), settings.max_stored_bytes)
     lifecycle = Lifecycle(partial(load or load_runtime, settings, metrics), metrics, when_ready)
     metrics.watch(lifecycle.gauges)
     lag = LoopLag()
@@ -91,7 +83,7 @@ def create_app(
 
     async def start() -> None:
         await asyncio.to_thread(ledger.open)
-        await asyncio.to_thread(glossaries.open)
+        await asyncio.to_thread(glossary_store.open)
         await lifecycle.start()
 
     @asynccontextmanager
@@ -105,10 +97,10 @@ def create_app(
         for task in (starting, saving):
             task.cancel()
         await asyncio.gather(starting, saving, return_exceptions=True)
-        await documents.stop()
+        await jobs.stop()
         await lifecycle.stop()
         await asyncio.to_thread(ledger.save)
-        await asyncio.to_thread(glossaries.close)
+        await asyncio.to_thread(glossary_store.close)
         if spans:
             await asyncio.to_thread(spans.stop)
 
@@ -131,21 +123,21 @@ def create_app(
     app.state.rate_limits = RateLimits(settings.requests_per_minute, settings.characters_per_minute)
     app.state.keys = keys
     app.state.ledger = ledger
-    app.state.glossaries = glossaries
-    app.state.downloads = documents.results
-    app.state.documents = documents
+    app.state.glossaries = glossary_store
+    app.state.downloads = jobs.results
+    app.state.documents = jobs
     app.openapi = partial(openapi.describe, app)  # type: ignore[method-assign]
-    # These check keys themselves, or need none.
-    modules: list[ModuleType] = [
-        translate, detect, libretranslate, files, languages, health,
-        deepl_text, deepl_documents, deepl_glossaries, deepl_multilingual, deepl_unsupported,
-    ]  # fmt: skip
+    modules = (
+        translate, detect, score, explain, libretranslate, files, models, health,
+        text, documents, glossaries, unsupported,
+    )  # fmt: skip
+    routers = [module.router for module in modules]
     if settings.admin_port is None:
-        modules.append(metrics_route)
+        routers.append(health.metrics_router)
     if settings.page:
         app.state.site = shipped_site()
-        modules.append(page_route)
-    _furnish(app, modules, guarded=[explain, score, info], shielded=True)
+        routers.append(page.router)
+    _furnish(app, routers, sheds_load=True)
     return app
 
 
@@ -160,24 +152,15 @@ def create_admin_app(app: FastAPI) -> FastAPI:
         telemetry=_telemetry(None),
     )
     beside.state = app.state
-    _furnish(beside, [admin, health, metrics_route])
+    _furnish(beside, [admin.router, health.router, health.metrics_router])
     return beside
 
 
-def _furnish(
-    app: FastAPI,
-    modules: Sequence[ModuleType],
-    guarded: Sequence[ModuleType] = (),
-    *,
-    shielded: bool = False,
-) -> None:
-    """Add routes, error handlers and middleware; `guarded` routes require a key.
-
-    The middleware added last is outermost.
-    """
+def _furnish(app: FastAPI, routers: Sequence[APIRouter], *, sheds_load: bool = False) -> None:
+    """Add routes, error handlers and middleware, of which the last is the outermost."""
     app.add_middleware(RequestMiddleware, metrics=app.state.metrics)
     settings: Settings = app.state.settings
-    if shielded:
+    if sheds_load:
         app.add_middleware(
             LoadShedding,
             lifecycle=app.state.lifecycle,
@@ -194,17 +177,14 @@ def _furnish(
             allow_headers=["Authorization", "Content-Type", REQUEST_ID, TIMEOUT_HEADER],
             expose_headers=["Retry-After", "Server-Timing", REQUEST_ID],
         )
-    routers: list[APIRouter] = [module.router for module in (*modules, *guarded)]
     paths = {
         route.path for router in routers for route in router.routes if isinstance(route, Route)
     }
     app.state.metrics.expect({NO_ROUTE, *(paths - PROBES)})
     for error in (AppError, HTTPException):
         app.add_exception_handler(error, partial(handle, routers))
-    for module in modules:
-        app.include_router(module.router)
-    for module in guarded:
-        app.include_router(module.router, dependencies=[Depends(known_client)])
+    for router in routers:
+        app.include_router(router)
 
 
 def _telemetry(spans: SpanExport | None) -> TelemetryConfig:

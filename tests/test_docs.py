@@ -14,8 +14,9 @@ from app.observe.metrics import Metrics
 from app.settings import Settings, env_name
 from app.wire.dialects.deepl import DeepLRequest, DeepLTranslation, DeepLUsage
 from app.wire.dialects.deepl_documents import DocumentHandle, DocumentRequest, DocumentStatus
-from app.wire.dialects.deepl_glossaries import DeepLGlossary, DeepLGlossaryRequest
-from app.wire.dialects.deepl_multilingual import (
+from app.wire.dialects.deepl_glossaries import (
+    DeepLGlossary,
+    DeepLGlossaryRequest,
     DictionaryEntries,
     GlossaryChanges,
     MultilingualGlossary,

@@ -12,18 +12,24 @@ from app.routes.handling.charging import spend
 from app.routes.handling.dependencies import current_settings, held_runtime
 from app.routes.handling.dialect_choice import LibreTranslate, read_either
 from app.settings import Settings
-from app.wire.dialects.libretranslate import LibreTranslateDetected
+from app.wire.dialects.libretranslate import LibreTranslateDetected, LibreTranslateDetectRequest
+from app.wire.examples import DETECT_REQUEST_EXAMPLES
 from app.wire.native.answers import DetectedLanguage
 from app.wire.native.detect_request import DetectRequest
-from app.wire.openapi import DETECT_REQUEST_BODY, LIBRETRANSLATE_OR_NATIVE_ERRORS
+from app.wire.openapi import SHARED_PATH_ERRORS, request_body
 
 router = APIRouter(tags=["translation"])
 
 
 @router.post(
     "/detect",
-    openapi_extra={"requestBody": DETECT_REQUEST_BODY},
-    responses=LIBRETRANSLATE_OR_NATIVE_ERRORS,
+    openapi_extra=request_body(
+        DetectRequest,
+        LibreTranslateDetectRequest,
+        form=LibreTranslateDetectRequest,
+        examples=DETECT_REQUEST_EXAMPLES,
+    ),
+    responses=SHARED_PATH_ERRORS,
 )
 async def detect(
     request: Request, settings: Annotated[Settings, Depends(current_settings)]

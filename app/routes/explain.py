@@ -8,10 +8,10 @@ from app.explanation.search_view import SearchView
 from app.routes.handling.body import read_json
 from app.routes.handling.charging import charged
 from app.routes.handling.dependencies import CurrentSettings, KnownClient
-from app.wire.examples import EXPLAIN_ANSWER_EXAMPLE
+from app.wire.examples import EXPLAIN_ANSWER_EXAMPLE, EXPLAIN_REQUEST_EXAMPLES
 from app.wire.native.explain_answer import ExplainAnswer
 from app.wire.native.explain_request import ExplainRequest
-from app.wire.openapi import EXPLAIN_REQUEST_BODY, problem_answers
+from app.wire.openapi import problem_answers, request_body
 
 router = APIRouter(tags=["translation"])
 
@@ -19,7 +19,7 @@ router = APIRouter(tags=["translation"])
 @router.post(
     "/explain",
     response_model=ExplainAnswer,
-    openapi_extra={"requestBody": EXPLAIN_REQUEST_BODY},
+    openapi_extra=request_body(ExplainRequest, examples=EXPLAIN_REQUEST_EXAMPLES),
     responses={
         200: {"content": {"application/json": {"example": EXPLAIN_ANSWER_EXAMPLE}}},
         **problem_answers(401, 403, 404, 413, 415, 422, 429, 500, 503, 504),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, HTTPException, Request, Response
+from fastapi import APIRouter, HTTPException, Request, Response
 from pydantic import BaseModel, Field
 from starlette.datastructures import FormData
 
@@ -24,7 +24,7 @@ from app.routes.handling.disconnect import while_connected
 from app.routes.handling.file_transfer import FORM, as_download, read_form, uploaded_file
 from app.translation.file_service import FileRequest, translated_name
 from app.wire.failures import media_type
-from app.wire.openapi import DOWNLOAD_PATH, libretranslate_errors
+from app.wire.openapi import libretranslate_errors
 
 router = APIRouter(tags=["LibreTranslate"])
 
@@ -105,23 +105,12 @@ async def translate_file(
     return Response(answer.model_dump_json(by_alias=True), media_type=_JSON)
 
 
-async def _name_in_path(request: Request) -> str:
-    """Read from the request, since FastAPI would document an error response that never occurs."""
-    name: str = request.path_params["name"]
-    return name
-
-
 @router.get(
     "/download_file/{name}",
     response_class=Response,
-    openapi_extra=DOWNLOAD_PATH,
     responses={200: {"content": _FILE_ANSWER | {_JSON: {}}}, **libretranslate_errors(403, 404)},
 )
-async def download_file(
-    request: Request,
-    name: Annotated[str, Depends(_name_in_path)],
-    downloads: CurrentDownloads,
-) -> Response:
+async def download_file(request: Request, name: str, downloads: CurrentDownloads) -> Response:
     """A translated file, until it expires. Knowing its name grants access, without a key or with
     the key that it was translated for."""
     file = downloads.get(name)

@@ -1,17 +1,19 @@
-"""Liveness, startup and readiness probes."""
+"""Liveness, startup and readiness probes, and metrics."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import Request, Response
 
 from app.errors import EngineDownError
+from app.observe.metrics import Metrics
 from app.routes.handling.dependencies import CurrentLifecycle
+from app.routes.handling.routing import Router
 from app.wire.native.answers import Health
 
-router = APIRouter(tags=["health"])
+router = Router(tags=["health"])
+metrics_router = Router(tags=["health"])
 
 
-@router.head("/livez", include_in_schema=False)
 @router.get("/livez")
 async def livez(lifecycle: CurrentLifecycle) -> Health:
     """200 while the event loop and all engines work; otherwise a restart helps."""
@@ -20,7 +22,6 @@ async def livez(lifecycle: CurrentLifecycle) -> Health:
     return Health()
 
 
-@router.head("/startupz", include_in_schema=False)
 @router.get("/startupz")
 async def startupz(lifecycle: CurrentLifecycle) -> Health:
     """200 once every model is loaded and has translated one text."""
@@ -28,9 +29,16 @@ async def startupz(lifecycle: CurrentLifecycle) -> Health:
     return Health()
 
 
-@router.head("/readyz", include_in_schema=False)
 @router.get("/readyz")
 async def readyz(lifecycle: CurrentLifecycle) -> Health:
     """200 while requests should be sent here: started, not stopping, engines running."""
     _ = lifecycle.ready
     return Health()
+
+
+@metrics_router.get("/metrics", response_class=Response)
+async def metrics(request: Request) -> Response:
+    """Counters, gauges and histograms, in Prometheus's text format or as OpenMetrics."""
+    collected: Metrics = request.app.state.metrics
+    content, media_type = collected.exposition(request.headers.get("accept", ""))
+    return Response(content, headers={"Content-Type": media_type})

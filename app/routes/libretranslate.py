@@ -5,7 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 
 from app.documents.files import SUFFIXES
 from app.languages.served import language_name
@@ -19,6 +19,7 @@ from app.routes.handling.dependencies import (
     held_runtime,
     ready_runtime,
 )
+from app.routes.handling.routing import Router
 from app.runtime import Lifecycle, Runtime
 from app.settings import Settings
 from app.wire.dialects.libretranslate import (
@@ -36,7 +37,7 @@ from app.wire.native.answers import Health
 from app.wire.openapi import libretranslate_errors
 
 FRONTEND_TIMEOUT_MS = 500
-router = APIRouter(tags=["LibreTranslate"])
+router = Router(tags=["LibreTranslate"])
 
 
 async def translate(request: Request, values: Form) -> Response:
@@ -64,7 +65,6 @@ async def detect(
     return shown[0] if isinstance(asked.q, str) else shown
 
 
-@router.head("/health", include_in_schema=False)
 @router.get("/health", responses=libretranslate_errors(503))
 async def health(lifecycle: Annotated[Lifecycle, Depends(current_lifecycle)]) -> Health:
     """As /readyz."""
@@ -79,7 +79,6 @@ async def suggest() -> Response:
     return Response(said.model_dump_json(), HTTPStatus.FORBIDDEN, media_type="application/json")
 
 
-@router.head("/spec", include_in_schema=False)
 @router.get("/spec")
 async def spec(request: Request) -> dict[str, Any]:
     """The description of this dialect, as Swagger 2.0; /openapi.json describes everything."""
@@ -87,7 +86,6 @@ async def spec(request: Request) -> dict[str, Any]:
     return swagger(request.app.title, request.app.version, root or "/", SUFFIXES)
 
 
-@router.head("/frontend/settings", include_in_schema=False)
 @router.get("/frontend/settings", responses=libretranslate_errors(503))
 async def frontend_settings(
     keys: CurrentKeys,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 from starlette.exceptions import HTTPException
 
+from app.routes.handling.routing import Router
 from app.web.site import CONTENT_SECURITY_POLICY, Site, WebFile
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 
 FOR_EVER = "public, max-age=31536000, immutable"
 """For assets with their digest in the URL."""
@@ -25,15 +26,12 @@ async def _site(request: Request) -> Site:
 _Site = Annotated[Site, Depends(_site)]
 
 
-@router.head("/")
 @router.get("/")
 async def page(request: Request, site: _Site) -> Response:
     """The page: translation, attention, and the model's internals."""
     return _document(request, site.documents["index"])
 
 
-@router.head("/docs")
-@router.head("/redoc")
 @router.get("/docs")
 @router.get("/redoc")
 async def reference(request: Request, site: _Site) -> Response:
@@ -41,7 +39,6 @@ async def reference(request: Request, site: _Site) -> Response:
     return _document(request, site.documents["reference"])
 
 
-@router.head("/web/{digest}/{name:path}")
 @router.get("/web/{digest}/{name:path}")
 async def asset(request: Request, site: _Site, digest: str, name: str) -> Response:
     """A script, a style sheet or an image of this version."""

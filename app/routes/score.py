@@ -10,10 +10,10 @@ from app.routes.handling.body import read_json
 from app.routes.handling.charging import charged
 from app.routes.handling.dependencies import CurrentSettings, KnownClient
 from app.routes.handling.timeout import server_timing
-from app.wire.examples import SCORE_ANSWER_EXAMPLE
+from app.wire.examples import SCORE_ANSWER_EXAMPLE, SCORE_REQUEST_EXAMPLES
 from app.wire.native.answers import ScoreAnswer
 from app.wire.native.score_request import ScoreRequest
-from app.wire.openapi import SCORE_REQUEST_BODY, problem_answers
+from app.wire.openapi import problem_answers, request_body
 
 router = APIRouter(tags=["translation"])
 
@@ -21,7 +21,7 @@ router = APIRouter(tags=["translation"])
 @router.post(
     "/score",
     response_model=ScoreAnswer,
-    openapi_extra={"requestBody": SCORE_REQUEST_BODY},
+    openapi_extra=request_body(ScoreRequest, examples=SCORE_REQUEST_EXAMPLES),
     responses={
         200: {"content": {"application/json": {"example": SCORE_ANSWER_EXAMPLE}}},
         **problem_answers(401, 403, 404, 413, 415, 422, 429, 500, 503, 504),

@@ -9,18 +9,25 @@ from app.routes.handling.access import client_of
 from app.routes.handling.answer_json import answer_json
 from app.routes.handling.charging import streamed, translated
 from app.routes.handling.dialect_choice import LibreTranslate, read_either
-from app.routes.handling.plain_route import PlainRoute
+from app.routes.handling.routing import PlainRoute
 from app.routes.handling.timeout import server_timing
 from app.settings import Settings
+from app.wire.dialects.libretranslate import LibreTranslateRequest
+from app.wire.examples import TRANSLATE_REQUEST_EXAMPLES
 from app.wire.native.translate_request import TranslateRequest
-from app.wire.openapi import TRANSLATE_ANSWERS, TRANSLATE_REQUEST_BODY
+from app.wire.openapi import TRANSLATE_ANSWERS, request_body
 
 router = APIRouter(tags=["translation"], route_class=PlainRoute)
 
 
 @router.post(
     "/translate",
-    openapi_extra={"requestBody": TRANSLATE_REQUEST_BODY},
+    openapi_extra=request_body(
+        TranslateRequest,
+        LibreTranslateRequest,
+        form=LibreTranslateRequest,
+        examples=TRANSLATE_REQUEST_EXAMPLES,
+    ),
     responses=TRANSLATE_ANSWERS,
 )
 async def translate(request: Request) -> Response:

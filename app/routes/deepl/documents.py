@@ -5,7 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 from starlette.background import BackgroundTask
 
 from app.accounts.clients import Client
@@ -14,7 +14,7 @@ from app.accounts.result_files import StoredFile
 from app.documents.files import FORMATS
 from app.errors import InvalidRequestError
 from app.observe.logs import log_failure
-from app.routes.deepl.parameters import DocumentId, chosen_entries
+from app.routes.deepl.chosen_entries import chosen_entries
 from app.routes.handling.body import gather
 from app.routes.handling.charging import spend
 from app.routes.handling.dependencies import (
@@ -27,6 +27,7 @@ from app.routes.handling.dependencies import (
 )
 from app.routes.handling.disconnect import while_connected
 from app.routes.handling.file_transfer import as_download, check_form, read_form, uploaded_file
+from app.routes.handling.routing import Router
 from app.runtime import Lifecycle, Runtime
 from app.settings import Settings
 from app.translation.file_service import FileRequest, translated_name
@@ -37,13 +38,7 @@ from app.wire.dialects.deepl_documents import (
     DocumentStatus,
 )
 from app.wire.failures import message_of
-from app.wire.openapi import (
-    DEEPL_DOCUMENT_BODY,
-    DEEPL_DOCUMENT_DELETION,
-    DEEPL_DOCUMENT_KEY_BODY,
-    DEEPL_DOCUMENT_PATH,
-    deepl_errors,
-)
+from app.wire.openapi import deepl_errors, query_parameters, request_body, upload_body
 from app.wire.problems import kind_of
 
 PATIENCE = 1.0
@@ -57,12 +52,14 @@ _DOWNLOAD: dict[str, Any] = {
     one.media_type: {"schema": {"type": "string", "format": "binary"}} for one in FORMATS.values()
 }
 
-router = APIRouter(prefix="/v2/document", tags=["DeepL"])
+_KEY: dict[str, Any] = {"openapi_extra": request_body(DocumentKey, form=DocumentKey)}
+
+router = Router(prefix="/v2/document", tags=["DeepL"])
 
 
 @router.post(
     "",
-    openapi_extra={"requestBody": DEEPL_DOCUMENT_BODY},
+    openapi_extra=upload_body(DocumentRequest),
     responses=deepl_errors(400, 403, 404, 413, 415, 422, 429, 456, 500, 503),
 )
 async def deepl_upload_document(
@@ -145,7 +142,7 @@ def _translation(lifecycle: Lifecycle, client: Client, wanted: FileRequest) -> W
 
 
 async def _found(
-    document_id: DocumentId, client: KnownClient, jobs: CurrentDocuments, said: SentParameters
+    document_id: str, client: KnownClient, jobs: CurrentDocuments, said: SentParameters
 ) -> DocumentJob:
     """Return the client's document with this id and key. Raises as `DocumentJobs.find`."""
     return jobs.find(document_id, DocumentKey.parse(said).document_key, client.account)
@@ -157,8 +154,8 @@ _Job = Annotated[DocumentJob, Depends(_found)]
 @router.post(
     "/{document_id}",
     response_model_exclude_none=True,
-    openapi_extra={**DEEPL_DOCUMENT_PATH, "requestBody": DEEPL_DOCUMENT_KEY_BODY},
     responses=deepl_errors(400, 403, 404, 413, 415, 429, 503),
+    **_KEY,
 )
 async def deepl_document_status(
     request: Request, job: _Job, jobs: CurrentDocuments
@@ -171,11 +168,11 @@ async def deepl_document_status(
 @router.post(
     "/{document_id}/result",
     response_class=Response,
-    openapi_extra={**DEEPL_DOCUMENT_PATH, "requestBody": DEEPL_DOCUMENT_KEY_BODY},
     responses={
         200: {"content": _DOWNLOAD},
         **deepl_errors(400, 403, 404, 413, 415, 429, 503),
     },
+    **_KEY,
 )
 async def deepl_download_document(job: _Job, jobs: CurrentDocuments) -> Response:
     """The translated document, which is then deleted."""
@@ -192,7 +189,7 @@ async def _forget(jobs: DocumentJobs, job: DocumentJob) -> None:
 @router.delete(
     "/{document_id}",
     status_code=HTTPStatus.NO_CONTENT,
-    openapi_extra=DEEPL_DOCUMENT_DELETION,
+    openapi_extra=query_parameters("document_key"),
     responses=deepl_errors(400, 403, 404, 413, 415, 503),
 )
 async def deepl_delete_document(job: _Job, jobs: CurrentDocuments) -> Response:

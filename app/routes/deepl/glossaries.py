@@ -1,121 +1,294 @@
-"""Stored glossaries in DeepL's dialect, version 2: those of one language pair."""
+"""Stored glossaries in DeepL's dialect; version 2 of its API is a view of those of version 3."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from http import HTTPStatus
+from typing import Annotated, Any, TypeAlias
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Depends, Request, Response
 
-from app.accounts.glossary_entries import entries_as_tsv
-from app.routes.deepl.parameters import GlossaryId, read_dictionary
+from app.accounts.clients import Client
+from app.accounts.glossary_entries import entries_as_tsv, parse_entries
+from app.accounts.glossary_store import Pair, StoredGlossary
+from app.errors import InvalidRequestError, UnknownDictionaryError
+from app.languages.served import Languages
+from app.routes.deepl.chosen_entries import dictionary_of
+from app.routes.handling.charging import spend
 from app.routes.handling.dependencies import (
     CurrentGlossaries,
     KnownClient,
     ReadyRuntime,
     SentParameters,
 )
+from app.routes.handling.routing import Router
 from app.wire.dialects.deepl_glossaries import (
     TSV,
     DeepLGlossaries,
     DeepLGlossary,
+    DeepLGlossaryPair,
     DeepLGlossaryPairs,
     DeepLGlossaryRequest,
+    DictionaryEntries,
+    DictionaryInfo,
+    DictionaryLanguages,
+    DictionaryRequest,
+    GlossaryChanges,
+    GlossaryEntriesAnswer,
+    MultilingualGlossaries,
+    MultilingualGlossary,
+    MultilingualGlossaryRequest,
     sole_dictionary,
 )
-from app.wire.openapi import DEEPL_GLOSSARY_PATH, DEEPL_GLOSSARY_REQUEST_BODY, deepl_errors
+from app.wire.examples import DEEPL_GLOSSARY_EXAMPLE, DEEPL_MULTILINGUAL_EXAMPLE
+from app.wire.openapi import deepl_errors, query_parameters, request_body
 
-router = APIRouter(prefix="/v2", tags=["DeepL"])
+router = Router(tags=["DeepL"])
+
+_CREATED: dict[str, Any] = {
+    "status_code": HTTPStatus.CREATED,
+    "responses": deepl_errors(400, 403, 413, 415, 429, 456, 500, 503, 507),
+}
+_LISTED: dict[str, Any] = {"responses": deepl_errors(403, 500, 503)}
+_FOUND: dict[str, Any] = {"responses": deepl_errors(403, 404, 500, 503)}
+_DELETED: dict[str, Any] = _FOUND | {"status_code": HTTPStatus.NO_CONTENT}
+_CHANGED: dict[str, Any] = {
+    "responses": deepl_errors(400, 403, 404, 413, 415, 429, 456, 500, 503, 507)
+}
+_DICTIONARY: dict[str, Any] = {
+    "openapi_extra": query_parameters("source_lang", "target_lang"),
+    "responses": deepl_errors(400, 403, 404, 413, 415, 500, 503),
+}
 
 
-@router.head("/glossary-language-pairs", include_in_schema=False)
-@router.get("/glossary-language-pairs", responses=deepl_errors(403, 503))
+async def _stored(
+    glossary_id: str, client: KnownClient, store: CurrentGlossaries
+) -> StoredGlossary:
+    """Return the client's glossary with this id. Raises `UnknownGlossaryError`."""
+    return await asyncio.to_thread(store.get, glossary_id, client.account)
+
+
+async def _stored_pair(
+    glossary_id: str, client: KnownClient, store: CurrentGlossaries, parameters: SentParameters
+) -> Pair:
+    """Return the codes of a stored dictionary, whether or not they are still served."""
+    languages = DictionaryLanguages.parse(parameters)
+    stored = await asyncio.to_thread(store.get, glossary_id, client.account)
+    found = dictionary_of(stored, languages.source_lang, languages.target_lang)
+    if found is None:
+        raise UnknownDictionaryError
+    return found.pair
+
+
+_Stored: TypeAlias = Annotated[StoredGlossary, Depends(_stored)]
+_StoredPair: TypeAlias = Annotated[Pair, Depends(_stored_pair)]
+
+
+async def _read(
+    request: Request,
+    client: Client,
+    languages: Languages,
+    dictionaries: Mapping[str, DictionaryRequest],
+) -> dict[Pair, dict[str, str]]:
+    """Charge and parse dictionaries by their locations in the request.
+
+    Raises as `spend` and `Languages.pair`, and `InvalidRequestError` with a location.
+    """
+    spend(request, client, sum(len(one.entries) for one in dictionaries.values()))
+    found: dict[Pair, dict[str, str]] = {}
+    for pointer, one in dictionaries.items():
+        pair = languages.pair(one.source_lang, one.target_lang)
+        if pair in found:
+            raise InvalidRequestError.at(pointer, "There is another dictionary of these languages")
+        found[pair] = await asyncio.to_thread(
+            parse_entries, one.entries, one.entries_format, f"{pointer}/entries"
+        )
+    return found
+
+
+# Version 3
+
+
+@router.post(
+    "/v3/glossaries",
+    # Forms name the fields of a dictionary as OpenAPI cannot: dictionaries[0].source_lang.
+    openapi_extra=request_body(MultilingualGlossaryRequest, example=DEEPL_MULTILINGUAL_EXAMPLE),
+    **_CREATED,
+)
+async def deepl_create_multilingual_glossary(
+    request: Request,
+    client: KnownClient,
+    runtime: ReadyRuntime,
+    store: CurrentGlossaries,
+    parameters: SentParameters,
+) -> MultilingualGlossary:
+    """Store a glossary."""
+    wanted = MultilingualGlossaryRequest.parse(parameters)
+    read = await _read(request, client, runtime.service.languages, wanted.by_pointer)
+    stored = await asyncio.to_thread(store.add, client.account, wanted.name, read)
+    return MultilingualGlossary.of(stored)
+
+
+@router.get("/v3/glossaries", **_LISTED)
+async def deepl_list_multilingual_glossaries(
+    client: KnownClient, store: CurrentGlossaries
+) -> MultilingualGlossaries:
+    """All glossaries of the client, oldest first."""
+    stored = await asyncio.to_thread(store.all_of, client.account)
+    return MultilingualGlossaries(glossaries=list(map(MultilingualGlossary.of, stored)))
+
+
+@router.get("/v3/glossaries/{glossary_id}", **_FOUND)
+async def deepl_get_multilingual_glossary(stored: _Stored) -> MultilingualGlossary:
+    """A glossary without its entries."""
+    return MultilingualGlossary.of(stored)
+
+
+@router.patch(
+    "/v3/glossaries/{glossary_id}", openapi_extra=request_body(GlossaryChanges), **_CHANGED
+)
+async def deepl_change_multilingual_glossary(
+    *,
+    request: Request,
+    glossary_id: str,
+    client: KnownClient,
+    runtime: ReadyRuntime,
+    store: CurrentGlossaries,
+    parameters: SentParameters,
+) -> MultilingualGlossary:
+    """Rename a glossary, or add entries; those of the same source terms are replaced."""
+    changes = GlossaryChanges.parse(parameters)
+    read = await _read(request, client, runtime.service.languages, changes.by_pointer)
+    stored = await asyncio.to_thread(store.update, glossary_id, client.account, changes.name, read)
+    return MultilingualGlossary.of(stored)
+
+
+@router.delete("/v3/glossaries/{glossary_id}", **_DELETED)
+async def deepl_delete_multilingual_glossary(
+    glossary_id: str, client: KnownClient, store: CurrentGlossaries
+) -> Response:
+    """Delete a glossary."""
+    await asyncio.to_thread(store.remove, glossary_id, client.account)
+    return Response(status_code=HTTPStatus.NO_CONTENT)
+
+
+@router.get("/v3/glossaries/{glossary_id}/entries", **_DICTIONARY)
+async def deepl_multilingual_glossary_entries(
+    glossary_id: str, client: KnownClient, store: CurrentGlossaries, pair: _StoredPair
+) -> GlossaryEntriesAnswer:
+    """The entries of one language pair."""
+    entries = await asyncio.to_thread(store.entries, glossary_id, client.account, pair)
+    source, target = pair
+    dictionary = DictionaryEntries(
+        source_lang=source, target_lang=target, entries=entries_as_tsv(entries)
+    )
+    return GlossaryEntriesAnswer(dictionaries=[dictionary])
+
+
+@router.put(
+    "/v3/glossaries/{glossary_id}/dictionaries",
+    openapi_extra=request_body(DictionaryRequest, form=DictionaryRequest),
+    **_CHANGED,
+)
+async def deepl_replace_dictionary(
+    *,
+    request: Request,
+    glossary_id: str,
+    client: KnownClient,
+    runtime: ReadyRuntime,
+    store: CurrentGlossaries,
+    parameters: SentParameters,
+) -> DictionaryInfo:
+    """Replace or create the dictionary of one language pair."""
+    wanted = {"": DictionaryRequest.parse(parameters)}
+    [(pair, entries)] = (await _read(request, client, runtime.service.languages, wanted)).items()
+    stored = await asyncio.to_thread(store.replace, glossary_id, client.account, pair, entries)
+    return DictionaryInfo.of(stored)
+
+
+@router.delete(
+    "/v3/glossaries/{glossary_id}/dictionaries", status_code=HTTPStatus.NO_CONTENT, **_DICTIONARY
+)
+async def deepl_delete_dictionary(
+    glossary_id: str, client: KnownClient, store: CurrentGlossaries, pair: _StoredPair
+) -> Response:
+    """Delete the dictionary of one language pair."""
+    await asyncio.to_thread(store.remove_dictionary, glossary_id, client.account, pair)
+    return Response(status_code=HTTPStatus.NO_CONTENT)
+
+
+# Version 2
+
+
+@router.get("/v2/glossary-language-pairs", responses=deepl_errors(403, 503))
 async def deepl_glossary_language_pairs(
     _: KnownClient, runtime: ReadyRuntime
 ) -> DeepLGlossaryPairs:
     """The pairs that glossaries may have: all that the server translates."""
-    languages = runtime.service.languages
-    return DeepLGlossaryPairs.of(
-        [(source.code, target) for source in languages.sources for target in source.targets]
+    return DeepLGlossaryPairs(
+        supported_languages=[
+            DeepLGlossaryPair(source_lang=source.code, target_lang=target)
+            for source in runtime.service.languages.sources
+            for target in source.targets
+        ]
     )
 
 
 @router.post(
-    "/glossaries",
-    status_code=HTTPStatus.CREATED,
-    openapi_extra={"requestBody": DEEPL_GLOSSARY_REQUEST_BODY},
-    responses=deepl_errors(400, 403, 413, 415, 429, 456, 500, 503, 507),
+    "/v2/glossaries",
+    openapi_extra=request_body(
+        DeepLGlossaryRequest, form=DeepLGlossaryRequest, example=DEEPL_GLOSSARY_EXAMPLE
+    ),
+    **_CREATED,
 )
 async def deepl_create_glossary(
     request: Request,
     client: KnownClient,
     runtime: ReadyRuntime,
     store: CurrentGlossaries,
-    said: SentParameters,
+    parameters: SentParameters,
 ) -> DeepLGlossary:
     """Store a glossary."""
-    asked = DeepLGlossaryRequest.parse(said)
-    pair, entries = await read_dictionary(request, client, asked, runtime.service.languages)
-    stored = await asyncio.to_thread(store.add, client.account, asked.name, {pair: entries})
+    wanted = DeepLGlossaryRequest.parse(parameters)
+    read = await _read(request, client, runtime.service.languages, {"": wanted})
+    stored = await asyncio.to_thread(store.add, client.account, wanted.name, read)
     return DeepLGlossary.of(stored)
 
 
-@router.head("/glossaries", include_in_schema=False)
-@router.get("/glossaries", responses=deepl_errors(403, 500, 503))
+@router.get("/v2/glossaries", **_LISTED)
 async def deepl_list_glossaries(client: KnownClient, store: CurrentGlossaries) -> DeepLGlossaries:
     """The client's glossaries, oldest first."""
     return DeepLGlossaries.of(await asyncio.to_thread(store.all_of, client.account))
 
 
-@router.head("/glossaries/{glossary_id}", include_in_schema=False)
-@router.get(
-    "/glossaries/{glossary_id}",
-    openapi_extra=DEEPL_GLOSSARY_PATH,
-    responses=deepl_errors(403, 404, 500, 503),
-)
-async def deepl_get_glossary(
-    glossary_id: GlossaryId, client: KnownClient, store: CurrentGlossaries
-) -> DeepLGlossary:
+@router.get("/v2/glossaries/{glossary_id}", **_FOUND)
+async def deepl_get_glossary(stored: _Stored) -> DeepLGlossary:
     """A glossary without its entries."""
-    return DeepLGlossary.of(await asyncio.to_thread(store.get, glossary_id, client.account))
+    return DeepLGlossary.of(stored)
 
 
-@router.head("/glossaries/{glossary_id}/entries", include_in_schema=False)
 @router.get(
-    "/glossaries/{glossary_id}/entries",
-    openapi_extra=DEEPL_GLOSSARY_PATH,
+    "/v2/glossaries/{glossary_id}/entries",
     response_class=Response,
     responses={
         200: {"content": {TSV: {"schema": {"type": "string"}, "example": "house\tdemeure"}}},
-        **deepl_errors(403, 404, 500, 503),
+        **_FOUND["responses"],
     },
 )
 async def deepl_glossary_entries(
-    glossary_id: GlossaryId, client: KnownClient, store: CurrentGlossaries
+    stored: _Stored, client: KnownClient, store: CurrentGlossaries
 ) -> Response:
     """A glossary's entries, one per line: source and target separated by a tab."""
-
-    def read() -> dict[str, str]:
-        pair = sole_dictionary(store.get(glossary_id, client.account)).pair
-        return store.entries(glossary_id, client.account, pair)
-
-    return Response(entries_as_tsv(await asyncio.to_thread(read)), media_type=TSV)
+    pair = sole_dictionary(stored).pair
+    entries = await asyncio.to_thread(store.entries, stored.id, client.account, pair)
+    return Response(entries_as_tsv(entries), media_type=TSV)
 
 
-@router.delete(
-    "/glossaries/{glossary_id}",
-    status_code=HTTPStatus.NO_CONTENT,
-    openapi_extra=DEEPL_GLOSSARY_PATH,
-    responses=deepl_errors(403, 404, 500, 503),
-)
+@router.delete("/v2/glossaries/{glossary_id}", **_DELETED)
 async def deepl_delete_glossary(
-    glossary_id: GlossaryId, client: KnownClient, store: CurrentGlossaries
+    stored: _Stored, client: KnownClient, store: CurrentGlossaries
 ) -> Response:
     """Delete a glossary."""
-
-    def remove() -> None:
-        sole_dictionary(store.get(glossary_id, client.account))
-        store.remove(glossary_id, client.account)
-
-    await asyncio.to_thread(remove)
-    return Response(status_code=HTTPStatus.NO_CONTENT)
+    sole_dictionary(stored)
+    return await deepl_delete_multilingual_glossary(stored.id, client, store)

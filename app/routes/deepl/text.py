@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
-from app.routes.deepl.parameters import chosen_entries
+from app.routes.deepl.chosen_entries import chosen_entries
 from app.routes.handling.charging import translated
 from app.routes.handling.dependencies import (
     CurrentLedger,
@@ -14,6 +14,7 @@ from app.routes.handling.dependencies import (
     ReadyRuntime,
     SentParameters,
 )
+from app.routes.handling.routing import Router
 from app.wire.dialects.deepl import (
     UNLIMITED,
     DeepLAnswer,
@@ -24,16 +25,17 @@ from app.wire.dialects.deepl import (
     source_languages,
     target_languages,
 )
-from app.wire.openapi import DEEPL_LANGUAGES_PARAMETERS, DEEPL_REQUEST_BODY, deepl_errors
+from app.wire.examples import DEEPL_EXAMPLE
+from app.wire.openapi import deepl_errors, request_body
 
-router = APIRouter(prefix="/v2", tags=["DeepL"])
+router = Router(prefix="/v2", tags=["DeepL"])
 
 
 @router.post(
     "/translate",
     response_model=DeepLAnswer,
     response_model_exclude_none=True,
-    openapi_extra={"requestBody": DEEPL_REQUEST_BODY},
+    openapi_extra=request_body(DeepLRequest, form=DeepLRequest, example=DEEPL_EXAMPLE),
     responses=deepl_errors(400, 403, 404, 413, 415, 429, 456, 500, 503),
 )
 async def deepl_translate(request: Request, client: KnownClient, said: SentParameters) -> Response:
@@ -45,14 +47,14 @@ async def deepl_translate(request: Request, client: KnownClient, said: SentParam
     return Response(shown.model_dump_json(exclude_none=True), media_type="application/json")
 
 
+_TYPE = {"type": "string", "enum": ["source", "target"], "default": "source"}
 _LANGUAGES: dict[str, Any] = {
     "response_model_exclude_none": True,
-    "openapi_extra": {"parameters": DEEPL_LANGUAGES_PARAMETERS},
+    "openapi_extra": {"parameters": [{"name": "type", "in": "query", "schema": _TYPE}]},
     "responses": deepl_errors(400, 403, 413, 415, 503),
 }
 
 
-@router.head("/languages", include_in_schema=False)
 @router.get("/languages", **_LANGUAGES)
 @router.post("/languages", name="deepl_post_languages", **_LANGUAGES)
 async def deepl_languages(
@@ -65,7 +67,6 @@ async def deepl_languages(
     return source_languages([language.code for language in languages.sources])
 
 
-@router.head("/usage", include_in_schema=False)
 @router.get("/usage", responses=deepl_errors(403))
 async def deepl_usage(client: KnownClient, ledger: CurrentLedger) -> DeepLUsage:
     """Characters translated for the key this month, and the limit."""

@@ -1,23 +1,34 @@
-"""Stored glossaries in DeepL's dialect, version 2, on the wire: those of one language pair."""
+"""Stored glossaries in DeepL's dialect on the wire.
+
+In version 3 of the API, a glossary has a dictionary per language pair. Version 2 is a view of those
+with one dictionary.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from app.accounts.glossary_entries import EntriesFormat
 from app.accounts.glossary_store import StoredDictionary, StoredGlossary
-from app.errors import UnknownGlossaryError
+from app.errors import InvalidRequestError, UnknownGlossaryError
 from app.wire.dialects.lenient_request import LenientRequest
 from app.wire.native.fields import MAX_LANGUAGE_CODE
 from app.wire.native.request import without_surrogates
 
 TSV = "text/tab-separated-values"
 MAX_NAME = 1024
+
+MAX_DICTIONARIES = 1000
+"""In one request."""
+
+_MEMBER = re.compile(r"dictionaries\[([0-9]{1,4})\]\.(\w{1,20})", re.ASCII)
+"""How forms name the fields of a dictionary: `dictionaries[0].source_lang`."""
 
 
 def _name(value: Any) -> str:
@@ -49,14 +60,100 @@ class DeepLGlossaryRequest(DictionaryRequest):
     name: Name
 
 
-def has_one_pair(stored: StoredGlossary) -> bool:
-    """Whether version 2 of the API can describe a glossary."""
-    return len(stored.dictionaries) == 1
+class _GlossaryRequest(LenientRequest):
+    name: Name | None = None
+    dictionaries: Annotated[tuple[DictionaryRequest, ...], Field(max_length=MAX_DICTIONARIES)] = ()
+
+    @classmethod
+    def parse(cls, values: object) -> Self:
+        """Parse untrusted data, from a form too. Raises `InvalidRequestError`."""
+        return super().parse(_nested(values) if isinstance(values, dict) else values)
+
+    @property
+    def by_pointer(self) -> dict[str, DictionaryRequest]:
+        """The dictionaries by their locations in the request."""
+        return {f"/dictionaries/{index}": one for index, one in enumerate(self.dictionaries)}
+
+
+class MultilingualGlossaryRequest(_GlossaryRequest):
+    """The body of POST /v3/glossaries, as JSON or a form. Unknown fields are ignored."""
+
+    name: Name
+
+
+class GlossaryChanges(_GlossaryRequest):
+    """The body of PATCH /v3/glossaries/{glossary_id}, as JSON or a form.
+
+    Entries are added to the glossary's; those of the same source terms are replaced.
+    """
+
+    @classmethod
+    def parse(cls, values: object) -> Self:
+        """Parse untrusted data, from a form too. Raises `InvalidRequestError`."""
+        changes = super().parse(values)
+        if changes.name is None and not changes.dictionaries:
+            raise InvalidRequestError.at("", "There should be name or dictionaries")
+        return changes
+
+
+class DictionaryInfo(BaseModel):
+    """A dictionary without its entries."""
+
+    source_lang: str = Field(examples=["en"])
+    target_lang: str = Field(examples=["fr"])
+    entry_count: int
+
+    @classmethod
+    def of(cls, stored: StoredDictionary) -> Self:
+        """Convert to this dialect."""
+        return cls(
+            source_lang=stored.source, target_lang=stored.target, entry_count=stored.n_entries
+        )
+
+
+class MultilingualGlossary(BaseModel):
+    """A glossary with its dictionaries, without their entries."""
+
+    glossary_id: str
+    name: str
+    creation_time: datetime
+    dictionaries: list[DictionaryInfo]
+
+    @classmethod
+    def of(cls, stored: StoredGlossary) -> Self:
+        """Convert to this dialect."""
+        return cls(
+            glossary_id=stored.id,
+            name=stored.name,
+            creation_time=stored.created,
+            dictionaries=list(map(DictionaryInfo.of, stored.dictionaries)),
+        )
+
+
+class MultilingualGlossaries(BaseModel):
+    """The response of GET /v3/glossaries."""
+
+    glossaries: list[MultilingualGlossary]
+
+
+class DictionaryEntries(BaseModel):
+    """A dictionary with its entries."""
+
+    source_lang: str = Field(examples=["en"])
+    target_lang: str = Field(examples=["fr"])
+    entries: str = Field(examples=["house\tdemeure"])
+    entries_format: Literal["tsv"] = "tsv"
+
+
+class GlossaryEntriesAnswer(BaseModel):
+    """The response of GET /v3/glossaries/{glossary_id}/entries."""
+
+    dictionaries: list[DictionaryEntries]
 
 
 def sole_dictionary(stored: StoredGlossary) -> StoredDictionary:
     """Return the dictionary of a glossary with one. Raises `UnknownGlossaryError`."""
-    if not has_one_pair(stored):
+    if len(stored.dictionaries) != 1:
         n = len(stored.dictionaries)
         raise UnknownGlossaryError(f"the glossary has {n} dictionaries; use /v3/glossaries")
     return stored.dictionaries[0]
@@ -75,18 +172,13 @@ class DeepLGlossary(BaseModel):
 
     @classmethod
     def of(cls, stored: StoredGlossary) -> Self:
-        """Convert to this dialect.
-
-        Raises `UnknownGlossaryError` if the glossary does not have one language pair.
-        """
-        dictionary = sole_dictionary(stored)
+        """Convert to this dialect. Raises `UnknownGlossaryError` as `sole_dictionary`."""
+        dictionary = DictionaryInfo.of(sole_dictionary(stored))
         return cls(
             glossary_id=stored.id,
             name=stored.name,
-            source_lang=dictionary.source,
-            target_lang=dictionary.target,
             creation_time=stored.created,
-            entry_count=dictionary.n_entries,
+            **dictionary.model_dump(),
         )
 
 
@@ -98,7 +190,9 @@ class DeepLGlossaries(BaseModel):
     @classmethod
     def of(cls, stored: Iterable[StoredGlossary]) -> Self:
         """Convert to this dialect, leaving out glossaries of several language pairs."""
-        return cls(glossaries=[DeepLGlossary.of(one) for one in stored if has_one_pair(one)])
+        return cls(
+            glossaries=[DeepLGlossary.of(one) for one in stored if len(one.dictionaries) == 1]
+        )
 
 
 class DeepLGlossaryPair(BaseModel):
@@ -113,12 +207,13 @@ class DeepLGlossaryPairs(BaseModel):
 
     supported_languages: list[DeepLGlossaryPair]
 
-    @classmethod
-    def of(cls, pairs: Sequence[tuple[str, str]]) -> Self:
-        """Convert pairs of source and target."""
-        return cls(
-            supported_languages=[
-                DeepLGlossaryPair(source_lang=source, target_lang=target)
-                for source, target in pairs
-            ]
-        )
+
+def _nested(values: dict[str, object]) -> dict[str, object]:
+    """Collect the fields that a form names `dictionaries[0].source_lang` in a list of objects."""
+    found: dict[int, dict[str, object]] = {}
+    for name, value in values.items():
+        if member := _MEMBER.fullmatch(name):
+            found.setdefault(int(member[1]), {})[member[2]] = value
+    if not found or "dictionaries" in values:
+        return values
+    return values | {"dictionaries": [found[index] for index in sorted(found)]}
