@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from app.documents.line_breaks import filled
-from app.documents.prose import Quoted
+from app.documents.prose import Prose
 from app.errors import UnreadableFileError
 from app.text.document import Answer, Document, Parts
 
@@ -20,7 +20,6 @@ WIDTH = 79
 """Columns at which gettext's tools wrap."""
 
 _FIELD = re.compile(r'\s*(msgctxt|msgid|msgid_plural|msgstr|msgstr\[(\d{1,3})\])\s+(".*")\s*')
-_CONTINUED = re.compile(r'\s*(".*")\s*')
 # Possessive, since possible backtracking would take 100 bytes for each escape.
 _QUOTED = re.compile(r'"((?:[^"\\]++|\\.)*+)"')
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)")
@@ -43,10 +42,6 @@ class _Field:
     first: int
     last: int
     value: str = ""
-
-    @property
-    def is_wrapped(self) -> bool:
-        return self.last - self.first > 1
 
 
 @dataclass(slots=True)
@@ -90,8 +85,8 @@ def _entries(lines: Sequence[str]) -> list[_Entry]:
         if match := _FIELD.fullmatch(line):
             current = _Field(match[1], int(match[2] or 0), number, number)
             _add(current, found)
-        string = match[3] if match else _string(line)
-        if current is None or string is None or not _QUOTED.fullmatch(string):
+        string = match[3] if match else line.strip()
+        if current is None or not _QUOTED.fullmatch(string):
             raise UnreadableFileError(f"line {number + 1}: not PO: a keyword or quote is missing")
         current.value += _ESCAPE.sub(_character, string[1:-1])
         current.last = number + 1
@@ -100,31 +95,20 @@ def _entries(lines: Sequence[str]) -> list[_Entry]:
     return found
 
 
-def _string(line: str) -> str | None:
-    match = _CONTINUED.fullmatch(line)
-    return match[1] if match else None
-
-
 def _add(given: _Field, entries: list[_Entry]) -> None:
     """Add to the entry it belongs to. Raises `UnreadableFileError`."""
-    entry = entries[-1] if entries else None
-    match given.keyword:
-        case "msgctxt" | "msgid" if entry is None or entry.forms:
-            entry = _Entry()
-            entries.append(entry)
-    if entry is not None:
-        if given.keyword == "msgctxt" and entry.id is None:
-            return
-        if given.keyword == "msgid" and entry.id is None:
-            entry.id = given
-            return
-        if given.keyword == "msgid_plural" and entry.id and not (entry.plural or entry.forms):
-            entry.plural = given
-            return
-        if given.keyword.startswith("msgstr") and entry.id:
-            entry.forms.append(given)
-            return
-    raise UnreadableFileError(f"line {given.first + 1}: not PO: {given.keyword} is out of place")
+    keyword = given.keyword
+    if keyword in ("msgctxt", "msgid") and (not entries or entries[-1].forms):
+        entries.append(_Entry())
+    entry = entries[-1] if entries else _Entry()
+    if keyword == "msgid" and entry.id is None:
+        entry.id = given
+    elif keyword == "msgid_plural" and entry.id and not (entry.plural or entry.forms):
+        entry.plural = given
+    elif keyword.startswith("msgstr") and entry.id:
+        entry.forms.append(given)
+    elif keyword != "msgctxt" or entry.id:
+        raise UnreadableFileError(f"line {given.first + 1}: not PO: {keyword} is out of order")
 
 
 def _singular_form(entries: Sequence[_Entry]) -> int:
@@ -148,7 +132,7 @@ def _character(escape: re.Match[str]) -> str:
     return _UNESCAPED.get(code, code)
 
 
-class _Form(Quoted):
+class _Form(Prose):
     """An empty translation; `keyword` includes everything before its quote."""
 
     __slots__ = ("_is_wrapped", "_keyword")
@@ -156,11 +140,11 @@ class _Form(Quoted):
     def __init__(self, keyword: str, source: _Field) -> None:
         super().__init__(source.value)
         self._keyword = keyword
-        self._is_wrapped = source.is_wrapped
+        self._is_wrapped = source.last - source.first > 1
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
         """Return the translation as quoted strings, on several lines if the message is."""
-        translation = self._lines.with_translations(answers)
+        translation = super().with_translations(answers)
         if not self._is_wrapped:
             return f'{self._keyword}"{translation.translate(_ESCAPED)}"'
         strings = [

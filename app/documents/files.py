@@ -7,15 +7,16 @@ from pathlib import PurePath
 from typing import NamedTuple, TypeAlias
 
 from app.documents.catalogue import open_catalogue
-from app.documents.html_and_xml import open_html, open_xml
 from app.documents.json_strings import open_json
 from app.documents.markdown import open_markdown
-from app.documents.prose import prose
+from app.documents.prose import Prose
 from app.documents.subtitles import open_subtitles
 from app.documents.text_encoding import decode
 from app.documents.word_file import WordFile, unpacked_size
 from app.errors import UnreadableFileError
 from app.text.document import Answer, Container, Document
+from app.text.markup import MarkupDocument
+from app.text.markup_tokens import Format, MarkupError
 
 FileDocument: TypeAlias = Container[bytes]
 """The texts of a file."""
@@ -24,7 +25,7 @@ FileDocument: TypeAlias = Container[bytes]
 class FileFormat(NamedTuple):
     """A file format. `open` and `size` raise `UnreadableFileError`.
 
-    size  bytes of a file as parsed, which its memory is a multiple of
+    size  bytes of a file as parsed; the memory it takes is a multiple of them
     """
 
     media_type: str
@@ -33,14 +34,11 @@ class FileFormat(NamedTuple):
 
 
 MAX_LINES = 250_000
-"""Lines of a file that is read by lines; each takes up to 300 bytes, even if it is empty."""
+"""Maximum lines of a file that is read by lines; even an empty one takes up to 300 bytes."""
 
 
 class _TextFile:
-    """A text file.
-
-    in_lines  whether it is read by lines, of which there may be `MAX_LINES`
-    """
+    """A text file; one that is read by lines may have `MAX_LINES`."""
 
     def __init__(
         self,
@@ -65,10 +63,20 @@ def _in_lines(read: Callable[[str], Document]) -> Callable[[bytes], FileDocument
     return lambda data: _TextFile(data, read, in_lines=True)
 
 
+def _markup(markup: Format) -> Callable[[bytes], FileDocument]:
+    def read(text: str) -> Document:
+        try:
+            return MarkupDocument(text, markup)
+        except MarkupError as error:
+            raise UnreadableFileError(str(error)) from None
+
+    return lambda data: _TextFile(data, read, is_markup=True)
+
+
 FORMATS: dict[str, FileFormat] = {
-    ".txt": FileFormat("text/plain", _in_lines(prose)),
-    ".html": FileFormat("text/html", lambda data: _TextFile(data, open_html, is_markup=True)),
-    ".xml": FileFormat("application/xml", lambda data: _TextFile(data, open_xml, is_markup=True)),
+    ".txt": FileFormat("text/plain", _in_lines(Prose)),
+    ".html": FileFormat("text/html", _markup("html")),
+    ".xml": FileFormat("application/xml", _markup("xml")),
     ".md": FileFormat("text/markdown", _in_lines(open_markdown)),
     ".srt": FileFormat("application/x-subrip", _in_lines(open_subtitles)),
     ".po": FileFormat("text/x-gettext-translation", _in_lines(open_catalogue)),

@@ -7,14 +7,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import cast
 
-from app.documents.code_words import is_code
-from app.documents.prose import Quoted
+from app.documents.prose import Prose, is_code
 from app.errors import UnreadableFileError
 from app.text.document import Answer, Document, Parts
 
 MAX_VALUES = 500_000
-"""Arrays, and strings, of a file. Checking its syntax makes Python's objects of them, of 60 bytes
-or more each."""
+"""Maximum arrays, and maximum strings, of a file: checking its syntax takes 60 bytes for each."""
 
 # Possessive, since possible backtracking would take 100 bytes for each escape.
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"(\s*:)?')
@@ -26,19 +24,15 @@ def open_json(text: str) -> Document:
     if text.count("[") > MAX_VALUES or text.count('"') > 2 * MAX_VALUES:
         raise UnreadableFileError(f"a JSON file may have {MAX_VALUES:,} arrays and strings each")
     try:
-        # Nothing of it is needed, and Python limits the digits of a number that it parses.
-        json.loads(text, parse_int=_nothing, parse_float=_nothing, object_pairs_hook=_nothing)
+        # Only the syntax is checked, and Python limits the digits of a number that it parses.
+        json.loads(text, parse_int=bool, parse_float=bool, object_pairs_hook=bool)
     except json.JSONDecodeError as error:
         raise UnreadableFileError(
             f"line {error.lineno}, column {error.colno}: not JSON: {error.msg}"
         ) from None
     except RecursionError:
-        raise UnreadableFileError("line 1: not JSON that can be read: nested too deeply") from None
+        raise UnreadableFileError("line 1: JSON is nested too deeply") from None
     return Parts(_parts(text))
-
-
-def _nothing(_: object) -> None:
-    return
 
 
 def _parts(text: str) -> Iterator[str | Document]:
@@ -56,8 +50,8 @@ def _is_language(value: str) -> bool:
     return any(map(str.isalpha, value)) and not _SURROGATE.search(value) and not is_code(value)
 
 
-class _String(Quoted):
-    """Return a value with its lines translated."""
+class _String(Prose):
+    """A string value."""
 
     __slots__ = ("_is_ascii", "_raw")
 
@@ -68,7 +62,7 @@ class _String(Quoted):
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
         """Return the translation as JSON, escaped like the file and the string."""
-        value = self._lines.with_translations(answers)
+        value = super().with_translations(answers)
         if value == json.loads(self._raw):
             return self._raw
         written = json.dumps(value, ensure_ascii=self._is_ascii)

@@ -15,14 +15,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from app.documents.line_breaks import filled
-from app.documents.markdown_inline import (
-    EMPHASIS,
-    Inline,
-    InlineReader,
-    Mark,
-    new_markdown,
-)
-from app.documents.markdown_places import Lines, Place
+from app.documents.markdown_inline import EMPHASIS, Inline, InlineReader, Mark, new_markdown
+from app.documents.markdown_positions import Lines, Position
 from app.errors import UnreadableFileError
 from app.text.document import Answer, Document, Parts
 from app.text.markup import MarkupDocument, MarkupOptions
@@ -118,20 +112,15 @@ class _Segment:
             self._with_emphasis if len(plain) == len(marks) else TaggedText(_pieces(plain))
         )
 
-    @property
-    def is_translatable(self) -> bool:
-        """Whether it has letters."""
-        return any(map(str.isalpha, self.text))
-
     def written(self, answer: Answer, *, strictly: bool, with_emphasis: bool) -> str:
         """Return the translation as Markdown, escaping all special characters or only some.
 
-        A `_MAY_BREAK` replaces each space at which a line may end.
+        A `_MAY_BREAK` replaces each space at which a line may end: before a letter, with which no
+        block begins.
         """
         content = self._with_emphasis if with_emphasis else self._without
         characters = [_ALL if strictly else _FEW, *map(re.escape, self._escapes)]
         special = re.compile("|".join(characters))
-        # A line that begins with a letter does not begin a block.
 
         def escape(text: str) -> str:
             text = re.sub(r" (?=[^\W\d_])", _MAY_BREAK, text)
@@ -143,27 +132,25 @@ class _Segment:
 class _Paragraph:
     """The content of a block. `raw`, its source, also has the prefixes of lines."""
 
-    __slots__ = ("_parts", "_place", "_raw", "_reader")
+    __slots__ = ("_parts", "_position", "_raw", "_reader")
 
-    def __init__(self, raw: str, place: Place, reader: InlineReader) -> None:
+    def __init__(self, raw: str, position: Position, reader: InlineReader) -> None:
         self._raw = raw
-        self._place = place
+        self._position = position
         self._reader = reader
-        content = place.content
-        self._parts = list(_segments(content, reader.read(content)))
+        self._parts = list(_segments(position.content, reader.read(position.content)))
 
     @property
     def _segments(self) -> list[_Segment]:
-        return [part for part in self._parts if isinstance(part, _Segment) and part.is_translatable]
+        segments = (part for part in self._parts if isinstance(part, _Segment))
+        return [segment for segment in segments if any(map(str.isalpha, segment.text))]
 
     @property
     def texts(self) -> list[str]:
-        """Those of its segments with letters."""
         return [segment.text for segment in self._segments]
 
     @property
     def tagged(self) -> list[bool]:
-        """Whether each of these has tags."""
         return [segment.is_tagged for segment in self._segments]
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
@@ -171,7 +158,7 @@ class _Paragraph:
         given = dict(zip(self._segments, answers, strict=True))
         if all(answer.text == segment.text for segment, answer in given.items()):
             return self._raw
-        structure = self._reader.structure(self._place.content)
+        structure = self._reader.structure(self._position.content)
         for strictly, with_emphasis in ((False, True), (True, True), (True, False)):
             content = "".join(
                 self._written(part, given, strictly=strictly, with_emphasis=with_emphasis)
@@ -179,8 +166,8 @@ class _Paragraph:
             )
             made = self._reader.structure(content)
             if made == structure or (not with_emphasis and made.others == structure.others):
-                content = content.replace("|", "\\|") if self._place.is_cell else content
-                return content.replace("\n", "\n" + self._place.prefix)
+                content = content.replace("|", "\\|") if self._position.is_cell else content
+                return content.replace("\n", "\n" + self._position.prefix)
         return self._raw
 
     def _written(
@@ -199,7 +186,7 @@ class _Paragraph:
         answer = Answer(answer.text.replace("\n", " "), answer.links)
         written = part.written(answer, strictly=strictly, with_emphasis=with_emphasis)
         if "\n" in part.raw:
-            width = max(map(len, self._place.content.split("\n")))
+            width = max(map(len, self._position.content.split("\n")))
             written = filled(written, width, _MAY_BREAK)
         written = written.replace(_MAY_BREAK, " ")
         if block := _BLOCK_START.match(written):
@@ -211,12 +198,12 @@ def _segments(content: str, inline: Inline) -> Iterator[str | _Segment]:
     """Yield the segments and the breaks between them; breaks within tags are part of a segment."""
     run: list[Mark] = []
     start = depth = 0
-    for mark, place in zip(inline.marks, inline.starts, strict=True):
+    for mark, at in zip(inline.marks, inline.starts, strict=True):
         depth += (mark.kind == "open") - (mark.kind == "close")
         if mark.kind == "break" and not depth:
-            yield _Segment(content[start:place], run, inline)
+            yield _Segment(content[start:at], run, inline)
             yield mark.raw
-            run, start = [], place + len(mark.raw)
+            run, start = [], at + len(mark.raw)
         else:
             run.append(mark)
     yield _Segment(content[start:], run, inline)

@@ -20,7 +20,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
-from app.documents.code_words import is_code
+from app.documents.prose import is_code
 from app.text.markup_tokens import VOID, unmatched
 
 EMPHASIS = ("em", "strong", "s")
@@ -39,11 +39,7 @@ NOTE_LABEL = re.compile(r"\[\^[^\]\s]+\]:[ \t]*")
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A part of a paragraph.
-
-    raw   its source; for text, unescaped
-    name  of tags that open and close
-    """
+    """A part of a paragraph; `raw` is its source, but for text unescaped."""
 
     kind: MarkKind
     raw: str
@@ -52,20 +48,15 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """A paragraph's marks with their positions.
-
-    escapes    escaped characters
-    structure  everything except text, without its order
-    """
+    """A paragraph's marks with their positions, and the source of its escaped characters."""
 
     marks: list[Mark]
     starts: list[int]
     escapes: dict[str, str]
-    structure: Structure
 
 
 class Structure(NamedTuple):
-    """Return everything in a paragraph except text, without its order."""
+    """Everything in a paragraph except text, without its order."""
 
     emphasis: Counter[str]
     others: Counter[str]
@@ -79,13 +70,12 @@ class InlineReader:
         self._env = env
 
     def read(self, content: str) -> Inline:
-        """Return the parts of a paragraph."""
+        """Return the marks of a paragraph."""
         marks: list[Mark] = []
         starts: list[int] = []
         escapes: dict[str, str] = {}
         at = 0
-        tokens = self._tokens(content)
-        for token, start, end in [*_placed(tokens), (None, len(content), 0)]:
+        for token, start, end in [*_located(self._tokens(content)), (None, len(content), 0)]:
             found = list(_unparsed(content, at, start))
             if token is not None:
                 begin = start
@@ -97,28 +87,23 @@ class InlineReader:
                 if token.type == "text_special" and len(character) == 1 and not character.isalnum():
                     escapes[character] = content[start:end]
             marks += [mark for mark, _ in found]
-            starts += [place for _, place in found]
+            starts += [begin for _, begin in found]
             at = end
         for alone in unmatched(marks):
             marks[alone] = Mark("void", marks[alone].raw)
-        marks, starts = _whole_links(content, marks, starts)
-        return Inline(marks, starts, escapes, _structure(tokens))
+        return Inline(*_with_whole_links(content, marks, starts), escapes)
 
     def structure(self, content: str) -> Structure:
-        """Return the structure of a paragraph, without its parts."""
-        return _structure(self._tokens(content))
+        """Return the structure of a paragraph."""
+        structure = Structure(Counter(), Counter())
+        for token in self._tokens(content):
+            if token.type not in ("text", "text_special", "softbreak"):
+                counter = structure.emphasis if token.tag in EMPHASIS else structure.others
+                counter[f"{token.type} {token.attrs} {token.content}"] += 1
+        return structure
 
     def _tokens(self, content: str) -> list[Token]:
         return self._markdown.inline.parse(content, self._markdown, self._env, [])
-
-
-def _structure(tokens: Iterable[Token]) -> Structure:
-    structure = Structure(Counter(), Counter())
-    for token in tokens:
-        if token.type not in ("text", "text_special", "softbreak"):
-            counter = structure.emphasis if token.tag in EMPHASIS else structure.others
-            counter[f"{token.type} {token.attrs} {token.content}"] += 1
-    return structure
 
 
 def new_markdown() -> MarkdownIt:
@@ -127,38 +112,38 @@ def new_markdown() -> MarkdownIt:
     markdown.disable(["inline", "text_join", "fragments_join"])
     blocks = markdown.block.ruler
     [reference] = [rule for rule in blocks.__rules__ if rule.name == "reference"]
-    blocks.at("reference", _not_of_notes(reference.fn))
-    blocks.before("reference", "note", _begins_note, {"alt": ["paragraph", "reference"]})
+    blocks.at("reference", _except_footnotes(reference.fn))
+    blocks.before("reference", "note", _starts_footnote, {"alt": ["paragraph", "reference"]})
     ruler = markdown.inline.ruler
     for rule in list(ruler.__rules__):
         if rule.name not in ("text", "linkify"):
-            ruler.at(rule.name, _noting(rule.name, rule.fn))
+            ruler.at(rule.name, _recording(rule.name, rule.fn))
     return markdown
 
 
-def _is_note(state: StateBlock, line: int) -> bool:
+def _is_footnote(state: StateBlock, line: int) -> bool:
     start = state.bMarks[line] + state.tShift[line]
     return NOTE_LABEL.match(state.src, start, state.eMarks[line]) is not None
 
 
-def _begins_note(state: StateBlock, line: int, _: int, silent: bool) -> bool:
+def _starts_footnote(state: StateBlock, line: int, _: int, silent: bool) -> bool:
     """Let a footnote end the paragraph before it; it is otherwise parsed as a paragraph."""
-    return silent and _is_note(state, line)
+    return silent and _is_footnote(state, line)
 
 
-def _not_of_notes(rule: RuleFuncBlockType) -> RuleFuncBlockType:
+def _except_footnotes(rule: RuleFuncBlockType) -> RuleFuncBlockType:
     """Wrap the rule for link definitions, which also matches footnotes of one word."""
 
-    def reading(state: StateBlock, line: int, end: int, silent: bool) -> bool:
-        return not _is_note(state, line) and rule(state, line, end, silent)
+    def wrapped(state: StateBlock, line: int, end: int, silent: bool) -> bool:
+        return not _is_footnote(state, line) and rule(state, line, end, silent)
 
-    return reading
+    return wrapped
 
 
-def _noting(name: str, rule: RuleFuncInlineType) -> RuleFuncInlineType:
-    """Wrap the rule so that it records in each new token its position."""
+def _recording(name: str, rule: RuleFuncInlineType) -> RuleFuncInlineType:
+    """Wrap a rule to record the span of each new token in its `meta`."""
 
-    def noting(state: StateInline, silent: bool) -> bool:
+    def recording(state: StateInline, silent: bool) -> bool:
         start = state.pos
         if silent:
             return rule(state, silent)
@@ -171,44 +156,44 @@ def _noting(name: str, rule: RuleFuncInlineType) -> RuleFuncInlineType:
         if name in ("emphasis", "strikethrough"):
             at = start
             for token in made:
-                token.meta["place"] = (at, at + len(token.content))
+                token.meta["span"] = (at, at + len(token.content))
                 at += len(token.content)
             return True
         for token in made:
-            token.meta.setdefault("place", (start, state.pos))
+            token.meta.setdefault("span", (start, state.pos))
         if name == "link":
             end = state.pos
             label_end = state.md.helpers.parseLinkLabel(state, start, True)
             state.pos = end
-            made[0].meta["place"] = (start, start + 1)
-            made[-1].meta["place"] = (label_end, end)
+            made[0].meta["span"] = (start, start + 1)
+            made[-1].meta["span"] = (label_end, end)
             made[-1].meta["label"] = state.src[start + 1 : label_end]
         return True
 
-    return noting
+    return recording
 
 
-def _placed(tokens: Iterable[Token]) -> Iterator[tuple[Token, int, int]]:
-    """Return the tokens that are not text; both characters of strong emphasis count as one."""
+def _located(tokens: Iterable[Token]) -> Iterator[tuple[Token, int, int]]:
+    """Yield the tokens that are not text; both characters of strong emphasis count as one."""
     emptied: tuple[int, int] | None = None
     pending: tuple[Token, int, int] | None = None
     is_autolink = False
     for token in tokens:
-        place = token.meta.get("place")
+        span = token.meta.get("span")
         if token.type == "link_open" and token.markup == "autolink":
             is_autolink = True
         elif is_autolink:
             is_autolink = token.type != "link_close"
             continue
-        if place is None or (token.type == "text" and token.content):
+        if span is None or (token.type == "text" and token.content):
             continue
-        start, end = place
+        start, end = span
         if token.type == "text":
             if pending and pending[0].type == "strong_close" and pending[2] == start:
                 yield pending[0], pending[1], end
                 pending = None
             else:
-                emptied = place
+                emptied = span
             continue
         if pending:
             yield pending
@@ -249,10 +234,10 @@ def _marks(token: Token, content: str, start: int, end: int) -> Iterator[Mark]:
             yield Mark("open" if token.nesting > 0 else "close", raw, token.tag)
 
 
-def _whole_links(
+def _with_whole_links(
     content: str, marks: list[Mark], starts: list[int]
 ) -> tuple[list[Mark], list[int]]:
-    """Whether a link is labelled with the name of a file or function: it is then one word."""
+    """Make a link one word if its label is the name of a file or function."""
     ends = [*starts[1:], len(content)]
     at = 0
     found: list[tuple[Mark, int]] = []

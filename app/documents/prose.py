@@ -6,6 +6,7 @@ words allow, the breaks have no meaning, and the translation is filled again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -17,34 +18,27 @@ MIN_WIDTH, MAX_WIDTH = 40, 100
 """Columns at which text is wrapped; shorter lines are verse, longer ones paragraphs."""
 
 
-def prose(text: str) -> Parts:
-    """Return the paragraphs of a text that contain letters."""
-    return Parts(_parts(text))
+_CODE = re.compile(r"[\d_/\\@#$:=]|[^\W\d_]\.\S|[a-z][A-Z]")
 
 
-class Quoted:
-    """A text that a file writes in a notation of its own, translated as prose."""
+def is_code(text: str) -> bool:
+    """Whether it is one word that looks like `btn_primary`, `img/logo.png`, `onClick` or `v1.2`."""
+    return len(text.split()) == 1 and _CODE.search(text) is not None
 
-    __slots__ = ("_lines",)
 
-    def __init__(self, value: str) -> None:
-        self._lines = prose(value)
+class Prose(Parts):
+    """The paragraphs of a text that contain letters."""
 
-    @property
-    def texts(self) -> list[str]:
-        """Its lines or paragraphs."""
-        return self._lines.texts
+    __slots__ = ()
 
-    @property
-    def tagged(self) -> list[bool]:
-        """Return False for each of them."""
-        return self._lines.tagged
+    def __init__(self, text: str) -> None:
+        super().__init__(_parts(text))
 
 
 def _parts(text: str) -> Iterator[str | Document]:
     paragraph: list[str] = []
     for line in text.split("\n"):
-        if paragraph and not _may_go_on(paragraph, line):
+        if paragraph and not _may_continue(paragraph, line):
             yield from _read(paragraph)
             yield "\n"
             paragraph = []
@@ -52,7 +46,7 @@ def _parts(text: str) -> Iterator[str | Document]:
     yield from _read(paragraph)
 
 
-def _may_go_on(paragraph: Sequence[str], line: str) -> bool:
+def _may_continue(paragraph: Sequence[str], line: str) -> bool:
     if not line.strip() or not paragraph[-1].strip() or LABEL.match(line.lstrip()):
         return False
     return _indent(line) in (_indent(paragraph[-1]), len(_lead(paragraph[0])))
@@ -69,7 +63,7 @@ def _read(lines: Sequence[str]) -> Iterator[str | Document]:
 
 
 def is_filled(lines: Sequence[str]) -> bool:
-    """Whether no line had room for the next line's first word, and a sentence spans lines."""
+    """Whether each next line's first word would not have fitted, and a sentence spans lines."""
     width = max(map(len, lines))
     return (
         len(lines) > 1
@@ -91,13 +85,12 @@ def _lead(line: str) -> str:
 
 
 class Line(PlainText):
-    """A single line."""
+    """A text whose translation is one line."""
 
     __slots__ = ()
 
-    def with_translations(self, answers: Sequence[Answer]) -> str:
-        """The translation, in one line."""
-        return super().with_translations(answers).replace("\n", " ")
+    def written(self, answer: Answer) -> str:
+        return answer.text.replace("\n", " ")
 
 
 class _Filled(Line):
@@ -113,9 +106,9 @@ class _Filled(Line):
         first = lines[0][len(self._lead) :]
         super().__init__(" ".join([first.rstrip(), *(line.strip() for line in lines[1:])]))
 
-    def with_translations(self, answers: Sequence[Answer]) -> str:
+    def written(self, answer: Answer) -> str:
         """Return the translation in lines; the original lines if nothing was translated."""
-        if [answer.text for answer in answers] == [self.text]:
+        if answer.text == self.text:
             return self._raw
-        lines = filled(super().with_translations(answers), self._width - len(self._indent))
+        lines = filled(super().written(answer), self._width - len(self._indent))
         return self._lead + lines.replace("\n", "\n" + self._indent)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from app.documents.line_breaks import apportioned
 from app.documents.prose import Line
 from app.errors import UnreadableFileError
-from app.text.document import Answer, Document, Parts
+from app.text.document import Answer, Document, Parts, SingleText
 from app.text.tagged_text import Piece, TaggedText
 
 MAX_CUES = 6
@@ -45,7 +46,7 @@ class _Cue:
     @property
     def is_plain(self) -> bool:
         """Whether it has one speaker and no tags within."""
-        speaks = any(_SPEAKER.match(line) for line in self.lines)
+        speaks = any(map(_SPEAKER.match, self.lines))
         return not speaks and not _TAG.search(self.text) and any(map(str.isalpha, self.text))
 
     def runs_on(self, following: _Cue) -> bool:
@@ -65,22 +66,20 @@ def open_subtitles(text: str) -> Document:
 
 
 def _parts(text: str) -> Iterator[str | Document]:
-    waiting: list[_Cue] = []
+    sentence: list[_Cue] = []
     for cue in _cues(text):
-        if isinstance(cue, str):
-            yield from _read(waiting)
+        if isinstance(cue, str):  # the end
+            yield from _read(sentence)
             yield cue
-            waiting = []
-            continue
-        if waiting and not (waiting[-1].runs_on(cue) and len(waiting) < MAX_CUES):
-            yield from _read(waiting)
-            waiting = []
-        waiting.append(cue)
-    yield from _read(waiting)
+            return
+        if sentence and not (sentence[-1].runs_on(cue) and len(sentence) < MAX_CUES):
+            yield from _read(sentence)
+            sentence = []
+        sentence.append(cue)
 
 
 def _cues(text: str) -> Iterator[_Cue | str]:
-    """Return the cues, and the text after the last."""
+    """Yield the cues, and the text after the last."""
     lines = text.split("\n")
     at = start = 0
     while at < len(lines):
@@ -123,43 +122,32 @@ def _read(cues: list[_Cue]) -> Iterator[str | Document]:
     [cue, *others] = cues
     if others or cue.is_plain:
         yield _Utterance(cues)
-    elif _TAG.search(cue.text):
-        yield cue.before + cue.opening
+        return
+    yield cue.before + cue.opening
+    if _TAG.search(cue.text):
         yield _Tagged(cue.lines)
-        yield cue.closing
     else:
-        yield cue.before + cue.opening
         for number, line in enumerate(cue.lines):
             speaker = _SPEAKER.match(line)
             lead = speaker[0] if speaker else ""
             yield ("\n" if number else "") + lead
             rest = line[len(lead) :]
             yield _Spoken(rest) if any(map(str.isalpha, rest)) else rest
-        yield cue.closing
+    yield cue.closing
 
 
-class _Utterance:
+class _Utterance(SingleText):
     """A text that spans one or more cues."""
 
-    __slots__ = ("_cues",)
+    __slots__ = ("_cues", "text")
 
     def __init__(self, cues: Sequence[_Cue]) -> None:
         self._cues = tuple(cues)
+        self.text = " ".join(line.strip() for cue in cues for line in cue.lines)
 
-    @property
-    def texts(self) -> list[str]:
-        """The lines of all cues as one."""
-        return [" ".join(line.strip() for cue in self._cues for line in cue.lines)]
-
-    @property
-    def tagged(self) -> list[bool]:
-        """Return False for the text."""
-        return [False]
-
-    def with_translations(self, answers: Sequence[Answer]) -> str:
+    def written(self, answer: Answer) -> str:
         """Return the translation by cue; cues beyond the number of words get an ellipsis."""
-        [answer] = answers
-        if answer.text == self.texts[0]:
+        if answer.text == self.text:
             return "".join(cue.raw for cue in self._cues)
         text = _harmless(answer.text)
         shares = apportioned(text, [len(cue.text) for cue in self._cues])
@@ -178,29 +166,25 @@ class _Spoken(Line):
 
     __slots__ = ()
 
-    def with_translations(self, answers: Sequence[Answer]) -> str:
-        """The translation."""
-        [answer] = answers
-        unchanged = answer.text == self.texts[0]
-        return answer.text if unchanged else _harmless(super().with_translations(answers))
+    def written(self, answer: Answer) -> str:
+        return answer.text if answer.text == self.text else _harmless(answer.text)
 
 
-class _Tagged:
+class _Tagged(SingleText):
     """A cue with tags within its text."""
 
-    __slots__ = ("_content", "_raw", "_shares", "tagged", "texts")
+    __slots__ = ("_content", "_raw", "_shares", "is_tagged", "text")
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._raw = "\n".join(lines)
         self._shares = [len(_TAG.sub("", line)) for line in lines]
         self._content = TaggedText(_pieces(" ".join(line.strip() for line in lines)))
-        self.texts = [self._content.text]
-        self.tagged = [self._content.is_tagged]
+        self.text = self._content.text
+        self.is_tagged = self._content.is_tagged
 
-    def with_translations(self, answers: Sequence[Answer]) -> str:
+    def written(self, answer: Answer) -> str:
         """Return the translation with the tags, in the same number of lines."""
-        [answer] = answers
-        if answer.text == self._content.text:
+        if answer.text == self.text:
             return self._raw
         line = answer.text.replace("\n", " ")
         lines = "\n".join(apportioned(line, self._shares))
@@ -209,10 +193,10 @@ class _Tagged:
 
 
 def _pieces(text: str) -> Iterator[Piece]:
-    """Return the tags; unclosed ones are points in the text."""
+    """Yield tags and the text between them; tags without a partner have no content."""
     tags = list(_TAG.finditer(text))
     names = [re.sub(r"[</>\s].*", "", tag[0].lstrip("</")).lower() for tag in tags]
-    kinds: list[str] = ["void"] * len(tags)
+    kinds: list[Literal["open", "close", "void"]] = ["void"] * len(tags)
     opened: list[int] = []
     for at, tag in enumerate(tags):
         if tag[0].startswith("</"):
@@ -223,7 +207,7 @@ def _pieces(text: str) -> Iterator[Piece]:
     at = 0
     for tag, kind in zip(tags, kinds, strict=True):
         yield Piece("text", text[at : tag.start()])
-        yield Piece("open" if kind == "open" else "close" if kind == "close" else "void", tag[0])
+        yield Piece(kind, tag[0])
         at = tag.end()
     yield Piece("text", text[at:])
 

@@ -24,10 +24,8 @@ _ENCODINGS = frozenset(
     cp866 cp869 cp874 cp1006 cp1125
     mac-cyrillic mac-greek mac-iceland mac-latin2 mac-roman mac-turkish""".split()  # noqa: SIM905
 )
-"""Python's codecs for text files that agree with ASCII on ASCII bytes.
-
-Python also has codecs for domain names, for binary data and for text within mail.
-"""
+"""Python's codecs for text files that agree with ASCII on ASCII bytes; its other codecs are for
+domain names, binary data or text within mail."""
 
 _DECLARATION = re.compile(
     rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)|<meta[^>]*?\scharset\s*=\s*["']?([\w.:-]+)""",

@@ -47,23 +47,21 @@ class WordFile:
 
     @property
     def texts(self) -> list[str]:
-        """The texts of all parts."""
         return [text for part in self._parts.values() for text in part.texts]
 
     @property
     def tagged(self) -> list[bool]:
-        """Whether each of them has formatting."""
         return [tagged for part in self._parts.values() for tagged in part.tagged]
 
     def with_translations(self, answers: Sequence[Answer]) -> bytes:
         """Return the archive; the original if nothing was translated."""
-        waiting = iter(answers)
-        written = {
-            name: part.with_translations(list(islice(waiting, len(part.texts))))
-            for name, part in self._parts.items()
-        }
         if [answer.text for answer in answers] == self.texts:
             return self._data
+        remaining = iter(answers)
+        written = {
+            name: part.with_translations(list(islice(remaining, len(part.texts))))
+            for name, part in self._parts.items()
+        }
         target = io.BytesIO()
         with (
             zipfile.ZipFile(io.BytesIO(self._data)) as archive,
@@ -86,13 +84,10 @@ def _opened(data: bytes) -> Iterator[zipfile.ZipFile]:
 
 
 def unpacked_size(data: bytes) -> int:
-    """Return the bytes of the parts that may have text, and of the archive.
-
-    Raises `UnreadableFileError`.
-    """
+    """Return the bytes of the archive and its XML parts. Raises `UnreadableFileError`."""
     with _opened(data) as archive:
-        names = [entry for entry in archive.infolist() if entry.filename.endswith(".xml")]
-        return len(data) + sum(entry.file_size for entry in names)
+        xml = [entry for entry in archive.infolist() if entry.filename.endswith(".xml")]
+        return len(data) + sum(entry.file_size for entry in xml)
 
 
 def _check(archive: zipfile.ZipFile) -> None:
@@ -105,8 +100,8 @@ def _check(archive: zipfile.ZipFile) -> None:
         raise UnreadableFileError("the document is encrypted")
     names = [entry.filename for entry in entries]
     if len(set(names)) < len(names):
-        raise UnreadableFileError("the archive has two entries of one name")
-    if (damaged := archive.testzip()) is not None:  # it has to be written again completely
+        raise UnreadableFileError("the archive has two entries with the same name")
+    if (damaged := archive.testzip()) is not None:  # all entries are written again
         raise UnreadableFileError(f"not a Word document: {damaged} is damaged")
 
 
@@ -118,9 +113,9 @@ def _read(archive: zipfile.ZipFile) -> dict[str, Parts]:
         raise UnreadableFileError(f"{_CONTENTS} has more than {MAX_XML_BYTES:,} bytes")
     names: list[str] = []
     for token in _tokens(archive, _CONTENTS):
-        said = {name: one or other for name, one, other in _OVERRIDE.findall(token.raw)}
-        if token.name.endswith("Override") and _TRANSLATED.fullmatch(said.get("ContentType", "")):
-            names.append(said.get("PartName", "").removeprefix("/"))
+        given = {name: one or other for name, one, other in _OVERRIDE.findall(token.raw)}
+        if token.name.endswith("Override") and _TRANSLATED.fullmatch(given.get("ContentType", "")):
+            names.append(given.get("PartName", "").removeprefix("/"))
     missing = [name for name in names if name not in archive.namelist()]
     if missing or not names:
         raise UnreadableFileError("not a Word document: parts with text are missing")
@@ -132,7 +127,7 @@ def _read(archive: zipfile.ZipFile) -> dict[str, Parts]:
 def _tokens(archive: zipfile.ZipFile, name: str) -> Iterator[Token]:
     try:
         xml = archive.read(name).decode("utf-8-sig")
-        if "<!DOCTYPE" in xml:  # with its entities; no program writes one into Word documents
+        if "<!DOCTYPE" in xml:  # may define entities; no program writes one into Word documents
             raise UnreadableFileError(f"{name}: a document type is not allowed")
         yield from xml_tokens(xml, max_depth=MAX_DEPTH)
     except UnicodeDecodeError:

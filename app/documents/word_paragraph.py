@@ -26,7 +26,6 @@ _MARK = re.compile("\ue002(\\d+)\ue003")
 
 _MARKS = re.compile("[\ue002\ue003]")
 
-
 MAX_TOKENS = 50_000
 """Maximum tags and texts of a paragraph; one with 3,000 revisions has half as many."""
 
@@ -40,13 +39,13 @@ def paragraphs(tokens: Iterable[Token]) -> Parts:
 
 
 def _parts(tokens: Iterable[Token], levels: int) -> Iterator[str | Document]:
-    """Only one paragraph's tokens are held at a time; each may contain `levels - 1` others."""
-    waiting = iter(tokens)
+    """Hold the tokens of one paragraph at a time; paragraphs are nested `levels` deep at most."""
+    remaining = iter(tokens)
     between = StringIO()
-    for token in waiting:
+    for token in remaining:
         if token.name == "w:p" and token.kind == "open":
             yield between.getvalue()
-            yield _Paragraph([token, *_rest_of_paragraph(waiting)], levels)
+            yield _Paragraph([token, *_rest_of_paragraph(remaining)], levels)
             between = StringIO()
         else:
             between.write(token.raw)
@@ -98,7 +97,7 @@ class _Paragraph:
 
 
 class _Content:
-    """Return the parts of a paragraph."""
+    """The parts of a paragraph."""
 
     def __init__(self, row: Sequence[Token], levels: int) -> None:
         self.raw = "".join(token.raw for token in row)
@@ -116,11 +115,10 @@ class _Content:
             self.tagged += nested.tagged
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
-        """Return the paragraph with these translations."""
-        waiting = iter(answers)
-        given = dict(zip(self._texts, islice(waiting, len(self._texts)), strict=True))
+        remaining = iter(answers)
+        given = dict(zip(self._texts, islice(remaining, len(self._texts)), strict=True))
         inner = {
-            nested: nested.with_translations(list(islice(waiting, len(nested.texts))))
+            nested: nested.with_translations(list(islice(remaining, len(nested.texts))))
             for nested in self._nested
         }
         content = "".join(
@@ -143,10 +141,9 @@ class _Content:
         yield from self._read(run)
 
     def _read(self, run: Sequence[Item]) -> Iterator[_Text | _Fixed]:
-        """Return one text, or several between tags whose partner is beyond a break."""
-        alone = unmatched(run)
+        """Yield one text, or several between tags whose partner is beyond a break."""
         start = 0
-        for at in [*sorted(alone), len(run)]:
+        for at in [*sorted(unmatched(run)), len(run)]:
             between = run[start:at]
             if any(item.kind == "text" and any(map(str.isalpha, item.text)) for item in between):
                 yield _Text(between, [self._fix(item) for item in between])
@@ -172,10 +169,7 @@ def _fixed(part: _Fixed, inner: dict[Parts, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """The meaning of a mark: `raw` source to write, and the formatting of the text after it.
-
-    look  run properties; None: those of the surrounding element
-    """
+    """What a mark stands for: source to write, and the run properties of the text after it."""
 
     raw: str = ""
     fixed: _Fixed | None = None
@@ -204,7 +198,9 @@ class _Text:
     def _pieces(self, row: Sequence[Item]) -> Iterator[Piece]:
         """Yield pieces: text formatted like its surroundings is plain, other text an element."""
         looks = [self._base]
-        for look, alike in groupby(enumerate(row), lambda pair: _look_of(pair[1])):
+        for look, alike in groupby(
+            enumerate(row), lambda pair: pair[1].properties if pair[1].kind == "text" else None
+        ):
             if look is not None:
                 text = _MARKS.sub("", "".join(item.text for _, item in alike))
                 is_plain = look == looks[-1] or not text.strip()
@@ -243,10 +239,6 @@ class _Text:
                 looks.append(change.look)
             if change.is_end:
                 looks.pop()
-
-
-def _look_of(item: Item) -> str | None:
-    return item.properties if item.kind == "text" else None
 
 
 def _usual_look(row: Sequence[Item], start: int) -> str:

@@ -24,6 +24,7 @@ _BREAKS = frozenset("w:br w:cr w:tab w:ptab".split())  # noqa: SIM905
 _CHARACTERS = {"w:noBreakHyphen": "\u2011", "w:softHyphen": "\u00ad"}
 _ATOMS = frozenset("m:oMath w:fldSimple".split())  # noqa: SIM905
 _PROOFING = re.compile(r"<w:(?:lang|noProof)\b[^>]*/>")
+_NO_PROPERTIES = re.compile(r"<w:rPr\b[^>]*/?>(?:</w:rPr>)?")
 _FIELD = re.compile(r"""<w:fldChar\b[^>]*\bw:fldCharType\s*=\s*["'](begin|separate|end)""")
 _LINK = re.compile(r"<w:instrText\b[^>]*>\s*HYPERLINK\b")
 
@@ -60,6 +61,10 @@ def written(text: str, properties: str) -> str:
     return f'<w:r>{properties}<w:t xml:space="preserve">{text}</w:t></w:r>' if text else ""
 
 
+def _raw(tokens: Sequence[Token]) -> str:
+    return "".join(token.raw for token in tokens)
+
+
 def _items(row: Sequence[Token], levels: int) -> Iterator[Item]:
     """Parse elements, which may contain `levels - 1` others."""
     at = 0
@@ -76,10 +81,12 @@ def _items(row: Sequence[Token], levels: int) -> Iterator[Item]:
         if levels and token.name == "w:sdt":
             yield from _content_control(element, levels)
             continue
-        raw = "".join(one.raw for one in element)
-        if token.kind not in ("open", "void") or token.name in _DROPPED:
-            if token.kind not in ("open", "void") and raw.strip():
+        raw = _raw(element)
+        if token.kind not in ("open", "void"):
+            if raw.strip():
                 yield Item("void", raw)
+        elif token.name in _DROPPED:
+            continue
         elif token.name == "w:r":
             yield from _run(element)
         elif token.name in _ATOMS:
@@ -95,33 +102,31 @@ def _content_control(element: Sequence[Token], levels: int) -> Iterator[Item]:
     for at, token in enumerate(element):
         if token.name == "w:sdtContent" and token.kind == "open":
             end = end_of_element(element, at)
-            yield Item("open", "".join(one.raw for one in element[: at + 1]), "w:sdt")
+            yield Item("open", _raw(element[: at + 1]), "w:sdt")
             yield from _items(element[at + 1 : end - 1], levels - 1)
-            yield Item("close", "".join(one.raw for one in element[end - 1 :]), "w:sdt")
+            yield Item("close", _raw(element[end - 1 :]), "w:sdt")
             return
-    yield Item("void", "".join(one.raw for one in element))
+    yield Item("void", _raw(element))
 
 
 def _run(element: Sequence[Token]) -> Iterator[Item]:
-    """Return the content of a run, each part with the run's properties."""
+    """Yield the content of a run, each part with the run's properties."""
     written_properties = properties = ""
     at = 1
     while at < len(element) - 1:
         token = element[at]
         end = end_of_element(element, at)
         child = element[at:end]
-        raw = "".join(one.raw for one in child)
+        raw = _raw(child)
         at = end
         whole = f"<w:r>{written_properties}{raw}</w:r>"
         if token.name == "w:rPr":
             written_properties = raw
             properties = _PROOFING.sub("", raw)
-            properties = (
-                "" if re.fullmatch(r"<w:rPr\b[^>]*/?>(?:</w:rPr>)?", properties) else properties
-            )
+            if _NO_PROPERTIES.fullmatch(properties):
+                properties = ""
         elif token.name == "w:t" or token.name in _CHARACTERS:
-            text = _CHARACTERS.get(token.name) or _text(child)
-            if text:
+            if text := _CHARACTERS.get(token.name) or _text(child):
                 yield Item("text", whole, text=text, properties=properties)
         elif token.name in _BREAKS:
             yield Item("break", whole)
@@ -131,7 +136,7 @@ def _run(element: Sequence[Token]) -> Iterator[Item]:
 
 def _text(element: Sequence[Token]) -> str:
     """Return the text of <w:t>; outer spaces count only with xml:space."""
-    text = unescaped("".join(one.raw for one in element[1:-1]))
+    text = unescaped(_raw(element[1:-1]))
     return text if 'xml:space="preserve"' in element[0].raw else text.strip()
 
 

@@ -28,11 +28,11 @@ class Container(Protocol[Result_co]):
 
     @property
     def texts(self) -> list[str]:
-        """Return the texts, which are translated separately."""
+        """The texts, which are translated separately."""
 
     @property
     def tagged(self) -> list[bool]:
-        """Return for each text whether inserting its translation needs word links."""
+        """Whether inserting the translation needs word links, for each text."""
 
     def with_translations(self, answers: Sequence[Answer]) -> Result_co:
         """Return the document with a translation of each text."""
@@ -42,32 +42,42 @@ Document: TypeAlias = Container[str]
 """A document that is text, or a part of one."""
 
 
-class PlainText:
-    """A document that consists of one text."""
+class SingleText:
+    """A document with one text. Subclasses define how its translation is written."""
 
-    __slots__ = ("text",)  # a file may have 100,000
+    __slots__ = ()  # a file may have 100,000
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    text: str
+    is_tagged: bool = False
 
     @property
     def texts(self) -> list[str]:
-        """The text."""
         return [self.text]
 
     @property
     def tagged(self) -> list[bool]:
-        """Return False for the text."""
-        return [False]
+        return [self.is_tagged]
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
-        """The translation."""
         [answer] = answers
+        return self.written(answer)
+
+    def written(self, answer: Answer) -> str:
+        """Return the document with this translation."""
         return answer.text
 
 
+class PlainText(SingleText):
+    """A document that consists of one text."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
 MAX_DOCUMENTS = 50_000
-"""In a row; a book has a fifth of it. One takes up to 1 kB of memory."""
+"""Maximum in a row; a book has a fifth of it. One takes up to 1 kB of memory."""
 
 
 class Parts:
@@ -80,47 +90,37 @@ class Parts:
 
     def __init__(self, parts: Iterable[str | Document]) -> None:
         self._parts: list[str | Document] = []
-        between: list[str] = []
+        between: list[str] = []  # strings in a row are kept as one
         for part in parts:
             check_wanted()
             if isinstance(part, str):
                 between.append(part)
                 continue
-            self._add(between)
+            self._parts += ["".join(between), part]
             between = []
-            self._parts.append(part)
             if len(self._parts) > 2 * MAX_DOCUMENTS:
                 raise UnreadableFileError(
                     f"a document may have {MAX_DOCUMENTS:,} paragraphs, cells or lines to translate"
                 )
-        self._add(between)
-
-    def _add(self, strings: Sequence[str]) -> None:
-        """Add what stands between two documents, as one string, which may be empty."""
-        self._parts.append("".join(strings))
+        self._parts.append("".join(between))
 
     @property
     def texts(self) -> list[str]:
-        """Concatenate those of all parts, in order."""
-        return [text for part in self._documents for text in part.texts]
+        return [text for part in self._parts if not isinstance(part, str) for text in part.texts]
 
     @property
     def tagged(self) -> list[bool]:
-        """Concatenate those of all parts, in order."""
-        return [tagged for part in self._documents for tagged in part.tagged]
+        return [
+            tagged for part in self._parts if not isinstance(part, str) for tagged in part.tagged
+        ]
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
-        """Join all parts."""
-        waiting = iter(answers)
-        return "".join(_translated(part, waiting) for part in self._parts)
-
-    @property
-    def _documents(self) -> list[Document]:
-        return [part for part in self._parts if not isinstance(part, str)]
+        remaining = iter(answers)
+        return "".join(_translated(part, remaining) for part in self._parts)
 
 
-def _translated(part: str | Document, waiting: Iterator[Answer]) -> str:
+def _translated(part: str | Document, remaining: Iterator[Answer]) -> str:
     check_wanted()
     if isinstance(part, str):
         return part
-    return part.with_translations(list(islice(waiting, len(part.texts))))
+    return part.with_translations(list(islice(remaining, len(part.texts))))

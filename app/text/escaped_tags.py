@@ -22,13 +22,13 @@ _TOO_LARGE = re.compile("&#[0-9]{9,}")
 
 
 def unescaped(raw: str) -> str:
-    """`html.unescape`, also of references with more digits than Python makes a number of."""
+    """As `html.unescape`, which fails for references with thousands of digits."""
     return html.unescape(_TOO_LARGE.sub("&#1114112", _ZEROS.sub("&#0", raw)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Tag:
-    kind: Literal["open", "close", "void"]
+    kind: Literal["open", "close"]
     name: str
     start: int
     end: int
@@ -39,8 +39,12 @@ def escaped_elements(raw: str, blocks: Container[str]) -> Iterator[Piece]:
 
     A pair has letters between its tags; other tags, and those named in `blocks`, are text.
     """
-    found = [_tag(match) for match in _TAG.finditer(raw)]
-    inline = [tag for tag in found if tag.kind != "void" and tag.name not in blocks]
+    inline: list[_Tag] = []
+    for match in _TAG.finditer(raw):
+        name, is_open = match[2].lower(), not match[1]
+        is_void = is_open and (match[3].endswith("/") or name in VOID)
+        if not is_void and name not in blocks:
+            inline.append(_Tag("open" if is_open else "close", name, *match.span()))
     alone = unmatched(inline)
     at = 0
     for tag in _around_letters(raw, [tag for n, tag in enumerate(inline) if n not in alone]):
@@ -48,12 +52,6 @@ def escaped_elements(raw: str, blocks: Container[str]) -> Iterator[Piece]:
         yield Piece(tag.kind, raw[tag.start : tag.end])
         at = tag.end
     yield Piece("text", raw[at:])
-
-
-def _tag(match: re.Match[str]) -> _Tag:
-    closes, name, rest = match.groups()
-    is_void = rest.endswith("/") or name.lower() in VOID
-    return _Tag("close" if closes else "void" if is_void else "open", name.lower(), *match.span())
 
 
 def _around_letters(raw: str, tags: Sequence[_Tag]) -> list[_Tag]:

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
-from app.text.scripts import FEW_BLANKS
+from app.text.scripts import FEW_SPACES
 
 Flag = Literal[
     "truncated", "length_capped", "repetition", "copied_source", "unknown_characters",
@@ -28,10 +28,8 @@ MIN_LENGTH_RATIO = 0.4
 """Target over source tokens; a translation below it is incomplete."""
 
 MIN_WORD_RATIO = 0.4
-"""Target over source words; a translation below it is incomplete, even if short.
-
-So are 10 of 10,010 references between English and French (Tatoeba, Europarl, NTREX).
-"""
+"""Target over source words; a translation below it is incomplete, even if short. 10 of 10,010
+references between English and French (Tatoeba, Europarl, NTREX) are below it."""
 
 MAX_PERIOD = 24
 """Maximum tokens of a repeated phrase."""
@@ -58,12 +56,12 @@ def has_too_few_words(source: str, target: str) -> bool:
     read, written = _words(source), _words(target)
     if len(written) >= MIN_WORD_RATIO * len(read):
         return False
-    return not any(FEW_BLANKS.search(word) for word in written)
+    return not any(FEW_SPACES.search(word) for word in written)
 
 
 def is_repetition(source_ids: Sequence[int], target_ids: Sequence[int]) -> bool:
     """Whether the target repeats some phrase more often than the source repeats any."""
-    # Few translations have any token often enough for a repetition.
+    # Fast: few translations have any token often enough for a repetition.
     if len(target_ids) - len(set(target_ids)) < MIN_REPEATS:
         return False
     turns = most_turns(target_ids)
@@ -71,10 +69,7 @@ def is_repetition(source_ids: Sequence[int], target_ids: Sequence[int]) -> bool:
 
 
 def most_turns(ids: Sequence[int]) -> int:
-    """Return the maximum number of direct repetitions of a phrase; 1 if none repeats.
-
-    A phrase has at most `MAX_PERIOD` tokens.
-    """
+    """Return how often a phrase of at most `MAX_PERIOD` tokens occurs in a row; 1 if none repeats."""
     most = 1
     for period in range(1, min(MAX_PERIOD, len(ids) // 2) + 1):
         matches = 0  # consecutive tokens equal to the one a period before
@@ -85,19 +80,15 @@ def most_turns(ids: Sequence[int]) -> int:
 
 
 def is_copied(source: str, target: str) -> bool:
-    """Whether nearly all words of the target are in the source, ignoring case.
-
-    For a source of fewer than five words, all must be. Text that should be copied,
-    such as a name, is not distinguished.
-    """
+    """Whether nearly all words of the target are in the source, ignoring case; of fewer than five,
+    all must be. A name, which should be copied, counts too."""
     read, written = _LETTERS.findall(source.casefold()), _LETTERS.findall(target.casefold())
     least = MIN_SHARE_COPIED * max(len(read), len(written))
     in_source = set(read)
-    # Most translations have few words of the source, which is seen without counting each.
+    # Fast: most translations have few words of the source, so they need not be counted.
     if not in_source or sum(map(in_source.__contains__, written)) < least:
         return False
-    n_common = (Counter(read) & Counter(written)).total()
-    return n_common >= least
+    return (Counter(read) & Counter(written)).total() >= least
 
 
 def lost_characters(unknown: str, target: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, pairwise
@@ -29,8 +29,8 @@ class Term:
         """Count the target in a translation, as separate words."""
         capital = self.target[:1].upper() + self.target[1:]
         at_start = self.may_be_capital and capital != self.target
-        n_capital = sum(at == 0 for at in _places(capital, translation)) if at_start else 0
-        return sum(1 for _ in _places(self.target, translation)) + n_capital
+        n_capital = sum(at == 0 for at in _positions(capital, translation)) if at_start else 0
+        return sum(1 for _ in _positions(self.target, translation)) + n_capital
 
 
 class _Word(NamedTuple):
@@ -55,13 +55,10 @@ class _Entry:
             -len(self.words), -sum(map(len, self.words)), self.any_case, self.target is not None,
         )  # fmt: skip
 
-    def begins(self, words: Iterable[_Word]) -> bool:
-        """Whether the words begin with it."""
+    def starts(self, words: Iterable[_Word]) -> bool:
+        """Whether the words start with it."""
         here = list(islice(words, len(self.words)))
-        return (
-            tuple(_folded(word.text) if self.any_case else word.text for word in here) == self.words
-            and tuple(word.is_spaced for word in here[1:]) == self.spaced
-        )
+        return (_texts(here, any_case=self.any_case), _spaces(here)) == (self.words, self.spaced)
 
 
 class Glossary:
@@ -74,24 +71,16 @@ class Glossary:
     def __init__(self, entries: Mapping[str, str], untranslated: Iterable[str] = ()) -> None:
         self._targets = [*entries.values(), *untranslated]
         self._by_first_word: dict[str, list[_Entry]] = {}
+        self._n_most_words = 0
         untranslated = self._targets[len(entries) :]
         for source, target in (*entries.items(), *((term, None) for term in untranslated)):
-            words = list(_words(source))
-            any_case = source == source.lower()
-            entry = _Entry(
-                tuple(_folded(word.text) if any_case else word.text for word in words),
-                tuple(word.is_spaced for word in words[1:]),
-                any_case,
-                target,
-            )
-            if words:
-                self._by_first_word.setdefault(_folded(words[0].text), []).append(entry)
+            if words := list(_words(source)):
+                any_case = source == source.lower()
+                entry = _Entry(_texts(words, any_case=any_case), _spaces(words), any_case, target)
+                self._by_first_word.setdefault(words[0].text.casefold(), []).append(entry)
+                self._n_most_words = max(self._n_most_words, len(words))
         for found in self._by_first_word.values():
             found.sort(key=lambda entry: entry.rank)
-        self._n_most_words = max(
-            (len(entry.words) for found in self._by_first_word.values() for entry in found),
-            default=0,
-        )
 
     def __bool__(self) -> bool:
         return bool(self._by_first_word)
@@ -101,10 +90,8 @@ class Glossary:
         return Glossary({}, self._targets)
 
     def find(self, text: str, elsewhere: Iterable[Span] = ()) -> Iterator[Term]:
-        """Yield the terms of a text in order, none of which overlaps the spans `elsewhere`.
-
-        These are ordered and disjoint. Only as many words are kept as the longest entry has.
-        """
+        """Yield the terms of a text in order, without overlaps with the ordered, disjoint spans
+        `elsewhere`. Only as many words are kept as the longest entry has."""
         if not self:
             return
         following = _words(text)
@@ -124,13 +111,13 @@ class Glossary:
             words.extend(islice(following, n_read))
 
     def _term_at_start(self, text: str, words: Sequence[_Word]) -> Term | None:
-        for entry in self._by_first_word.get(_folded(words[0].text), ()):
-            if entry.begins(words):
+        for entry in self._by_first_word.get(words[0].text.casefold(), ()):
+            if entry.starts(words):
                 n_words = len(entry.words)
                 span = Span(words[0].span.start, words[n_words - 1].span.end)
-                stays = entry.target is None
-                target = span.of(text) if entry.target is None else entry.target
-                return Term(span, target, may_be_capital=not stays, n_words=n_words)
+                if entry.target is None:
+                    return Term(span, span.of(text), may_be_capital=False, n_words=n_words)
+                return Term(span, entry.target, may_be_capital=True, n_words=n_words)
         return None
 
 
@@ -140,14 +127,26 @@ NO_GLOSSARY = Glossary({})
 
 def all_said(terms: Sequence[Term], translation: str) -> bool:
     """Whether a translation has the target of each term as often as required."""
-    wanted: dict[str, int] = {}
-    for term in terms:
-        wanted[term.target] = wanted.get(term.target, 0) + 1
-    return all(term.count_in(translation) >= wanted[term.target] for term in terms)
+    required = Counter(term.target for term in terms)
+    return all(term.count_in(translation) >= required[term.target] for term in terms)
 
 
-def _folded(word: str) -> str:
-    return word.casefold()
+def _texts(words: Iterable[_Word], *, any_case: bool) -> tuple[str, ...]:
+    return tuple(word.text.casefold() if any_case else word.text for word in words)
+
+
+def _spaces(words: Sequence[_Word]) -> tuple[bool, ...]:
+    """Whether whitespace precedes each word but the first."""
+    return tuple(word.is_spaced for word in words[1:])
+
+
+def _texts(words: Iterable[_Word], *, any_case: bool) -> tuple[str, ...]:
+    return tuple(word.text.casefold() if any_case else word.text for word in words)
+
+
+def _spaces(words: Sequence[_Word]) -> tuple[bool, ...]:
+    """Whether whitespace precedes each word but the first."""
+    return tuple(word.is_spaced for word in words[1:])
 
 
 def _words(text: str) -> Iterator[_Word]:
@@ -163,8 +162,8 @@ def _words(text: str) -> Iterator[_Word]:
         is_spaced = False
 
 
-def _places(term: str, text: str) -> Iterator[int]:
-    """Yield the positions of the term, except as part of longer words."""
+def _positions(term: str, text: str) -> Iterator[int]:
+    """Yield where the term occurs, except as part of longer words."""
     at = text.find(term)
     while at >= 0:
         end = at + len(term)

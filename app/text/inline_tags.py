@@ -7,6 +7,7 @@ well-formed for any links.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -48,21 +49,20 @@ def put_tags(
 
     Without links, words are linked by relative position.
     """
-    placing = _Placing(text, translation, links)
-    placing.places[root] = Span(0, len(translation))
-    placing.place(root, 0, placing.n_words)
-    return "".join(placing.written(root, escape))
+    placement = _Placement(text, translation, LinkedWords(text, translation, links))
+    placement.spans[root] = Span(0, len(translation))
+    placement.place(root, 0, len(placement.linked))
+    return "".join(placement.written(root, escape))
 
 
-class _Placing:
-    """Assigns ranges of the translation's words to elements, and then their `places` in it."""
+class _Placement:
+    """Assigns ranges of the translation's words to elements, and then their `spans` in it."""
 
-    def __init__(self, text: str, translation: str, links: Sequence[WordLink] | None) -> None:
+    def __init__(self, text: str, translation: str, linked: LinkedWords) -> None:
         self._text = text
         self._translation = translation
-        self._linked = LinkedWords(text, translation, links)
-        self.n_words = len(self._linked)
-        self.places: dict[Element, Span] = {}
+        self.linked = linked
+        self.spans: dict[Element, Span] = {}
 
     def place(self, parent: Element, first: int, last: int) -> None:
         """Place the children of `parent`, which has the words first … last."""
@@ -70,56 +70,58 @@ class _Placing:
         holding = [child for child in parent.children if child.span.of(self._text).strip()]
         ranges = self._ranges(parent, holding, first, last)
         for child, (start, end) in ranges.items():
-            self.places[child] = self._place_of(child, start, end - 1, self.places[parent])
+            self.spans[child] = self._span_of(child, start, end - 1, self.spans[parent])
             self.place(child, start, end)
         if len(ranges) == len(parent.children):
             return
         taken = sorted(ranges.values())
-        points = self._linked.points(first, last)
+        points = self.linked.points(first, last)
         for child in parent.children:
-            if child not in self.places:
+            if child not in self.spans:
                 # After the words linked to the nearest word before, but not inside a sibling.
-                point = points.behind(child.span.start, first)
+                point = points.after(child.span.start, first)
                 around = bisect_left(taken, point, key=lambda pair: pair[0]) - 1
                 if around >= 0:
                     point = max(point, taken[around][1])
-                start = self._linked.word(first).start if first < last else 0
-                at = start if point == first else self._linked.word(point - 1).end
-                at = min(max(at, self.places[parent].start), self.places[parent].end)
-                for element in _all_of(child):
-                    self.places[element] = Span(at, at)
+                start = self.linked.word(first).start if first < last else 0
+                at = start if point == first else self.linked.word(point - 1).end
+                at = min(max(at, self.spans[parent].start), self.spans[parent].end)
+                self._place_at(child, at)
 
     def written(self, element: Element, escape: Callable[[str], str]) -> Iterator[str]:
         """Yield the element with its tags and content."""
-        place = self.places[element]
-        at = place.start
+        at, end = self.spans[element]
         yield element.opening
-        for child in sorted(element.children, key=lambda child: self.places[child]):
-            yield escape(self._translation[at : self.places[child].start])
+        for child in sorted(element.children, key=self.spans.__getitem__):
+            yield escape(self._translation[at : self.spans[child].start])
             yield from self.written(child, escape)
-            at = self.places[child].end
-        yield escape(self._translation[at : place.end])
+            at = self.spans[child].end
+        yield escape(self._translation[at:end])
         yield element.closing
 
-    def _place_of(self, child: Element, first: int, last: int, within: Span) -> Span:
-        """Return the span of words first … last; of a copied word, only the element's part.
+    def _place_at(self, element: Element, at: int) -> None:
+        """Place an element and its descendants, all of them empty."""
+        self.spans[element] = Span(at, at)
+        for child in element.children:
+            self._place_at(child, at)
 
-        So only the 2 of "m2" is superscript.
-        """
-        start, end = self._linked.word(first).start, self._linked.word(last).end
+    def _span_of(self, child: Element, first: int, last: int, within: Span) -> Span:
+        """Return the span of words first … last; of a copied word, only the element's part: the 2
+        of "m2" if only that is superscript."""
+        start, end = self.linked.word(first).start, self.linked.word(last).end
         for source in self._copied(first):
             if source.start < child.span.start < source.end:
-                start = self._linked.word(first).start + child.span.start - source.start
+                start = self.linked.word(first).start + child.span.start - source.start
         for source in self._copied(last):
             if source.start < child.span.end < source.end:
-                end = self._linked.word(last).start + child.span.end - source.start
+                end = self.linked.word(last).start + child.span.end - source.start
         start = min(max(start, within.start), within.end)
         return Span(start, min(max(start, end), within.end))
 
     def _copied(self, index: int) -> Iterator[Span]:
         """Yield the linked words of the text that are equal, ignoring case."""
-        word = self._linked.word(index).of(self._translation)
-        for source in self._linked.sources(index):
+        word = self.linked.word(index).of(self._translation)
+        for source in self.linked.sources(index):
             read = source.of(self._text)
             if len(read) == len(word) and read.casefold() == word.casefold():
                 yield source
@@ -150,7 +152,7 @@ class _Placing:
             taken[start - first : end - first] = bytes([True]) * (end - start)
         for child in holding:
             if child not in best:
-                guesses = (at for at in self._linked.guessed(child.span) if first <= at < last)
+                guesses = (at for at in self.linked.guessed(child.span) if first <= at < last)
                 if (at := next((at for at in guesses if not taken[at - first]), None)) is not None:
                     best[child] = (at, at + 1)
                     taken[at - first] = True
@@ -158,21 +160,11 @@ class _Placing:
 
     def _owner(self, index: int, elements: Sequence[Element]) -> Element | None:
         """Return the element, of ordered, disjoint ones, with most of the links of a word."""
-        shares: dict[Element, int] = {}
-        for source in self._linked.sources(index):
+        shares: Counter[Element] = Counter()
+        for source in self.linked.sources(index):
             at = bisect_right(elements, source.start, key=lambda element: element.span.end)
             while at < len(elements) and elements[at].span.start < source.end:
-                shared = _overlap(source, elements[at].span)
-                shares[elements[at]] = shares.get(elements[at], 0) + shared
+                start, end = elements[at].span
+                shares[elements[at]] += min(source.end, end) - max(source.start, start)
                 at += 1
         return max(shares, key=shares.__getitem__, default=None)
-
-
-def _all_of(element: Element) -> Iterator[Element]:
-    yield element
-    for child in element.children:
-        yield from _all_of(child)
-
-
-def _overlap(one: Span, other: Span) -> int:
-    return max(0, min(one.end, other.end) - max(one.start, other.start))

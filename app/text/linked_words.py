@@ -23,8 +23,8 @@ Numbers = NDArray[np.uint32]
 class LinkedWords:
     """The words of `translation`, by index. A piece of markup is one word.
 
-    Without links, each is linked to the word of the text at the same relative position, as a last
-    resort. Links whose target is not a word are left out.
+    Without links, each is linked to the word of the text at the same relative position. Links whose
+    target is not a word are ignored.
     """
 
     def __init__(self, text: str, translation: str, links: Sequence[WordLink] | None) -> None:
@@ -50,11 +50,10 @@ class LinkedWords:
         return len(self._bounds) // 2
 
     def word(self, index: int) -> Span:
-        """Return the span of a word in the translation."""
         return Span(self._bounds[2 * index], self._bounds[2 * index + 1])
 
     def sources(self, index: int) -> Iterator[Span]:
-        """Yield the words of the text that are linked to a word, but for guesses."""
+        """Yield the words of the text that are linked to a word, except by guesses."""
         for row in range(self._rows[index], self._rows[index + 1]):
             yield Span(self._sources[2 * row], self._sources[2 * row + 1])
 
@@ -65,10 +64,7 @@ class LinkedWords:
         yield from self._guessed[int(first) : int(last)]
 
     def points(self, first: int, last: int) -> Points:
-        """Return where to put what stands between words of the text, among the words first … last.
-
-        `last` is exclusive.
-        """
+        """Return where elements without words may be placed among the words first … last - 1."""
         rows = slice(self._rows[first], self._rows[last])
         return Points(_pairs(self._sources)[rows, 1], self._at[rows])
 
@@ -82,16 +78,16 @@ class LinkedWords:
 
 
 class Points:
-    """Places behind words of the translation, ordered by where their linked words end."""
+    """Positions after words of the translation, ordered by where their linked words end."""
 
     def __init__(self, ends: Numbers, at: Numbers) -> None:
         order = np.lexsort((at, ends))
         self._ends = ends[order]
         self._at = at[order]
 
-    def behind(self, place: int, otherwise: int) -> int:
-        """Return the index behind the words that are linked to the last word before `place`."""
-        n_before = int(np.searchsorted(self._ends, place, "right"))
+    def after(self, position: int, otherwise: int) -> int:
+        """Return the index after the words that are linked to the last word before `position`."""
+        n_before = int(np.searchsorted(self._ends, position, "right"))
         return int(self._at[n_before - 1]) + 1 if n_before else otherwise
 
 
@@ -105,7 +101,7 @@ def _pairs(bounds: array[int]) -> Numbers:
 
 
 def _array(numbers: NDArray[np.integer]) -> array[int]:
-    """Return the numbers in an array of the standard library, whose elements are read faster."""
+    """Copy to an array of the standard library, whose elements are read faster."""
     found = array("I")
     found.frombytes(numbers.astype(np.uint32).tobytes())
     return found

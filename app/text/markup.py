@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from io import StringIO
 
-from app.text.document import Answer, Parts
+from app.text.document import Answer, Parts, SingleText
 from app.text.escaped_tags import escaped_elements, unescaped
 from app.text.markup_tokens import UNREAD, Format, Token, end_of_element, tokens, unmatched
 from app.text.tagged_text import Piece, TaggedText
@@ -50,33 +50,27 @@ class MarkupOptions:
     outline: bool = True
 
 
-class _Block:
+_NO_OPTIONS = MarkupOptions()
+
+
+class _Block(SingleText):
     """A text with inline elements; entities defined by a document type are atoms.
 
     In a translation, a character that the block writes as an entity is written as one.
     """
 
-    __slots__ = ("_content", "_entities", "raw")  # a document may have 50,000
+    __slots__ = ("_content", "_entities", "is_tagged", "raw", "text")  # a document may have 50,000
 
     def __init__(self, row: Sequence[Token], markup: Format) -> None:
         self.raw = "".join(token.raw for token in row)
         self._entities: dict[int, str] | None = None
         self._content = TaggedText(self._pieces(row, markup))
+        self.text = self._content.text
+        self.is_tagged = self._content.is_tagged
 
-    @property
-    def texts(self) -> list[str]:
-        """The text."""
-        return [self._content.text]
-
-    @property
-    def tagged(self) -> list[bool]:
-        """Whether it has inline elements."""
-        return [self._content.is_tagged]
-
-    def with_translations(self, answers: Sequence[Answer]) -> str:
+    def written(self, answer: Answer) -> str:
         """Return the translation with tags; the unchanged block if nothing was translated."""
-        [answer] = answers
-        if answer.text == self._content.text:
+        if answer.text == self.text:
             return self.raw
         escapes = XML_ESCAPES | self._entities if self._entities else XML_ESCAPES
         return self._content.with_translation(answer, lambda text: text.translate(escapes))
@@ -88,20 +82,15 @@ class _Block:
                     if piece.kind != "text":
                         yield piece
                     elif markup == "html":
-                        yield from self._html(piece.raw)
+                        for entity in _ENTITY.finditer(piece.raw):
+                            self._remember(_html_character(entity[0]), entity[0])
+                        yield Piece("text", unescaped(piece.raw))
                     else:
                         yield from self._xml(piece.raw)
             elif token.kind == "opaque":
                 yield Piece("atom", token.raw)
-            elif token.kind == "comment":
-                yield Piece("void", token.raw)
             else:
-                yield Piece(token.kind, token.raw)
-
-    def _html(self, raw: str) -> Iterator[Piece]:
-        for entity in _ENTITY.finditer(raw):
-            self._remember(_html_character(entity[0]), entity[0])
-        yield Piece("text", unescaped(raw))
+                yield Piece("void" if token.kind == "comment" else token.kind, token.raw)
 
     def _xml(self, raw: str) -> Iterator[Piece]:
         at = 0
@@ -140,15 +129,14 @@ def _xml_character(entity: str) -> str:
 class MarkupDocument(Parts):
     """A document or fragment. Raises `MarkupError` for XML that is not well-formed."""
 
-    def __init__(self, document: str, markup: Format, options: MarkupOptions | None = None) -> None:
+    def __init__(self, document: str, markup: Format, options: MarkupOptions = _NO_OPTIONS) -> None:
         self._markup = markup
-        self._options = options or MarkupOptions()
+        self._options = options
         row = _atomic(tokens(document, markup), self._options)
         self._inline = _xml_inline(row) if markup == "xml" else frozenset[int]()
         super().__init__(self._cut(row))
 
     def _cut(self, row: Sequence[Token]) -> Iterator[str | _Block]:
-        """Yield blocks and the parts between them."""
         run: list[Token] = []
         preformatted = 0
         for at, token in enumerate(row):
@@ -192,7 +180,7 @@ class MarkupDocument(Parts):
                 start = at + 1
         elif run:
             block = _Block(run, self._markup)
-            yield block if any(map(str.isalpha, block.texts[0])) else block.raw
+            yield block if any(map(str.isalpha, block.text)) else block.raw
 
 
 def _atomic(row: Sequence[Token], options: MarkupOptions) -> list[Token]:

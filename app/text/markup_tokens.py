@@ -33,7 +33,7 @@ MAX_DEPTH = 100
 """Maximum nesting of inline elements; deeper ones stay in place."""
 
 MAX_TOKENS = 400_000
-"""Of a document that is read as a whole. One takes 250 bytes in HTML, 120 in XML."""
+"""Maximum of a document that is read as a whole. One takes 250 bytes in HTML, 120 in XML."""
 
 Attributes: TypeAlias = dict[str, str | None]
 
@@ -83,7 +83,7 @@ class _Lexer(HTMLParser):
     def _add(self, kind: Kind, name: str = "", translate: bool = True) -> None:
         check_wanted()
         if kind == "text" and self.starts and self.starts[-1][1] == "text":
-            return  # an entity, and the text behind it, go on with the text before
+            return  # entities belong to the text around them
         line, column = self.getpos()
         self.starts.append((self._lines[line - 1] + column, kind, name, translate))
         _check_number(len(self.starts))
@@ -100,11 +100,7 @@ class _Lexer(HTMLParser):
     def handle_data(self, _: str) -> None:
         self._add("text")
 
-    def handle_entityref(self, _: str) -> None:
-        self._add("text")
-
-    def handle_charref(self, _: str) -> None:
-        self._add("text")
+    handle_entityref = handle_charref = handle_data
 
     def handle_comment(self, _: str) -> None:
         self._add("comment")
@@ -112,16 +108,12 @@ class _Lexer(HTMLParser):
     def handle_decl(self, _: str) -> None:
         self._add("opaque")
 
-    def handle_pi(self, _: str) -> None:
-        self._add("opaque")
-
-    def unknown_decl(self, _: str) -> None:
-        self._add("opaque")
+    handle_pi = unknown_decl = handle_decl
 
 
 def _is_translated(attributes: Attributes) -> bool:
-    said = (attributes.get("translate") or "").strip().lower() == "no"
-    return not said and "notranslate" not in (attributes.get("class") or "").split()
+    excluded = (attributes.get("translate") or "").strip().lower() == "no"
+    return not excluded and "notranslate" not in (attributes.get("class") or "").split()
 
 
 def _html_tokens(document: str) -> Iterator[Token]:
@@ -144,10 +136,10 @@ _ROOT = "attend-root"
 
 
 def xml_tokens(document: str, *, max_depth: int | None = None) -> Iterator[Token]:
-    """Those of XML one after the other, since a list of them takes 50 times the document's room.
+    """Yield the tokens of XML, whose list would take 50 times the memory of the document.
 
-    Of a document, or of a fragment without a root or with several. Raises `MarkupError` for what is
-    not well-formed before the first, and for what is nested deeper than `max_depth` where it is.
+    The document may be a fragment, without a root or with several. Raises `MarkupError`: before the
+    first token if it is not well-formed, at an element nested deeper than `max_depth`.
     """
     depth = 0
     for token in _joined_texts(_xml_tokens(document)):
@@ -203,23 +195,23 @@ def _xml_raws(document: str, *, is_inner: bool = False) -> Iterator[str]:
     """
     encoded = document.encode("utf-8")
     parser = expat.ParserCreate("utf-8")
-    places = array("Q")
-    parser.DefaultHandler = lambda _: places.append(parser.CurrentByteIndex)
+    starts = array("Q")
+    parser.DefaultHandler = lambda _: starts.append(parser.CurrentByteIndex)
     parser.Parse(encoded, True)
     if is_inner:
-        places = places[1:]
+        starts = starts[1:]
     else:
-        places.append(len(encoded))
-    return (encoded[start:end].decode("utf-8") for start, end in _with_joined_text(encoded, places))
+        starts.append(len(encoded))
+    return (encoded[start:end].decode("utf-8") for start, end in _with_joined_text(encoded, starts))
 
 
-def _with_joined_text(encoded: bytes, places: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield where tokens start and end; a text that expat passes on piece by piece is one.
+def _with_joined_text(encoded: bytes, starts: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield where tokens start and end; a text that expat passes on in pieces is one token.
 
-    `&#39;` is a piece: a million of them took 150 bytes each.
+    `&#39;` is a piece, and each takes 150 bytes as a token.
     """
     text_start: int | None = None
-    for start, end in pairwise(places):
+    for start, end in pairwise(starts):
         check_wanted()
         if not encoded.startswith((b"<", b"]]>"), start, end):
             text_start = start if text_start is None else text_start
@@ -230,7 +222,7 @@ def _with_joined_text(encoded: bytes, places: Sequence[int]) -> Iterator[tuple[i
         if start < end:
             yield start, end
     if text_start is not None:
-        yield text_start, places[-1]
+        yield text_start, starts[-1]
 
 
 def _joined_texts(found: Iterator[Token]) -> Iterator[Token]:
@@ -262,15 +254,13 @@ def end_of_element(row: Sequence[Token], start: int) -> int:
 
 
 class Tag(Protocol):
-    """The properties of a token that pairing depends on."""
+    """What pairing depends on: `open` and `close` tags of an element have the same name."""
 
     @property
-    def kind(self) -> str:
-        """The kind; only `open` and `close` matter."""
+    def kind(self) -> str: ...
 
     @property
-    def name(self) -> str:
-        """The name, equal for both tags of an element."""
+    def name(self) -> str: ...
 
 
 def unmatched(row: Sequence[Tag]) -> set[int]:

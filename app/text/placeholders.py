@@ -1,6 +1,6 @@
-"""What a text holds that is no language: variables, tags, web and e-mail addresses.
+"""Finds what is not language in a text: variables, tags, web and e-mail addresses.
 
-Found by the syntax of the usual template languages, not by asking the model: `{name}`, `{0:.2f}`,
+They are recognised by the syntax of the usual template languages: `{name}`, `{0:.2f}`,
 `{{ count }}`, `${x}`, `%{x}`, `#{x}`, `{% if x %}`, `%s`, `%1$s`, `%.2f`, `%(name)s`, `%@`, `%%`,
 `<x1/>`, `</b>`, ICU messages (`{n, plural, one {# file} other {# files}}`), URLs and addresses.
 """
@@ -17,7 +17,7 @@ from app.text.spans import Span, Spans
 ATOM = re.compile("\ue000\\d+\ue001")
 """The stand-in for a piece of markup that must not be translated; see `markup`."""
 
-# A group that is repeated without limit is possessive: others take 100 bytes for each time.
+# Groups repeated without limit are possessive: others take 100 bytes per repetition.
 _START = re.compile(
     r"""
       \ue000\d+\ue001 |
@@ -34,24 +34,20 @@ _START = re.compile(
     re.VERBOSE,
 )
 _MARKS = ("{", "%", "<", "@", "://", "www.", "\ue000")
-"""One of these is in every placeholder."""
+"""Every placeholder contains one of these."""
 
 _URL_TAIL = ".,;:!?…*_)]’"
 _JOINT = re.compile(r"[ \t]?|[:/@=+_.-]")
 
-
 WINDOW = 32_000
-"""Characters searched in one call, which keeps the interpreter's lock: 5 to 20 milliseconds."""
+"""Characters searched in one call, which holds the GIL for 5 to 20 milliseconds."""
 
 LONGEST = 10_000
-"""A longer placeholder may not be recognised as one."""
+"""Maximum characters of a placeholder; a longer one may not be found."""
 
 
 def find_placeholders(text: str) -> Spans:
-    """Their spans, in order; those that touch, or have but a blank or a joint between them, as one.
-
-    A full stop or bracket that closes the sentence around an address is not part of it.
-    """
+    """Return the placeholders in order; adjacent ones, or with a `_JOINT` between, are one span."""
     found = Spans()
     if not any(map(text.__contains__, _MARKS)):
         return found
@@ -77,7 +73,7 @@ def find_placeholders(text: str) -> Spans:
 
 
 def _next(text: str, at: int) -> re.Match[str] | None:
-    """Return the first match from `at` on, searching a window after the other."""
+    """Return the first match from `at` on, searching one window at a time."""
     while at < len(text):
         check_wanted()
         end = min(at + WINDOW, len(text))
@@ -85,7 +81,7 @@ def _next(text: str, at: int) -> re.Match[str] | None:
         if end == len(text):
             return match
         if match is None or match.start() > end - LONGEST:
-            at = end - LONGEST  # what begins behind it may be cut off
+            at = end - LONGEST  # a later start may be cut off
         elif match.end() < end:
             return match
         elif found := _START.match(text, match.start()):
@@ -96,7 +92,7 @@ def _next(text: str, at: int) -> re.Match[str] | None:
 
 
 def _without_tail(url: str) -> str:
-    """Less the punctuation behind; a bracket that the address itself opened is part of it."""
+    """Strip the sentence's punctuation; a bracket that the address opened is part of it."""
     head = url.rstrip(_URL_TAIL)
     if url.startswith(")", len(head)) and head.count("(") > head.count(")"):
         return head + ")"
@@ -104,11 +100,11 @@ def _without_tail(url: str) -> str:
 
 
 class _Braces:
-    """The braces of a text, a million at most: in arrays of 4 bytes each."""
+    """The braces of a text, of which there may be a million, in arrays."""
 
     def __init__(self, text: str) -> None:
         self._starts = array("I")
-        self._ends = array("I")  # 0 of one that is never closed
+        self._ends = array("I")  # 0 if it is not closed
         opened = array("I")
         for match in re.finditer("[{}]", text):
             if match[0] == "{":

@@ -1,4 +1,4 @@
-"""Scripts by how they write words, which a count of words or a line break has to know."""
+"""Scripts without spaces between words, for counting words and breaking lines."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _UNSPACED = (
 _HANGUL = r"\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff"
 
 UNSPACED = re.compile(f"[{_UNSPACED}]")
-"""A letter of Thai, Lao, Burmese, Khmer, Chinese or Japanese: no blanks between words."""
+"""A letter of Thai, Lao, Burmese, Khmer, Chinese or Japanese: no spaces between words."""
 
-FEW_BLANKS = re.compile(f"[{_UNSPACED}{_HANGUL}]")
-"""A letter of one of those, or of Korean, whose blanks separate phrases, each of which takes two or
-three words in English. A line may be broken at them, but counting them does not count words."""
+FEW_SPACES = re.compile(f"[{_UNSPACED}{_HANGUL}]")
+"""A letter of one of those, or of Korean, whose spaces separate phrases of two or three English
+words: lines may be broken at them, but counting them does not count words."""

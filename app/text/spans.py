@@ -17,16 +17,14 @@ class Span(NamedTuple):
     end: int
 
     def of(self, text: str) -> str:
-        """Return the covered text."""
         return text[self.start : self.end]
 
     def shifted(self, by: int) -> Span:
-        """Return the span shifted by `by` code points."""
         return Span(self.start + by, self.end + by)
 
 
 class Spans(Sequence[Span]):
-    """Spans in 8 bytes each: as tuples they take 130, and a text may have half a million."""
+    """Spans in 8 bytes each, instead of 130 as tuples: a text may have half a million."""
 
     __slots__ = ("_bounds",)
 
@@ -34,11 +32,9 @@ class Spans(Sequence[Span]):
         self._bounds = array("I", chain.from_iterable(spans)) if spans else array("I")
 
     def append(self, span: tuple[int, int]) -> None:
-        """Add a span behind the others."""
         self._bounds.extend(span)
 
     def extend_last(self, end: int) -> None:
-        """Let the last span end there."""
         self._bounds[-1] = end
 
     def __len__(self) -> int:
@@ -58,7 +54,7 @@ class Spans(Sequence[Span]):
         if isinstance(index, slice):
             start, stop, step = index.indices(len(self))
             if step != 1:
-                raise ValueError("spans are taken one after another")
+                raise ValueError("a slice of spans has no step")
             found = Spans()
             found._bounds = self._bounds[2 * start : 2 * stop]
             return found
@@ -75,7 +71,7 @@ class Spans(Sequence[Span]):
 
 
 def apart(spans: Iterable[Span], others: Iterable[Span]) -> Spans:
-    """Return those of the ordered, disjoint spans that overlap none of the others, also ordered."""
+    """Return the spans that overlap none of the others; both are ordered and disjoint."""
     found = Spans()
     there = iter(others)
     other = next(there, None)
@@ -88,7 +84,7 @@ def apart(spans: Iterable[Span], others: Iterable[Span]) -> Spans:
 
 
 def within(spans: Sequence[Span], whole: Span) -> list[Span]:
-    """Return those of the ordered, disjoint spans that begin in `whole`."""
+    """Return the ordered, disjoint spans that start in `whole`."""
     first = bisect_left(spans, whole.start, key=lambda span: span.start)
     last = bisect_left(spans, whole.end, key=lambda span: span.start)
     return list(spans[first:last])
@@ -119,11 +115,12 @@ class Substitution:
         self.places: Sequence[Span] = ()
         self.after = before
         if spans:
-            self.places, self.after = _replaced(before, spans, replacements)
+            self.after = replace(before, spans, replacements)
+            self.places = _places(spans, replacements)
 
     @property
     def rest(self) -> str:
-        """Return `before` with a space for each span."""
+        """`before` with a space for each span."""
         if not self.spans:
             return self.before
         return replace(self.before, self.spans, [" "] * len(self.spans))
@@ -149,20 +146,13 @@ def replace(text: str, spans: Iterable[Span], replacements: Iterable[str]) -> st
     return replaced.getvalue()
 
 
-def _replaced(
-    before: str, spans: Sequence[Span], replacements: Sequence[str]
-) -> tuple[list[Span], str]:
-    """Return the places of the replacements, and the text with them."""
+def _places(spans: Sequence[Span], replacements: Sequence[str]) -> list[Span]:
     places: list[Span] = []
-    parts: list[str] = []
-    at = length = 0
-    for span, replacement in zip(spans, replacements, strict=True):
-        parts += [before[at : span.start], replacement]
-        start = length + span.start - at
-        length = start + len(replacement)
-        places.append(Span(start, length))
-        at = span.end
-    return places, "".join([*parts, before[at:]])
+    growth = 0
+    for (start, end), replacement in zip(spans, replacements, strict=True):
+        places.append(Span(start + growth, start + growth + len(replacement)))
+        growth += len(replacement) - (end - start)
+    return places
 
 
 def _mapped(span: Span, there: Sequence[Span], here: Sequence[Span]) -> Span:

@@ -19,7 +19,7 @@ _ATOM_MARKS = re.compile("([\ue000\ue001])")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a text: unescaped text, or a raw tag or atom.
+    """A part of a text: unescaped text, or raw markup.
 
     Each `open` has a `close`. A `void` has no content and no words; an `atom` is one word.
     """
@@ -62,7 +62,6 @@ class TaggedText:
 
     @property
     def is_tagged(self) -> bool:
-        """Whether it contains elements."""
         return self._root is not None
 
     def with_translation(self, answer: Answer, escape: Callable[[str], str]) -> str:
@@ -77,7 +76,7 @@ class TaggedText:
 
 
 def _atom(raw: str, atoms: list[str]) -> str:
-    """Return the mark of a further atom. A character that is used in marks becomes an atom, too."""
+    """Add an atom and return its mark. Characters used in marks are atoms, too."""
     atoms.append(raw)
     return f"\ue000{len(atoms) - 1}\ue001"
 

@@ -15,7 +15,7 @@ from app.text.spans import Span
 class WordLink(NamedTuple):
     """A link between a word of the text and one of its translation, by their spans.
 
-    is_guess  the word of the text has no link, and this is the most likely one
+    A guess is the most likely link of a word without one.
     """
 
     source: Span
@@ -23,7 +23,7 @@ class WordLink(NamedTuple):
     is_guess: bool = False
 
     def shifted(self, source: int, target: int) -> WordLink:
-        """Return the link of a part that starts there of a text and of its translation."""
+        """Return the link with its spans shifted by so many code points."""
         return WordLink(self.source.shifted(source), self.target.shifted(target), self.is_guess)
 
 
@@ -31,7 +31,7 @@ _N_BOUNDS = 4
 
 
 class WordLinks(Sequence[WordLink]):
-    """Links in 17 bytes each: as tuples they take 340, and a text may have half a million."""
+    """Links in 17 bytes each, instead of 340 as tuples: a text may have half a million."""
 
     __slots__ = ("_are_guesses", "_bounds")
 
@@ -68,19 +68,14 @@ class WordLinks(Sequence[WordLink]):
     __hash__ = None  # type: ignore[assignment]
 
     def bounds(self, *, guesses: bool) -> NDArray[np.uint32]:
-        """Return start and end in the text, start and end in the translation, of each link.
-
-        guesses  of the guesses, or else of the others
-
-        Shape (links, 4).
-        """
+        """Return the bounds of guesses, or of other links, in text and translation: [links, 4]."""
         bounds = np.frombuffer(self._bounds, np.uint32).reshape(-1, _N_BOUNDS)
         found: NDArray[np.uint32] = bounds[np.frombuffer(self._are_guesses, np.bool_) == guesses]
         return found
 
 
 def joined_links(to_pivot: Sequence[WordLink], from_pivot: Sequence[WordLink]) -> WordLinks:
-    """Words of source and target that are linked to the same word between."""
+    """Link the words of source and target that are linked to the same word of the pivot."""
     onwards: dict[Span, list[int]] = {}
     for at, link in enumerate(from_pivot):
         onwards.setdefault(link.source, []).append(at)

@@ -151,5 +151,5 @@ def test_what_is_encrypted_or_ambiguous_is_refused() -> None:
     target = io.BytesIO(word_file(run("a")))
     with zipfile.ZipFile(target, "a") as file, pytest.warns(UserWarning, match="Duplicate"):
         file.writestr("word/document.xml", "")
-    with pytest.raises(UnreadableFileError, match="two entries of one name"):
+    with pytest.raises(UnreadableFileError, match="two entries with the same name"):
         WordFile(target.getvalue())

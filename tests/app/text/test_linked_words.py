@@ -31,10 +31,10 @@ def test_guesses_are_found_by_a_part_of_the_text() -> None:
     assert not list(linked.guessed(Span(3, 11)))
 
 
-def test_what_stands_between_words_goes_behind_the_last_word_linked_to_those_before() -> None:
+def test_elements_without_words_are_placed_after_the_words_linked_to_those_before() -> None:
     points = LinkedWords(TEXT, TRANSLATION, LINKS).points(0, 3)
-    assert [points.behind(place, 7) for place in (2, 3, 6, 7, 11)] == [7, 2, 2, 3, 2]
-    assert LinkedWords(TEXT, TRANSLATION, LINKS).points(2, 3).behind(11, 7) == 3
+    assert [points.after(place, 7) for place in (2, 3, 6, 7, 11)] == [7, 2, 2, 3, 2]
+    assert LinkedWords(TEXT, TRANSLATION, LINKS).points(2, 3).after(11, 7) == 3
 
 
 def test_without_links_words_are_linked_by_their_relative_position() -> None:
@@ -54,7 +54,7 @@ def test_either_text_may_be_without_words() -> None:
         for links in (None, list[WordLink]()):
             linked = LinkedWords(text, translation, links)
             assert len(linked) == len(translation)
-            assert linked.points(0, len(linked)).behind(0, 5) == 5
+            assert linked.points(0, len(linked)).after(0, 5) == 5
             assert not any(list(linked.sources(index)) for index in range(len(linked)))
 
 

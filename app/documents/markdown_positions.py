@@ -1,4 +1,4 @@
-"""Where in a document of Markdown the parser found what it extracted."""
+"""Locates in a Markdown document what the parser extracted from it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _ALERT = re.compile(r"\[![A-Za-z]+\][^\n]*\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Position of content in the document; `prefix` precedes its further lines."""
+class Position:
+    """The span of content in the document; `prefix` precedes its further lines."""
 
     content: str
     start: int
@@ -35,7 +35,7 @@ class Lines:
         self._ends = [*(match.start() for match in ends), len(text)]
         self._cell: tuple[int, int] = (-1, 0)
 
-    def find(self, before: Token, token: Token) -> Place | None:
+    def find(self, before: Token, token: Token) -> Position | None:
         """Return the position of a token's content, if it occurs verbatim."""
         if token.map is None or not token.content:
             return None
@@ -44,7 +44,7 @@ class Lines:
         if token.type == "html_block":
             end = self._ends[last - 1]
             is_whole = self._text[start:end].rstrip() == token.content.rstrip()
-            return Place(token.content, start, end) if is_whole else None
+            return Position(token.content, start, end) if is_whole else None
         if token.type != "inline":
             return None
         if before.type in ("th_open", "td_open"):
@@ -52,22 +52,22 @@ class Lines:
         if before.type == "heading_open" and before.markup.startswith("#"):
             line = self._line(first)
             at = start + line.find(token.content, line.find(before.markup) + len(before.markup))
-            return Place(token.content, at, at + len(token.content)) if at >= start else None
+            return Position(token.content, at, at + len(token.content)) if at >= start else None
         if head := _ALERT.match(token.content):
             return self._find_lines(first + 1, token.content[head.end() :])
         note = NOTE_LABEL.match(token.content)
         return self._find_lines(first, token.content[note.end() if note else 0 :])
 
-    def _find_cell(self, number: int, content: str) -> Place | None:
+    def _find_cell(self, number: int, content: str) -> Position | None:
         line, start = self._line(number), self._starts[number]
         written = content.replace("|", "\\|")
         at = line.find(written, self._cell[1] if self._cell[0] == number else 0)
         if at < 0:
             return None
         self._cell = (number, at + len(written))
-        return Place(content, start + at, start + at + len(written), is_cell=True)
+        return Position(content, start + at, start + at + len(written), is_cell=True)
 
-    def _find_lines(self, first: int, content: str) -> Place | None:
+    def _find_lines(self, first: int, content: str) -> Position | None:
         contents = content.split("\n")
         starts: list[int] = []
         for number, part in enumerate(contents, first):
@@ -76,7 +76,7 @@ class Lines:
                 return None
             starts.append(self._starts[number] + len(line) - len(part.rstrip()))
         prefix = self._text[self._starts[first + 1] : starts[1]] if len(starts) > 1 else ""
-        return Place(content, starts[0], starts[-1] + len(contents[-1]), prefix)
+        return Position(content, starts[0], starts[-1] + len(contents[-1]), prefix)
 
     def _line(self, number: int) -> str:
         return self._text[self._starts[number] : self._ends[number]]
