@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import click
 
 from app.cli.display.progress import download_progress
 from app.cli.import_cache import default_cache
-from app.cli.options import cache_option
+from app.cli.options import cache_option, path_type, revision_option
 from app.errors import PullError
 from app.hub.fetch import fetched, find
 from app.hub.names import is_name
@@ -35,42 +34,27 @@ def import_() -> None:
     """Convert another project's model to a checkpoint."""
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    """What is to be imported: a folder or a name on the hub, and how."""
-
-    source: str
-    folder: Path
-    name: str | None
-    languages: Languages
-    revision: str
-    cache: Path | None
-
-
-def _import_options(verb: Callable[[_Wanted], None]) -> Callable[..., None]:
-    """Add the arguments and options that all verbs have; they receive them as one object."""
-
-    @click.argument("source", metavar="SRC")
-    @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
-    @click.option("--name", help="Name of the model in the API [default: that of SRC].")
-    @click.option(
+_OPTIONS = (
+    click.argument("source", metavar="SRC"),
+    click.argument("folder", type=path_type, metavar="DIR"),
+    click.option("--name", help="Name of the model in the API [default: that of SRC]."),
+    click.option(
         "--source", "sources", metavar="CODE[,CODE…]", default="",
         help="Source languages [default: those that SRC declares].",
-    )  # fmt: skip
-    @click.option(
+    ),
+    click.option(
         "--target", "targets", metavar="CODE[,CODE…]", default="",
         help="Target languages [default: those that SRC declares, or all that have symbols].",
-    )  # fmt: skip
-    @click.option(
-        "--revision", default="main", show_default=True, metavar="REV",
-        help="Branch, tag or commit of the hub's repository.",
-    )  # fmt: skip
-    @cache_option
-    @wraps(verb)
-    def command(*, sources: str, targets: str, **given: Any) -> None:
-        verb(_Wanted(languages=Languages(_codes(sources), _codes(targets)), **given))
+    ),
+    revision_option,
+    cache_option,
+)  # fmt: skip
 
-    return command
+
+def _import_options(verb: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(_OPTIONS):
+        verb = option(verb)
+    return verb
 
 
 @import_.command(
@@ -79,7 +63,7 @@ def _import_options(verb: Callable[[_Wanted], None]) -> Callable[..., None]:
     "attend import marian Helsinki-NLP/opus-mt-en-de checkpoints/en-de"
 )
 @_import_options
-def marian(wanted: _Wanted) -> None:
+def marian(**options: Any) -> None:
     """Convert the Marian or OPUS-MT model in SRC to a checkpoint in DIR.
 
     SRC is a folder in Hugging Face format (config.json, model.safetensors or pytorch_model.bin,
@@ -87,7 +71,7 @@ def marian(wanted: _Wanted) -> None:
     target.spm, decoder.yml), or a name on the Hugging Face hub, fetched as by `attend pull`. No
     code in it is executed. DIR must be new or empty.
     """
-    _import(import_marian, MarianConfig, wanted)
+    _import(import_marian, MarianConfig, **options)
 
 
 @import_.command(
@@ -95,7 +79,7 @@ def marian(wanted: _Wanted) -> None:
     "attend import m2m100 nllb-200-distilled-600M/ checkpoints/nllb --source en,fr --target en,fr"
 )
 @_import_options
-def m2m100(wanted: _Wanted) -> None:
+def m2m100(**options: Any) -> None:
     """Convert the M2M-100 or NLLB model in SRC to a checkpoint in DIR.
 
     It translates any of its languages to any other, or those of --source to those of --target. SRC
@@ -103,36 +87,37 @@ def m2m100(wanted: _Wanted) -> None:
     sentencepiece.bpe.model, M2M-100's vocab.json), or a name on the Hugging Face hub, fetched as by
     `attend pull`. No code in it is executed. DIR must be new or empty.
     """
-    _import(import_m2m100, M2M100Config, wanted)
+    _import(import_m2m100, M2M100Config, **options)
 
 
 def _import(
     convert: Callable[[Path, Path, str | None, Languages], CheckpointConfig],
     form: type[MarianConfig],
-    wanted: _Wanted,
+    *,
+    source: str,
+    folder: Path,
+    name: str | None,
+    sources: str,
+    targets: str,
+    revision: str,
+    cache: Path | None,
 ) -> None:
-    check_new_folder(wanted.folder)
-    if is_name(wanted.source):
-        config = _import_from_hub(convert, form, wanted)
+    check_new_folder(folder)
+    languages = Languages(_codes(sources), _codes(targets))
+    if not is_name(source):
+        config = convert(Path(source), folder, name, languages)
     else:
-        config = convert(Path(wanted.source), wanted.folder, wanted.name, wanted.languages)
-    click.echo(f"wrote {wanted.folder}: {config.name}, {described(config.directions)}")
-
-
-def _import_from_hub(
-    convert: Callable[[Path, Path, str | None, Languages], CheckpointConfig],
-    form: type[MarianConfig],
-    wanted: _Wanted,
-) -> CheckpointConfig:
-    with Hub() as hub:
-        try:
-            listing = find(hub, wanted.source, wanted.revision)
-        except PullError as error:
-            raise PullError(f"{error} (and there is no folder {wanted.source})") from None
-        cache, beside = wanted.cache or default_cache(), wanted.folder.absolute().parent
-        check = partial(_check_form, form)
-        with fetched(hub, listing, cache, beside, check=check, bar=download_progress) as folder:
-            return convert(folder, wanted.folder, wanted.name, wanted.languages)
+        with Hub() as hub:
+            try:
+                listing = find(hub, source, revision)
+            except PullError as error:
+                raise PullError(f"{error} (and there is no folder {source})") from None
+            with fetched(
+                hub, listing, cache or default_cache(), folder.absolute().parent,
+                check=partial(_check_form, form), bar=download_progress,
+            ) as downloaded:  # fmt: skip
+                config = convert(downloaded, folder, name, languages)
+    click.echo(f"wrote {folder}: {config.name}, {described(config.directions)}")
 
 
 def _check_form(form: type[MarianConfig], folder: Path) -> None:

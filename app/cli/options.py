@@ -27,14 +27,19 @@ def _the_only(_: click.Context, __: click.Parameter, folders: tuple[Path, ...]) 
     return folders[0] if folders else SHIPPED_CHECKPOINT
 
 
+path_type = click.Path(path_type=Path)
 checkpoint_option = click.option(
-    "--checkpoint", type=click.Path(path_type=Path), multiple=True, callback=_the_only,
+    "--checkpoint", type=path_type, multiple=True, callback=_the_only,
     envvar=env_name("checkpoint"), metavar="DIR",
     help="Checkpoint folder [default: $ATTEND_CHECKPOINT, else the shipped one].",
 )  # fmt: skip
 cache_option = click.option(
-    "--cache", type=click.Path(path_type=Path), envvar=env_name("cache"), metavar="DIR",
+    "--cache", type=path_type, envvar=env_name("cache"), metavar="DIR",
     help="Cache of imported Marian models [default: $ATTEND_CACHE, else the user's cache folder].",
+)  # fmt: skip
+revision_option = click.option(
+    "--revision", default="main", show_default=True, metavar="REV",
+    help="Branch, tag or commit of the hub's repository; a commit pins the content.",
 )  # fmt: skip
 source_option = click.option("--source", metavar="CODE", help="Source language, such as en.")
 target_option = click.option("--target", metavar="CODE", help="Target language, such as fr.")
@@ -86,9 +91,9 @@ def choose_direction(
         return Languages(config.directions).resolve(source, target)
     except (InvalidRequestError, UnknownLanguagesError):
         known = described(config.directions)
-        asked = f"--source {source or 'any'} --target {target or 'any'}"
         raise LanguageError(
-            f"{asked}: must select a direction of '{config.name}': {known}"
+            f"--source {source or 'any'} --target {target or 'any'}: must select a direction of "
+            f"'{config.name}': {known}"
         ) from None
 
 
@@ -96,8 +101,8 @@ def source_column(columns: str | None, direction: tuple[str, str]) -> int:
     """Return the source's column by --columns, 0 or 1. Raises `click.BadParameter`."""
     given = sorted(direction) if columns is None else columns.lower().split(",")
     if sorted(given) != sorted(code.lower() for code in direction):
-        wanted = " and ".join(direction)
-        raise click.BadParameter(f"must name {wanted} once each", param_hint="--columns")
+        both = " and ".join(direction)
+        raise click.BadParameter(f"must name {both} once each", param_hint="--columns")
     return given.index(direction[0].lower())
 
 
@@ -107,10 +112,7 @@ def search_options(
     length_penalty: float | None = None,
     first_id: int | None = None,
 ) -> SearchOptions:
-    """Return the search options: those given, else the checkpoint's.
-
-    `first_id` is that of the codec for the target.
-    """
+    """Return the given search options, else the checkpoint's; `first_id` is the codec's."""
     return SearchOptions(
         beam_size=config.beam_size if beam_size is None else beam_size,
         length_penalty=config.length_penalty if length_penalty is None else length_penalty,

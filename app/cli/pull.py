@@ -10,26 +10,22 @@ import click
 
 from app.cli.display.progress import download_progress
 from app.cli.import_cache import default_cache
-from app.cli.options import cache_option, shelf_folder
+from app.cli.options import cache_option, path_type, revision_option, shelf_folder
 from app.errors import PullError
 from app.hub.fetch import fetched, find
+from app.hub.listing import CONFIG_FILE, KEPT_FOLDER, README_FILE
 from app.hub.names import repository_of
 from app.hub.origin import Origin, read_origin, write_origin
 from app.hub.requests import Hub
-from app.hub.selection import CONFIG_FILE, KEPT_FOLDER, README_FILE
 from app.languages.served import described
 from model.checkpoint.config import CheckpointConfig
-from model.errors import CheckpointError
 from model.interop.huggingface.config_files import read_object
 
 
 @click.command(epilog="Example: attend pull opus-mt-en-de models && attend serve --models models")
 @click.argument("name", metavar="NAME")
-@click.argument("shelf", type=click.Path(path_type=Path), metavar="[DIR]", required=False)
-@click.option(
-    "--revision", default="main", show_default=True, metavar="REV",
-    help="Branch, tag or commit of the hub's repository; a commit pins the content.",
-)  # fmt: skip
+@click.argument("shelf", type=path_type, metavar="[DIR]", required=False)
+@revision_option
 @click.option("--replace", is_flag=True, help="Replace the model if it is in DIR already.")
 @click.option("--keep-download", is_flag=True, help="Keep the downloaded files in the cache.")
 @cache_option
@@ -52,9 +48,7 @@ def pull(  # noqa: PLR0917
     shelf = shelf or shelf_folder()
     if Path(name).is_dir():
         folder = Path(name).resolve()
-        origin = Origin(repository=str(folder))
-        config = _import(folder, shelf / folder.name, origin, replace=replace)
-        _tell(shelf / folder.name, config)
+        _import(folder, shelf / folder.name, Origin(repository=str(folder)), replace=replace)
         return
     repository = repository_of(name)
     destination = shelf / repository.rpartition("/")[2]
@@ -62,14 +56,13 @@ def pull(  # noqa: PLR0917
         listing = find(hub, name, revision)
         origin = Origin(repository=repository, revision=listing.revision, licence=listing.licence)
         if _is_there(destination, origin, replace=replace):
-            click.echo(f"{destination}: is there already, at revision {listing.revision[:12]}")
+            click.echo(f"{destination}: already at revision {listing.revision[:12]}")
             return
         with fetched(
             hub, listing, cache or default_cache(), shelf,
             check=importer_of, bar=download_progress, keep=keep_download,
         ) as folder:  # fmt: skip
-            config = _import(folder, destination, origin, replace=replace)
-    _tell(destination, config)
+            _import(folder, destination, origin, replace=replace)
 
 
 def _is_there(destination: Path, origin: Origin, *, replace: bool) -> bool:
@@ -95,58 +88,35 @@ def importer_of(folder: Path) -> Importer:
 
     Raises `PullError` for an architecture that cannot be imported.
     """
-    importers: dict[str, Importer] = {"marian": _import_marian, "m2m_100": _import_m2m100}
+    from model.interop.marian_import import import_m2m100, import_marian  # needs torch
+
+    importers: dict[str, Importer] = {"marian": import_marian, "m2m_100": import_m2m100}
     if (folder / KEPT_FOLDER / CONFIG_FILE).exists() or not (folder / CONFIG_FILE).exists():
-        return _import_marian  # attend's own exports, and Marian's own format
+        return import_marian  # attend's own exports, and Marian's own format
     model_type = read_object(folder / CONFIG_FILE).get("model_type")
-    if model_type not in importers:
-        raise PullError(
-            f"{folder.name}: is a {model_type!r} model; attend imports {', '.join(importers)}"
-        )
-    return importers[model_type]
+    if model_type in importers:
+        return importers[model_type]
+    found = f"is a {model_type!r} model" if model_type else f"{CONFIG_FILE} has no model_type"
+    raise PullError(f"{folder.name}: {found}; attend imports {', '.join(importers)}")
 
 
-def _import_m2m100(folder: Path, destination: Path, name: str) -> CheckpointConfig:
-    from model.interop.marian_import import import_m2m100  # needs torch
-
-    return import_m2m100(folder, destination, name)
-
-
-def _import_marian(folder: Path, destination: Path, name: str) -> CheckpointConfig:
-    from model.interop.marian_import import import_marian  # needs torch
-
-    return import_marian(folder, destination, name)
-
-
-def _import(folder: Path, destination: Path, origin: Origin, *, replace: bool) -> CheckpointConfig:
+def _import(folder: Path, destination: Path, origin: Origin, *, replace: bool) -> None:
     """Import into the shelf; a server sees the model once it is complete."""
     if destination.exists() and not replace:
         raise PullError(f"{destination}: exists; --replace replaces it")
     unfinished = destination.with_name(f".{destination.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
-    importer = importer_of(folder)
-    try:
-        config = importer(folder, unfinished, destination.name)
-        write_origin(unfinished, origin)
-        if (folder / README_FILE).exists():
-            shutil.copyfile(folder / README_FILE, unfinished / README_FILE)
-        _put(unfinished, destination)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
-    return config
-
-
-def _put(unfinished: Path, destination: Path) -> None:
     old = destination.with_name(f".{destination.name}.replaced")
     shutil.rmtree(old, ignore_errors=True)
     try:
+        config = importer_of(folder)(folder, unfinished, destination.name)
+        write_origin(unfinished, origin)
+        if (folder / README_FILE).exists():
+            shutil.copyfile(folder / README_FILE, unfinished / README_FILE)
         if destination.exists():
             destination.rename(old)
         unfinished.rename(destination)
-    except OSError as error:
-        raise CheckpointError(f"{destination}: {error.strerror}") from None
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
     shutil.rmtree(old, ignore_errors=True)
-
-
-def _tell(destination: Path, config: CheckpointConfig) -> None:
     click.echo(f"wrote {destination}: {config.name}, {described(config.directions)}")

@@ -13,12 +13,11 @@ from app.errors import PullError
 from app.hub.listing import Listing, RemoteFile
 from app.hub.requests import Hub, Interrupted
 
-CHUNK = 1 << 20
 PART = ".part"
 """Suffix of an unfinished file."""
 
 Report = Callable[[int], None]
-"""Receives the bytes of the file that are there."""
+"""Receives the number of bytes downloaded so far."""
 
 
 def download(
@@ -26,41 +25,44 @@ def download(
 ) -> Path:
     """Return the file in `folder`, complete and verified. Raises `PullError`.
 
-    An interrupted download goes on where it ended, now or when it is called again. A file with
-    another digest than the hub announced is deleted.
+    An interrupted download is resumed, now or by the next call. A file with a wrong digest is
+    deleted.
     """
     path = folder / file.path
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
-        if _digest_of(path, file) == _expected(file):
+        if _digest_of(path, file) == file.digest:
             report(file.size)
             return path
         path.unlink()
     part = path.with_name(path.name + PART)
 
-    def there() -> int:
-        return part.stat().st_size if part.exists() else 0
-
     try:
-        hub.retried(lambda: _fetch(hub, listing, file, part, report), file.path, there)
+        hub.retried(
+            lambda: _fetch(hub, listing, file, part, report), file.path, lambda: _size_of(part)
+        )
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
         raise PullError(f"{part}: no space left; free some and run the command again") from None
-    if (found := _digest_of(part, file)) != _expected(file):
+    if (found := _digest_of(part, file)) != file.digest:
         part.unlink()
         raise PullError(
             f"{listing.repository}: {file.path} has the digest {found[:12]}…, not "
-            f"{_expected(file)[:12]}… as announced; it was deleted: run the command again, or use "
+            f"{file.digest[:12]}… as announced; it was deleted: run the command again, or use "
             "another HF_ENDPOINT"
         )
     part.rename(path)
     return path
 
 
+def _size_of(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
 def _fetch(hub: Hub, listing: Listing, file: RemoteFile, part: Path, report: Report) -> None:
-    """Add what is missing. Raises `Interrupted` unless the file has its size afterwards."""
-    have = part.stat().st_size if part.exists() else 0
+    """Download the rest of the file. Raises `Interrupted` if it is not complete afterwards."""
+    have = _size_of(part)
     if have > file.size:
         part.unlink()
         have = 0
@@ -94,17 +96,11 @@ def _fetch(hub: Hub, listing: Listing, file: RemoteFile, part: Path, report: Rep
         raise Interrupted(f"the connection ended after {n_bytes:,} of {file.size:,} bytes")
 
 
-def _expected(file: RemoteFile) -> str:
-    return file.sha256 or file.blob_sha1 or ""
-
-
 def _digest_of(path: Path, file: RemoteFile) -> str:
     """Return the digest by which the hub identifies the file."""
-    if file.sha256:
+    if file.is_lfs:
         digest = hashlib.sha256()
     else:  # as `git hash-object` computes it
         digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
     with path.open("rb") as content:
-        while chunk := content.read(CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(content, lambda: digest).hexdigest()

@@ -13,27 +13,28 @@ from rich.progress import Progress
 
 from app.errors import PullError
 from app.hub.download import PART, download
-from app.hub.listing import Listing, RemoteFile, list_files
+from app.hub.listing import (
+    CONFIG_FILE,
+    Listing,
+    RemoteFile,
+    list_files,
+    small_files,
+    weight_files,
+)
 from app.hub.names import check_revision, repository_of
 from app.hub.requests import Hub
-from app.hub.selection import CONFIG_FILE, small_files, total_size, weight_files
 
 SPARE_BYTES = 50_000_000
-"""Beside the download and the checkpoint that it becomes, which has its size or twice that."""
+"""Required in addition to the download and the checkpoint, which may be twice as large."""
 
 
 def find(hub: Hub, name: str, revision: str) -> Listing:
-    """Look a name up on the hub. Raises `PullError`."""
+    """Look up a name on the hub. Raises `PullError`, also if HF_HUB_OFFLINE is set."""
     repository = repository_of(name)
     check_revision(revision)
-    check_online(name)
-    return list_files(hub, repository, revision)
-
-
-def check_online(name: str) -> None:
-    """Raise `PullError` if HF_HUB_OFFLINE is set."""
     if os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0"):
         raise PullError(f"{name}: HF_HUB_OFFLINE is set; give a folder instead")
+    return list_files(hub, repository, revision)
 
 
 @contextmanager
@@ -47,16 +48,15 @@ def fetched(
     bar: Callable[[], Progress],
     keep: bool = False,
 ) -> Iterator[Path]:
-    """Download what an import needs, to a folder that exists until the block has succeeded.
+    """Download what an import needs to a folder, which is removed once the block has succeeded.
 
     destination  where the import will write; its disk needs space, too
-    check        called with the folder before its weights are fetched; raises for a model that
-                 cannot be imported
-    bar          makes the progress bars, of the small files and of the weights
+    check        raises for a folder, still without weights, that cannot be imported
+    bar          makes the progress bars of the small files and of the weights
     keep         whether the download stays in `cache`
 
-    What was downloaded stays if the block fails or is interrupted, and need not be fetched again.
-    Raises `PullError`.
+    If the block fails or is interrupted, the download stays and need not be fetched again. Raises
+    `PullError`.
     """
     downloads = cache / "hub" / listing.repository.replace("/", "--")
     with _only_one(downloads, listing.repository):
@@ -76,31 +76,35 @@ def _check_space(
     listing: Listing, weights: Sequence[RemoteFile], folder: Path, destination: Path
 ) -> None:
     """Raise `PullError` if the disks lack space for the download or the checkpoint."""
-    there = sum(
+    downloaded = sum(
         path.stat().st_size
         for file in weights
         for path in (folder / file.path, folder / (file.path + PART))
         if path.exists()
     )
-    size = total_size(weights)
-    needed = [(folder, size - there), (destination, 2 * size + SPARE_BYTES)]
+    size = _total_size(weights)
+    needed = [(folder, size - downloaded), (destination, 2 * size + SPARE_BYTES)]
     destination.mkdir(parents=True, exist_ok=True)
     if folder.stat().st_dev == destination.stat().st_dev:
         needed = [(destination, sum(n_bytes for _, n_bytes in needed))]
-    for place, n_bytes in needed:
-        free = shutil.disk_usage(place).free
+    for where, n_bytes in needed:
+        free = shutil.disk_usage(where).free
         if free < n_bytes:
             raise PullError(
-                f"{listing.repository}: needs {n_bytes / 1e6:,.0f} MB in {place}, where "
+                f"{listing.repository}: needs {n_bytes / 1e6:,.0f} MB in {where}, where "
                 f"{free / 1e6:,.0f} MB are free"
             )
+
+
+def _total_size(files: Sequence[RemoteFile]) -> int:
+    return sum(file.size for file in files)
 
 
 def _download(
     hub: Hub, listing: Listing, files: Sequence[RemoteFile], folder: Path, bar: Progress
 ) -> None:
     with bar as progress:
-        task = progress.add_task(listing.repository, total=total_size(files))
+        task = progress.add_task(listing.repository, total=_total_size(files))
         done = 0
         for file in files:
             progress.update(task, description=file.path)
@@ -114,7 +118,7 @@ def _download(
 
 @contextmanager
 def _only_one(downloads: Path, repository: str) -> Iterator[None]:
-    """Refuse to fetch one model twice at a time. Raises `PullError`."""
+    """Lock a model against being fetched twice at a time. Raises `PullError`."""
     downloads.parent.mkdir(parents=True, exist_ok=True)
     with downloads.with_suffix(".lock").open("w") as lock:
         try:

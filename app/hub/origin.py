@@ -1,4 +1,4 @@
-"""Where a model of the shelf came from: `origin.json` in its folder."""
+"""The origin of a pulled model: `origin.json` in its folder."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Origin(BaseModel):
 
 
 def write_origin(folder: Path, origin: Origin) -> None:
-    """Write it into a checkpoint's folder."""
+    """Write origin.json into a checkpoint's folder."""
     (folder / ORIGIN_FILE).write_text(origin.model_dump_json(indent=2) + "\n", "utf-8")
 
 
 def read_origin(folder: Path) -> Origin | None:
-    """Return it, None if there is none or it is damaged."""
+    """Read origin.json; None if there is none or it is damaged."""
     try:
         return Origin.model_validate_json((folder / ORIGIN_FILE).read_bytes())
     except (OSError, ValidationError):

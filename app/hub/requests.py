@@ -16,9 +16,8 @@ from app.errors import PullError
 PUBLIC_HUB = "https://huggingface.co"
 TIMEOUT = httpx.Timeout(30.0, connect=10.0)
 RETRIES = 5
-"""Further attempts, in a row without a byte of progress."""
-FIRST_PAUSE = 1.0
-LONGEST_PAUSE = 30.0
+"""Maximum retries in a row without a byte of progress."""
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 """Seconds before a retry, which double with each."""
 
 T = TypeVar("T")
@@ -27,7 +26,7 @@ _TRANSIENT = {408, 425, 429, 500, 502, 503, 504}
 
 
 class Interrupted(Exception):  # noqa: N818  (not an error yet: it is retried)
-    """A request failed in a way that may pass; `pause` is in seconds, if the hub gave one."""
+    """A transient failure of a request; `pause` is the hub's Retry-After in seconds, if any."""
 
     def __init__(self, reason: str, pause: float | None = None) -> None:
         super().__init__(reason)
@@ -37,9 +36,8 @@ class Interrupted(Exception):  # noqa: N818  (not an error yet: it is retried)
 class Hub:
     """The hub, or a mirror.
 
-    endpoint   by default the variable HF_ENDPOINT, else the public hub
-    token      by default the variable HF_TOKEN; sent to the endpoint alone, never to where it
-               redirects
+    endpoint   by default $HF_ENDPOINT, else the public hub
+    token      by default $HF_TOKEN; sent to the endpoint, but not to hosts that it redirects to
     transport  for tests
     sleep      for tests
     """
@@ -98,9 +96,9 @@ class Hub:
     def retried(
         self, once: Callable[[], T], what: str, progress: Callable[[], int] = lambda: 0
     ) -> T:
-        """Call `once` until it is not interrupted; `progress` grows where a retry went further.
+        """Call `once`, and retry while it is interrupted. Raises `PullError`.
 
-        Raises `PullError`.
+        The retries are counted anew whenever `progress` has grown.
         """
         n_failed, before = 0, progress()
         while True:
@@ -132,7 +130,7 @@ class Hub:
         elif code == "RevisionNotFound":
             reason = f"has no revision {revision!r}"
         elif code == "EntryNotFound":
-            reason = "a file was removed meanwhile; run the command again"
+            reason = "a file has been removed; run the command again"
         elif status == HTTPStatus.UNAUTHORIZED and self._token and not code:
             reason = f"{self.endpoint} does not accept HF_TOKEN"
         elif status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND):

@@ -69,7 +69,7 @@ def is_repetition(source_ids: Sequence[int], target_ids: Sequence[int]) -> bool:
 
 
 def most_turns(ids: Sequence[int]) -> int:
-    """Return how often a phrase of at most `MAX_PERIOD` tokens occurs in a row; 1 if none repeats."""
+    """Return how often a phrase of at most `MAX_PERIOD` tokens repeats in a row, at least 1."""
     most = 1
     for period in range(1, min(MAX_PERIOD, len(ids) // 2) + 1):
         matches = 0  # consecutive tokens equal to the one a period before

@@ -68,7 +68,7 @@ def test_a_model_is_fetched_imported_and_shown(
     n_before = len(hub.requests)
     again = attend("pull", "Helsinki-NLP/opus-mt-en-fr", shelf, "--revision", COMMIT)
     assert (again.exit_code, len(hub.requests)) == (0, n_before + 1)
-    assert "is there already, at revision c0ffee000000" in again.stdout
+    assert "already at revision c0ffee000000" in again.stdout
     [row] = json.loads(attend("models", shelf, "--json").stdout)
     assert (row["name"], row["directions"]) == ("opus-mt-en-fr", [["en", "fr"]])
     assert (row["licence"], row["precision"], row["fault"]) == ("cc-by-4.0", "int8", None)
@@ -110,15 +110,24 @@ def test_an_interrupted_pull_is_resumed(
     assert len(hub.requests) == 2  # the listing, and what was missing
 
 
-def test_an_architecture_that_cannot_be_imported_is_told_before_its_weights(
-    attend: Attend, make_folder: MakeFolder, serving: Serving, tmp_path: Path
+@pytest.mark.parametrize(
+    ("model_type", "fault"),
+    [("bart", "is a 'bart' model"), (None, "config.json has no model_type")],
+)
+def test_an_architecture_that_cannot_be_imported_is_refused_before_its_weights(
+    attend: Attend,
+    make_folder: MakeFolder,
+    serving: Serving,
+    tmp_path: Path,
+    model_type: str | None,
+    fault: str,
 ) -> None:
     folder = make_folder()
-    change_json(folder / "config.json", model_type="bart")
+    change_json(folder / "config.json", model_type=model_type)
     hub = serving(folder)
     refused = attend("pull", "opus-mt-en-fr", tmp_path / "models")
     assert refused.exit_code == 1
-    assert "is a 'bart' model; attend imports marian" in refused.stderr
+    assert f": {fault}; attend imports marian, m2m_100\n" in refused.stderr
     assert not any(request.url.path.endswith(WEIGHTS) for request in hub.requests)
 
 

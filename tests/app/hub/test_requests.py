@@ -31,10 +31,12 @@ def test_the_listing_has_sizes_and_digests(fake: FakeHub) -> None:
     assert (listing.revision, listing.licence) == (COMMIT, "cc-by-4.0")
     config, weights = listing.files
     # printf '{}' | git hash-object --stdin
-    assert config == RemoteFile("config.json", 2, None, "9e26dfeeb6e641a33dae4961196235bdb965b21b")
+    assert config == RemoteFile(
+        "config.json", 2, "9e26dfeeb6e641a33dae4961196235bdb965b21b", is_lfs=False
+    )
     # printf 'weights' | sha256sum
-    assert (weights.size, weights.blob_sha1) == (7, None)
-    assert weights.sha256 == "9a129038d9a00aed0cf6a7ea059ca50a813449061ab87848cf1a13eafdf33b2c"
+    assert (weights.size, weights.is_lfs) == (7, True)
+    assert weights.digest == "9a129038d9a00aed0cf6a7ea059ca50a813449061ab87848cf1a13eafdf33b2c"
 
 
 def test_the_endpoint_and_the_token_are_of_the_environment(
@@ -71,7 +73,7 @@ def test_the_token_does_not_follow_a_redirect_to_another_host(fake: FakeHub) -> 
         (401, "GatedRepo", None, "is gated: request access on https://hub.test/Helsinki-NLP/"),
         (403, "GatedRepo", "t", "is gated: request access"),
         (404, "RevisionNotFound", None, "has no revision 'main'"),
-        (404, "EntryNotFound", None, "a file was removed meanwhile"),
+        (404, "EntryNotFound", None, "a file has been removed"),
         (410, "", None, "answered 410"),
     ],
 )
@@ -135,10 +137,10 @@ def test_an_answer_of_something_else_is_told(fake: FakeHub, answer: httpx.Respon
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"sha": "main"}, "commit 'main' is not one"),
+        ({"sha": "main"}, "commit 'main' is not a commit"),
         ({"siblings": [{"rfilename": "../../.profile", "size": 1, "blobId": "0"}]}, "file called"),
         ({"siblings": [{"rfilename": "/etc/passwd", "size": 1, "blobId": "0"}]}, "file called"),
-        ({"siblings": [{"rfilename": "config.json"}]}, "neither size nor digest of .config.json"),
+        ({"siblings": [{"rfilename": "config.json"}]}, "no size or no digest of .config.json"),
     ],
 )
 def test_a_listing_that_cannot_be_trusted_is_refused(

@@ -3,12 +3,13 @@ from __future__ import annotations
 import pytest
 
 from app.errors import PullError
-from app.hub.listing import Listing, RemoteFile
-from app.hub.selection import small_files, total_size, weight_files
+from app.hub.listing import Listing, RemoteFile, small_files, weight_files
 
 
 def listing(*paths: str, size: int = 10) -> Listing:
-    return Listing("o/m", "0" * 40, None, [RemoteFile(path, size, "f", None) for path in paths])
+    return Listing(
+        "o/m", "0" * 40, None, [RemoteFile(path, size, "f", is_lfs=True) for path in paths]
+    )
 
 
 def paths(files: list[RemoteFile]) -> list[str]:
@@ -49,7 +50,7 @@ def test_small_files_are_those_of_the_top_folder_and_of_attend() -> None:
     assert paths(chosen) == [
         "README.md", "config.json", "source.spm", "attend/config.json", "attend/CARD.md",
     ]  # fmt: skip
-    assert total_size(chosen) == 50
+    assert sum(file.size for file in chosen) == 50
 
 
 def test_a_large_vocabulary_is_not_small() -> None:
