@@ -140,15 +140,6 @@ def _spaces(words: Sequence[_Word]) -> tuple[bool, ...]:
     return tuple(word.is_spaced for word in words[1:])
 
 
-def _texts(words: Iterable[_Word], *, any_case: bool) -> tuple[str, ...]:
-    return tuple(word.text.casefold() if any_case else word.text for word in words)
-
-
-def _spaces(words: Sequence[_Word]) -> tuple[bool, ...]:
-    """Whether whitespace precedes each word but the first."""
-    return tuple(word.is_spaced for word in words[1:])
-
-
 def _words(text: str) -> Iterator[_Word]:
     """Split into runs of letters and digits, and other non-whitespace characters."""
     cuts = (at for at in range(1, len(text)) if not (joins(text[at - 1]) and joins(text[at])))

@@ -100,7 +100,11 @@ class _Lexer(HTMLParser):
     def handle_data(self, _: str) -> None:
         self._add("text")
 
-    handle_entityref = handle_charref = handle_data
+    def handle_entityref(self, _: str) -> None:
+        self._add("text")
+
+    def handle_charref(self, _: str) -> None:
+        self._add("text")
 
     def handle_comment(self, _: str) -> None:
         self._add("comment")
@@ -108,7 +112,11 @@ class _Lexer(HTMLParser):
     def handle_decl(self, _: str) -> None:
         self._add("opaque")
 
-    handle_pi = unknown_decl = handle_decl
+    def handle_pi(self, _: str) -> None:
+        self._add("opaque")
+
+    def unknown_decl(self, _: str) -> None:
+        self._add("opaque")
 
 
 def _is_translated(attributes: Attributes) -> bool:
