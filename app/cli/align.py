@@ -10,25 +10,16 @@ from typing import Any
 
 import click
 
-from app.cli.display.alignment_tables import (
+from app.cli import options
+from app.cli.display.progress import counted_progress
+from app.cli.display.tables import (
+    counted,
     describe_method,
     describe_scores,
     print_heads,
     print_readings,
 )
-from app.cli.display.progress import counted_progress
 from app.cli.import_cache import checkpoint_folder
-from app.cli.options import (
-    cache_option,
-    checkpoint_option,
-    choose_direction,
-    columns_option,
-    device_option,
-    precision_option,
-    source_column,
-    source_option,
-    target_option,
-)
 from model.alignment.from_attention import (
     AlignmentMethod,
     Bitext,
@@ -103,11 +94,11 @@ class Aligner:
     epilog="Example: attend align pairs.tsv; attend align --gold hansards.links "
     "hansards.en hansards.fr"
 )
-@checkpoint_option
-@cache_option
-@source_option
-@target_option
-@columns_option
+@options.checkpoint
+@options.cache
+@options.source
+@options.target
+@options.columns
 @click.option(
     "--words", "splitter", type=click.Choice(list(SPLITTERS)), default="whitespace",
     show_default=True,
@@ -115,7 +106,7 @@ class Aligner:
     "elisions.",
 )  # fmt: skip
 @click.option(
-    "--gold", type=click.Path(path_type=Path), metavar="FILE",
+    "--gold", type=options.path_type, metavar="FILE",
     help="Print the alignment error rate against the links in FILE instead. Without other "
     "files, the text is read from beside it: hansards.links, hansards.en, hansards.fr.",
 )  # fmt: skip
@@ -124,9 +115,9 @@ class Aligner:
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object per line, or one for --gold."
 )
-@device_option
-@precision_option
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE [FILE]]")
+@options.device
+@options.precision
+@click.argument("files", nargs=-1, type=options.path_type, metavar="[FILE [FILE]]")
 def align(
     *,
     checkpoint: Path,
@@ -158,8 +149,8 @@ def align(
     folder = checkpoint_folder(checkpoint, cache)
     loaded = load_checkpoint(folder)
     [engine] = build_engines(loaded, precision, devices=[pick_device(device)])
-    direction = choose_direction(loaded.config, source, target)
-    column = source_column(columns, direction)
+    direction = options.choose_direction(loaded.config, source, target)
+    column = options.source_column(columns, direction)
     aligner = Aligner(loaded, engine, direction, column, SPLITTERS[splitter])
     if gold is None:
         _print_alignments(aligner, files, as_json)
@@ -177,8 +168,8 @@ def align(
         **asdict(scores),
     }
     if not as_json:
-        direction_named = " → ".join(direction)
-        click.echo(f"{loaded.config.name}: {direction_named}, {len(pairs)} pairs")
+        n_pairs = counted(len(pairs), "pair")
+        click.echo(f"{loaded.config.name}: {' → '.join(direction)}, {n_pairs}")
         click.echo(describe_method(aligner.method))
         click.echo(describe_scores(scores))
     if tune:
@@ -213,7 +204,7 @@ def _read_gold(
     texts = list(_read_pairs(files))
     lines = list(read_lines(gold))
     if len(texts) != len(lines):
-        raise DataError(f"{gold}: {len(lines)} lines for {len(texts)} pairs")
+        raise DataError(f"{gold}: {counted(len(lines), 'line')} for {counted(len(texts), 'pair')}")
     if not texts:
         raise DataError(f"{gold}: no pairs")
     both = (every_way and aligner.checkpoint.config.is_two_way) or aligner.method.both_directions

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import cast
 
 import click
 
+from app.cli import options
+from app.cli.display.tables import counted
 from app.cli.main import Failure
-from app.cli.options import (
-    checkpoint_option,
-    choose_direction,
-    search_options,
-    source_option,
-    target_option,
-)
 from app.cli.translating.line_translator import LineTranslator
 from app.cli.translating.lines import ByteSource, line_blocks
 from app.translation.segments.reading import Reading
@@ -31,9 +24,9 @@ from model.engine.eager import EagerEngine
 @click.command(
     epilog="Example: head -n 50 sentences.txt | attend golden --checkpoint DIR --source en"
 )
-@checkpoint_option
-@source_option
-@target_option
+@options.checkpoint
+@options.source
+@options.target
 @click.option(
     "--count", type=click.IntRange(1), default=8, show_default=True, help="Sentences to record."
 )
@@ -42,33 +35,27 @@ def golden(*, checkpoint: Path, source: str | None, target: str | None, count: i
 
     A server that loads the checkpoint translates them before it accepts requests, and exits if a
     translation differs. Only sentences on which the engine and the float32 reference agree are
-    recorded, so that other precisions and processors agree too. Previous records for the
-    direction are replaced.
+    recorded, so that other precisions and processors agree too. They replace earlier records of
+    the direction.
     """
     loaded = load_checkpoint(checkpoint)
-    direction = choose_direction(loaded.config, source, target)
-    max_length = loaded.config.transformer.max_length
-    options = search_options(loaded.config, None, None, loaded.tokenizer.first_id(direction[1]))
-    reading = Reading(loaded.tokenizer, direction, max_length, options)
-    lines = [line for line in _lines() if line.strip()]
-    engines = build_engines(loaded), [EagerEngine(load_model(loaded))]
-    answers = [
-        [line.answer().after for line in LineTranslator(reading, alike).translate(lines)]
-        for alike in engines
+    direction = options.choose_direction(loaded.config, source, target)
+    search = options.search_options(loaded.config, first_id=loaded.tokenizer.first_id(direction[1]))
+    reading = Reading(loaded.tokenizer, direction, loaded.config.transformer.max_length, search)
+    blocks = line_blocks(cast("ByteSource", sys.stdin.buffer))
+    lines = [line for block in blocks for line in block if line.strip()]
+    by_engine = [
+        [line.answer().after for line in LineTranslator(reading, engines).translate(lines)]
+        for engines in (build_engines(loaded), [EagerEngine(load_model(loaded))])
     ]
-    agreed = (
+    recorded = [
         GoldenSentence(source=direction[0], target=direction[1], text=line, translation=first)
-        for line, first, second in zip(lines, *answers, strict=True)
+        for line, first, second in zip(lines, *by_engine, strict=True)
         if first == second
-    )
-    recorded = list(islice(agreed, count))
+    ][:count]
     if not recorded:
         raise Failure("the engine and the reference agree on none of the sentences")
     others = [one for one in loaded.golden if (one.source, one.target) != direction]
     write_golden(checkpoint, [*others, *recorded])
-    click.echo(f"wrote {checkpoint}: {len(recorded)} sentences, {' to '.join(direction)}")
-
-
-def _lines() -> Iterator[str]:
-    for block in line_blocks(cast("ByteSource", sys.stdin.buffer)):
-        yield from block
+    sentences = counted(len(recorded), "sentence")
+    click.echo(f"wrote {checkpoint}: {sentences}, {' to '.join(direction)}")

@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
+from app.cli import options
 from app.cli.display.progress import download_progress
 from app.cli.import_cache import default_cache
-from app.cli.options import cache_option, path_type, revision_option
 from app.errors import PullError
 from app.hub.fetch import fetched, find
 from app.hub.names import is_name
@@ -36,7 +36,7 @@ def import_() -> None:
 
 _OPTIONS = (
     click.argument("source", metavar="SRC"),
-    click.argument("folder", type=path_type, metavar="DIR"),
+    click.argument("folder", type=options.path_type, metavar="DIR"),
     click.option("--name", help="Name of the model in the API [default: that of SRC]."),
     click.option(
         "--source", "sources", metavar="CODE[,CODE…]", default="",
@@ -46,8 +46,8 @@ _OPTIONS = (
         "--target", "targets", metavar="CODE[,CODE…]", default="",
         help="Target languages [default: those that SRC declares, or all that have symbols].",
     ),
-    revision_option,
-    cache_option,
+    options.revision,
+    options.cache,
 )  # fmt: skip
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 
+from app.cli import options
+from app.cli.display.tables import print_table
 from app.cli.import_cache import checkpoint_folder
-from app.cli.options import cache_option
 from app.languages.served import described
 from model.checkpoint.architecture import PAPER_PARAMETERS, describe
 from model.checkpoint.directions import AnyPair
@@ -20,14 +20,11 @@ from model.checkpoint.reader import load_checkpoint
 from model.transformer.config import PRESETS
 from model.transformer.transformer import Transformer, transformer_without_weights
 
-_PIPE_WIDTH = 140
-"""Columns; the presets' rows all fit."""
-
 
 @click.command(epilog="Example: attend inspect checkpoints/en-fr; attend inspect --preset base")
-@click.argument("folder", type=click.Path(path_type=Path), metavar="[DIR]", required=False)
+@click.argument("folder", type=options.path_type, metavar="[DIR]", required=False)
 @click.option("--preset", type=click.Choice(list(PRESETS)), help="Show a preset instead of DIR.")
-@cache_option
+@options.cache
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def inspect(folder: Path | None, preset: str | None, cache: Path | None, as_json: bool) -> None:
     """Show the architecture of the checkpoint in DIR: the paper's names, shapes, parameter counts.
@@ -90,11 +87,7 @@ def _print_table(facts: dict[str, Any], model: Transformer, paper: float | None)
             part.note,
         )
         block, component = part.block, part.component
-    # Rich assumes 80 columns for a pipe, which would truncate the table.
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_PIPE_WIDTH)
-    console.print(table)
+    print_table(table)
     beside = f"; {paper / 1e6:.0f} M in the paper's table 3" if paper else ""
     total = model.n_parameters()
     click.echo(f"{total:,} parameters ({total / 1e6:.1f} M{beside}), shared ones counted once")

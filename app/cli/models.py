@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.table import Table
 
-from app.cli.options import precision_option, shelf_folder
+from app.cli import options
+from app.cli.display.tables import print_table
 from app.hub.origin import read_origin
 from model.checkpoint.config import CARD_FILE, WEIGHTS_FILE
 from model.checkpoint.parameters import n_parameters
@@ -24,31 +24,30 @@ from model.engine.memory import expected_bytes
 from model.engine.protocol import PrecisionChoice
 from model.errors import ModelError
 
-_PIPE_WIDTH = 140
 _SHOWN_PAIRS = 4
 
 
 @dataclass(frozen=True)
 class ShelfRow:
-    """A model as shown. `fault` is why it does not load; sizes are in bytes."""
+    """A model; `fault` is why it does not load. Sizes are in bytes."""
 
     name: str
     folder: str
-    directions: Sequence[tuple[str, str]]
-    parameters: int
-    disk_bytes: int
-    memory_bytes: int
-    precision: str
-    engine: str
-    licence: str | None
-    repository: str | None
-    revision: str | None
-    fault: str | None
+    directions: Sequence[tuple[str, str]] = ()
+    parameters: int = 0
+    disk_bytes: int = 0
+    memory_bytes: int = 0
+    precision: str = ""
+    engine: str = ""
+    licence: str | None = None
+    repository: str | None = None
+    revision: str | None = None
+    fault: str | None = None
 
 
 @click.command(epilog="Example: attend models models; attend models --json | jq '.[].name'")
-@click.argument("shelf", type=click.Path(path_type=Path), metavar="[DIR]", required=False)
-@precision_option
+@click.argument("shelf", type=options.path_type, metavar="[DIR]", required=False)
+@options.precision
 @click.option("--verify", is_flag=True, help="Read all weights, not only their names and shapes.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def models(shelf: Path | None, precision: PrecisionChoice, verify: bool, as_json: bool) -> None:
@@ -57,15 +56,10 @@ def models(shelf: Path | None, precision: PrecisionChoice, verify: bool, as_json
     DIR is by default $ATTEND_MODELS, else `models` in the user's data folder. Exits with code 1 if
     a model does not load.
     """
-    shelf = shelf or shelf_folder()
+    shelf = shelf or options.shelf_folder()
     found, unusable = find_checkpoints(shelf)
     rows = [_row(one, precision, verify=verify) for one in found]
-    rows += [
-        ShelfRow(
-            one.folder.name, str(one.folder), [], 0, 0, 0, "", "", None, None, None, one.reason
-        )
-        for one in unusable
-    ]
+    rows += [ShelfRow(one.folder.name, str(one.folder), fault=one.reason) for one in unusable]
     if as_json:
         click.echo(json.dumps([asdict(row) for row in rows], indent=2, ensure_ascii=False))
     elif rows:
@@ -96,7 +90,7 @@ def _row(found: ShelvedCheckpoint, precision: PrecisionChoice, *, verify: bool) 
 
 
 def _fault(found: ShelvedCheckpoint, *, verify: bool) -> str | None:
-    """Why it does not load; without `verify`, weights are not read."""
+    """Return why it does not load; without `verify`, weights are not read."""
     try:
         if verify:
             load_checkpoint(found.folder)
@@ -115,8 +109,8 @@ def _licence_of(folder: Path) -> str | None:
             text = (folder / name).read_text("utf-8", errors="replace")
         except OSError:
             continue
-        if said := re.search(r"\A---\n(?:.*\n)*?license:\s*([^\n]+)\n", text):
-            return said[1].strip()
+        if licence := re.search(r"\A---\n(?:.*\n)*?license:\s*([^\n]+)\n", text):
+            return licence[1].strip()
     return None
 
 
@@ -129,20 +123,16 @@ def _print_table(rows: list[ShelfRow]) -> None:
     for heading in ("Precision", "Licence", "Loads"):
         table.add_column(heading)
     for row in rows:
-        pairs = [" → ".join(pair) for pair in row.directions[:_SHOWN_PAIRS]]
+        pairs = ", ".join(" → ".join(pair) for pair in row.directions[:_SHOWN_PAIRS])
         more = len(row.directions) - _SHOWN_PAIRS
-        shown = ", ".join(pairs) + (f" and {more} more" if more > 0 else "")
         sizes = row.disk_bytes, row.memory_bytes
         table.add_row(
             row.name,
-            shown,
+            f"{pairs} and {more} more" if more > 0 else pairs,
             f"{row.parameters / 1e6:.1f} M" if row.parameters else "–",
             *(f"{size / 1e6:,.0f} MB" if size else "–" for size in sizes),
             row.precision or "–",
             row.licence or "not stated",
             "yes" if row.fault is None else f"no: {row.fault}",
         )
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_PIPE_WIDTH)
-    console.print(table)
+    print_table(table)

@@ -28,43 +28,43 @@ def _the_only(_: click.Context, __: click.Parameter, folders: tuple[Path, ...]) 
 
 
 path_type = click.Path(path_type=Path)
-checkpoint_option = click.option(
+checkpoint = click.option(
     "--checkpoint", type=path_type, multiple=True, callback=_the_only,
     envvar=env_name("checkpoint"), metavar="DIR",
     help="Checkpoint folder [default: $ATTEND_CHECKPOINT, else the shipped one].",
 )  # fmt: skip
-cache_option = click.option(
+cache = click.option(
     "--cache", type=path_type, envvar=env_name("cache"), metavar="DIR",
     help="Cache of imported Marian models [default: $ATTEND_CACHE, else the user's cache folder].",
 )  # fmt: skip
-revision_option = click.option(
+revision = click.option(
     "--revision", default="main", show_default=True, metavar="REV",
     help="Branch, tag or commit of the hub's repository; a commit pins the content.",
 )  # fmt: skip
-source_option = click.option("--source", metavar="CODE", help="Source language, such as en.")
-target_option = click.option("--target", metavar="CODE", help="Target language, such as fr.")
-columns_option = click.option(
+source = click.option("--source", metavar="CODE", help="Source language, such as en.")
+target = click.option("--target", metavar="CODE", help="Target language, such as fr.")
+columns = click.option(
     "--columns", metavar="CODE,CODE",
     help="Languages of the files' columns [default: both languages in alphabetical order: "
     "en,fr for either direction].",
 )  # fmt: skip
-beam_size_option = click.option(
+beam_size = click.option(
     "--beam-size", type=click.IntRange(1, MAX_BEAM_SIZE),
     help="Beam size; 1 is greedy [default: the checkpoint's].",
 )  # fmt: skip
-length_penalty_option = click.option(
+length_penalty = click.option(
     "--length-penalty", type=click.FloatRange(0, MAX_LENGTH_PENALTY), metavar="α",
     help="α of Wu et al. 2016 [default: the checkpoint's].",
 )  # fmt: skip
-device_option = click.option(
+device = click.option(
     "--device", default="auto", show_default=True, envvar=env_name("device"),
     help="auto, cpu, cuda, cuda:1, xpu or mps; auto uses an NVIDIA or AMD GPU if any.",
 )  # fmt: skip
-precision_option = click.option(
+precision = click.option(
     "--precision", type=click.Choice(get_args(PrecisionChoice)), default="auto", show_default=True,
     envvar=env_name("precision"), help="auto is int8 on a CPU, bf16 on a GPU that has it.",
 )  # fmt: skip
-threads_option = click.option(
+threads = click.option(
     "--threads", type=click.IntRange(1), envvar=env_name("threads"),
     help="CPU cores to use [default: all].",
 )  # fmt: skip

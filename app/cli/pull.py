@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
+from app.cli import options
 from app.cli.display.progress import download_progress
 from app.cli.import_cache import default_cache
-from app.cli.options import cache_option, path_type, revision_option, shelf_folder
 from app.errors import PullError
 from app.hub.fetch import fetched, find
 from app.hub.listing import CONFIG_FILE, KEPT_FOLDER, README_FILE
@@ -24,11 +24,11 @@ from model.interop.huggingface.config_files import read_object
 
 @click.command(epilog="Example: attend pull opus-mt-en-de models && attend serve --models models")
 @click.argument("name", metavar="NAME")
-@click.argument("shelf", type=path_type, metavar="[DIR]", required=False)
-@revision_option
+@click.argument("shelf", type=options.path_type, metavar="[DIR]", required=False)
+@options.revision
 @click.option("--replace", is_flag=True, help="Replace the model if it is in DIR already.")
 @click.option("--keep-download", is_flag=True, help="Keep the downloaded files in the cache.")
-@cache_option
+@options.cache
 def pull(  # noqa: PLR0917
     name: str,
     shelf: Path | None,
@@ -45,7 +45,7 @@ def pull(  # noqa: PLR0917
     HF_ENDPOINT names a mirror, HF_TOKEN a token for gated and private models. DIR is by default
     $ATTEND_MODELS, else `models` in the user's data folder.
     """
-    shelf = shelf or shelf_folder()
+    shelf = shelf or options.shelf_folder()
     if Path(name).is_dir():
         folder = Path(name).resolve()
         _import(folder, shelf / folder.name, Origin(repository=str(folder)), replace=replace)

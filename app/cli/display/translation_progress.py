@@ -1,4 +1,4 @@
-"""What `attend translate` shows beside the translations: progress, and flags at the end."""
+"""The progress of `attend translate`, and its summary of flags."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import stat
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from typing import Self
+from typing import Protocol, Self
 
 import click
 from rich.progress import (
@@ -18,6 +18,7 @@ from rich.progress import (
 )
 
 from app.cli.display.progress import progress_bar
+from app.cli.display.tables import counted
 
 _CHUNK_BYTES = 2**20
 
@@ -50,7 +51,10 @@ class TranslationProgress:
     def __exit__(self, *_: object) -> None:
         self._progress.stop()
         if self._flagged:
-            click.echo(f"attend: {self._summary()}", err=True)
+            counts = ", ".join(f"{flag} {count:,}" for flag, count in self._flags.most_common())
+            hint = "" if self._list_flags else "; --flags lists them"
+            lines = f"{self._flagged:,} of {counted(self._count, 'line')}"
+            click.echo(f"attend: flags in {lines}: {counts}{hint}", err=True)
 
     def on_line(self, flags: Sequence[str]) -> None:
         """Count a translated line."""
@@ -65,21 +69,21 @@ class TranslationProgress:
                 f"attend: line {self._count}: {', '.join(flags)}", highlight=False, soft_wrap=True
             )
 
-    def _summary(self) -> str:
-        counts = ", ".join(f"{flag} {count:,}" for flag, count in self._flags.most_common())
-        hint = "" if self._list_flags else "; --flags lists them"
-        return f"{self._flagged:,} of {self._count:,} lines have flags: {counts}{hint}"
+
+class _File(Protocol):
+    def fileno(self) -> int: ...
 
 
-def count_lines(descriptor: int) -> int | None:
+def count_lines(file: _File) -> int | None:
     """Return the number of lines in a regular file from its current offset, else None."""
     try:
+        descriptor = file.fileno()
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return None
-        place, count, last = os.lseek(descriptor, 0, os.SEEK_CUR), 0, b"\n"
-        while chunk := os.pread(descriptor, _CHUNK_BYTES, place):
+        offset, count, last = os.lseek(descriptor, 0, os.SEEK_CUR), 0, b"\n"
+        while chunk := os.pread(descriptor, _CHUNK_BYTES, offset):
             count += chunk.count(b"\n")
-            place += len(chunk)
+            offset += len(chunk)
             last = chunk[-1:]
     except OSError:
         return None

@@ -178,7 +178,7 @@ def test_bad_usage(
 @pytest.mark.parametrize(
     ("lines", "reason"),
     [
-        (["0-0"], ": 1 lines for 4 pairs"),
+        (["0-0"], ": 1 line for 4 pairs"),
         (["0-0", "0=0", "", ""], ":2: '0=0' is not a link such as 0-0 or 1p2"),
         (["", "2p3", "", ""], ":2: links words 2 and 3, but the pair has 3 and 3, counted from 0"),
     ],

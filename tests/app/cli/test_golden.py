@@ -23,7 +23,7 @@ def test_sentences_are_recorded_by_direction(attend: Attend, folder: Path) -> No
     digest = load_checkpoint(folder).digest
     first = attend("golden", "--checkpoint", folder, "--count", "1", stdin=SENTENCES)
     assert first.exit_code == 0, first.stderr
-    assert "1 sentences, en to fr" in first.stdout
+    assert "1 sentence, en to fr" in first.stdout
     attend("golden", "--checkpoint", folder, "--source", "fr", stdin="La maison.\n")
     again = attend("golden", "--checkpoint", folder, stdin=SENTENCES)
     assert again.exit_code == 0

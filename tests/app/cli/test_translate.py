@@ -71,7 +71,7 @@ def test_a_translation_cut_at_the_limit_is_said(attend: Attend, tiny_checkpoint:
     result = attend("translate", "--checkpoint", tiny_checkpoint, "--json", stdin="\nA dog.\n")
     record = json.loads(result.stdout.splitlines()[1])
     assert "length_capped" in record["flags"]  # random weights do not know when to end
-    assert result.stderr.startswith("attend: 1 of 2 lines have flags: ")
+    assert result.stderr.startswith("attend: flags in 1 of 2 lines: ")
     assert "length_capped 1" in result.stderr
     assert result.stderr.endswith("; --flags lists them\n")
 
@@ -199,7 +199,7 @@ def test_a_servers_flags_are_passed_on(attend: Attend, url: str) -> None:
         {"text": "B!", "score": -1.0, "flags": ["length_capped"]},
     ]
     assert result.stderr == (
-        "attend: line 2: length_capped\nattend: 1 of 2 lines have flags: length_capped 1\n"
+        "attend: line 2: length_capped\nattend: flags in 1 of 2 lines: length_capped 1\n"
     )
     told, asked = Handler.requests
     assert told["path"] == "/info"  # for want of a direction, its first

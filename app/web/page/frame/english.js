@@ -36,7 +36,7 @@ export const ENGLISH = {
   "confidence.whole": "confidence {percent}",
   "confidence.word": "{word}: confidence {percent}",
   "count": "{n} / {limit}",
-  "count.free": "{n} characters",
+  "count.free": "{n} {n:character|characters}",
   "hint": "Hover over a word to see what it came from. Click a sentence, or press Enter on it, for other translations.",
   "alternatives": "Other translations of this sentence",
   "alternatives.none": "The search found no other translation.",
@@ -191,7 +191,7 @@ export const ENGLISH = {
   "status.busy": "{n} in flight",
   "status.rate": "{n} tokens/s",
   "status.unreachable": "the server does not answer",
-  "status.threads": "{n} threads",
+  "status.threads": "{n} {n:thread|threads}",
   "save": "Save as {format}",
   "loading": "Working …",
 };

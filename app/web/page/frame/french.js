@@ -36,7 +36,7 @@ export const FRENCH = {
   "confidence.whole": "confiance {percent}",
   "confidence.word": "{word} : confiance {percent}",
   "count": "{n} / {limit}",
-  "count.free": "{n} caractères",
+  "count.free": "{n} {n:caractère|caractères}",
   "hint": "Survolez un mot pour voir d’où il vient. Cliquez sur une phrase, ou appuyez sur Entrée, pour d’autres traductions.",
   "alternatives": "Autres traductions de cette phrase",
   "alternatives.none": "La recherche n’a pas trouvé d’autre traduction.",
@@ -191,7 +191,7 @@ export const FRENCH = {
   "status.busy": "{n} en cours",
   "status.rate": "{n} jetons/s",
   "status.unreachable": "le serveur ne répond pas",
-  "status.threads": "{n} fils",
+  "status.threads": "{n} {n:fil|fils}",
   "save": "Enregistrer en {format}",
   "loading": "En cours …",
 };

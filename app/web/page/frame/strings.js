@@ -26,10 +26,13 @@ export function setLocale(code) {
   for (const listener of listeners) listener();
 }
 
-/** A string, with {names} replaced. */
+/** A string, with {name} replaced by its value, and {name:singular|plural} by the form for it. */
 export function t(name, values = {}) {
   const text = LOCALES[locale][name] ?? ENGLISH[name] ?? name;
-  return text.replace(/\{(\w+)\}/g, (whole, key) => values[key] ?? whole);
+  const isOne = (n) => new Intl.PluralRules(locale).select(n) === "one";
+  return text
+    .replace(/\{(\w+):([^|{}]*)\|([^|{}]*)\}/g, (_, key, one, other) => (isOne(values[key]) ? one : other))
+    .replace(/\{(\w+)\}/g, (whole, key) => values[key] ?? whole);
 }
 
 /** Whether there is such a string. */

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import pty
 from pathlib import Path
@@ -19,7 +20,7 @@ def test_lines_of_a_file_are_counted_without_reading_it(
     path = tmp_path / "a.txt"
     path.write_bytes(content)
     with path.open("rb") as file:
-        assert count_lines(file.fileno()) == lines
+        assert count_lines(file) == lines
         assert file.read() == content
 
 
@@ -27,16 +28,15 @@ def test_only_the_rest_of_a_file_is_counted(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"one\ntwo\nthree\n")
     with (tmp_path / "a.txt").open("rb", buffering=0) as file:
         file.read(4)
-        assert count_lines(file.fileno()) == 2
+        assert count_lines(file) == 2
 
 
 def test_a_pipe_has_no_number_of_lines() -> None:
     reading, writing = os.pipe()
-    try:
-        assert count_lines(reading) is None
-    finally:
-        os.close(reading)
+    with os.fdopen(reading) as pipe:
         os.close(writing)
+        assert count_lines(pipe) is None
+    assert count_lines(io.BytesIO()) is None
 
 
 def test_flags_are_summed_up_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
@@ -44,7 +44,7 @@ def test_flags_are_summed_up_at_the_end(capsys: pytest.CaptureFixture[str]) -> N
         for flags in ([], ["numbers"], ["numbers", "repetition"], []):
             progress.on_line(flags)
     assert capsys.readouterr().err == (
-        "attend: 2 of 4 lines have flags: numbers 2, repetition 1; --flags lists them\n"
+        "attend: flags in 2 of 4 lines: numbers 2, repetition 1; --flags lists them\n"
     )
 
 
@@ -68,4 +68,4 @@ def test_a_terminal_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None
             shown += part.decode()
     os.close(ours)
     assert "2/4" in shown
-    assert "1 of 2 lines have flags: copied_source 1" in shown
+    assert "flags in 1 of 2 lines: copied_source 1" in shown

@@ -20,6 +20,7 @@ const { examples } = await page("server/clients");
 const { shownType, withoutRefs } = await page("reference/schema");
 const { ENGLISH } = await page("frame/english");
 const { FRENCH } = await page("frame/french");
+const { setLocale, t } = await page("frame/strings");
 
 test("code points are where UTF-16 has them", () => {
   assert.deepEqual(unitOffsets("a😀b"), [0, 1, 3, 4]);
@@ -197,4 +198,14 @@ test("both languages have the same strings with the same names in them", () => {
   assert.deepEqual(Object.keys(FRENCH), Object.keys(ENGLISH));
   const names = (text) => [...text.matchAll(/\{\w+\}/g)].map(String).sort();
   for (const [key, text] of Object.entries(ENGLISH)) assert.deepEqual(names(FRENCH[key]), names(text), key);
+});
+
+test("a count agrees with its noun", () => {
+  setLocale("en");
+  assert.equal(t("status.threads", { n: 1 }), "1 thread");
+  assert.equal(t("status.threads", { n: 2 }), "2 threads");
+  assert.equal(t("count.free", { n: "1,234" }), "1,234 characters");
+  setLocale("fr");
+  assert.equal(t("status.threads", { n: 1 }), "1 fil");
+  setLocale("en");
 });

@@ -1,4 +1,4 @@
-"""The tables that `attend align --gold` prints: alignment methods and their scores."""
+"""Tables on standard output, and those of `attend align --gold`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,23 @@ from model.alignment.head_search import Trial
 SHOWN_HEADS = 10
 """Maximum heads in the table."""
 
+_PIPE_WIDTH = 140
+"""Columns without a terminal; the rows of the presets fit."""
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 line`, `2,000 lines`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def print_table(table: Table) -> None:
+    """Print a table; rich assumes 80 columns for a pipe, which would truncate it."""
+    console = Console()
+    (console if console.is_terminal else Console(width=_PIPE_WIDTH)).print(table)
+
 
 def describe_method(method: AlignmentMethod) -> str:
-    """One line."""
+    """Describe a method in one line."""
     return (
         f"layer {_named(method.layer, 'last')}, head {_named(method.head, 'mean')}, "
         f"{method.position} position, {'both' if method.both_directions else 'one'} "
@@ -26,7 +40,7 @@ def describe_method(method: AlignmentMethod) -> str:
 
 
 def describe_scores(scores: AlignmentScores) -> str:
-    """One line."""
+    """Describe scores in one line."""
     aer, precision, recall = _cells(scores)
     return f"AER {aer}, precision {precision}, recall {recall}"
 

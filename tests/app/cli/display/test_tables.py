@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.cli.display.alignment_tables import (
+from app.cli.display.tables import (
     SHOWN_HEADS,
     describe_method,
     describe_scores,
