@@ -13,6 +13,14 @@
 Every message is one line that names the file or field and what is expected.
 """
 
+import re
+
+
+def reason(error: BaseException) -> str:
+    """Return another library's message in one line, without `[Errno 111]`."""
+    line = " ".join(str(error).split()) or type(error).__name__
+    return re.sub(r"\[Errno -?\d+\] ", "", line)
+
 
 class ModelError(Exception):
     """Base of all errors raised by `model`; its message may be shown to users."""

@@ -25,6 +25,7 @@ from app.errors import (
     UnknownDictionaryError,
     UnknownGlossaryError,
 )
+from model.errors import reason
 
 FILE_NAME = "glossaries.sqlite"
 
@@ -132,7 +133,7 @@ class GlossaryStore:
                 database.close()
                 raise
         except (OSError, sqlite3.Error) as error:
-            raise SettingsError(f"'data': {self._file} cannot be used: {error}") from None
+            raise SettingsError(f"'data': {self._file} cannot be used: {reason(error)}") from None
         self._database = database
 
     def close(self) -> None:

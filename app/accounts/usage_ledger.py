@@ -17,6 +17,7 @@ import structlog
 
 from app.accounts.schema_version import USAGE_VERSION, check_version, note_version
 from app.errors import QuotaExceededError, SettingsError
+from model.errors import reason
 
 SAVE_INTERVAL = 5.0
 """Seconds between saves, the most that a crash loses."""
@@ -97,7 +98,7 @@ class UsageLedger:
                 for account, month, characters in found:
                     self._counts[_Row(account, month)] = characters
         except (OSError, sqlite3.Error) as error:
-            raise SettingsError(f"'data': {self._file} cannot be used: {error}") from None
+            raise SettingsError(f"'data': {self._file} cannot be used: {reason(error)}") from None
 
     def save(self) -> None:
         """Add the counts since the last save to the file. Blocks.

@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from model.errors import TrainingError
+from model.errors import TrainingError, reason
 from model.training.data.batches import START, Position
 from model.training.update.optimizer import Optimizer
 from model.transformer.transformer import Transformer
@@ -85,7 +85,7 @@ def save_state(
         partial.rename(folder)
         _flush(run)
     except (OSError, SafetensorError) as error:
-        raise TrainingError(f"{partial}: cannot save: {error}") from None
+        raise TrainingError(f"{partial}: cannot save: {reason(error)}") from None
     for other in run.glob(f"{_PREFIX}*"):
         if other != folder:
             shutil.rmtree(other)
@@ -104,7 +104,7 @@ def load_state(folder: Path, model: Transformer, optimizer: Optimizer) -> Counte
         # Not strict: a shared tensor has two names in the model and one in the file.
         model.load_state_dict(weights, strict=False)
     except RuntimeError as error:
-        raise TrainingError(f"{folder}: cannot resume: {' '.join(str(error).split())}") from None
+        raise TrainingError(f"{folder}: cannot resume: {reason(error)}") from None
     try:
         optimizer.load_state_tensors(tensors)
     except TrainingError as error:
@@ -119,7 +119,7 @@ def load_counters(folder: Path) -> Counters:
         values = json.loads(path.read_text())
         return Counters(**values | {"position": Position(*values["position"])})
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise TrainingError(f"{path}: cannot resume: {error}") from None
+        raise TrainingError(f"{path}: cannot resume: {reason(error)}") from None
 
 
 def parameters(model: Transformer) -> dict[str, Tensor]:

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator, NullLocator, ScalarFormatter
 
-from model.errors import DataError
+from model.errors import DataError, reason
 from model.training.log import Figures, Log
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
@@ -74,7 +74,7 @@ def draw_log(log: Log, title: str, destination: Path) -> None:
     try:
         figure.savefig(destination, dpi=150)
     except (OSError, ValueError) as error:
-        raise DataError(f"{destination}: {error}") from None
+        raise DataError(f"{destination}: {reason(error)}") from None
 
 
 def _validation_curves(log: Log, measure: str) -> Iterator[_Curve]:

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 import httpx
 
 from app.errors import AppError
+from model.errors import reason
 
 _TIMEOUT = httpx.Timeout(60.0, connect=5.0)
 _FILE_NAME = re.compile(r"filename\*=UTF-8''([^\s;]+)")
@@ -123,11 +124,10 @@ class RemoteTranslator:
         try:
             response = self._client.request(method, self._url + path, **options)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            reason = str(error) or type(error).__name__
-            raise RemoteError(f"{self._url}{path}: {reason}") from None
+            raise RemoteError(f"{self._url}{path}: {reason(error)}") from None
         if response.is_error:
-            reason = f"{response.status_code} {_problem(response)}"
-            raise RemoteError(f"{self._url}{path}: {reason}")
+            problem = f"{response.status_code} {_problem(response)}"
+            raise RemoteError(f"{self._url}{path}: {problem}")
         return response
 
     def _foreign(self, path: str) -> RemoteError:

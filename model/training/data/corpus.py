@@ -16,7 +16,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import IO
 
-from model.errors import DataError
+from model.errors import DataError, reason
 
 _XZ, _GZIP = _COMPRESSED = (".xz", ".gz")
 
@@ -51,8 +51,9 @@ def read_lines(path: Path) -> Iterator[str]:
     except UnicodeDecodeError as error:
         raise DataError(f"{path}:{number}: not UTF-8 ({error.reason})") from None
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise DataError(f"{path}: {reason}, after line {number}") from None
+        reached = f", after line {number}" if number else ""
+        cause = getattr(error, "strerror", None) or reason(error)
+        raise DataError(f"{path}: {cause}{reached}") from None
 
 
 Files = Path | tuple[Path, Path]

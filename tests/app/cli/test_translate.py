@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -179,6 +180,15 @@ def test_a_server_is_asked_in_batches_and_without_the_empty_lines(attend: Attend
     first = Handler.requests[0]
     assert first["path"] == "/translate"
     assert first.keys() == {"path", "text", "target"}  # what is not given is left to the server
+
+
+def test_a_server_that_does_not_run_is_reported_without_a_number(attend: Attend) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}"
+        result = attend("translate", "--url", url, "--source", "en", "--target", "fr", stdin="a\n")
+    assert result.exit_code == 1
+    assert result.stderr == f"attend: {url}/translate: Connection refused\n"
 
 
 def test_a_server_is_shown_the_key(

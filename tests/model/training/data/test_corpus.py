@@ -86,7 +86,7 @@ def test_damaged_compressed_file(
 
 
 def test_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"b\.tsv: No such file"):
+    with pytest.raises(DataError, match=r"b\.tsv: No such file or directory$"):
         list(read_pairs(tmp_path / "b.tsv"))
 
 
