@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from model.errors import LanguageError, TokenizerError
-from model.text.piece_table import PieceTable, TableCodec
+from model.text.piece_table import PieceTable, TableCodec, read_files
 from model.text.sentence_pieces import SentencePieces
 from model.text.text_codec import Token
 
@@ -34,7 +34,7 @@ class MarianTokenizer(TableCodec):
     def __init__(
         self, files: Mapping[str, bytes], target_symbols: Mapping[str, str], origin: str
     ) -> None:
-        self.files = dict(files)
+        self.files: Mapping[str, bytes] = dict(files)
         readers = [
             SentencePieces(files[name], f"{origin}/{name}")
             for name in (SOURCE_PIECES_FILE, TARGET_PIECES_FILE)
@@ -57,6 +57,7 @@ class MarianTokenizer(TableCodec):
                 raise TokenizerError(f"{origin}/{VOCABULARY_FILE}: has no piece {symbol}")
         self.target_unk_id = self.target_pieces.index(UNK)
         self.target_symbols = dict(target_symbols)
+        self.n_control_tokens = 1 + bool(target_symbols)  # `</s>`, and the target's symbol
         self._symbol_ids = {symbol: known[symbol] for symbol in target_symbols.values()}
         special = {EOS, PAD, *symbols(self.source_pieces), *symbols(self.target_pieces)}
         source, target = (
@@ -78,30 +79,18 @@ class MarianTokenizer(TableCodec):
         names = [SOURCE_PIECES_FILE, TARGET_PIECES_FILE, VOCABULARY_FILE]
         if separate:
             names.append(TARGET_VOCABULARY_FILE)
-        files: dict[str, bytes] = {}
-        for name in names:
-            try:
-                files[name] = (folder / name).read_bytes()
-            except OSError as error:
-                raise TokenizerError(f"{folder / name}: {error.strerror}") from None
-        return cls(files, target_symbols, str(folder))
-
-    @property
-    def n_control_tokens(self) -> int:
-        """The end of sentence, and with several targets the target's symbol."""
-        return 1 + bool(self.target_symbols)
+        return cls(read_files(folder, names), target_symbols, str(folder))
 
     def can_translate_to(self, language: str) -> bool:
-        """Whether it has a symbol; a single target needs none."""
         return not self.target_symbols or language in self.target_symbols
 
     def first_id(self, target_language: str) -> None:
-        """The decoder chooses."""
+        return
 
     def encode_source(
         self, text: str, target_language: str, source_language: str | None = None
     ) -> list[Token]:
-        """The target's symbol if there are several, the pieces of `text`, `</s>`."""
+        """Return the target's symbol if there are several targets, the pieces, `</s>`."""
         symbols = self._symbols(target_language)
         return [
             *(Token(self._symbol_ids[symbol], symbol, 0, 0) for symbol in symbols),
@@ -112,7 +101,6 @@ class MarianTokenizer(TableCodec):
     def source_ids(
         self, text: str, target_language: str, source_language: str | None = None
     ) -> list[int]:
-        """The ids of `encode_source`."""
         return [
             *(self._symbol_ids[symbol] for symbol in self._symbols(target_language)),
             *self._source.ids(text),
@@ -120,17 +108,16 @@ class MarianTokenizer(TableCodec):
         ]
 
     def source_symbols(self, target_language: str, tag: str = "") -> list[int]:
-        """The ids that precede a source in training data. Raises `LanguageError`."""
+        """Return the ids that precede a source in training data. Raises `LanguageError`."""
         if tag:
             raise LanguageError(f"the vocabulary has no symbol for the tag '{tag}'")
         return [self._symbol_ids[symbol] for symbol in self._symbols(target_language)]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Only the ids of the pieces of sources, for training data."""
+        """Return the ids of the pieces of sources, for training data."""
         return [self._source.ids(text) for text in texts]
 
     def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
-        """Only the ids of the pieces of targets."""
         return [self._target.ids(text) for text in texts]
 
     def _symbols(self, target_language: str) -> list[str]:
@@ -143,7 +130,6 @@ class MarianTokenizer(TableCodec):
         return [self.target_symbols[target_language]]
 
     def encode_target(self, text: str, target_language: str | None = None) -> list[Token]:
-        """The pieces of `text` in the target's vocabulary, and `</s>`."""
         return [*self._target.tokens(text), self._end(text)]
 
 

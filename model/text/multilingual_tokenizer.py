@@ -1,9 +1,9 @@
 """The tokeniser of M2M-100 and NLLB: one SentencePiece model, and a token per language.
 
-The encoder reads the source's language, the decoder begins with the target's. The ids are
-fairseq's: `<s>`, `<pad>`, `</s>` and `<unk>` are 0 to 3 and the pieces follow, as `vocab.json`
-lists them (M2M-100) or in the order of the SentencePiece model, which has three symbols of its own
-before them (NLLB). Languages have ids behind all pieces, and ids behind those are unused.
+The encoder reads the source's language, and the decoder starts with the target's. Ids are
+fairseq's: `<s>`, `<pad>`, `</s>` and `<unk>` are 0 to 3. The pieces follow, as listed in
+`vocab.json` (M2M-100) or in the order of the SentencePiece model after its own three symbols
+(NLLB), then the languages, then unused ids.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from model.errors import LanguageError, TokenizerError
 from model.text.marian_tokenizer import EOS, PAD, UNK, VOCABULARY_FILE, read_pieces
-from model.text.piece_table import PieceTable, TableCodec
+from model.text.piece_table import PieceTable, TableCodec, read_files
 from model.text.sentence_pieces import SentencePieces
 from model.text.text_codec import Token
 
@@ -33,7 +33,7 @@ class LanguageTokens:
     """The languages of a vocabulary.
 
     tokens  API code → token and its id, such as `fr` → (`__fr__`, 128028)
-    behind  the encoder reads the source's after `</s>`, not first (NLLB's `legacy_behaviour`)
+    behind  the source's follows `</s>` instead of coming first (NLLB's `legacy_behaviour`)
     """
 
     tokens: Mapping[str, tuple[str, int]]
@@ -48,10 +48,12 @@ class MultilingualTokenizer(TableCodec):
     inconsistent.
     """
 
+    n_control_tokens = 2  # the source's language and `</s>`
+
     def __init__(
         self, files: Mapping[str, bytes], languages: LanguageTokens, size: int, origin: str
     ) -> None:
-        self.files = dict(files)
+        self.files: Mapping[str, bytes] = dict(files)
         self.languages = languages
         reader = SentencePieces(files[PIECES_FILE], f"{origin}/{PIECES_FILE}")
         self.n_pieces, pieces = _pieces(files, reader, size, origin)
@@ -71,31 +73,19 @@ class MultilingualTokenizer(TableCodec):
         cls, folder: Path, languages: LanguageTokens, size: int, *, listed: bool
     ) -> MultilingualTokenizer:
         """Read the files of a folder, `vocab.json` if `listed`. Raises as the class."""
-        files: dict[str, bytes] = {}
-        for name in (PIECES_FILE, VOCABULARY_FILE)[: 1 + listed]:
-            try:
-                files[name] = (folder / name).read_bytes()
-            except OSError as error:
-                raise TokenizerError(f"{folder / name}: {error.strerror}") from None
+        files = read_files(folder, (PIECES_FILE, VOCABULARY_FILE)[: 1 + listed])
         return cls(files, languages, size, str(folder))
 
-    @property
-    def n_control_tokens(self) -> int:
-        """The source language and the end of sentence."""
-        return 2
-
     def can_translate_to(self, language: str) -> bool:
-        """Whether it has a token."""
         return language in self.languages.tokens
 
     def first_id(self, target_language: str) -> int:
-        """The token of the target's language. Raises `LanguageError`."""
         return self._language(target_language, "target").id
 
     def encode_source(
         self, text: str, target_language: str, source_language: str | None = None
     ) -> list[Token]:
-        """The source's language, the pieces of `text`, `</s>`."""
+        """Return the source's language, the pieces of `text`, `</s>`."""
         self._language(target_language, "target")
         language = self._language(source_language, "source")
         end = self._end(text)
@@ -107,7 +97,6 @@ class MultilingualTokenizer(TableCodec):
     def source_ids(
         self, text: str, target_language: str, source_language: str | None = None
     ) -> list[int]:
-        """The ids of `encode_source`."""
         self._language(target_language, "target")
         language = self._language(source_language, "source").id
         ids = self._source.ids(text)
@@ -116,7 +105,7 @@ class MultilingualTokenizer(TableCodec):
         return [language, *ids, self.eos_id]
 
     def encode_target(self, text: str, target_language: str | None = None) -> list[Token]:
-        """The target's language if it is given, the pieces of `text`, `</s>`."""
+        """Return the target's language if it is given, the pieces of `text`, `</s>`."""
         first = [] if target_language is None else [self._language(target_language, "target")]
         return [*first, *self.tokenize(text), self._end(text)]
 
@@ -133,7 +122,7 @@ class MultilingualTokenizer(TableCodec):
 def _pieces(
     files: Mapping[str, bytes], reader: SentencePieces, size: int, origin: str
 ) -> tuple[int, list[str]]:
-    """Return how many pieces there are, and those, by id, with unused ones up to `size`."""
+    """Return the number of pieces, and the pieces by id, with unused ones up to `size`."""
     if VOCABULARY_FILE in files:
         pieces = read_pieces(files, VOCABULARY_FILE, origin)
         name = VOCABULARY_FILE

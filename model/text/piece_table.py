@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from pathlib import Path
 
+from model.errors import TokenizerError
 from model.text.sentence_pieces import SentencePieces
 from model.text.text_codec import Token
 
@@ -14,9 +16,9 @@ class PieceTable:
     """Converts text to ids and back by a SentencePiece model and a list of pieces.
 
     pieces   by id
-    special  control symbols: no text becomes one, and they vanish from text. (A run of unknown
-             characters is a piece, too, and may be spelt `</s>`.)
-    unknown  the id of `<unk>`, for pieces that the list lacks; it vanishes from text as well
+    special  control symbols: no text becomes one, not even a run of unknown characters spelt
+             `</s>`, and decoded text has none
+    unknown  the id of `<unk>`, for pieces that the list lacks; decoded text has none
     """
 
     def __init__(
@@ -29,25 +31,24 @@ class PieceTable:
         self.pieces = pieces
         self._sentence_pieces = sentence_pieces
         self.unknown = unknown
-        self._silent = {*special, pieces[unknown]}
+        self._omitted = {*special, pieces[unknown]}
         self._ids = {piece: index for index, piece in enumerate(pieces) if piece not in special}
 
     def tokens(self, text: str) -> list[Token]:
-        """The tokens of a text, with their spans."""
         return [
             Token(self._ids.get(piece, self.unknown), piece, start, end)
             for _, piece, start, end in self._sentence_pieces.split(text)
         ]
 
     def ids(self, text: str) -> list[int]:
-        """The ids of `tokens`, which is much faster."""
+        """Return the ids of `tokens`, without spans, which is much faster."""
         return [self._ids.get(piece, self.unknown) for piece in self._sentence_pieces.pieces(text)]
 
     def decode(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
         """Convert ids to text and its tokens, with their spans in that text."""
         pieces = [self.pieces[token_id] for token_id in ids]
         joined, joined_spans = self._sentence_pieces.join(
-            [piece for piece in pieces if piece not in self._silent]
+            [piece for piece in pieces if piece not in self._omitted]
         )
         # A piece that the SentencePiece model lacks keeps its ▁.
         spaced = joined.replace(_WORD_START, " ")
@@ -58,55 +59,52 @@ class PieceTable:
         end = 0
         for token_id, piece in zip(ids, pieces, strict=True):
             start = end
-            if piece not in self._silent:
+            if piece not in self._omitted:
                 start, end = (min(max(at - skipped, 0), len(text)) for at in next(spans))
             tokens.append(Token(token_id, piece, start, end))
         return text, tokens
 
 
 class TableCodec:
-    """Pieces of sources and of targets by one table each, or the same for both."""
+    """The part of a `TextCodec` with a table for sources and one for targets, or one for both."""
 
     def __init__(self, source: PieceTable, target: PieceTable, eos_id: int, pad_id: int) -> None:
         self._source = source
         self._target = target
+        self.source_vocab_size = len(source.pieces)
+        self.target_vocab_size = len(target.pieces)
         self.eos_id = eos_id
         self.pad_id = pad_id
 
-    @property
-    def source_vocab_size(self) -> int:
-        """Number of ids that the encoder accepts."""
-        return len(self._source.pieces)
-
-    @property
-    def target_vocab_size(self) -> int:
-        """Number of ids that the decoder may produce."""
-        return len(self._target.pieces)
-
     def tokenize(self, text: str) -> list[Token]:
-        """Only the pieces of a source text. Text that looks like a symbol never becomes one."""
         return self._source.tokens(text)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Convert decoder output to text, without control symbols and `<unk>`."""
         return self.decode_target(ids)[0]
 
     def decode_target(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
-        """Convert decoder output to text and its tokens, with their spans in that text."""
         return self._target.decode(ids)
 
     def is_unknown(self, token_id: int) -> bool:
-        """Whether it is a source's `<unk>`."""
         return token_id == self._source.unknown
 
     def has_unknown(self, ids: Sequence[int]) -> bool:
-        """Whether any is."""
         return self._source.unknown in ids
 
     def piece(self, token_id: int) -> str:
-        """The piece of a target id; `▁` marks the start of a word."""
         return self._target.pieces[token_id]
 
     def _end(self, text: str) -> Token:
-        """Return the end of a sentence, which stands behind the text."""
+        """Return `</s>`, which follows the text."""
         return Token(self.eos_id, self._source.pieces[self.eos_id], len(text), len(text))
+
+
+def read_files(folder: Path, names: Sequence[str]) -> dict[str, bytes]:
+    """Return the content of a tokeniser's files. Raises `TokenizerError`."""
+    files: dict[str, bytes] = {}
+    for name in names:
+        try:
+            files[name] = (folder / name).read_bytes()
+        except OSError as error:
+            raise TokenizerError(f"{folder / name}: {error.strerror}") from None
+    return files

@@ -27,9 +27,7 @@ class Piece(NamedTuple):
 class SentencePieces:
     """Splits text into pieces and joins pieces to text, with the span of each piece.
 
-    A `▁` that SentencePiece inserts before the first word has an empty span. Pieces that share a
-    character both include it in their spans: the UTF-8 bytes of a character outside the
-    vocabulary, or the letters of a ligature. Raises `TokenizerError` if the data is not a
+    Spans are as in `model.text.text_codec.Token`. Raises `TokenizerError` if the data is not a
     SentencePiece model.
     """
 
@@ -78,15 +76,14 @@ class SentencePieces:
     def join(self, pieces: Sequence[int] | Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
         """Join pieces, or their ids, to text, and return the span of each.
 
-        Control symbols have an empty span; the bytes of one character share its span. Bytes that
-        form no character, for which SentencePiece writes U+FFFD, and `<unk>`, for which it writes
-        a mark of its own, are left out: no text contains either.
+        Control symbols have an empty span; the bytes of one character share its span. `<unk>` and
+        incomplete bytes, for which SentencePiece writes a mark and U+FFFD, are left out.
         """
         mapping = self.processor.decode(pieces, return_type="offset_mapping")
         offsets: list[tuple[int, int]] = mapping["offsets"]
-        text, left = _without(mapping["text"], self._meaningless(pieces, mapping["text"], offsets))
-        if left is not None:
-            offsets = [(left[start], left[end]) for start, end in offsets]
+        text, moved = _without(mapping["text"], self._omitted(pieces, mapping["text"], offsets))
+        if moved is not None:
+            offsets = [(moved[start], moved[end]) for start, end in offsets]
         spans: list[tuple[int, int]] = []
         # In reverse, since SentencePiece assigns a character's span to the last of its bytes.
         for piece_id, span in zip(reversed(mapping["ids"]), reversed(offsets), strict=True):
@@ -97,10 +94,10 @@ class SentencePieces:
         spans.reverse()
         return text, spans
 
-    def _meaningless(
+    def _omitted(
         self, pieces: Sequence[int] | Sequence[str], text: str, offsets: Sequence[tuple[int, int]]
     ) -> list[tuple[int, int]]:
-        """Return the spans of decoded text that stand for no character, in order."""
+        """Return the spans of decoded text that represent no character, in order."""
         found = [match.span() for match in re.finditer(_REPLACEMENT, text)]
         unknown = self.processor.unk_id()  # a piece given as a string stands for itself
         if unknown in pieces:
@@ -111,8 +108,8 @@ class SentencePieces:
     def _byte_spans(self, text: str) -> list[tuple[int, int]]:
         """Map each UTF-8 byte of the normalised `text` to the code points that it comes from.
 
-        SentencePiece's own offsets give an empty span to all but the last of the pieces from one
-        character (the bytes of an emoji, the dots of "…"); these do not.
+        SentencePiece's own offsets are empty for all but the last of the pieces from one character,
+        such as the bytes of an emoji or the dots of "…".
         """
         normalised, starts = self.processor.normalize(text, with_offsets=True)
         spans: list[tuple[int, int]] = []
@@ -129,18 +126,18 @@ class SentencePieces:
 
 
 def _without(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, list[int] | None]:
-    """Return a text without spans, and where each place of it went; None if there are none."""
+    """Cut spans out of a text, and map its offsets to those that remain; None if nothing is cut."""
     if not spans:
         return text, None
     parts: list[str] = []
-    places: list[int] = []
+    moved: list[int] = []
     at = length = 0
     for start, end in (*spans, (len(text), len(text))):
         parts.append(text[at:start])
-        places += [*range(length, length + start - at), *[length + start - at] * (end - start)]
+        moved += [*range(length, length + start - at), *[length + start - at] * (end - start)]
         length += start - at
         at = end
-    return "".join(parts), [*places, length]
+    return "".join(parts), [*moved, length]
 
 
 def _encodable(text: str) -> str:

@@ -28,48 +28,30 @@ class TextCodec(Protocol):
     `model.text.tokenizer.Tokenizer` is one SentencePiece model for both sides, as attend trains;
     `model.text.marian_tokenizer.MarianTokenizer` is for Marian models, and
     `model.text.multilingual_tokenizer.MultilingualTokenizer` for M2M-100 and NLLB.
+
+    n_control_tokens  tokens that `encode_source` adds to every text
+    files             file name → content: the codec's files in a checkpoint
     """
 
-    @property
-    def source_vocab_size(self) -> int:
-        """Number of ids that the encoder accepts."""
-
-    @property
-    def target_vocab_size(self) -> int:
-        """Number of ids that the decoder may produce."""
-
-    @property
-    def pad_id(self) -> int:
-        """The id of `<pad>`."""
-
-    @property
-    def eos_id(self) -> int:
-        """The id of the end-of-sentence token `</s>`."""
-
-    @property
-    def n_control_tokens(self) -> int:
-        """Number of tokens that `encode_source` adds to every text."""
-
-    @property
-    def files(self) -> Mapping[str, bytes]:
-        """File name → content: the codec's files in a checkpoint."""
+    source_vocab_size: int
+    target_vocab_size: int
+    pad_id: int
+    eos_id: int
+    n_control_tokens: int
+    files: Mapping[str, bytes]
 
     def can_translate_to(self, language: str) -> bool:
         """Whether `encode_source` accepts it as a target."""
 
     def first_id(self, target_language: str) -> int | None:
-        """The token that every translation to a language begins with, see `SearchOptions.first_id`.
-
-        Raises `LanguageError`.
-        """
+        """Return the first token of every translation, see `SearchOptions.first_id`; None if the
+        decoder chooses it. Raises `LanguageError`."""
 
     def encode_source(
         self, text: str, target_language: str, source_language: str | None = None
     ) -> list[Token]:
-        """Return the encoder's input. Raises `LanguageError`.
-
-        M2M-100 and NLLB read the source's language, so there it must be given.
-        """
+        """Return the encoder's input. M2M-100 and NLLB need the source's language. Raises
+        `LanguageError`."""
 
     def source_ids(
         self, text: str, target_language: str, source_language: str | None = None
@@ -77,29 +59,25 @@ class TextCodec(Protocol):
         """Return the ids of `encode_source` without spans, which is much faster."""
 
     def encode_target(self, text: str, target_language: str | None = None) -> list[Token]:
-        """Return the decoder output that corresponds to a given translation.
-
-        It begins with the `first_id` of the language, if that is given.
-        """
+        """Return the decoder output of a translation, with the `first_id` of a given language."""
 
     def tokenize(self, text: str) -> list[Token]:
-        """Return only the pieces of a source text."""
+        """Return the pieces of a source text, without control symbols."""
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Convert decoder output to text, without control symbols.
+        """Convert decoder output to text, without control symbols, `<unk>` and incomplete bytes.
 
-        Bytes that form no character and `<unk>` are left out, so that no text has U+FFFD in their
-        place. The text of a prefix of the ids is a prefix of the whole text.
+        The text of a prefix of the ids is a prefix of the whole text.
         """
 
     def decode_target(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
         """Convert decoder output to text and its tokens, with their spans in that text."""
 
     def is_unknown(self, token_id: int) -> bool:
-        """Whether a source id is of a character outside the vocabulary: `<unk>`, or a byte."""
+        """Whether a source id is `<unk>` or a byte: from a character outside the vocabulary."""
 
     def has_unknown(self, ids: Sequence[int]) -> bool:
-        """Whether any of the source ids is."""
+        """Whether any of the source ids is unknown."""
 
     def piece(self, token_id: int) -> str:
         """Return the piece of a target id; `▁` marks the start of a word."""

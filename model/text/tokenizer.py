@@ -27,20 +27,24 @@ def tag_token(tag: str) -> str:
 class Tokenizer:
     """One SentencePiece model for both sides, with a control symbol per target language.
 
-    The `TextCodec` of the checkpoints that attend trains.
-    Raises `TokenizerError` if the model cannot be read or lacks `<pad>`, `</s>` or every language.
+    The `TextCodec` of the checkpoints that attend trains. Raises `TokenizerError` if the model
+    cannot be read or lacks `<pad>`, `</s>` or every language.
     """
+
+    n_control_tokens = 2  # the target's symbol and `</s>`
 
     def __init__(self, serialized: bytes, origin: str = "SentencePiece model") -> None:
         self._pieces = SentencePieces(serialized, origin)
         self._processor = self._pieces.processor
         self.serialized = serialized
+        self.files: Mapping[str, bytes] = {TOKENIZER_FILE: serialized}
         self.vocab_size: int = self._processor.vocab_size()
+        self.source_vocab_size = self.target_vocab_size = self.vocab_size
         self.pad_id: int = self._processor.pad_id()
         self.eos_id: int = self._processor.eos_id()
         self.unk_id: int = self._processor.unk_id()
-        is_byte = self._processor.is_byte
-        self._unknown_ids = {self.unk_id, *filter(is_byte, range(self.vocab_size))}
+        byte_ids = filter(self._processor.is_byte, range(self.vocab_size))
+        self._unknown_ids = {self.unk_id, *byte_ids}
         for name, special in (("<pad>", self.pad_id), ("</s>", self.eos_id)):
             if special < 0:
                 raise TokenizerError(f"{origin}: has no {name} piece")
@@ -62,28 +66,7 @@ class Tokenizer:
             raise TokenizerError(f"{path}: {error.strerror or error}") from None
         return cls(serialized, str(path))
 
-    @property
-    def source_vocab_size(self) -> int:
-        """Number of ids that the encoder accepts."""
-        return self.vocab_size
-
-    @property
-    def target_vocab_size(self) -> int:
-        """Number of ids that the decoder may produce."""
-        return self.vocab_size
-
-    @property
-    def n_control_tokens(self) -> int:
-        """The target-language symbol and the end of sentence."""
-        return 2
-
-    @property
-    def files(self) -> Mapping[str, bytes]:
-        """The SentencePiece model, as stored in a checkpoint."""
-        return {TOKENIZER_FILE: self.serialized}
-
     def can_translate_to(self, language: str) -> bool:
-        """Whether it has a symbol."""
         return language in self._language_ids
 
     @property
@@ -92,7 +75,7 @@ class Tokenizer:
         return list(self._language_ids)
 
     def language_id(self, language: str) -> int:
-        """The id of a target language's control symbol. Raises `LanguageError`."""
+        """Return the id of a target language's control symbol. Raises `LanguageError`."""
         try:
             return self._language_ids[language]
         except KeyError:
@@ -100,24 +83,24 @@ class Tokenizer:
             raise LanguageError(f"no target language '{language}'; there are: {known}") from None
 
     def tag_id(self, tag: str) -> int:
-        """The id of a tag's control symbol. Raises `LanguageError`."""
+        """Return the id of a tag's control symbol. Raises `LanguageError`."""
         token_id: int = self._processor.piece_to_id(tag_token(tag))
         if not self._processor.is_control(token_id):
             raise LanguageError(f"the vocabulary has no symbol for the tag '{tag}'")
         return token_id
 
     def source_symbols(self, target_language: str, tag: str = "") -> list[int]:
-        """The ids that precede a source in training data. Raises `LanguageError`."""
+        """Return the ids that precede a source in training data. Raises `LanguageError`."""
         symbols = [self.language_id(target_language)]
         return [*symbols, self.tag_id(tag)] if tag else symbols
 
     def first_id(self, target_language: str) -> None:
-        """The decoder chooses."""
+        return
 
     def encode_source(
         self, text: str, target_language: str, source_language: str | None = None
     ) -> list[Token]:
-        """`<2xx>`, the pieces of `text`, `</s>`: what the encoder reads."""
+        """Return `<2xx>`, the pieces of `text`, `</s>`."""
         return [
             self._control(self.language_id(target_language), 0),
             *self.tokenize(text),
@@ -127,34 +110,27 @@ class Tokenizer:
     def source_ids(
         self, text: str, target_language: str, source_language: str | None = None
     ) -> list[int]:
-        """The ids of `encode_source`."""
         return [self.language_id(target_language), *self._pieces.ids(text), self.eos_id]
 
     def encode_target(self, text: str, target_language: str | None = None) -> list[Token]:
-        """The pieces of `text` and `</s>`: the expected decoder output."""
         return [*self.tokenize(text), self._control(self.eos_id, len(text))]
 
     def tokenize(self, text: str) -> list[Token]:
-        """Only the pieces of `text`. Text that looks like a control symbol stays text.
-
-        A lone surrogate, which UTF-8 cannot encode, becomes U+FFFD; offsets are unaffected.
-        """
         return [Token(*piece) for piece in self._pieces.split(text)]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Only the ids of the pieces, for training data."""
+        """Return the ids of the pieces, for training data."""
         ids: list[list[int]] = self._processor.encode(list(texts))
         return ids
 
     def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
-        """As `encode_batch`: both sides have the same pieces."""
         return self.encode_batch(texts)
 
     def sample_batch(self, texts: Sequence[str], alpha: float) -> list[list[int]]:
-        """Like `encode_batch`, with random segmentations (Kudo 2018, Provilkov et al. 2020).
+        """As `encode_batch`, with random segmentations (Kudo 2018, Provilkov et al. 2020).
 
-        `alpha` is the smoothing of a unigram model, or the dropout of a BPE model. The drawing
-        follows `sentencepiece.set_random_generator_seed`.
+        `alpha` is the smoothing of a unigram model, or the dropout of a BPE model. The random
+        generator is `sentencepiece.set_random_generator_seed`'s.
         """
         ids: list[list[int]] = self._processor.encode(
             list(texts), enable_sampling=True, alpha=alpha, nbest_size=-1, num_threads=1
@@ -162,14 +138,9 @@ class Tokenizer:
         return ids
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Convert ids to text; control symbols vanish, byte pieces become their characters."""
         return self._pieces.text(ids)
 
     def decode_target(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
-        """Convert decoder output to text and its tokens, with their spans in that text.
-
-        Control symbols have an empty span; the bytes of one character share its span.
-        """
         text, spans = self._pieces.join(ids)
         tokens = [
             Token(token_id, self.piece(token_id), start, end)
@@ -178,15 +149,12 @@ class Tokenizer:
         return text, tokens
 
     def is_unknown(self, token_id: int) -> bool:
-        """Whether it is `<unk>` or a byte, from a character outside the vocabulary."""
         return token_id in self._unknown_ids
 
     def has_unknown(self, ids: Sequence[int]) -> bool:
-        """Whether any is."""
         return not self._unknown_ids.isdisjoint(ids)
 
     def piece(self, token_id: int) -> str:
-        """The piece of an id; `▁` marks the start of a word."""
         piece: str = self._processor.id_to_piece(token_id)
         return piece
 

@@ -1,4 +1,4 @@
-"""The characters that a vocabulary lacks, which a model cannot read and does not copy reliably."""
+"""Characters outside a vocabulary, which a model cannot read and does not copy reliably."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ MAX_REMEMBERED = 20_000
 class UnknownCharacters:
     """Finds what a codec spells in bytes or as `<unk>`.
 
-    Characters that were seen are remembered, so that a text with none costs one look at its set of
-    characters, and is not tokenised for it.
+    Characters are remembered, so that a text without new or unknown ones is not tokenised for it.
     """
 
     def __init__(self, codec: TextCodec) -> None:
@@ -25,18 +24,18 @@ class UnknownCharacters:
         self._unknown: set[str] = set()
 
     def knows(self, text: str) -> bool:
-        """Whether all characters of a text were seen before, and the codec knows them."""
+        """Whether all characters of a text are remembered as known to the codec."""
         return self._known.issuperset(text)
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the spans of the unknown characters, in order; adjacent ones are one span.
 
-        A character counts if the codec does not know it alone and does not know it in its word:
-        some are known only as part of longer pieces. One that normalisation removes is not unknown.
+        A character is unknown if the codec knows it neither alone nor in its word, as some are
+        known only within longer pieces. One that normalisation removes is not unknown.
         """
         if self.knows(text):
             return
-        unknown = self._lacking(text)
+        unknown = self._unknown_in(text)
         if not unknown:
             return
         start = end = 0
@@ -58,8 +57,8 @@ class UnknownCharacters:
         if start < end:
             yield start, end
 
-    def _lacking(self, text: str) -> set[str]:
-        """Return the characters of a text that the codec does not know alone, in neither case."""
+    def _unknown_in(self, text: str) -> set[str]:
+        """Return the characters of a text that the codec does not know alone in either case."""
         if len(self._known) + len(self._unknown) > MAX_REMEMBERED:
             self._known.clear()
             self._unknown.clear()
