@@ -180,7 +180,7 @@ def _furnish(app: FastAPI, routers: Sequence[APIRouter], *, sheds_load: bool = F
     paths = {
         route.path for router in routers for route in router.routes if isinstance(route, Route)
     }
-    app.state.metrics.expect({NO_ROUTE, *(paths - PROBES)})
+    app.state.metrics.expect_routes({NO_ROUTE, *(paths - PROBES)})
     for error in (AppError, HTTPException):
         app.add_exception_handler(error, partial(handle, routers))
     for router in routers:

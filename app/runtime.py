@@ -243,12 +243,12 @@ class Lifecycle:
         try:
             new = await self._make(old)
         except Exception as error:
-            self._metrics.reloaded("failed")
+            self._metrics.reloads("failed").inc()
             reason = str(error) if isinstance(error, AppError | ModelError) else "see the log"
             raise ReloadFailedError(reason) from error
         new.adopt(old)
         self._runtime = new
-        self._metrics.reloaded("done")
+        self._metrics.reloads("done").inc()
         self._tell("reloaded")
         retiring = asyncio.create_task(old.retire())
         self._retiring[retiring] = old

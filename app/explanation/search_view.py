@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import InvalidRequestError, TextTooLongError
-from app.scheduling.requests import Caller
+from app.scheduling.fair_queue import Caller
 from app.translation.explainer import Asked
 from app.translation.language_paths import Step
 from app.translation.segments.segment import Segment

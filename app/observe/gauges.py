@@ -1,4 +1,4 @@
-"""Gauges, which are computed when the metrics are read."""
+"""Gauges, computed when the metrics are read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 
 
 class RunningModel(NamedTuple):
-    """A model, and what runs it."""
+    """A loaded model and its engine."""
 
     model: str
     engine: str
@@ -19,22 +19,14 @@ class RunningModel(NamedTuple):
 
 
 class ModelMemory(NamedTuple):
-    """A known model and the memory that it holds, 0 unless it is loaded."""
+    """A known model and its memory, 0 unless it is loaded."""
 
     model: str
     n_bytes: int
 
 
 class Gauges(NamedTuple):
-    """The current load over all models.
-
-    admitted      admitted requests
-    queue         waiting sentences, and their source tokens
-    batch         sentences in the engines, and their source tokens
-    engines       that are up
-    models        that are loaded
-    memory        of each known model
-    """
+    """The current load over all models; `GAUGES` has the meaning of its numbers."""
 
     admitted: int = 0
     queue_size: int = 0
@@ -61,7 +53,7 @@ GAUGES = {
 
 
 class GaugeCollector(Collector):
-    """Gauges that are computed when read."""
+    """Collects the gauges that `read` returns."""
 
     def __init__(self) -> None:
         self.read: Callable[[], Gauges] = Gauges

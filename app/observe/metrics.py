@@ -1,8 +1,7 @@
 """Prometheus metrics, following the conventions of text-embeddings-inference.
 
-Every label has values of a set that is fixed when the server starts or loads its models: routes,
-reasons of the error table, models. Nothing of a request becomes a label or a name, be it text,
-address, key or path.
+The values of labels are fixed when the server starts or loads its models: routes, reasons of the
+error table, models. Nothing of a request becomes a label: no text, address, key or path.
 """
 
 from __future__ import annotations
@@ -39,49 +38,52 @@ DEADLINE = "deadline-exceeded"
 """Reasons for cancelling work in progress."""
 
 EngineFailure = Literal["exception", "not-finite", "out-of-memory", "thread-died"]
-"""The ways in which an engine fails that are told apart."""
+"""The ways in which an engine fails."""
 
 ENGINE_FAILURES: tuple[EngineFailure, ...] = get_args(EngineFailure)
 
 RETRY_REASONS = ("placeholders", "glossary", "numbers")
-"""For what a segment is searched again: what its translation lost or changed."""
+"""What the translation of a segment lost or changed, so that it is searched again."""
 
 _disable_created: Callable[[], None] = disable_created_metrics
 """Suffix of the `_created` series of each metric, which are omitted."""
 
 
+Counters = Callable[[str], Counter]
+"""The counter of a label value."""
+
+
 class Metrics:
-    """The metrics of one application. Any thread may tell of what happened.
+    """The metrics of one application. Thread-safe.
 
-    Every series exists from the start, at 0: one that begins with the first failure, or the first
-    burst of them, has no increase that `rate` could see.
+    Every series exists from the start, at 0: one that starts with the first failure would have no
+    increase that `rate` could see.
 
-    routes      that requests may have
-    reasons     for which an answer may be no success
-    rejections  of these, those that turn a request away before any work
+    reasons     of responses that are no success
+    rejections  of these, those that reject a request before any work
     """
 
-    def __init__(
-        self,
-        routes: Iterable[str] = (),
-        reasons: Iterable[str] = (),
-        rejections: Iterable[str] = (),
-    ) -> None:
+    def __init__(self, reasons: Iterable[str] = (), rejections: Iterable[str] = ()) -> None:
         _disable_created()
         self._registry = CollectorRegistry()
         self._gauges = GaugeCollector()
         self._registry.register(self._gauges)
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
             collector(registry=self._registry)
-        # Of requests
+        # Requests
         self._requests = self._counters("request_count", "Requests, by route", "route")
         self._successes = self._counters("request_success", "Responses below 400", "route")
-        self._failures = self._counters("request_failure", "Other responses, by reason", "reason")
+        self._failures = self._counters(
+            "request_failure", "Other responses, by reason", "reason", (*reasons, CLIENT_GONE)
+        )
         self._rejections = self._counters(
-            "request_rejected", "Requests rejected before any work, by reason", "reason"
+            "request_rejected", "Requests rejected before any work, by reason", "reason", rejections
         )
         self._cancellations = self._counters(
-            "request_cancelled", "Requests whose work was cancelled, by reason", "reason"
+            "request_cancelled",
+            "Requests whose work was cancelled, by reason",
+            "reason",
+            (CLIENT_GONE, DEADLINE),
         )
         self._duration = self._histogram("request_duration_seconds", "From request to response")
         self._stages = {
@@ -96,26 +98,31 @@ class Metrics:
         self._input = self._histogram(
             "request_input_tokens", "Source tokens, per translation request", SIZES
         )
-        # Of engines
+        # Engines
         self._step = self._histogram("step_duration_seconds", "Duration of an engine's step")
         self._sentences = self._histogram("batch_size", "Sentences in a step", SIZES)
         self._rows = self._histogram("batch_rows", "Hypotheses in a step", SIZES)
         self._tokens = self._histogram("batch_tokens", "Source tokens in a step", SIZES)
         self._read = self._counter("tokens_read", "Source tokens of translated sentences")
         self._generated = self._counter("tokens_generated", "Target tokens of the best hypotheses")
-        self._engine_failures = self._counters(
-            "engine_failures", "Failures of engines, by kind", "kind"
+        self.engine_failures = self._counters(
+            "engine_failures", "Failures of engines, by kind", "kind", ENGINE_FAILURES
         )
-        self._retries = self._counters(
-            "segment_retries", "Segments searched again, by reason", "reason"
-        )
-        self._reloads = self._counters("reloads", "Reloads of the models, by outcome", "outcome")
-        self._restarts = self._counter(
+        self.engine_restarts = self._counter(
             "engine_restarts", "Engine threads that died and were restarted"
         )
-        # Of the shelf
-        self._model_requests = self._counters(
+        self.retries = self._counters(
+            "segment_retries", "Segments searched again, by reason", "reason", RETRY_REASONS
+        )
+        # Models
+        self.reloads = self._counters(
+            "reloads", "Reloads of the models, by outcome", "outcome", ("done", "failed")
+        )
+        self.model_requests = self._counters(
             "model_requests", "Uses of a model: one for each request, two by way of itself", "model"
+        )
+        self.model_evictions = self._counters(
+            "model_evictions", "Models evicted from memory to load others", "model"
         )
         self._loads = Counter(
             "attend_model_loads",
@@ -126,33 +133,19 @@ class Metrics:
         self._load_duration = self._histogram(
             "model_load_duration_seconds", "Duration of loading a model, with its golden sentences"
         )
-        self._let_go = self._counters(
-            "model_evictions", "Models let go to make room for others", "model"
-        )
+        self.expect_routes(())
 
-        self.expect(routes)
-        for counters, values in (
-            (self._failures, (*reasons, CLIENT_GONE)),
-            (self._rejections, rejections),
-            (self._cancellations, (CLIENT_GONE, DEADLINE)),
-            (self._engine_failures, ENGINE_FAILURES),
-            (self._reloads, ("done", "failed")),
-            (self._retries, RETRY_REASONS),
-        ):
-            for value in values:
-                counters(value)
-
-    def expect(self, routes: Iterable[str]) -> None:
-        """Requests of these routes."""
+    def expect_routes(self, routes: Iterable[str]) -> None:
+        """Create the series of these routes."""
         for route in (*routes, EARLY):
             self._requests(route)
             self._successes(route)
 
     def expect_models(self, models: Iterable[str]) -> None:
-        """Models of these names may be loaded, used and let go."""
+        """Create the series of models with these names."""
         for model in models:
-            self._model_requests(model)
-            self._let_go(model)
+            self.model_requests(model)
+            self.model_evictions(model)
             for outcome in ("done", "failed"):
                 self._loads.labels(model, outcome)
 
@@ -164,8 +157,6 @@ class Metrics:
         """Return all metrics in the format that `accept` prefers, and its media type."""
         encode, media_type = choose_encoder(accept)
         return encode(self._registry), media_type
-
-    # Of requests
 
     def answered(self, route: str, seconds: float) -> None:
         """Record a successful request."""
@@ -183,10 +174,6 @@ class Metrics:
         elif reason in (CLIENT_GONE, DEADLINE):
             self._cancellations(reason).inc()
 
-    def refused_early(self, reason: str, seconds: float) -> None:
-        """Record a request that was rejected before routing."""
-        self.failed(EARLY, reason, seconds, rejected=True)
-
     def translated(self, timings: Timings, source_tokens: int) -> None:
         """Record a translation request."""
         self._stages["tokenization"].observe(timings.tokenize)
@@ -194,8 +181,6 @@ class Metrics:
         self._stages["inference"].observe(timings.decode)
         self._stages["detokenization"].observe(timings.detokenize)
         self._input.observe(source_tokens)
-
-    # Of engines
 
     def stepped(self, seconds: float, n_sentences: int, n_rows: int, n_tokens: int) -> None:
         """Record an engine's step."""
@@ -205,47 +190,28 @@ class Metrics:
         self._tokens.observe(n_tokens)
 
     def finished(self, source_tokens: int, target_tokens: int) -> None:
-        """Record a sentence finished by an engine."""
+        """Record sentences finished by an engine."""
         self._read.inc(source_tokens)
         self._generated.inc(target_tokens)
-
-    def engine_failed(self, kind: EngineFailure) -> None:
-        """An engine failed."""
-        self._engine_failures(kind).inc()
-
-    def retried(self, reason: str, n: int) -> None:
-        """Record that n segments were searched again for one of `RETRY_REASONS`."""
-        self._retries(reason).inc(n)
-
-    def engine_restarted(self) -> None:
-        """Record the restart of an engine thread."""
-        self._restarts.inc()
-
-    def reloaded(self, outcome: str) -> None:
-        """Record a reload with outcome `done` or `failed`."""
-        self._reloads(outcome).inc()
-
-    # Of the shelf
-
-    def model_used(self, model: str) -> None:
-        """Record that a request uses a model."""
-        self._model_requests(model).inc()
 
     def model_loaded(self, model: str, outcome: str, seconds: float) -> None:
         """Record a load with outcome `done` or `failed`."""
         self._loads.labels(model, outcome).inc()
         self._load_duration.observe(seconds)
 
-    def model_evicted(self, model: str) -> None:
-        """Record that a model was let go."""
-        self._let_go(model).inc()
-
     def _counter(self, name: str, meaning: str) -> Counter:
         return Counter(f"attend_{name}", meaning, registry=self._registry)
 
-    def _counters(self, name: str, meaning: str, label: str) -> Callable[[str], Counter]:
+    def _counters(
+        self, name: str, meaning: str, label: str, values: Iterable[str] = ()
+    ) -> Counters:
         """Return a cached lookup of counters by label value, which is faster than the library's."""
-        return cache(Counter(f"attend_{name}", meaning, (label,), registry=self._registry).labels)
+        counters = cache(
+            Counter(f"attend_{name}", meaning, (label,), registry=self._registry).labels
+        )
+        for value in values:
+            counters(value)
+        return counters
 
     def _histogram(
         self, name: str, meaning: str, buckets: tuple[float, ...] = DURATIONS

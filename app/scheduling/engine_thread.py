@@ -25,9 +25,8 @@ from model.errors import NumericalError
 MAX_JOINING_TOKENS = 512
 """Source tokens admitted between two steps of a busy engine, though always a segment.
 
-Encoding new segments delays those in flight; not admitting them leaves the engine half empty. The
-limit keeps the delay near that of a few decoding steps. (TGI's `waiting_served_ratio` is the same
-trade-off.)
+Encoding new segments delays those in flight; not admitting them leaves the engine half empty (as
+with TGI's `waiting_served_ratio`). The limit keeps the delay near that of a few decoding steps.
 """
 
 MAX_FAILURES = 10
@@ -82,7 +81,7 @@ class EngineThread:
         self._thread.start()
 
     def join(self, seconds: float | None = None) -> None:
-        """Wait for its end, for at most so many seconds."""
+        """Wait at most `seconds` for its end."""
         self._thread.join(seconds)
 
     def _run(self) -> None:
@@ -92,46 +91,44 @@ class EngineThread:
             for _ in range(1 + MAX_RESTARTS):
                 try:
                     if death:
-                        self._begin_anew(death)
+                        self._restart(death)
                     self._work()
                     return
                 except BaseException as error:
                     death = error
                     log_failure(error)
-                    self._metrics.engine_failed("thread-died")
+                    self._metrics.engine_failures("thread-died").inc()
         finally:
             self.busy_since = math.inf
             self._leave()
 
     def _work(self) -> None:
-        while self._up and self._queue.wait_for_work(self._in_flight):
+        while self._n_failures < MAX_FAILURES and self._queue.wait_for_work(self._in_flight):
             began = self.busy_since = self._clock()
             finished, progress = self._advance(began)
             now = self._clock()
             explained, self._explained = self._explained, 0.0
             if self._in_flight or finished:
                 self.throughput.worked(now - began - explained)
-            self._measure(now - began - explained)
+            if inside := self._in_flight:
+                self._metrics.stepped(
+                    now - began - explained, len(inside), inside.n_rows, inside.n_tokens
+                )
             self._deliver(self._news(progress))
             if finished:
                 self._deliver(self._answers(finished, now))
             self.busy_since = math.inf
 
-    def _begin_anew(self, error: BaseException) -> None:
+    def _restart(self, error: BaseException) -> None:
         """Restart. Segments in the engine are lost, waiting ones are not."""
-        lost = self._in_flight.ids()
-        segments = [self._in_flight.remove(job_id) for job_id in lost]
-        self._deliver([partial(one.settle, _engine_failed(error)) for one in segments if one])
+        lost = self._in_flight.clear()
+        self._deliver([partial(one.settle, _engine_failed(error)) for one in lost])
         self._suspects.clear()
-        self._engine.cancel(lost)
-        self._metrics.engine_restarted()
-
-    @property
-    def _up(self) -> bool:
-        return self._n_failures < MAX_FAILURES
+        self._engine.cancel([one.job.id for one in lost])
+        self._metrics.engine_restarts.inc()
 
     def _explain(self, explanation: Explanation[Any]) -> float:
-        """Run one; return the time at its end. A busy engine does no other for as long again."""
+        """Run it; return the time at its end. A busy engine runs no other for as long again."""
         began = self.busy_since = self._clock()
         try:
             found = explanation.run(self._engine)
@@ -145,10 +142,7 @@ class EngineThread:
         return now
 
     def _advance(self, now: float) -> tuple[list[Finished], list[Progress]]:
-        """Take one step; if the engine raises with a single segment, that is its outcome.
-
-        With several, each half is retried, until the culprit is found.
-        """
+        """Take one step. If the engine raises, bisect the batch to find the segment that failed."""
         try:
             self._drop_cancelled()
             if not self._try_suspects():
@@ -158,11 +152,12 @@ class EngineThread:
             return self._failed(error), []
 
     def _failed(self, error: Exception) -> list[Finished]:
-        lost = self._suspects.on_trial(self._in_flight.__contains__) or self._in_flight.ids()
+        inside = self._in_flight.segments
+        lost = self._suspects.on_trial(inside.__contains__) or list(inside)
         if isinstance(error, MemoryError):
-            self._lower_max_tokens(sum(self._in_flight[job_id].n_tokens for job_id in lost))
+            self._lower_max_tokens(sum(inside[job_id].n_tokens for job_id in lost))
         if len(lost) > 1:
-            self._metrics.engine_failed(_kind_of(error))
+            self._metrics.engine_failures(_kind_of(error)).inc()
             try:
                 self._engine.cancel(lost)  # an engine that raised may still hold jobs
             except Exception as another:
@@ -180,12 +175,10 @@ class EngineThread:
 
     def _try_suspects(self) -> bool:
         """Admit the next group to try, if none is on trial; return whether one is."""
-        present = self._in_flight.__contains__
-        if not self._suspects:
-            return False
-        if not self._suspects.on_trial(present):
-            jobs = [self._in_flight[job_id].job for job_id in self._suspects.next_group(present)]
-            self._engine.admit(jobs)
+        inside = self._in_flight.segments
+        if self._suspects and not self._suspects.on_trial(inside.__contains__):
+            group = self._suspects.next_group(inside.__contains__)
+            self._engine.admit([inside[job_id].job for job_id in group])
         return bool(self._suspects)
 
     def _drop_cancelled(self) -> None:
@@ -195,9 +188,9 @@ class EngineThread:
                 self._engine.cancel([job_id])
 
     def _admit_next(self, now: float) -> None:
-        """Admit segments in fair order, while the engine has room and the delay is short.
+        """Admit segments in fair order, while they fit and the delay is short.
 
-        An explanation runs at once when it is its turn; what is behind it waits.
+        An explanation runs when it is its turn; later segments wait for it.
         """
         may_join = MAX_JOINING_TOKENS if self._in_flight else math.inf
         joined = 0
@@ -211,7 +204,7 @@ class EngineThread:
             if self._in_flight.n_tokens + segment.n_tokens > self._max_tokens:
                 return False
             if joined and joined + segment.n_tokens > may_join:
-                self._engine.interrupt()  # it may after one step
+                self._engine.interrupt()  # it may join after one step
                 return False
             if segment.lane == "bulk":
                 n_rows = self._in_flight.n_bulk_rows + segment.job.options.beam_size
@@ -238,15 +231,10 @@ class EngineThread:
             segment.admitted = now
             self._in_flight.add(segment)
 
-    def _measure(self, seconds: float) -> None:
-        inside = self._in_flight
-        if inside:
-            self._metrics.stepped(seconds, len(inside), inside.n_rows, inside.n_tokens)
-
     def _news(self, progress: list[Progress]) -> list[Callable[[], None]]:
         news: list[Callable[[], None]] = []
         for job_id, ids in progress:
-            segment = self._in_flight.get(job_id)
+            segment = self._in_flight.segments.get(job_id)
             if segment and len(ids) > segment.n_reported:  # a retried segment starts over
                 segment.n_reported = len(ids)
                 news.append(partial(segment.progress, ids))
@@ -261,7 +249,7 @@ class EngineThread:
                 continue
             self.throughput.finished(segment.n_tokens)
             if isinstance(outcome, Exception):
-                self._metrics.engine_failed(_kind_of(outcome))
+                self._metrics.engine_failures(_kind_of(outcome)).inc()
                 answers.append(partial(segment.settle, _engine_failed(outcome)))
             else:
                 self._n_failures = 0
@@ -275,8 +263,7 @@ class EngineThread:
 
     def _leave(self) -> None:
         """Fail the segments in the engine, and waiting ones if this was the last engine."""
-        in_flight = [self._in_flight.remove(job_id) for job_id in self._in_flight.ids()]
-        left = [one for one in in_flight if one] + self._queue.leave(self._in_flight)
+        left = [*self._in_flight.clear(), *self._queue.leave(self._in_flight)]
         if not self._queue.closed:
             _log.critical("engine down", engine=self._thread.name)
         self._deliver([partial(one.settle, EngineDownError()) for one in left])

@@ -1,7 +1,4 @@
-"""Explanations in the queue: calls of an engine for a sentence, which wait for their turn.
-
-They cost their tokens as segments do, and run between two steps of an engine.
-"""
+"""Explanations by queued calls of an engine, which take turns with segments, between two steps."""
 
 from __future__ import annotations
 
@@ -11,7 +8,8 @@ from functools import partial
 from typing import TypeVar
 
 from app.concurrency.side_by_side import side_by_side
-from app.scheduling.requests import Caller, Explanation, Floats
+from app.scheduling.fair_queue import Caller
+from app.scheduling.requests import Explanation, Floats
 from app.scheduling.shared_queue import SharedQueue
 from model.decoding.hypothesis import SearchOptions
 from model.decoding.trace import SearchTrace
@@ -25,7 +23,7 @@ T = TypeVar("T")
 
 
 class QueuedExplanations:
-    """`Explanations` by the engines that share a queue."""
+    """`model.engine.explanations.Explanations`, by the engines that share a queue."""
 
     def __init__(self, queue: SharedQueue) -> None:
         self._queue = queue
@@ -37,25 +35,22 @@ class QueuedExplanations:
         kind: AttentionKind,
         caller: Caller | None = None,
     ) -> Floats:
-        """`Explanations.explain` on an engine's thread, between two steps, when it is its turn.
+        """Run `Explanations.explain`. Raises as `Scheduler.search`.
 
-        `caller` is the request, if it asks more than once. Raises as `Scheduler.search`.
+        `caller` is the request, if it makes several calls.
         """
         n_tokens = len(source_ids) + len(target_ids)
-        return await self._ask(
+        return await self._call(
             lambda engine: engine.explain(source_ids, target_ids, kind), n_tokens, caller
         )
 
     async def score(
         self, pairs: Sequence[IdPair], options: SearchOptions, caller: Caller | None = None
     ) -> list[Floats]:
-        """`Explanations.score` of source and target ids, by all engines, as `explain`.
-
-        Several short pairs are one turn.
-        """
+        """Run `Explanations.score` on all engines; several short pairs are one turn."""
         caller = caller or Caller()
         scored = await side_by_side(
-            self._ask(partial(_score, options, turn), n_tokens, caller)
+            self._call(partial(_score, turn, options), n_tokens, caller)
             for turn, n_tokens in _turns(pairs)
         )
         return [log_probs for turn in scored for log_probs in turn]
@@ -67,23 +62,23 @@ class QueuedExplanations:
         at: AttentionRow,
         caller: Caller | None = None,
     ) -> Projections:
-        """`Explanations.project`, as `explain`."""
+        """Run `Explanations.project`."""
         n_tokens = len(source_ids) + len(target_ids)
-        return await self._ask(
+        return await self._call(
             lambda engine: engine.project(source_ids, target_ids, at), n_tokens, caller
         )
 
     async def trace(
         self, source_ids: Sequence[int], options: SearchOptions, caller: Caller | None = None
     ) -> SearchTrace:
-        """`Explanations.trace`, as `explain`; each of its hypotheses counts."""
+        """Run `Explanations.trace`, at the cost of all its hypotheses."""
         n_tokens = len(source_ids) * (1 + options.beam_size)
-        return await self._ask(lambda engine: engine.trace(source_ids, options), n_tokens, caller)
+        return await self._call(lambda engine: engine.trace(source_ids, options), n_tokens, caller)
 
-    async def _ask(self, run: Callable[[Engine], T], n_tokens: int, caller: Caller | None) -> T:
+    async def _call(self, run: Callable[[Engine], T], n_tokens: int, caller: Caller | None) -> T:
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         explanation = Explanation(run, future, n_tokens, caller or Caller())
-        self._queue.ask(explanation)
+        self._queue.submit([explanation])
         try:
             return await future
         finally:
@@ -106,5 +101,5 @@ def _turns(pairs: Sequence[IdPair]) -> Iterator[tuple[list[IdPair], int]]:
         yield turn, n_tokens
 
 
-def _score(options: SearchOptions, turn: Sequence[IdPair], engine: Engine) -> list[Floats]:
+def _score(turn: Sequence[IdPair], options: SearchOptions, engine: Engine) -> list[Floats]:
     return engine.score(turn, options)

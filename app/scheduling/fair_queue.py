@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from typing import Generic, Literal, Protocol, TypeVar
@@ -25,46 +26,26 @@ QUANTUM = 64
 """Source tokens per turn; the rest is carried over to the next."""
 
 BULK_SHARE = 8
-"""One segment in so many is from the bulk lane while both lanes wait."""
+"""Every 8th segment is from the bulk lane while both lanes wait."""
 
 
-class Waiter(Hashable, Protocol):
-    """The properties of a segment that determine its turn; compared by identity."""
+@dataclass(eq=False, slots=True)
+class Caller:
+    """A request, whose items take turns with those of others.
 
-    @property
-    def lane(self) -> Lane:
-        """Its lane."""
+    client  takes turns with other clients; None: a client of its own
+    """
 
-    @property
-    def client(self) -> Hashable:
-        """Its client, which takes turns with others."""
-
-    @property
-    def request(self) -> Hashable:
-        """Its request, which takes turns with the client's others."""
-
-    @property
-    def n_tokens(self) -> int:
-        """Its cost."""
+    client: Hashable = None
+    lane: Lane = "interactive"
 
 
-class Requester(Hashable, Protocol):
-    """The properties of a request that determine its turn; `client` None is one of its own."""
+class Waiter:
+    """An item of a request that waits for its turn; `n_tokens` is its cost."""
 
-    @property
-    def lane(self) -> Lane:
-        """Its lane."""
-
-    @property
-    def client(self) -> Hashable:
-        """Its client, if known."""
-
-
-class OfRequest:
-    """Waits for its turn in the lane, and among those of the client, of its `request`."""
-
-    __slots__ = ()
-    request: Requester
+    __slots__ = ("n_tokens", "request")
+    request: Caller
+    n_tokens: int
 
     @property
     def lane(self) -> Lane:
@@ -73,7 +54,7 @@ class OfRequest:
 
     @property
     def client(self) -> Hashable:
-        """The client of its request; a request without one is its own client."""
+        """The client of its request."""
         return self.request if self.request.client is None else self.request.client
 
 
@@ -101,7 +82,7 @@ class _Line(OrderedDict[W, None], Generic[W]):
     def head(self) -> W:
         return next(iter(self))
 
-    def remove(self, waiter: W, cost: int) -> None:  # noqa: ARG002  (a line has nobody to be fair to)
+    def remove(self, waiter: W, cost: int) -> None:  # noqa: ARG002
         del self[waiter]
 
 

@@ -6,14 +6,14 @@ import asyncio
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.scheduling.fair_queue import Lane, OfRequest
+from app.scheduling.fair_queue import Caller, Waiter
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.protocol import Engine, Job
 
@@ -60,30 +60,26 @@ class Completion:
 
 @dataclass(slots=True)
 class QueueTimings:
-    """Seconds of a request's segments: the longest wait, the longest work, and the total time to
-    settle them.
-    """
+    """Seconds of a request: the longest wait, the longest work, the total time of settling."""
 
     queued: float = 0.0
     worked: float = 0.0
     settled: float = 0.0
 
 
-@dataclass(eq=False, slots=True)
-class Request:
+@dataclass(eq=False, slots=True, kw_only=True)
+class Request(Caller):
     """Segments that succeed or fail together; `deadline` by the clock.
 
     n_open  segments without an outcome
     queued  segments that it waits for; others may be settled from the cache
     """
 
-    lane: Lane
-    client: Hashable
     submitted: float
     deadline: float
     n_open: int
     future: asyncio.Future[QueueTimings]
-    spent: QueueTimings = field(default_factory=QueueTimings)
+    timings: QueueTimings = field(default_factory=QueueTimings)
     queued: list[QueuedSegment] = field(default_factory=list)
 
     def settle(self, segment: Searchable, outcome: Completion | Exception) -> None:
@@ -99,12 +95,12 @@ class Request:
         except Exception as error:
             self.future.set_exception(error)
             return
-        self.spent.settled += time.perf_counter() - began
-        self.spent.queued = max(self.spent.queued, outcome.queued)
-        self.spent.worked = max(self.spent.worked, outcome.worked)
+        self.timings.settled += time.perf_counter() - began
+        self.timings.queued = max(self.timings.queued, outcome.queued)
+        self.timings.worked = max(self.timings.worked, outcome.worked)
         self.n_open -= 1
         if not self.n_open:
-            self.future.set_result(self.spent)
+            self.future.set_result(self.timings)
 
     def agree(self, segment: Searchable, ids: Sequence[int]) -> None:
         """Report the certain prefix of a segment."""
@@ -117,15 +113,16 @@ class Request:
 
 
 @dataclass(eq=False, slots=True)
-class QueuedSegment(OfRequest):
-    """One queued segment; `n_tokens` of the source.
+class QueuedSegment(Waiter):
+    """A queued segment. Methods are called in the event loop.
 
     request    the first to request it, whose turn it waits for
-    waiters     requests to notify, each with its segment; a request may have it thousands of times
-    progress_waiters   the first of them for each request, which receive its progress
+    n_tokens   of the source
+    waiters    requests to notify, each with its segment; a request may have it thousands of times
+    watchers   the first of them for each request, which receive its progress
     deadline   the latest deadline of these requests, by the clock
-    n_reported     certain target tokens at the last report of progress
-    cancelled  the set of cancelled ids of its engine
+    n_reported certain target tokens at the last report of progress
+    cancelled  the cancelled ids of its engine
     settled    whether it has an outcome
     on_settled called before the requests are notified
     """
@@ -133,7 +130,8 @@ class QueuedSegment(OfRequest):
     job: Job
     request: Request
     waiters: list[tuple[Request, Searchable]] = field(default_factory=list)
-    progress_waiters: dict[Request, Searchable] = field(default_factory=dict)
+    watchers: dict[Request, Searchable] = field(default_factory=dict)
+    n_tokens: int = field(init=False, default=0)
     deadline: float = -math.inf
     admitted: float = 0.0
     n_reported: int = 0
@@ -141,24 +139,20 @@ class QueuedSegment(OfRequest):
     settled: bool = False
     on_settled: Callable[[QueuedSegment, Completion | Exception], None] | None = None
 
-    @property
-    def n_tokens(self) -> int:
-        """Source tokens."""
-        return len(self.job.source_ids)
+    def __post_init__(self) -> None:
+        self.n_tokens = len(self.job.source_ids)
 
     def join(self, request: Request, segment: Searchable) -> None:
-        """Also notify this request; call before there is an outcome, in the event loop."""
+        """Also notify this request; call before there is an outcome."""
         request.queued.append(self)
         self.waiters.append((request, segment))
-        self.progress_waiters.setdefault(request, segment)
+        self.watchers.setdefault(request, segment)
         self.deadline = max(self.deadline, request.deadline)
 
     def leave(self, request: Request) -> None:
-        """Stop notifying the request, in the event loop."""
-        self.waiters = [
-            (waiter, segment) for waiter, segment in self.waiters if waiter is not request
-        ]
-        self.progress_waiters.pop(request, None)
+        """Stop notifying the request."""
+        self.waiters = [pair for pair in self.waiters if pair[0] is not request]
+        self.watchers.pop(request, None)
 
     @property
     def is_abandoned(self) -> bool:
@@ -166,12 +160,12 @@ class QueuedSegment(OfRequest):
         return not self.waiters and not self.settled
 
     def progress(self, ids: Sequence[int]) -> None:
-        """Report the certain prefix of its best hypothesis to its requests, in the event loop."""
-        for request, segment in list(self.progress_waiters.items()):
+        """Report the certain prefix of its best hypothesis to its requests."""
+        for request, segment in list(self.watchers.items()):
             request.agree(segment, ids)
 
     def settle(self, outcome: Completion | Exception) -> None:
-        """Report the outcome to its requests, in the event loop."""
+        """Report the outcome to its requests."""
         self.settled = True
         if self.on_settled:
             self.on_settled(self, outcome)
@@ -192,31 +186,11 @@ class QueuedSegment(OfRequest):
             asyncio.get_running_loop().call_soon(self._settle, outcome, waiting)
 
 
-@dataclass(eq=False, slots=True)
-class PendingTokens:
-    """What a request, sent in portions, has still to send: `n_tokens` of its sources, about."""
-
-    n_tokens: float
-
-    def submitted(self, n_tokens: int) -> None:
-        """Take off a portion that is sent now."""
-        self.n_tokens = max(0.0, self.n_tokens - n_tokens)
-
-
-@dataclass(eq=False, frozen=True, slots=True)
-class Caller:
-    """A request that asks for explanations, for turns with others; `client` None is its own."""
-
-    client: Hashable = None
-    lane: Lane = "interactive"
-
-
 @dataclass(eq=False)
-class Explanation(OfRequest, Generic[T]):
+class Explanation(Waiter, Generic[T]):
     """A queued call of an engine for a sentence or a few, such as `Explanations.explain`.
 
-    n_tokens  of sources and targets: what the turn costs
-    request   who asked for it
+    n_tokens  of sources and targets
     """
 
     run: Callable[[Engine], T]

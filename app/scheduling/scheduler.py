@@ -3,11 +3,10 @@
     waiting ──admit──▶ in flight ──step──▶ finished
        └──── cancelled, at any time ────┘
 
-Each engine has its own thread, and all share the queue (`shared_queue`), in the order that
-`fair_queue` describes. There is no batching timer: an idle engine starts at once on the available
-segments, and later ones join between its steps if it has room. A deadline or a disconnected client
-cancels the work. A segment of several requests, concurrent or consecutive, is searched once
-(`deduplication`).
+Each engine has its own thread, and all share one fair queue. There is no batching timer: an idle
+engine starts at once on the available segments, and later ones join between its steps if they fit.
+A deadline or a disconnected client cancels the work. A segment of several requests, concurrent or
+consecutive, is searched once (`deduplication`).
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from app.scheduling.deduplication import SharedSegments
 from app.scheduling.engine_thread import Clock, EngineThread
 from app.scheduling.explanations import QueuedExplanations
 from app.scheduling.fair_queue import Lane
-from app.scheduling.requests import PendingTokens, QueuedSegment, QueueTimings, Request, Searchable
+from app.scheduling.requests import QueuedSegment, QueueTimings, Request, Searchable
 from app.scheduling.shared_queue import SharedQueue
 from app.scheduling.throughput import Throughput
 from model.engine.protocol import Engine, Job
@@ -40,6 +39,17 @@ T = TypeVar("T")
 
 JOINED_AT_A_TIME = 64
 """Segments of a request queued, or settled from the cache, per iteration of the loop."""
+
+
+@dataclass(eq=False, slots=True)
+class PendingTokens:
+    """Source tokens, approximately, that a request has announced and not submitted."""
+
+    n_tokens: float
+
+    def submitted(self, n_tokens: int) -> None:
+        """Subtract tokens that are submitted now."""
+        self.n_tokens = max(0.0, self.n_tokens - n_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +66,9 @@ class Load:
 class Scheduler:
     """Owns the engines from `start` to `stop`; its coroutines belong to one event loop.
 
-    `explanations` are the engines' own, between two steps.
-
+    explanations      the engines' own, between two steps
     clock             monotonic, in seconds
     cache_bytes       memory of the cache of results; 0 disables it
-    metrics           of the server; what its users do with the results may be recorded there, too
     step_timeout      seconds after which a step counts as hanging
     max_queue_tokens  maximum waiting source tokens per lane, unless all are of one request
     max_batch_tokens  maximum source tokens in an engine, though always a segment
@@ -145,8 +153,8 @@ class Scheduler:
         """Return the current load."""
         engines = self._queue.engines
         return Load(
-            waiting=self._queue.n_waiting,
-            waiting_tokens=self._queue.n_waiting_tokens,
+            waiting=len(self._queue.waiting),
+            waiting_tokens=self._queue.waiting.n_tokens,
             in_flight=sum(map(len, engines)),
             in_flight_tokens=sum(in_flight.n_tokens for in_flight in engines),
             engines=len(engines),
@@ -155,11 +163,11 @@ class Scheduler:
     def forecast(self) -> float:
         """Return the seconds until the present segments are done, by recent throughput."""
         load = self.load
-        return self._seconds_for(load.waiting_tokens + load.in_flight_tokens + self._n_to_come)
+        return self._seconds_for(load.waiting_tokens + load.in_flight_tokens + self._n_pending)
 
     def delay(self) -> float:
         """Seconds until a new segment would start; lists do not delay single segments."""
-        return self._seconds_for(self._queue.n_waiting_tokens - self._queue.n_bulk_tokens)
+        return self._seconds_for(self._queue.waiting.n_tokens - self._queue.waiting.n_bulk_tokens)
 
     def forget_pace(self) -> None:
         """Reset the throughput, which the warm-up distorts."""
@@ -195,7 +203,14 @@ class Scheduler:
         if not segments:
             return QueueTimings()
         future: asyncio.Future[QueueTimings] = asyncio.get_running_loop().create_future()
-        request = Request(lane, client, self._clock(), deadline, len(segments), future)
+        request = Request(
+            client,
+            lane,
+            submitted=self._clock(),
+            deadline=deadline,
+            n_open=len(segments),
+            future=future,
+        )
         jobs: list[Job] = []
         for start in range(0, len(segments), JOINED_AT_A_TIME):
             await _turn(start)
@@ -233,10 +248,9 @@ class Scheduler:
 
     @contextmanager
     def announce(self, n_tokens: float, *, may_be_refused: bool = True) -> Iterator[PendingTokens]:
-        """Announce a request in the bulk lane, of about so many source tokens, sent in portions.
+        """Announce a request in the bulk lane, of about `n_tokens` source tokens, sent in portions.
 
-        Each is to be translated with `is_new` False. Raises `QueueFullError` if others wait and it
-        is too much.
+        Search each portion with `is_new` False. Raises as `check_capacity`.
         """
         if may_be_refused:
             self.check_capacity(n_tokens)
@@ -252,7 +266,7 @@ class Scheduler:
         self._check_queue("bulk", n_tokens, lambda: n_tokens)
 
     @property
-    def _n_to_come(self) -> float:
+    def _n_pending(self) -> float:
         return sum(one.n_tokens for one in self._pending)
 
     def _check_queue(self, lane: Lane, n_tokens: float, n_new: Callable[[], float]) -> None:
@@ -260,9 +274,9 @@ class Scheduler:
 
         n_new  counts its tokens without those of known segments
         """
-        bulk = self._queue.n_bulk_tokens
-        interactive = self._queue.n_waiting_tokens - bulk
-        waiting = bulk + self._n_to_come if lane == "bulk" else interactive
+        bulk = self._queue.waiting.n_bulk_tokens
+        interactive = self._queue.waiting.n_tokens - bulk
+        waiting = bulk + self._n_pending if lane == "bulk" else interactive
         if not waiting or waiting + n_tokens <= self._max_queue_tokens:
             return
         if waiting + n_new() > self._max_queue_tokens:
@@ -270,6 +284,6 @@ class Scheduler:
 
 
 async def _turn(start: int) -> None:
-    """Let others have a turn, except before the first: a request may have many segments."""
+    """Yield to the event loop, except before the first: a request may have many segments."""
     if start:
         await asyncio.sleep(0)

@@ -22,51 +22,41 @@ Waiting: TypeAlias = QueuedSegment | Explanation[Any]
 class InFlight:
     """The segments in one engine, by job id. Only its thread changes it.
 
-    cancelled  ids of abandoned jobs, added by any thread
-    n_tokens   source tokens
-    n_rows     live hypotheses
+    cancelled    ids of abandoned jobs, added by any thread
+    n_tokens     source tokens
+    n_rows       live hypotheses
     n_bulk_rows  of these, those of the bulk lane
     """
 
     def __init__(self) -> None:
+        self.segments: dict[int, QueuedSegment] = {}
         self.cancelled: deque[int] = deque()
         self.n_tokens = 0
         self.n_rows = 0
         self.n_bulk_rows = 0
-        self._segments: dict[int, QueuedSegment] = {}
 
     def __len__(self) -> int:
-        return len(self._segments)
-
-    def __contains__(self, job_id: int) -> bool:
-        return job_id in self._segments
-
-    def __getitem__(self, job_id: int) -> QueuedSegment:
-        return self._segments[job_id]
+        return len(self.segments)
 
     def add(self, segment: QueuedSegment) -> None:
         """Add a segment that entered the engine."""
-        self._segments[segment.job.id] = segment
-        self.n_tokens += segment.n_tokens
-        self._count_rows(segment, segment.job.options.beam_size)
+        self.segments[segment.job.id] = segment
+        self._count(segment, 1)
 
     def remove(self, job_id: int) -> QueuedSegment | None:
         """Remove a segment that left the engine; return None if it is unknown."""
-        segment = self._segments.pop(job_id, None)
+        segment = self.segments.pop(job_id, None)
         if segment:
-            self.n_tokens -= segment.n_tokens
-            self._count_rows(segment, -segment.job.options.beam_size)
+            self._count(segment, -1)
         return segment
 
-    def get(self, job_id: int) -> QueuedSegment | None:
-        """Return the segment of a job in the engine, if known."""
-        return self._segments.get(job_id)
+    def clear(self) -> list[QueuedSegment]:
+        """Remove and return all, the oldest first."""
+        return [one for job_id in list(self.segments) if (one := self.remove(job_id))]
 
-    def ids(self) -> list[int]:
-        """Return all job ids, oldest first."""
-        return list(self._segments)
-
-    def _count_rows(self, segment: QueuedSegment, n_rows: int) -> None:
+    def _count(self, segment: QueuedSegment, sign: int) -> None:
+        n_rows = sign * segment.job.options.beam_size
+        self.n_tokens += sign * segment.n_tokens
         self.n_rows += n_rows
         if segment.lane == "bulk":
             self.n_bulk_rows += n_rows
@@ -76,73 +66,54 @@ class SharedQueue:
     """Waiting work, and the engines that share it. Thread-safe."""
 
     def __init__(self) -> None:
+        self.waiting = FairQueue[Waiting]()
+        self.closed = False
         self._changed = threading.Condition(threading.Lock())
-        self._waiting = FairQueue[Waiting]()
         self._engines: list[InFlight] = []
         self._interrupts: dict[int, Callable[[], None]] = {}
         self._n_asleep = 0
-        self._closed = False
 
-    # The coroutines' side
+    @property
+    def engines(self) -> Sequence[InFlight]:
+        """The contents of each running engine."""
+        return tuple(self._engines)
 
-    def submit(self, segments: Sequence[QueuedSegment]) -> None:
-        """Queue segments. Raises `DrainingError`, `EngineDownError`."""
+    @property
+    def any_asleep(self) -> bool:
+        """Whether an engine waits for work."""
+        return self._n_asleep > 0
+
+    # Called by coroutines
+
+    def submit(self, work: Sequence[Waiting]) -> None:
+        """Queue work. Raises `DrainingError`, `EngineDownError`."""
         with self._changed:
-            self._check_open()
-            for segment in segments:
-                self._waiting.add(segment)
-            self._wake_engines(len(segments))
-
-    def ask(self, explanation: Explanation[Any]) -> None:
-        """Queue an explanation. Raises as `submit`."""
-        with self._changed:
-            self._check_open()
-            self._waiting.add(explanation)
-            self._wake_engines(1)
+            if self.closed:
+                raise DrainingError("the server is stopping")
+            if not self._engines:
+                raise EngineDownError
+            for one in work:
+                self.waiting.add(one)
+            self._wake_engines(len(work))
 
     def withdraw(self, explanation: Explanation[Any]) -> None:
         """Remove an explanation that nobody waits for, unless it is taken already."""
         with self._changed:
-            self._waiting.discard(explanation)
+            self.waiting.discard(explanation)
 
     def drop(self, segments: Sequence[QueuedSegment]) -> None:
         """Cancel segments: they leave the queue at once, and an engine before its next step."""
         with self._changed:
             for segment in segments:
-                if not self._waiting.discard(segment) and segment.cancelled is not None:
+                if not self.waiting.discard(segment) and segment.cancelled is not None:
                     segment.cancelled.append(segment.job.id)
             self._wake_engines(0)
 
     def close(self) -> None:
         """Accept nothing more; the threads finish the queue and leave."""
         with self._changed:
-            self._closed = True
+            self.closed = True
             self._changed.notify_all()
-
-    @property
-    def closed(self) -> bool:
-        """Whether it is closed."""
-        return self._closed
-
-    @property
-    def n_waiting(self) -> int:
-        """Segments and explanations."""
-        return len(self._waiting)
-
-    @property
-    def n_waiting_tokens(self) -> int:
-        """Waiting source tokens."""
-        return self._waiting.n_tokens
-
-    @property
-    def n_bulk_tokens(self) -> int:
-        """Waiting source tokens of the bulk lane."""
-        return self._waiting.n_bulk_tokens
-
-    @property
-    def engines(self) -> Sequence[InFlight]:
-        """The contents of each running engine."""
-        return tuple(self._engines)
 
     def _wake_engines(self, n_new: int) -> None:
         """Wake as many engines as may be needed; make busy ones check the queue."""
@@ -150,13 +121,7 @@ class SharedQueue:
         for interrupt in self._interrupts.values():
             interrupt()
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise DrainingError("the server is stopping")
-        if not self._engines:
-            raise EngineDownError
-
-    # The engines' side
+    # Called by engine threads
 
     def join(self, interrupt: Callable[[], None]) -> InFlight:
         """Add an engine; `interrupt` ends its step."""
@@ -171,38 +136,31 @@ class SharedQueue:
         with self._changed:
             self._engines.remove(mine)
             del self._interrupts[id(mine)]
-            if self._engines:
-                return []
-            return self._waiting.clear()
+            return [] if self._engines else self.waiting.clear()
 
     def wait_for_work(self, mine: InFlight) -> bool:
         """Block until there is work; return False if there never will be any."""
         if mine:
             return True
         with self._changed:
-            while not self._waiting:
-                if self._closed:
+            while not self.waiting:
+                if self.closed:
                     return False
                 self._n_asleep += 1
                 self._changed.wait()
                 self._n_asleep -= 1
             return True
 
-    @property
-    def any_asleep(self) -> bool:
-        """Whether an engine waits for work."""
-        return self._n_asleep > 0
-
     def take(self, mine: InFlight, fits: Callable[[Waiting], bool]) -> Waiting | None:
         """Take what is next, if it fits and is not better left to another engine."""
-        if not self._waiting:
+        if not self.waiting:
             return None
         with self._changed:
-            if not self._waiting or len(mine) >= self._fair_share():
+            if not self.waiting or len(mine) >= self._fair_share():
                 return None
-            if not fits(self._waiting.head()):
+            if not fits(self.waiting.head()):
                 return None
-            taken = self._waiting.take()
+            taken = self.waiting.take()
             if isinstance(taken, QueuedSegment):
                 taken.cancelled = mine.cancelled
             return taken
@@ -212,5 +170,5 @@ class SharedQueue:
 
         So a burst is distributed, and an idle engine may always take one.
         """
-        n_segments = len(self._waiting) + sum(map(len, self._engines))
+        n_segments = len(self.waiting) + sum(map(len, self._engines))
         return -(-n_segments // len(self._engines))

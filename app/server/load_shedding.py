@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.errors import AppError, QueueFullError
-from app.observe.metrics import Metrics
+from app.observe.metrics import EARLY, Metrics
 from app.runtime import Lifecycle
 from app.server.loop_lag import LoopLag
 from app.wire.failures import SHARED_PATHS, failure_response
@@ -117,7 +117,9 @@ class LoadShedding:
             scope.setdefault("state", {})["request_id"] = request_id
             response = _response(error, scope)
             response.headers[REQUEST_ID] = request_id
-            self._metrics.refused_early(KINDS[QueueFullError].slug, time.perf_counter() - began)
+            seconds = time.perf_counter() - began
+            reason = KINDS[QueueFullError].slug
+            self._metrics.failed(EARLY, reason, seconds, rejected=True)
             return response
         except AppError:
             pass  # starting or stopping, which is logged later

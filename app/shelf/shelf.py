@@ -137,7 +137,7 @@ class Shelf(Generic[M]):
     def _take(self, slot: ModelSlot[M]) -> None:
         slot.n_leases += 1
         slot.last_used = next(self._uses)
-        self._metrics.model_used(slot.name)
+        self._metrics.model_requests(slot.name).inc()
 
     def release(self, slot: ModelSlot[M]) -> None:
         """End a use."""
@@ -284,5 +284,5 @@ class Shelf(Generic[M]):
             await model.stop()
         del model
         await in_background(give_back)
-        self._metrics.model_evicted(slot.name)
+        self._metrics.model_evictions(slot.name).inc()
         _log.info("model let go", model=slot.name, all_bytes=self.n_bytes)

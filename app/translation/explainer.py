@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from app.errors import AttentionTooLargeError
 from app.languages.served import Direction
 from app.scheduling.explanations import QueuedExplanations
-from app.scheduling.requests import Caller
+from app.scheduling.fair_queue import Caller
 from app.text.spans import Span, replace
 from app.text.word_links import WordLink, WordLinks
 from app.translation.attention_view import AttentionView

@@ -17,8 +17,7 @@ from app.concurrency.abandonment import in_thread
 from app.concurrency.side_by_side import side_by_side
 from app.errors import DeadlineExceededError
 from app.observe.timings import Timings
-from app.scheduling.fair_queue import Lane
-from app.scheduling.requests import Caller
+from app.scheduling.fair_queue import Caller, Lane
 from app.translation.explainer import Asked
 from app.translation.language_paths import PlannedStep, Step
 from app.translation.partial_results import LiveSegment
@@ -203,7 +202,7 @@ async def _search(window: Window, work: _Work) -> None:
     await _tell_rest(window)
     for part in window:
         for reason, n in part.text.retried.items():
-            scheduler.metrics.retried(reason, n)
+            scheduler.metrics.retries(reason).inc(n)
 
 
 async def _pending(window: Window, work: _Work) -> list[Segment | LiveSegment]:

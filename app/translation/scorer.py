@@ -11,7 +11,7 @@ from app.errors import TextTooLongError
 from app.languages.served import Direction
 from app.observe.timings import Timings
 from app.scheduling.explanations import QueuedExplanations
-from app.scheduling.requests import Caller
+from app.scheduling.fair_queue import Caller
 from app.text.spans import Span, Substitution
 from app.text.stand_ins import FAMILIES, StandIns
 from app.translation.segments.segment import Rendering, Segment

@@ -17,7 +17,7 @@ from app.observe.metrics import Metrics
 from app.observe.timings import Timings
 from app.scheduling.admission import Admission
 from app.scheduling.capacity_limiter import CapacityLimiter
-from app.scheduling.requests import Caller
+from app.scheduling.fair_queue import Caller
 from app.translation.explainer import Asked
 from app.translation.language_paths import AUTO, FoundPath, LanguagePath, LanguagePaths, Step
 from app.translation.limits import Limits

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.scheduling.explanations import QueuedExplanations
-from app.scheduling.requests import Caller
+from app.scheduling.fair_queue import Caller
 from model.alignment.from_attention import (
     AlignmentMethod,
     Bitext,

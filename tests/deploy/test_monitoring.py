@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.observe.metrics import CLIENT_GONE, Metrics
+from app.observe.metrics import CLIENT_GONE, EARLY, Metrics
 from app.wire.problems import HTTP_KINDS, KINDS
 from tests.deploy.files import DEPLOY, ROOT, read_yaml
 from tests.deploy.promql import answered_labels
@@ -33,9 +33,9 @@ def exposed() -> dict[str, set[str]]:
     """The labels of every metric that a query may ask for, once everything has happened."""
     metrics = Metrics()
     metrics.answered("/translate", 0.1)
-    metrics.refused_early("queue-full", 0.1)
+    metrics.failed(EARLY, "queue-full", 0.1, rejected=True)
     metrics.failed("/translate", CLIENT_GONE, 0.1)
-    metrics.engine_failed("exception")
+    metrics.engine_failures("exception").inc()
     body, _ = metrics.exposition()
     labels = {"up": set(SCRAPED_LABELS)}
     for family in text_string_to_metric_families(body.decode()):

@@ -131,7 +131,7 @@ async def until(condition: Callable[[], bool]) -> None:
 def new_request(n_segments: int) -> Request:
     """Of segments with 5 tokens."""
     future = asyncio.get_running_loop().create_future()
-    request = Request("interactive", None, 0.0, math.inf, n_segments, future)
+    request = Request(submitted=0.0, deadline=math.inf, n_open=n_segments, future=future)
     for _ in range(n_segments):
         source = Source((1,) * 5)
         QueuedSegment(Job(next(_ids), (1,) * 5, OPTIONS), request).join(request, source)

@@ -1,48 +1,53 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import cache
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.scheduling.fair_queue import BULK_SHARE, QUANTUM, FairQueue, Lane
+from app.scheduling.fair_queue import BULK_SHARE, QUANTUM, Caller, FairQueue, Lane, Waiter
 
 LONGEST = 3 * QUANTUM
 
 
-@dataclass(eq=False)
-class Waiter:
-    client: str
-    request: str = "r"
-    n_tokens: int = 10
-    lane: Lane = "interactive"
+@cache
+def caller(client: str, request: str, lane: Lane) -> Caller:
+    return Caller(client, lane)
 
 
-def names(waiting: FairQueue[Waiter]) -> str:
+class Item(Waiter):
+    def __init__(
+        self, client: str, request: str = "r", n_tokens: int = 10, lane: Lane = "interactive"
+    ) -> None:
+        self.request = caller(client, request, lane)
+        self.n_tokens = n_tokens
+
+
+def names(waiting: FairQueue[Item]) -> str:
     """Clients in the order in which they are served."""
-    return "".join(served.client for served in drain(waiting))
+    return "".join(str(served.client) for served in drain(waiting))
 
 
-def drain(waiting: FairQueue[Waiter]) -> Iterator[Waiter]:
+def drain(waiting: FairQueue[Item]) -> Iterator[Item]:
     while waiting:
         yield waiting.take()
 
 
-def queue(*waiters: Waiter) -> FairQueue[Waiter]:
-    waiting = FairQueue[Waiter]()
+def queue(*waiters: Item) -> FairQueue[Item]:
+    waiting = FairQueue[Item]()
     for waiter in waiters:
         waiting.add(waiter)
     return waiting
 
 
-def many(n: int, client: str, **fields: object) -> list[Waiter]:
-    return [Waiter(client, **fields) for _ in range(n)]  # type: ignore[arg-type]
+def many(n: int, client: str, **fields: object) -> list[Item]:
+    return [Item(client, **fields) for _ in range(n)]  # type: ignore[arg-type]
 
 
 def test_alone_it_is_first_come_first_served() -> None:
-    waiters = [Waiter("a", n_tokens=n) for n in (5, 200, 1, 64, 65)]
+    waiters = [Item("a", n_tokens=n) for n in (5, 200, 1, 64, 65)]
     assert list(drain(queue(*waiters))) == waiters
 
 
@@ -62,7 +67,7 @@ def test_a_list_of_500_delays_somebody_else_by_one_turn() -> None:
     waiting = queue(*many(500, "a", n_tokens=20))
     for _ in range(10):
         waiting.take()
-    waiting.add(Waiter("b", n_tokens=20))
+    waiting.add(Item("b", n_tokens=20))
     assert names(waiting).index("b") <= QUANTUM // 20 + 1
 
 
@@ -73,8 +78,9 @@ def test_requests_of_a_client_take_turns_too_at_no_cost_to_other_clients() -> No
         *many(3, "b", n_tokens=QUANTUM),
     )
     served = list(drain(waiting))
-    assert "".join(one.client for one in served) == "abababaaa"
-    assert "".join(one.request for one in served if one.client == "a") == "121212"
+    assert "".join(str(one.client) for one in served) == "abababaaa"
+    first, second = (caller("a", request, "interactive") for request in "12")
+    assert [one.request for one in served if one.client == "a"] == [first, second] * 3
 
 
 def test_while_both_lanes_wait_one_in_so_many_is_bulk() -> None:
@@ -87,13 +93,13 @@ def test_interactive_sentences_served_while_no_bulk_waits_do_not_count() -> None
     waiting = queue(*many(20, "i"))
     for _ in range(10):
         waiting.take()
-    waiting.add(Waiter("b", lane="bulk"))
+    waiting.add(Item("b", lane="bulk"))
     assert names(waiting).index("b") == BULK_SHARE - 1
 
 
 def test_who_was_discarded_is_not_charged_and_not_served() -> None:
     gone, *others = many(3, "a", n_tokens=QUANTUM)
-    waiting = queue(gone, *others, Waiter("b"))
+    waiting = queue(gone, *others, Item("b"))
     assert waiting.discard(gone)
     assert not waiting.discard(gone)
     assert names(waiting) == "aba"
@@ -101,7 +107,7 @@ def test_who_was_discarded_is_not_charged_and_not_served() -> None:
 
 
 def test_clearing_gives_everyone_back_in_order_of_arrival() -> None:
-    waiters = [Waiter("a"), Waiter("b", lane="bulk"), Waiter("a", "s"), Waiter("c")]
+    waiters = [Item("a"), Item("b", lane="bulk"), Item("a", "s"), Item("c")]
     waiting = queue(*waiters)
     assert waiting.clear() == waiters
     assert (len(waiting), waiting.n_tokens) == (0, 0)
@@ -109,22 +115,26 @@ def test_clearing_gives_everyone_back_in_order_of_arrival() -> None:
     assert waiting.take() is waiters[0]
 
 
-waiters = st.builds(
-    Waiter,
-    client=st.sampled_from("abcd"),
-    request=st.sampled_from("rs"),
-    n_tokens=st.integers(1, LONGEST),
-    lane=st.sampled_from(["interactive", "bulk"]),
-)
+def items(*lanes: Lane) -> st.SearchStrategy[Item]:
+    return st.builds(
+        Item,
+        client=st.sampled_from("abcd"),
+        request=st.sampled_from("rs"),
+        n_tokens=st.integers(1, LONGEST),
+        lane=st.sampled_from(lanes),
+    )
+
+
+waiters, interactive = items("interactive", "bulk"), items("interactive")
 steps = st.lists(st.one_of(waiters, st.just("take"), st.integers(0, 30)), max_size=60)
 
 
 @given(steps)
-def test_nobody_is_lost_and_requests_keep_their_order(steps: list[Waiter | str | int]) -> None:
-    waiting = FairQueue[Waiter]()
-    model: list[Waiter] = []  # who waits, in order of arrival
+def test_nobody_is_lost_and_requests_keep_their_order(steps: list[Item | str | int]) -> None:
+    waiting = FairQueue[Item]()
+    model: list[Item] = []  # who waits, in order of arrival
     for step in [*steps, *["take"] * len(steps)]:
-        if isinstance(step, Waiter):
+        if isinstance(step, Item):
             waiting.add(step)
             model.append(step)
         elif isinstance(step, int):
@@ -143,9 +153,7 @@ def test_nobody_is_lost_and_requests_keep_their_order(steps: list[Waiter | str |
 
 
 @given(st.lists(waiters, min_size=1), st.lists(waiters))
-def test_the_head_of_a_lane_stays_so_whoever_comes(
-    before: list[Waiter], after: list[Waiter]
-) -> None:
+def test_the_head_of_a_lane_stays_so_whoever_comes(before: list[Item], after: list[Item]) -> None:
     waiting = queue(*before)
     head = waiting.head()
     for waiter in after:
@@ -155,17 +163,15 @@ def test_the_head_of_a_lane_stays_so_whoever_comes(
 
 
 @given(
-    st.lists(waiters),
+    st.lists(interactive),
     st.integers(1, QUANTUM),
-    st.lists(st.lists(waiters, max_size=3), max_size=100),
+    st.lists(st.lists(interactive, max_size=3), max_size=100),
 )
 def test_a_newcomer_waits_for_one_turn_of_each_client_in_front(
-    before: list[Waiter], n_tokens: int, arrivals: list[list[Waiter]]
+    before: list[Item], n_tokens: int, arrivals: list[list[Item]]
 ) -> None:
-    for waiter in [*before, *(one for some in arrivals for one in some)]:
-        waiter.lane = "interactive"
     waiting = queue(*before)
-    newcomer = Waiter("new", n_tokens=n_tokens)
+    newcomer = Item("new", n_tokens=n_tokens)
     waiting.add(newcomer)
     in_front = 0
     for some in [*arrivals, *[[]] * (len(before) + 300)]:
@@ -183,7 +189,7 @@ def test_a_newcomer_waits_for_one_turn_of_each_client_in_front(
 
 @given(st.lists(st.sampled_from(["interactive", "bulk"]), min_size=20, max_size=200))
 def test_no_lane_starves(lanes: list[Lane]) -> None:
-    waiting = queue(*(Waiter("a", lane=lane) for lane in lanes))
+    waiting = queue(*(Item("a", lane=lane) for lane in lanes))
     served = [one.lane for one in drain(waiting)]
     both = min(_last(served, "bulk"), _last(served, "interactive"))
     for start in range(max(0, both - BULK_SHARE + 1)):

@@ -207,7 +207,7 @@ async def test_a_thread_that_dies_of_our_own_fault_says_so(
         if next(struck, False):
             raise ZeroDivisionError
 
-    monkeypatch.setattr(engine_thread.EngineThread, "_measure", faulty)
+    monkeypatch.setattr(engine_thread.EngineThread, "_news", faulty)
     async with running(FakeEngine(n_steps=2)) as scheduler:
         with pytest.raises(EngineFailedError) as failure:
             await submit(scheduler, 11)

@@ -2,14 +2,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from app.scheduling.fair_queue import QUANTUM, FairQueue
+from app.scheduling.fair_queue import QUANTUM, Caller, FairQueue
 from app.scheduling.requests import (
     SETTLED_AT_A_TIME,
-    Caller,
     Completion,
     Explanation,
     QueuedSegment,
@@ -42,7 +40,7 @@ async def test_a_segment_that_cannot_be_settled_fails_its_request_and_no_other()
     for request in (told, settled):
         broken = Broken((1,) * 5)
         request.queued[0].waiters = [(request, broken)]
-        request.queued[0].progress_waiters = {request: broken}
+        request.queued[0].watchers = {request: broken}
     told.queued[0].progress([1])
     told.queued[0].progress([1, 2])
     assert str(told.future.exception()) == "one"
@@ -122,7 +120,7 @@ async def test_explanations_take_turns_with_the_sentences_of_other_clients() -> 
     sentences = new_request(2)
     sentences.client = "b"
     for segment in sentences.queued:
-        segment.job = replace(segment.job, source_ids=(1,) * QUANTUM)
+        segment.n_tokens = QUANTUM
     own = look(Caller())
     waiting: list[QueuedSegment | Explanation[Any]] = [*many, *sentences.queued, own]
     for one in waiting:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from app.errors import DrainingError, EngineDownError
-from app.scheduling.requests import Caller, Explanation, Floats, QueuedSegment
+from app.scheduling.fair_queue import Caller
+from app.scheduling.requests import Explanation, Floats, QueuedSegment
 from app.scheduling.shared_queue import InFlight, SharedQueue, Waiting
 from model.engine.protocol import Engine
 from tests.app.asynchronous import asynchronous
@@ -46,10 +47,10 @@ async def test_no_engine_takes_more_than_its_share_of_what_there_is() -> None:
     queue.submit(new_request(5).queued)
     while take(queue, one):
         pass
-    assert (len(one), queue.n_waiting) == (3, 2)
+    assert (len(one), len(queue.waiting)) == (3, 2)
     while take(queue, other):
         pass
-    assert (len(other), queue.n_waiting) == (2, 0)
+    assert (len(other), len(queue.waiting)) == (2, 0)
     queue.submit(new_request(1).queued)
     assert not take(queue, one)  # it is for the one that has less
     assert take(queue, other)
@@ -72,12 +73,12 @@ async def test_the_last_engine_to_leave_is_given_what_nobody_is_left_to_do() -> 
     sentences = new_request(2).queued
     explanation = Explanation(explain, asyncio.get_running_loop().create_future(), 9, Caller())
     queue.submit(sentences)
-    queue.ask(explanation)
+    queue.submit([explanation])
     assert queue.leave(mine) == [*sentences, explanation]
     with pytest.raises(EngineDownError):
         queue.submit(sentences)
     with pytest.raises(EngineDownError):
-        queue.ask(explanation)
+        queue.submit([explanation])
 
 
 @asynchronous
@@ -87,7 +88,7 @@ async def test_what_does_not_fit_stays_the_next() -> None:
     queue.submit([first, second])
     assert not take(queue, mine, lambda sentence: sentence is second)
     assert take(queue, mine)
-    assert mine.ids() == [first.job.id]
+    assert list(mine.segments) == [first.job.id]
 
 
 @asynchronous
@@ -97,7 +98,7 @@ async def test_dropped_sentences_wait_no_longer_and_engines_are_told() -> None:
     queue.submit([in_flight, waiting])
     take(queue, mine)
     queue.drop([in_flight, waiting])
-    assert (queue.n_waiting, queue.n_waiting_tokens) == (0, 0)
+    assert (len(queue.waiting), queue.waiting.n_tokens) == (0, 0)
     assert list(mine.cancelled) == [in_flight.job.id]
 
 
@@ -111,7 +112,7 @@ async def test_an_engine_that_is_closed_finishes_what_waits() -> None:
     assert queue.wait_for_work(mine)
     take(queue, mine)
     assert queue.wait_for_work(mine)
-    mine.remove(mine.ids()[0])
+    mine.remove(next(iter(mine.segments)))
     assert not queue.wait_for_work(mine)
 
 
@@ -138,5 +139,5 @@ async def test_whatever_is_left_or_dropped_interrupts_the_engines_at_work() -> N
     queue.drop(request.queued)
     assert interrupted == [1, 2] * 2
     queue.leave(mine)
-    queue.ask(Explanation(explain, asyncio.get_running_loop().create_future(), 9, Caller()))
+    queue.submit([Explanation(explain, asyncio.get_running_loop().create_future(), 9, Caller())])
     assert interrupted == [1, 2] * 2 + [2]
