@@ -21,7 +21,7 @@ from model.checkpoint.config import CONFIG_FILE, CheckpointConfig
 from model.checkpoint.writer import check_new_folder
 from model.interop.huggingface.config_files import M2M100Config, MarianConfig, read_object
 from model.interop.huggingface.settings import check_model_type
-from model.interop.languages_said import Languages
+from model.interop.languages import Languages
 from model.interop.marian_folder import KEPT_FOLDER
 from model.interop.marian_import import import_m2m100, import_marian
 

@@ -7,20 +7,19 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from model.checkpoint.config import MarianVocabulary, MultilingualVocabulary
 from model.checkpoint.directions import AnyPair, Direction
 from model.decoding.rules import Rule
 from model.text.marian_tokenizer import MarianTokenizer
-from model.text.text_codec import TextCodec
+from model.text.multilingual_tokenizer import MultilingualTokenizer
 from model.transformer.config import TransformerConfig
 
 
 @dataclass(frozen=True)
 class ForeignModel:
-    """A validated model in attend's terms, with the vocabulary of one of two kinds.
+    """A validated model in attend's terms.
 
-    project  whose it is, and `origin`, the format it was read from: for its card
-    weights  a `Transformer`'s parameters by name, shared ones once
+    project, origin  its project and the format it was read from, for its card
+    weights          a `Transformer`'s parameters by name, shared ones once
     """
 
     project: str
@@ -31,11 +30,4 @@ class ForeignModel:
     rule: Rule
     shape: TransformerConfig
     weights: Mapping[str, Tensor]
-    tokenizer: TextCodec
-    marian_vocabulary: MarianVocabulary | None = None
-    multilingual_vocabulary: MultilingualVocabulary | None = None
-
-
-def vocabulary_of(tokenizer: MarianTokenizer) -> MarianVocabulary:
-    """Return what a checkpoint says of a Marian vocabulary."""
-    return MarianVocabulary(separate=tokenizer.separate, target_symbols=tokenizer.target_symbols)
+    tokenizer: MarianTokenizer | MultilingualTokenizer

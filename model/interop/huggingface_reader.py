@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+
+from torch import Tensor
 
 from model.checkpoint.config import CONFIG_FILE
 from model.errors import CheckpointError, TokenizerError
-from model.interop.foreign_model import ForeignModel, vocabulary_of
-from model.interop.huggingface.config_files import TOKENIZER_FILE, read_object
+from model.interop.foreign_model import ForeignModel
+from model.interop.huggingface.config_files import TOKENIZER_FILE, MarianConfig, read_object
 from model.interop.huggingface.marian_weights import Embeddings, embeddings, renamed
 from model.interop.huggingface.settings import Settings, read_settings
 from model.interop.huggingface.weight_files import read_tensors, weights_file
-from model.interop.languages_said import Languages, directions
+from model.interop.languages import Languages, directions
 from model.interop.model_card import GROUPS, languages_of_card
 from model.interop.tensor_check import check_tensors
 from model.text.language_codes import codes_of_symbols, language_codes
@@ -23,18 +25,16 @@ from model.transformer.config import NormOrder, PositionLayout, TransformerConfi
 def read_huggingface(folder: Path, languages: Languages) -> ForeignModel:
     """Read and validate a folder. Raises `CheckpointError`."""
     settings = read_settings(folder)
-    tokenizer, pairs = _read_vocabulary(folder, settings, languages)
-    path = weights_file(folder)
-    tensors = read_tensors(path)
-    found = embeddings(
-        path,
-        tensors,
-        tie=settings.config.tie_word_embeddings,
-        share=settings.config.share_encoder_decoder_embeddings,
+    config = settings.config
+    tokenizer, pairs = _read_vocabulary(folder, config, languages)
+    shape, weights = read_weights(
+        folder,
+        lambda found: shape_of(
+            folder, settings, found, norm_order="post", position_layout="halves"
+        ),
+        tie=config.tie_word_embeddings,
+        share=config.share_encoder_decoder_embeddings,
     )
-    shape = shape_of(folder, settings, found, norm_order="post", position_layout="halves")
-    weights = renamed(path, tensors, shape, found)
-    check_tensors(path, shape, weights)
     return ForeignModel(
         project="Marian",
         origin="Hugging Face format",
@@ -45,8 +45,27 @@ def read_huggingface(folder: Path, languages: Languages) -> ForeignModel:
         shape=shape,
         weights=weights,
         tokenizer=tokenizer,
-        marian_vocabulary=vocabulary_of(tokenizer),
     )
+
+
+def read_weights(
+    folder: Path,
+    shape_for: Callable[[Embeddings], TransformerConfig],
+    *,
+    tie: bool,
+    share: bool,
+) -> tuple[TransformerConfig, Mapping[str, Tensor]]:
+    """Read a folder's tensors by our names, and their shape. Raises `CheckpointError`.
+
+    tie, share  whether config.json declares the output as tied and the embeddings as shared
+    """
+    path = weights_file(folder)
+    tensors = read_tensors(path)
+    found = embeddings(path, tensors, tie=tie, share=share)
+    shape = shape_for(found)
+    weights = renamed(path, tensors, shape, found)
+    check_tensors(path, shape, weights)
+    return shape, weights
 
 
 def shape_of(
@@ -58,7 +77,7 @@ def shape_of(
     position_layout: PositionLayout,
     position_offset: int = 0,
 ) -> TransformerConfig:
-    """Return a folder's shape in our terms. Raises `ConfigError`."""
+    """Return the configuration of a folder's model. Raises `ConfigError`."""
     config = settings.config
     values = {
         "d_model": config.d_model,
@@ -69,7 +88,7 @@ def shape_of(
         "n_encoder_layers": config.encoder_layers,
         "n_decoder_layers": config.decoder_layers,
         "source_vocab_size": config.vocab_size,
-        "target_vocab_size": settings.config.target_vocab_size,
+        "target_vocab_size": config.target_vocab_size,
         "max_length": config.max_position_embeddings,
         "dropout": config.dropout,
         "activation": settings.activation,
@@ -81,23 +100,22 @@ def shape_of(
         "tie_output": found.tied,
         "output_bias": found.bias is not None,
         "pad_id": config.pad_token_id,
-        "eos_id": settings.config.eos_id,
+        "eos_id": config.eos_id,
         "start_id": config.decoder_start_token_id,
     }
     return TransformerConfig.parse(values, str(folder / CONFIG_FILE))
 
 
 def _read_vocabulary(
-    folder: Path, settings: Settings, languages: Languages
+    folder: Path, config: MarianConfig, languages: Languages
 ) -> tuple[MarianTokenizer, list[tuple[str, str]]]:
     """Read the tokeniser with the symbols of the selected targets, and the directions."""
     path = folder / TOKENIZER_FILE
-    said = read_object(path) if path.exists() else {}
+    declared = read_object(path) if path.exists() else {}
     try:
-        plain = MarianTokenizer.load(folder, {}, separate=said.get("separate_vocabs") is True)
+        plain = MarianTokenizer.load(folder, {}, separate=declared.get("separate_vocabs") is True)
     except TokenizerError as error:
         raise CheckpointError(str(error)) from None
-    config = settings.config
     for side, ours, theirs in (
         ("pieces", plain.source_vocab_size, config.vocab_size),
         ("target pieces", plain.target_vocab_size, config.target_vocab_size),
@@ -109,23 +127,22 @@ def _read_vocabulary(
                 f"{folder}: the vocabulary has {ours} {side}, config.json {theirs}"
             )
     known = codes_of_symbols(symbols(plain.source_pieces))
-    targets = languages.targets or ([] if known else _said(said, "target_lang"))
-    sources = languages.sources or _sources(folder, said, targets or list(known))
-    said_languages = Languages(sources, targets)
-    pairs, wanted = directions(str(path), plain.source_pieces, said_languages)
-    return MarianTokenizer(plain.files, wanted, str(folder)), pairs
+    targets = languages.targets or ([] if known else _declared_codes(declared, "target_lang"))
+    sources = languages.sources or _sources(folder, declared, targets or list(known))
+    pairs, symbol_of = directions(str(path), plain.source_pieces, Languages(sources, targets))
+    return MarianTokenizer(plain.files, symbol_of, str(folder)), pairs
 
 
-def _sources(folder: Path, said: dict[str, object], targets: Sequence[str]) -> list[str]:
-    """Return the declared source languages; those of a group are on the model's card."""
-    declared = _said(said, "source_lang")
-    if GROUPS.isdisjoint(declared):
-        return declared
+def _sources(folder: Path, declared: dict[str, object], targets: Sequence[str]) -> list[str]:
+    """Return the declared source languages; those of a group are listed in the model's card."""
+    codes = _declared_codes(declared, "source_lang")
+    if GROUPS.isdisjoint(codes):
+        return codes
     listed = languages_of_card(folder)
-    both_sides = said.get("source_lang") == said.get("target_lang")
-    return [code for code in listed if both_sides or code not in targets] or declared
+    both_sides = declared.get("source_lang") == declared.get("target_lang")
+    return [code for code in listed if both_sides or code not in targets] or codes
 
 
-def _said(said: dict[str, object], key: str) -> list[str]:
-    names = said.get(key)
+def _declared_codes(declared: dict[str, object], key: str) -> list[str]:
+    names = declared.get(key)
     return language_codes(names) if isinstance(names, str) and names else []

@@ -1,4 +1,4 @@
-"""Recognises folders with a model to import, quickly and without torch."""
+"""Recognises the folders of models that can be imported, without torch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from model.interop.huggingface.config_files import read_object
 from model.interop.huggingface.settings import VERBS
 
 KEPT_FOLDER = "attend"
-"""Stores what the format cannot express, so that an import restores the exported checkpoint."""
+"""Subfolder of an export for what the format cannot express, so that an import restores it."""
 
 
 def project_of(folder: Path) -> str | None:
@@ -18,13 +18,13 @@ def project_of(folder: Path) -> str | None:
     if (folder / KEPT_FOLDER / CONFIG_FILE).exists():
         return "marian"
     if not (folder / CONFIG_FILE).exists():
-        return "marian" if holds_npz(folder) else None
+        return "marian" if contains_npz(folder) else None
     try:
         return VERBS.get(str(read_object(folder / CONFIG_FILE).get("model_type")))
     except CheckpointError:
         return None
 
 
-def holds_npz(folder: Path) -> bool:
+def contains_npz(folder: Path) -> bool:
     """Whether the folder looks like Marian's own format."""
     return any(folder.glob("*.npz"))

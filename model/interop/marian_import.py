@@ -1,4 +1,4 @@
-"""Converts a Marian or OPUS-MT folder to a checkpoint (docs/interop.md)."""
+"""Converts a folder of Marian, OPUS-MT, M2M-100 or NLLB to a checkpoint (docs/interop.md)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from model.checkpoint.config import (
     CONFIG_FILE,
     TRAINING_FILE,
     CheckpointConfig,
+    MarianVocabulary,
+    MultilingualVocabulary,
     read_config,
     read_file,
 )
@@ -17,17 +19,14 @@ from model.checkpoint.reader import read_tokenizer
 from model.checkpoint.writer import check_new_folder, save_checkpoint
 from model.errors import CheckpointError
 from model.interop.foreign_model import ForeignModel
-from model.interop.huggingface import key_map
 from model.interop.huggingface.config_files import read_object
-from model.interop.huggingface.marian_weights import embeddings, renamed
-from model.interop.huggingface.weight_files import read_tensors, weights_file
-from model.interop.huggingface_reader import read_huggingface
-from model.interop.languages_said import NOT_SAID, Languages
+from model.interop.huggingface_reader import read_huggingface, read_weights
+from model.interop.languages import NOT_GIVEN, Languages
 from model.interop.m2m100_reader import read_m2m100
-from model.interop.marian_folder import KEPT_FOLDER, holds_npz
+from model.interop.marian_folder import KEPT_FOLDER, contains_npz
 from model.interop.npz_reader import read_npz_folder
 from model.interop.position_layout import to_interleaved
-from model.interop.tensor_check import check_tensors
+from model.text.marian_tokenizer import VOCABULARY_FILE, MarianTokenizer
 
 _CARD = """# {name}
 
@@ -37,57 +36,64 @@ data and credits, see its publisher.
 
 
 def import_marian(
-    folder: Path, destination: Path, name: str | None = None, languages: Languages = NOT_SAID
+    folder: Path, destination: Path, name: str | None = None, languages: Languages = NOT_GIVEN
 ) -> CheckpointConfig:
     """Write a checkpoint to `destination`, atomically. `name` defaults to the folder's.
 
     Raises `CheckpointError` if anything in the folder is missing, damaged or unsupported.
     """
-    if not folder.is_dir():
-        reason = "not a folder" if folder.exists() else "no such folder"
-        raise CheckpointError(f"{folder}: {reason}; expected a Marian model")
-    check_new_folder(destination)
+    _check_folders(folder, destination, "a Marian model")
     if (folder / KEPT_FOLDER / CONFIG_FILE).exists():
         if languages.sources or languages.targets:
             raise CheckpointError(f"{folder}: exported by attend, so its languages are fixed")
         return _restore(folder, destination, name)
-    in_npz = holds_npz(folder) and not (folder / CONFIG_FILE).exists()
-    read = (read_npz_folder if in_npz else read_huggingface)(folder, languages)
-    return _write(read, folder, destination, name)
+    is_npz = contains_npz(folder) and not (folder / CONFIG_FILE).exists()
+    read = read_npz_folder if is_npz else read_huggingface
+    return _write(read(folder, languages), folder, destination, name)
 
 
 def import_m2m100(
-    folder: Path, destination: Path, name: str | None = None, languages: Languages = NOT_SAID
+    folder: Path, destination: Path, name: str | None = None, languages: Languages = NOT_GIVEN
 ) -> CheckpointConfig:
-    """As `import_marian`, for M2M-100 and NLLB in Hugging Face format."""
+    """Import M2M-100 or NLLB in Hugging Face format; see `import_marian`."""
+    _check_folders(folder, destination, "an M2M-100 or NLLB model")
+    return _write(read_m2m100(folder, languages), folder, destination, name)
+
+
+def _check_folders(folder: Path, destination: Path, expected: str) -> None:
     if not folder.is_dir():
         reason = "not a folder" if folder.exists() else "no such folder"
-        raise CheckpointError(f"{folder}: {reason}; expected an M2M-100 or NLLB model")
+        raise CheckpointError(f"{folder}: {reason}; expected {expected}")
     check_new_folder(destination)
-    return _write(read_m2m100(folder, languages), folder, destination, name)
 
 
 def _write(
     read: ForeignModel, folder: Path, destination: Path, name: str | None
 ) -> CheckpointConfig:
+    tokenizer, marian, multilingual = read.tokenizer, None, None
+    if isinstance(tokenizer, MarianTokenizer):
+        marian = MarianVocabulary(
+            separate=tokenizer.separate, target_symbols=tokenizer.target_symbols
+        )
+    else:
+        multilingual = MultilingualVocabulary(
+            listed=VOCABULARY_FILE in tokenizer.files,
+            languages=dict(tokenizer.languages.tokens),
+            behind=tokenizer.languages.behind,
+        )
     config = CheckpointConfig(
         name=name or folder.resolve().name,
         directions=read.directions,
         beam_size=read.beam_size,
         length_penalty=read.length_penalty,
         search_rule=read.rule,
-        marian_vocabulary=read.marian_vocabulary,
-        multilingual_vocabulary=read.multilingual_vocabulary,
         transformer=read.shape,
+        marian_vocabulary=marian,
+        multilingual_vocabulary=multilingual,
     )
-    save_checkpoint(
-        destination,
-        config,
-        read.weights,
-        read.tokenizer,
-        _CARD.format(name=config.name, project=read.project, origin=read.origin),
-        {"imported_from": f"{read.project}, {read.origin}"},
-    )
+    card = _CARD.format(name=config.name, project=read.project, origin=read.origin)
+    training = {"imported_from": f"{read.project}, {read.origin}"}
+    save_checkpoint(destination, config, read.weights, tokenizer, card, training)
     return config
 
 
@@ -98,13 +104,9 @@ def _restore(folder: Path, destination: Path, name: str | None) -> CheckpointCon
     if name:
         config = config.model_copy(update={"name": name})
     shape = config.transformer
-    path = weights_file(folder)
-    tensors = read_tensors(path)
-    found = embeddings(path, tensors, tie=shape.tie_output, share=shape.share_embeddings)
-    weights = dict(renamed(path, tensors, shape, found))
-    if shape.output_bias and key_map.OUTPUT_BIAS in tensors:  # even if it is zero
-        weights["output.bias"] = tensors[key_map.OUTPUT_BIAS].flatten()
-    check_tensors(path, shape, weights)
+    _, weights = read_weights(
+        folder, lambda _: shape, tie=shape.tie_output, share=shape.share_embeddings
+    )
     if shape.position_layout == "interleaved":
         weights = to_interleaved(weights, shape.d_model)
     tokenizer = read_tokenizer(folder if config.marian_vocabulary else kept, config)

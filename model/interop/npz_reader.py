@@ -14,9 +14,9 @@ from torch import Tensor
 
 from model.decoding.rules import MarianRule
 from model.errors import CheckpointError, TokenizerError
-from model.interop.foreign_model import ForeignModel, vocabulary_of
+from model.interop.foreign_model import ForeignModel
 from model.interop.huggingface.marian_weights import check_names
-from model.interop.languages_said import Languages, directions
+from model.interop.languages import Languages, directions
 from model.interop.npz import key_map
 from model.interop.npz.options import (
     DECODER_FILE,
@@ -32,13 +32,13 @@ from model.transformer.config import TransformerConfig
 
 _OPTIONS = "special:model.yml"
 _MAX_LENGTH = 512
-"""Tokens. Marian's positions are unlimited; attend's table is not."""
+"""Size of attend's table of positions; Marian's are unlimited."""
 
-_ABSENT = -10_000.0
-"""The logit of `<pad>`: zero probability in any precision, which leaves the others unchanged."""
+_PAD_LOGIT = -10_000.0
+"""Zero probability in any precision, which leaves the other tokens unchanged."""
 
 _EPSILON = 1e-6
-"""Of Marian's LayerNorm."""
+"""ε of Marian's LayerNorm."""
 
 
 def read_npz_folder(folder: Path, languages: Languages) -> ForeignModel:
@@ -48,7 +48,7 @@ def read_npz_folder(folder: Path, languages: Languages) -> ForeignModel:
     arrays = read_npz(path)
     options = model_options(_embedded_options(path, arrays), str(path))
     pieces = read_vocabularies(folder, search.vocabularies or options.vocabularies)
-    source_pieces, target_pieces = _as_many_as_embedded(path, arrays, options, pieces)
+    source_pieces, target_pieces = _embedded_pieces(path, arrays, options, pieces)
     files, pad_id = vocabulary_files(folder, source_pieces, target_pieces)
     pairs, symbols = directions(str(folder), source_pieces, languages)
     try:
@@ -70,7 +70,6 @@ def read_npz_folder(folder: Path, languages: Languages) -> ForeignModel:
         shape=shape,
         weights=weights,
         tokenizer=tokenizer,
-        marian_vocabulary=vocabulary_of(tokenizer),
     )
 
 
@@ -94,9 +93,9 @@ def _model_file(folder: Path, named: tuple[str, ...]) -> Path:
     found = sorted(folder.glob("*.npz"))
     chosen = [path for path in found if path.name in named] or found
     if len(chosen) != 1:
-        shown = ", ".join(path.name for path in found)
+        names = ", ".join(path.name for path in found)
         raise CheckpointError(
-            f"{folder}: the model is ambiguous. Found: {shown}; {DECODER_FILE} names none of them "
+            f"{folder}: the model is ambiguous. Found: {names}; {DECODER_FILE} names none of them "
             "under 'models'"
         )
     return chosen[0]
@@ -114,7 +113,7 @@ def _embedding_names(share: bool) -> tuple[str, str]:
     return sides[0] + key_map.EMBEDDING, sides[1] + key_map.EMBEDDING
 
 
-def _as_many_as_embedded(
+def _embedded_pieces(
     path: Path,
     arrays: MutableMapping[str, NDArray[Any]],
     options: ModelOptions,
@@ -157,7 +156,7 @@ def _shape(
         "output_bias": True,
         "pad_id": pad_id,
         "eos_id": tokenizer.eos_id,
-        "start_id": pad_id,  # Marian's decoder starts with an embedding of zeros, and so does this
+        "start_id": pad_id,  # whose embedding is zero, as the first input of Marian's decoder
     }
     return TransformerConfig.parse(values, str(path))
 
@@ -198,7 +197,7 @@ def _weights(
         bias = take(key_map.OUTPUT_BIAS).flatten()
     else:
         bias = weights["source_embedding.weight"].new_zeros(shape.target_vocab_size - 1)
-    weights["output.bias"] = _with_pad(bias, shape.pad_id, _ABSENT)
+    weights["output.bias"] = _with_pad(bias, shape.pad_id, _PAD_LOGIT)
     return weights
 
 

@@ -1,9 +1,7 @@
 """Converts between interleaved sinusoids and all sines first, without changing the function.
 
 A Transformer distinguishes its D = d_model dimensions only by its weights, so they may be permuted
-if all weights that read or write them are permuted too. These are the rows and columns named below;
-the inner dimensions of heads and of the feed-forward network stay. The computed sums are the same
-in another order, and the stored numbers are the same in other places.
+if all weights that read or write them are permuted too.
 """
 
 from __future__ import annotations

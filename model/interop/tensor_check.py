@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from model.checkpoint.lazy_tensors import LazyTensors
 from model.checkpoint.reader import check_weights
 from model.errors import CheckpointError
 from model.transformer.config import TransformerConfig
@@ -19,12 +20,13 @@ def check_tensors(path: Path, shape: TransformerConfig, tensors: Mapping[str, Te
     check_weights(path, shape, _Arrays(path, tensors))
 
 
-class _Arrays(Mapping[str, NDArray[np.float32]]):
+class _Arrays(LazyTensors[NDArray[np.float32]]):
     def __init__(self, path: Path, tensors: Mapping[str, Tensor]) -> None:
+        super().__init__(tensors)
         self._path = path
         self._tensors = tensors
 
-    def __getitem__(self, name: str) -> NDArray[np.float32]:
+    def _read(self, name: str) -> NDArray[np.float32]:
         tensor = self._tensors[name]
         if not tensor.is_floating_point():
             raise CheckpointError(
@@ -32,9 +34,3 @@ class _Arrays(Mapping[str, NDArray[np.float32]]):
             )
         array: NDArray[np.float32] = tensor.float().numpy()
         return array
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._tensors)
-
-    def __len__(self) -> int:
-        return len(self._tensors)

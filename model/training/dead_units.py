@@ -1,7 +1,4 @@
-"""Units of feed-forward networks that are never active: they pass nothing on, nor a gradient.
-
-A layer most of whose units are dead does next to nothing, and does not recover by itself.
-"""
+"""Units of feed-forward networks that are never active, and therefore get no gradient."""
 
 from __future__ import annotations
 
@@ -14,14 +11,14 @@ from torch import Tensor, nn
 from model.transformer.transformer import Transformer
 
 MOSTLY_DEAD = 0.9
-"""Share of dead units beyond which a layer is worth a warning."""
+"""Share of dead units above which a layer causes a warning."""
 
 
 class DeadShares(NamedTuple):
-    """How many units are dead, 0 … 1.
+    """Shares of dead units, 0 … 1.
 
-    overall      of all units
-    worst        in the layer that has most
+    overall      among all units
+    worst        in the layer with the largest share
     mostly_dead  layers with more than `MOSTLY_DEAD`, such as `encoder.layers.3`
     """
 
@@ -31,10 +28,9 @@ class DeadShares(NamedTuple):
 
 
 class DeadUnits:
-    """Watches the feed-forward networks of a model while it is in a `with` block.
+    """Watches the feed-forward networks of a model within a `with` block.
 
-    A unit is dead if its activation was not above zero at any real token; with activations other
-    than ReLU, too, this is a unit that has nothing to say.
+    A unit is dead if its activation was not above zero at any real token.
     """
 
     def __init__(self, model: Transformer) -> None:
@@ -49,7 +45,7 @@ class DeadUnits:
     def __enter__(self) -> Self:
         for side, networks in self._networks.items():
             for index, network in enumerate(networks):
-                hook = partial(self._hear, f"{side}.layers.{index}", side)
+                hook = partial(self._record, f"{side}.layers.{index}", side)
                 self._handles.append(network.w_2.register_forward_pre_hook(hook))
         return self
 
@@ -61,16 +57,16 @@ class DeadUnits:
         """Count the real tokens of the next batch only, source [B, S] and target [B, T]."""
         self._real = {"encoder": source != pad_id, "decoder": target != pad_id}
 
-    def _hear(self, name: str, side: str, _: nn.Module, inputs: tuple[Tensor]) -> None:
+    def _record(self, name: str, side: str, _: nn.Module, inputs: tuple[Tensor]) -> None:
         real = self._real.get(side)
         [hidden] = inputs
-        if real is None or real.shape != hidden.shape[:-1]:  # such as a step of a search
+        if real is None or real.shape != hidden.shape[:-1]:  # a step of a search
             return
         active = (hidden > 0).logical_and(real[:, :, None]).flatten(0, 1).any(dim=0)
         self._active[name] = self._active.get(name, torch.zeros_like(active)) | active
 
     def found(self) -> DeadShares | None:
-        """Sum up; None if no network was run."""
+        """Return the shares, or None if no network was run."""
         if not self._active:
             return None
         n_dead = {name: int((~active).sum()) for name, active in self._active.items()}

@@ -1,4 +1,4 @@
-"""Writes a run's checkpoint folder: the average of the last saves, and a card."""
+"""Writes the checkpoint of a run: weights chosen from its saves, configuration and card."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from torch import Tensor
 from model.checkpoint.config import CheckpointConfig
 from model.checkpoint.writer import save_checkpoint
 from model.errors import TrainingError
-from model.training.card import model_card
 from model.training.config import TrainingConfig
 from model.training.moving_average import MovingAverage
 from model.training.run import INIT_FILE, check_recipe
 from model.training.run_vocabulary import origin_config, read_vocabulary
 from model.training.snapshots import average_saves, best_save
-from model.training.state import latest_state, load_counters
+from model.training.state import Counters, latest_state, load_counters
 from model.transformer.config import TransformerConfig
 
 
@@ -50,7 +49,7 @@ def write_checkpoint(run: Path, config: TrainingConfig, name: str, destination: 
 
 
 def _weights(run: Path, state: Path, config: TrainingConfig) -> dict[str, Tensor]:
-    """Return the parameters that the recipe chooses."""
+    """Return the moving average, the best step or the mean of the last saves."""
     if config.ema and load_counters(state).step:
         return MovingAverage.load(state, config.ema, torch.device("cpu")).tensors
     if config.validation.keep_best:
@@ -61,7 +60,7 @@ def _weights(run: Path, state: Path, config: TrainingConfig) -> dict[str, Tensor
 def _configuration(
     run: Path, config: TrainingConfig, name: str, shape: TransformerConfig
 ) -> CheckpointConfig:
-    """Describe the checkpoint; a run from another one keeps its search and, if valid, alignment."""
+    """Describe the checkpoint; one continued from another keeps its search and valid alignment."""
     directions = sorted(config.all_directions)
     origin = origin_config(run)
     if origin is None:
@@ -83,3 +82,27 @@ def _half(name: str, tensor: Tensor) -> Tensor:
     if not half.isfinite().all():
         raise TrainingError(f"'{name}' has weights outside the range of fp16; store it as fp32")
     return half
+
+
+def model_card(name: str, config: TrainingConfig, counters: Counters, n_parameters: int) -> str:
+    """Return CARD.md: training data and credits. Scores and known faults are added manually."""
+    directions = ", ".join(
+        f"{source} → {target}" for source, target in sorted(config.all_directions)
+    )
+    credit_lines = "\n".join(
+        f"- **{corpus.name}**: {corpus.credit or 'no credit given'}. "
+        f"Origin: {corpus.origin or 'not stated'}. Licence: {corpus.licence or 'not stated'}."
+        for corpus in config.corpora
+    )
+    return f"""# {name}
+
+A Transformer encoder-decoder (Vaswani et al. 2017) of {n_parameters / 1e6:.1f} M parameters.
+
+Translates {directions}. Trained by `attend train` for {counters.step:,} steps on \
+{counters.tokens:,} target tokens in {counters.seconds / 3600:.1f} hours; every setting is in \
+training.json.
+
+## Trained on
+
+{credit_lines}
+"""

@@ -21,9 +21,8 @@ class Log:
 
     updates      step, loss, cross_entropy, learning_rate, tokens (targets so far), seconds,
                  tokens_per_second; loss and cross_entropy are means since the last line
-    validations  step, per held-out set NAME.LANGUAGE.cross_entropy and NAME.LANGUAGE.bleu, and the
-                 shares of feed-forward units that are never active: dead_units of all,
-                 dead_units_worst in the layer that has most
+    validations  step; NAME.LANGUAGE.cross_entropy and NAME.LANGUAGE.bleu of each held-out set;
+                 dead_units and dead_units_worst, see `DeadShares`
     """
 
     updates: list[Figures] = field(default_factory=list)

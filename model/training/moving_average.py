@@ -1,7 +1,7 @@
 """An exponential moving average of a run's weights, often better than each of them (§6.1).
 
-The decay grows with the steps, min(decay, (1 + step) / (10 + step)), so that the random weights of
-the start do not linger. It depends on the step alone, so a resumed run continues exactly.
+The decay grows with the steps, min(decay, (1 + step) / (10 + step)), so that the random initial
+weights fade quickly. It depends only on the step, so a resumed run continues exactly.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ _CHANGEABLE = frozenset(
         "loss_candidates",
     }
 )
-"""Keys that may differ when a run is resumed; any other would change the data or the model."""
+"""Keys that may differ when a run is resumed; all others change the data or the model."""
 
 
 def open_run(
@@ -86,7 +86,7 @@ def open_run(
     if processes.is_first:
         try:
             if not latest_state(run):
-                _begin(run, config, corpora, corpora_root, init)
+                _initialise(run, config, corpora, corpora_root, init)
             (run / RECIPE_FILE).write_text(config.model_dump_json(indent=2))
         except OSError as error:
             raise TrainingError(f"{run}: {error.strerror}") from None
@@ -104,7 +104,7 @@ def open_run(
         sampling=config.tokenizer.sampling,
     )
     if processes.is_first:
-        _report(config, stream, counts, reporter, starts=not latest_state(run))
+        _report_corpora(config, stream, counts, reporter, starts=not latest_state(run))
     trainer = Trainer(
         config, run, tokenizer, stream, held_out, reporter, device, workers, processes
     )
@@ -115,7 +115,7 @@ def open_run(
     return trainer
 
 
-def _report(
+def _report_corpora(
     config: TrainingConfig,
     stream: BatchStream,
     all_counts: Sequence[FilterCounts],
@@ -123,9 +123,9 @@ def _report(
     *,
     starts: bool,
 ) -> None:
-    """Report what each corpus has, and raise `DataError` for one with no pair that fits.
+    """Report the pairs of each corpus. Raises `DataError` if a corpus has no pair that fits.
 
-    Long pairs are counted only when a run starts, because many have to be tokenised for it.
+    Long pairs are counted only when a run starts, because this takes time.
     """
     for settings, corpus, counts in zip(config.corpora, stream.corpora, all_counts, strict=True):
         if starts:
@@ -142,11 +142,11 @@ def check_recipe(run: Path, config: TrainingConfig) -> None:
     try:
         before = TrainingConfig.parse(json.loads(path.read_text()), str(path))
     except FileNotFoundError:
-        raise TrainingError(f"{run}: no run there") from None
+        raise TrainingError(f"{run}: contains no run") from None
     except (OSError, ValueError) as error:
         raise TrainingError(f"{path}: {error}") from None
     old, new = (recipe.model_dump(exclude=set(_CHANGEABLE)) for recipe in (before, config))
-    if not config.tokenizer.vocab_size:  # the vocabulary is there, and the recipe says nothing else
+    if not config.tokenizer.vocab_size:  # the run has its vocabulary
         del old["tokenizer"]["vocab_size"], new["tokenizer"]["vocab_size"]
     if changed := list(_differences(old, new)):
         raise TrainingError(
@@ -165,7 +165,7 @@ def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> 
             yield prefix + key
 
 
-def _begin(
+def _initialise(
     run: Path,
     config: TrainingConfig,
     corpora: Sequence[Corpus],

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor
 
 from model.errors import TrainingError
-from model.training.state import WEIGHTS_FILE, latest_state, parameters, step_of
+from model.training.state import WEIGHTS_FILE, latest_state, load_tensors, parameters, step_of
 from model.transformer.transformer import Transformer
 
 SNAPSHOTS = "snapshots"
@@ -41,7 +40,7 @@ def best_save(run: Path) -> dict[str, Tensor]:
         raise TrainingError(
             f"{run}: no step was measured yet; validation.every sets the interval in steps"
         )
-    return _load(run / BEST_FILE)
+    return load_tensors(run / BEST_FILE)
 
 
 def average_saves(run: Path, count: int) -> dict[str, Tensor]:
@@ -59,20 +58,13 @@ def average_saves(run: Path, count: int) -> dict[str, Tensor]:
     files = files[-count:]
     sums: dict[str, Tensor] = {}
     for file in files:
-        for name, tensor in _load(file).items():
+        for name, tensor in load_tensors(file).items():
             sums[name] = sums.get(name, torch.zeros_like(tensor, dtype=torch.float64)) + tensor
     return {name: (total / len(files)).float() for name, total in sums.items()}
 
 
-def _load(file: Path) -> dict[str, Tensor]:
-    try:
-        return load_file(file)
-    except (OSError, SafetensorError) as error:
-        raise TrainingError(f"{file}: {str(error).splitlines()[0]}") from None
-
-
 def _snapshots(run: Path) -> list[Path]:
-    """Oldest first."""
+    """Return the snapshots, oldest first."""
     return sorted((run / SNAPSHOTS).glob("step-*.safetensors"))
 
 

@@ -25,7 +25,7 @@ COUNTERS_FILE = "counters.json"
 _PREFIX = "state-"
 _PARTIAL = ".partial"
 _GENERATORS = "rng."
-"""Older states also contain random generators; now each batch seeds them."""
+"""Prefix of random generators in older states; each batch now seeds them."""
 
 
 @dataclass
@@ -96,10 +96,11 @@ def load_state(folder: Path, model: Transformer, optimizer: Optimizer) -> Counte
     counters = load_counters(folder)
     weights = load_tensors(folder / WEIGHTS_FILE)
     tensors = load_tensors(folder / OPTIMIZER_FILE)
-    for name in [name for name in tensors if name.startswith(_GENERATORS)]:
-        del tensors[name]
+    tensors = {name: t for name, t in tensors.items() if not name.startswith(_GENERATORS)}
     if odd := weights.keys() ^ parameters(model).keys():
-        raise TrainingError(f"{folder / WEIGHTS_FILE}: '{min(odd)}' is not in file and model both")
+        raise TrainingError(
+            f"{folder / WEIGHTS_FILE}: '{min(odd)}' is only in the file or only in the model"
+        )
     try:
         # Not strict: a shared tensor has two names in the model and one in the file.
         model.load_state_dict(weights, strict=False)
@@ -128,11 +129,11 @@ def parameters(model: Transformer) -> dict[str, Tensor]:
 
 
 def load_tensors(path: Path) -> dict[str, Tensor]:
-    """Read one file of a state. Raises `TrainingError`."""
+    """Read a file of saved tensors. Raises `TrainingError`."""
     try:
         return load_file(path)
     except (OSError, SafetensorError) as error:
-        raise TrainingError(f"{path}: cannot resume: {str(error).splitlines()[0]}") from None
+        raise TrainingError(f"{path}: cannot be read: {str(error).splitlines()[0]}") from None
 
 
 def _flush(path: Path) -> None:

@@ -29,7 +29,6 @@ from model.training.update.divergence import first_not_finite, parameter_not_fin
 from model.training.update.loss import Loss, smoothed_cross_entropy
 from model.training.update.optimizer import Optimizer
 from model.training.update.processes import ALONE, Processes
-from model.training.update.schedule import learning_rate
 from model.training.validation import HeldOut, greedy_bleu, held_out_loss, teacher_forced
 from model.transformer.transformer import Transformer
 
@@ -43,22 +42,19 @@ class Part(NamedTuple):
 
 
 class Reporter(Protocol):
-    """Receives a run's metrics as flat mappings, each of which fits one JSON line."""
+    """Receives a run's metrics as flat mappings, each of which fits one JSON line; see `Log`."""
 
     def on_corpus(self, name: str, counts: FilterCounts) -> None:
         """After a corpus is read and filtered."""
 
     def on_step(self, figures: dict[str, float]) -> None:
-        """After an update: step, loss, cross_entropy, learning_rate, tokens, seconds, …"""
+        """After an update."""
 
     def on_validation(self, figures: dict[str, float]) -> None:
-        """After a measurement on held-out pairs: step, per set cross_entropy and bleu, dead units.
-
-        See `Log`.
-        """
+        """After a measurement on held-out pairs."""
 
     def on_warning(self, message: str) -> None:
-        """When something looks wrong but the run goes on."""
+        """When something looks wrong but the run continues."""
 
 
 @dataclass
@@ -116,23 +112,23 @@ class Trainer:
 
     @property
     def _is_stopping(self) -> bool:
-        """True once a stop was requested and every process knows it."""
+        """Whether a stop was requested and every process knows it."""
         return self._stop_agreed if self.processes.count > 1 else self.stop_requested
 
     @property
     def is_finished(self) -> bool:
-        """True after the last step of the schedule, or `patience` measurements without gain."""
+        """Whether the schedule ended, or `patience` measurements brought no improvement."""
         patience = self.config.validation.patience
         is_stale = bool(patience) and self.counters.stale >= patience
         return is_stale or self.counters.step >= self.config.schedule.steps
 
     def _measure(self) -> None:
-        """Validate, report, and compare with the best step; all processes learn the result."""
+        """Validate, report, and compare with the best step, in all processes alike."""
         outcome = torch.zeros(1, dtype=torch.float64)
         if self.processes.is_first:
             figures = self.validate()
             self.reporter.on_validation(figures)
-            outcome[0] = self._merit(figures)
+            outcome[0] = self._score(figures)
         self.processes.broadcast([outcome], 0)
         best = self.counters.best
         if best is None or outcome.item() < best:
@@ -142,15 +138,15 @@ class Trainer:
         else:
             self.counters = replace(self.counters, stale=self.counters.stale + 1)
 
-    def _merit(self, figures: dict[str, float]) -> float:
-        """Return the mean of the metric over all sets, smaller for better models."""
+    def _score(self, figures: dict[str, float]) -> float:
+        """Return the mean of the metric over all sets; smaller is better."""
         metric = self.config.validation.metric
         values = [value for name, value in figures.items() if name.endswith(f".{metric}")]
         mean = sum(values) / len(values) if values else math.inf
         return -mean if metric == "bleu" else mean
 
     def validate(self) -> dict[str, float]:
-        """Cross-entropy and BLEU on the held-out pairs, by name and direction; dead units."""
+        """Measure cross-entropy and BLEU of each held-out set, and dead units."""
         figures: dict[str, float] = {"step": self.counters.step}
         settings = self.config.validation
         self.model.eval()
@@ -171,7 +167,7 @@ class Trainer:
         return figures
 
     def _warn_of(self, dead: DeadShares) -> None:
-        """Warn of layers that are mostly dead, once of each."""
+        """Warn once of each layer that is mostly dead."""
         if new := [layer for layer in dead.mostly_dead if layer not in self._known_dead]:
             self._known_dead.update(new)
             self.reporter.on_warning(
@@ -183,18 +179,17 @@ class Trainer:
         """Write the state from which a later `Trainer` resumes this run."""
         if not self.processes.is_first:
             return
-        if place := parameter_not_finite(self.model):
-            raise self._diverged("a weight", self.counters.step, self.counters.position, place)
-        if snapshot:  # first: after a crash between the two, the average must not lack a snapshot
-            keep = self.config.average_last
-            save_snapshot(self.run, self.model, self.counters.step, keep)
+        if name := parameter_not_finite(self.model):
+            raise self._diverged("a weight", self.counters.step, self.counters.position, name)
+        if snapshot:  # before the state: after a crash in between, no snapshot is missing
+            save_snapshot(self.run, self.model, self.counters.step, self.config.average_last)
         save_state(self.run, self.model, self._optimizer, self.counters, self._average.save)
 
     def _update(self, batches: Iterator[tuple[Batch, Position]]) -> dict[str, float]:
         """Take one step over `accumulate` batches, in which all target tokens have equal weight."""
         taken = self._take(batches)
         tokens = sum(int((part.batch.target != self.tokenizer.pad_id).sum()) for part in taken)
-        ours = [taken[place] for place in self.processes.share(len(taken))]
+        ours = [taken[index] for index in self.processes.share(len(taken))]
         sums = torch.zeros(3, dtype=torch.float64)
         faulty: list[Part] = []
         for part in ours:
@@ -210,12 +205,12 @@ class Trainer:
         smoothed, cross_entropy, n_stopping = sums.tolist()
         self._stop_agreed = n_stopping > 0
         if not math.isfinite(smoothed):
-            raise self._diverged_in("the loss", faulty)
+            raise self._diverged_in("the loss", faulty[:1])
         self.model.clear_padding_gradient()
         if not math.isfinite(self._optimizer.clip()):
-            raise self._diverged_in("the gradient", ours)
+            raise self._diverged_in("the gradient", ours[-1:])
         step = self.counters.step + 1
-        rate = learning_rate(step, self.config.schedule, self.model.config.d_model)
+        rate = self.config.schedule.learning_rate(step, self.model.config.d_model)
         self._optimizer.step(rate)
         self._average.update(self.model, step)
         self.counters = replace(
@@ -242,34 +237,32 @@ class Trainer:
         return parts
 
     def _loss(self, part: Part) -> Loss:
-        # Dropout and sampling depend on the batch alone: not on the process, nor on earlier steps.
+        # Dropout and sampling depend only on the batch, not on the process or earlier steps.
         torch.manual_seed(Random(f"{self.config.seed} {part.position}").getrandbits(63))
         source, target = (torch.from_numpy(side).long().to(self.device) for side in part.batch)
         with precision.autocast(self.device, self._dtype):
-            hidden, wanted = teacher_forced(self.model, source, target)
+            hidden, targets = teacher_forced(self.model, source, target)
             return smoothed_cross_entropy(
                 hidden,
                 self.model.output,
-                wanted,
+                targets,
                 self.config.label_smoothing,
                 self.config.loss_candidates,
             )
 
     def _diverged_in(self, what: str, parts: list[Part]) -> TrainingError:
-        """Describe a divergence found in this process's parts, of which the last one showed it."""
+        """Describe a divergence in the given part, or in another process if there is none."""
         step = self.counters.step + 1
         if not parts:
             return self._diverged(what, step, self.counters.position, "another process's batch")
-        part = parts[-1] if what == "the gradient" else parts[0]
-        place = first_not_finite(self.model, lambda: self._loss(part))
-        return self._diverged(what, step, part.position, place)
+        module = first_not_finite(self.model, lambda: self._loss(parts[0]))
+        return self._diverged(what, step, parts[0].position, module)
 
-    def _diverged(self, what: str, step: int, position: Position, place: str) -> TrainingError:
-        """Describe a divergence: what is not finite, when, on which data, where, what is saved."""
+    def _diverged(self, what: str, step: int, position: Position, module: str) -> TrainingError:
         saved = latest_state(self.run)
         kept = f"the state of step {step_of(saved)} is kept" if saved else "nothing was saved yet"
         return TrainingError(
             f"{what} is not finite at step {step} (chunk {position.chunk}, batch "
-            f"{position.batch}), first in {place}; {kept}; "
+            f"{position.batch}), first in {module}; {kept}; "
             f"try a lower schedule.peak or optimizer.clip_norm 1"
         )

@@ -46,9 +46,9 @@ def held_out_loss(
         )
         if units:
             units.expect(source, target, config.pad_id)
-        hidden, wanted = teacher_forced(model, source, target)
-        total += smoothed_cross_entropy(hidden, model.output, wanted, 0.0).cross_entropy.item()
-        count += len(wanted)
+        hidden, expected = teacher_forced(model, source, target)
+        total += smoothed_cross_entropy(hidden, model.output, expected, 0.0).cross_entropy.item()
+        count += len(expected)
     return total / count
 
 

@@ -48,8 +48,8 @@ class WarmStart:
         tokenizer, folder = self.origin.tokenizer, self.origin.folder
         if not isinstance(tokenizer, Tokenizer | MarianTokenizer):
             raise TrainingError(
-                f"{folder}: has the vocabulary of M2M-100 or NLLB, with which no training is "
-                f"possible; attend's own and Marian's models can be trained"
+                f"{folder}: has the vocabulary of M2M-100 or NLLB, which cannot be trained; "
+                f"attend's own and Marian's models can"
             )
         if isinstance(tokenizer, MarianTokenizer):
             self._check_imported(config)
@@ -131,17 +131,17 @@ def adapt_weights(model: Transformer, tokenizer: Tokenizer, origin: Checkpoint) 
         raise TrainingError(f"{origin.folder}: only pre-norm models can be made deeper")
     if not isinstance(origin.tokenizer, Tokenizer):
         raise TrainingError(f"{origin.folder}: an imported vocabulary cannot be replaced")
-    places = {
+    positions = {
         "encoder": spread(before.n_encoder_layers, config.n_encoder_layers),
         "decoder": spread(before.n_decoder_layers, config.n_decoder_layers),
     }
     spelt = pieces_by_old(tokenizer, origin.tokenizer)
     for name, parameter in model.named_parameters():
         stack, _, rest = name.partition(".layers.")
-        if stack in places and rest:
+        if stack in positions and rest:
             number, _, tensor = rest.partition(".")
-            if int(number) in places[stack]:
-                old = f"{stack}.layers.{places[stack].index(int(number))}.{tensor}"
+            if int(number) in positions[stack]:
+                old = f"{stack}.layers.{positions[stack].index(int(number))}.{tensor}"
                 parameter.copy_(torch.from_numpy(origin.weights[old]))
             elif tensor.rpartition(".")[0] in _ZEROED:
                 parameter.zero_()

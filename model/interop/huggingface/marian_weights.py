@@ -1,22 +1,23 @@
-"""The tensors of Marian, M2M-100 and NLLB in Hugging Face format, by our names."""
+"""The tensors of Marian, M2M-100 and NLLB in Hugging Face format, by attend's names."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
+from model.checkpoint.lazy_tensors import LazyTensors
 from model.errors import CheckpointError
 from model.interop.huggingface import key_map
 from model.transformer.config import TransformerConfig
 from model.transformer.positions import sinusoidal_positions
 
-_SHOWN = 3
-_HALF_PRECISION = 1e-3
-"""More than the rounding error of float16 for −1 … 1."""
+_MAX_NAMES = 3
+_FLOAT16_TOLERANCE = 1e-3
+"""Above the rounding error of float16 for −1 … 1."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,12 @@ class Embeddings:
 
     @property
     def shared(self) -> bool:
-        """Source and target have one embedding."""
+        """Whether source and target have one embedding."""
         return _same(self.source, self.target)
 
     @property
     def tied(self) -> bool:
-        """The output projection is the target embedding."""
+        """Whether the output projection is the target embedding."""
         return _same(self.output, self.target)
 
 
@@ -46,15 +47,14 @@ def embeddings(path: Path, tensors: Mapping[str, Tensor], *, tie: bool, share: b
     """Return the matrices that `transformers` would use, given what config.json declares as shared.
 
     Raises `CheckpointError` if one is missing, or if two that are declared as shared differ, since
-    it could use either.
+    `transformers` could use either.
     """
-
-    read: dict[str, Tensor] = {}
+    loaded: dict[str, Tensor] = {}
 
     def first(*names: str) -> Tensor:
         for name in names:
             if name in tensors:
-                return read.setdefault(name, tensors[name])
+                return loaded.setdefault(name, tensors[name])
         raise CheckpointError(f"{path}: tensor '{names[0]}' is missing")
 
     source = first(key_map.SOURCE, key_map.SHARED)
@@ -74,7 +74,7 @@ def embeddings(path: Path, tensors: Mapping[str, Tensor], *, tie: bool, share: b
 def renamed(
     path: Path, tensors: Mapping[str, Tensor], config: TransformerConfig, found: Embeddings
 ) -> Mapping[str, Tensor]:
-    """Rename tensors, shared ones once. Raises `CheckpointError` for unexpected ones."""
+    """Rename tensors, shared ones once. Raises `CheckpointError` for missing or unknown ones."""
     names = dict(key_map.layer_names(config)) | dict(key_map.final_norm_names(config))
     check_names(path, tensors, list(names.values()), key_map.OUTSIDE_LAYERS)
     _check_positions(path, tensors, config)
@@ -85,28 +85,26 @@ def renamed(
         weights["output.weight"] = found.output
     if found.bias is not None:
         weights["output.bias"] = found.bias
+    elif config.output_bias and key_map.OUTPUT_BIAS in tensors:  # zeros
+        weights["output.bias"] = tensors[key_map.OUTPUT_BIAS].flatten()
     return _Renamed(weights, tensors, names)
 
 
-class _Renamed(Mapping[str, Tensor]):
-    """Those `read`, and others that are read on each access, by our → their names."""
+class _Renamed(LazyTensors[Tensor]):
+    """Tensors in memory, and others that are read on each access, by our → their names."""
 
     def __init__(
-        self, read: Mapping[str, Tensor], tensors: Mapping[str, Tensor], names: Mapping[str, str]
+        self, loaded: Mapping[str, Tensor], tensors: Mapping[str, Tensor], names: Mapping[str, str]
     ) -> None:
-        self._read = read
+        super().__init__([*loaded, *names])
+        self._loaded = loaded
         self._tensors = tensors
-        self._names = names
+        self._our_to_their = names
 
-    def __getitem__(self, name: str) -> Tensor:
-        return self._read[name] if name in self._read else self._tensors[self._names[name]]
-
-    def __iter__(self) -> Iterator[str]:
-        yield from self._read
-        yield from self._names
-
-    def __len__(self) -> int:
-        return len(self._read) + len(self._names)
+    def _read(self, name: str) -> Tensor:
+        return (
+            self._loaded[name] if name in self._loaded else self._tensors[self._our_to_their[name]]
+        )
 
 
 def check_names(
@@ -117,8 +115,8 @@ def check_names(
     unknown = sorted({*found} - {*required, *optional})
     for reason, odd in (("missing", missing), ("unknown", unknown)):
         if odd:
-            more = f" and {len(odd) - _SHOWN} more" if len(odd) > _SHOWN else ""
-            shown = ", ".join(map(repr, odd[:_SHOWN]))
+            more = f" and {len(odd) - _MAX_NAMES} more" if len(odd) > _MAX_NAMES else ""
+            shown = ", ".join(map(repr, odd[:_MAX_NAMES]))
             raise CheckpointError(f"{path}: {reason} tensors {shown}{more}")
 
 
@@ -129,11 +127,11 @@ def _check_positions(path: Path, tensors: Mapping[str, Tensor], config: Transfor
             continue
         table = tensors[name].float()
         n_positions = table.shape[0] if table.dim() else 0
-        wanted = torch.from_numpy(sinusoidal_positions(n_positions, config.d_model, "halves"))
-        if table.shape != wanted.shape or not torch.allclose(
-            table, wanted, rtol=0, atol=_HALF_PRECISION
+        expected = torch.from_numpy(sinusoidal_positions(n_positions, config.d_model, "halves"))
+        if table.shape != expected.shape or not torch.allclose(
+            table, expected, rtol=0, atol=_FLOAT16_TOLERANCE
         ):
-            raise CheckpointError(f"{path}: '{name}' does not hold sinusoids, sines first")
+            raise CheckpointError(f"{path}: '{name}' does not contain sinusoids, sines first")
 
 
 def _used(bias: Tensor | None) -> Tensor | None:

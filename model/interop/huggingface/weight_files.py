@@ -1,7 +1,6 @@
 """Reads the tensors of a folder in Hugging Face format, without executing code.
 
-There is one file or several shards with an index, and either kind is mapped into memory: a tensor
-takes memory once it is read, and for as long as it is held.
+Files are mapped into memory: a tensor takes memory only while it is in use.
 """
 
 from __future__ import annotations
@@ -24,8 +23,7 @@ INDEX_SUFFIX = ".index.json"
 
 SAFE_FILES = (SAFE_FILE, f"{SAFE_FILE}{INDEX_SUFFIX}", "model-*-of-*.safetensors")
 PICKLE_FILES = (PICKLE_FILE, f"{PICKLE_FILE}{INDEX_SUFFIX}", "pytorch_model-*-of-*.bin")
-"""Patterns of what a folder may have, of which the first kind is preferred, as `transformers`
-does."""
+"""Patterns of a folder's files; the first kind is preferred, as in `transformers`."""
 
 
 def weights_file(folder: Path) -> Path:
@@ -36,12 +34,12 @@ def weights_file(folder: Path) -> Path:
     for name in (*SAFE_FILES[:2], *PICKLE_FILES[:2]):
         if (folder / name).exists():
             return folder / name
-    strangers = [
+    unsupported = [
         path.name
         for pattern in ("*.safetensors", "*.bin", "*.h5", "*.msgpack", "*.gguf", "*.onnx")
         for path in sorted(folder.glob(pattern))
     ]
-    others = f" (there is {strangers[0]})" if strangers else ""
+    others = f" (there is {unsupported[0]})" if unsupported else ""
     raise CheckpointError(
         f"{folder}: neither {SAFE_FILE} nor {PICKLE_FILE}, in one piece or in shards with an "
         f"index{others}"
@@ -58,7 +56,7 @@ def read_tensors(path: Path) -> Mapping[str, Tensor]:
 
 
 class _SafeTensors(LazyTensors[Tensor]):
-    """Of one file."""
+    """The tensors of one file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -72,7 +70,7 @@ class _SafeTensors(LazyTensors[Tensor]):
 
 
 class _Shards(LazyTensors[Tensor]):
-    """Of several files; `shard_of` has the file of each."""
+    """The tensors of several files; `shard_of` maps each to its file."""
 
     def __init__(self, shards: Mapping[str, Mapping[str, Tensor]], shard_of: dict[str, str]):
         super().__init__(shard_of)

@@ -1,4 +1,4 @@
-"""The languages of M2M-100, WMT21 and NLLB: their tokens, the ids of those, the API's codes."""
+"""The languages of M2M-100, WMT21 and NLLB: their tokens, ids and API codes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LANGUAGE_FILES = (
     TOKENIZER_CONFIG_FILE, ADDED_TOKENS_FILE, SPECIAL_TOKENS_FILE, FAST_TOKENIZER_FILE,
 )  # fmt: skip
 
-# In the order of their ids, behind all pieces of the vocabulary.
+# In the order of their ids, after all pieces of the vocabulary.
 _M2M100 = [
     "af", "am", "ar", "ast", "az", "ba", "be", "bg", "bn", "br", "bs", "ca", "ceb", "cs",
     "cy", "da", "de", "el", "en", "es", "et", "fa", "ff", "fi", "fr", "fy", "ga", "gd",
@@ -71,11 +71,13 @@ _NLLB_TOKEN = re.compile(r"([a-z]{3})_([A-Z][a-z]{3})")
 def language_tokens(
     files: Mapping[str, Mapping[str, Any]], n_pieces: int, *, listed: bool
 ) -> dict[str, tuple[str, int]]:
-    """Return API code → token and id, of every language of a folder.
+    """Return API code → token and id for every language of a folder.
 
-    `files` are those of `LANGUAGE_FILES` that it has, `n_pieces` the ids before the first language,
-    and `listed` tells M2M-100 from NLLB. Ids are those that any of the files states, else those
-    that the model was published with. Raises `TokenizerError`.
+    files     the files of `LANGUAGE_FILES` that the folder has
+    n_pieces  the id of the first language, unless the files define ids
+    listed    whether it is M2M-100 instead of NLLB
+
+    Raises `TokenizerError`.
     """
     if listed:
         kind = files.get(TOKENIZER_CONFIG_FILE, {}).get("language_codes", "m2m100")
@@ -96,9 +98,9 @@ def language_tokens(
 
 
 def codes_of_tokens(tokens: Iterable[str]) -> dict[str, str]:
-    """API code → token, such as `fr` → `__fr__` or `fra_Latn`.
+    """Return API code → token, such as `fr` → `__fr__` or `fra_Latn`.
 
-    A script is left out unless the vocabulary has the language in several.
+    A code has no script unless the vocabulary has the language in several.
     """
     parts: dict[str, tuple[str, str | None]] = {}
     for token in tokens:
@@ -119,7 +121,7 @@ def codes_of_tokens(tokens: Iterable[str]) -> dict[str, str]:
 
 
 def _named_tokens(files: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """NLLB's languages as the folder lists them, in the order of their ids; none if it does not."""
+    """Return NLLB's languages in the order of their ids, if the files list them."""
     for name in (TOKENIZER_CONFIG_FILE, SPECIAL_TOKENS_FILE):
         for key in ("additional_special_tokens", "extra_special_tokens"):
             found = files.get(name, {}).get(key)
@@ -133,7 +135,7 @@ def _named_tokens(files: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def _stated_ids(files: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
-    """Token → id of the tokens that a tokeniser's files add to the pieces."""
+    """Return token → id for the tokens that the files add to the pieces."""
     added = files.get(TOKENIZER_CONFIG_FILE, {}).get("added_tokens_decoder")
     listed = files.get(FAST_TOKENIZER_FILE, {}).get("added_tokens")
     pairs: list[tuple[object, object]] = [

@@ -41,8 +41,8 @@ class Position(NamedTuple):
 
 START = Position(0, 0)
 
-_TOKENISED_AT_ONCE = 10_000
-"""Pairs: the ids of a million would take a gigabyte."""
+_TOKENISED_PAIRS = 10_000
+"""Pairs tokenised at a time: the ids of a million would take a gigabyte."""
 
 
 class Batch(NamedTuple):
@@ -56,7 +56,7 @@ class Batch(NamedTuple):
 class Corpus:
     """Pairs in two languages, and their share of each chunk.
 
-    directions  those that it is used in; empty: both
+    directions  the directions that it is used in; empty: both
     tag         symbol before each source; empty: none
     """
 
@@ -69,7 +69,7 @@ class Corpus:
 
 @dataclass(frozen=True)
 class BatchStream:
-    """All training batches, in order, for one seed.
+    """The training batches of one seed.
 
     chunk_pairs        pairs per chunk
     batch_tokens       maximum tokens of one side in a batch, including padding
@@ -107,20 +107,20 @@ class BatchStream:
         pairs = corpus.pairs if is_forward else [(second, first) for first, second in corpus.pairs]
         _, target = corpus.languages if is_forward else corpus.languages[::-1]
         n_symbols = len(self.tokenizer.source_symbols(target, corpus.tag)) + len(["</s>"])
-        # A piece has a byte or more, so that few pairs have to be tokenised.
+        # A piece has at least one byte, so few pairs need to be tokenised.
         long = [
             pair
             for pair in pairs
             if n_symbols + max(map(_n_bytes, pair)) + len("▁") > self.max_length
         ]
         count = 0
-        for start in range(0, len(long), _TOKENISED_AT_ONCE):
-            part = long[start : start + _TOKENISED_AT_ONCE]
+        for start in range(0, len(long), _TOKENISED_PAIRS):
+            part = long[start : start + _TOKENISED_PAIRS]
             sources = self.tokenizer.encode_batch([source for source, _ in part])
-            targets = self.tokenizer.encode_targets([wanted for _, wanted in part])
+            targets = self.tokenizer.encode_targets([target for _, target in part])
             count += sum(
-                not self._fits(source, wanted, n_symbols)
-                for source, wanted in zip(sources, targets, strict=True)
+                not self._fits(source, target_ids, n_symbols)
+                for source, target_ids in zip(sources, targets, strict=True)
             )
         return count
 
@@ -169,13 +169,13 @@ class BatchStream:
         count = max(1, round(self.chunk_pairs * corpus.weight / total))
         size = len(corpus.pairs)
         drawn: list[tuple[str, str]] = []
-        place = number * count
+        start = number * count
         while len(drawn) < count:
-            pass_number, offset = divmod(place, size)
+            pass_number, offset = divmod(start, size)
             order = np.random.default_rng([self.seed, index, pass_number]).permutation(size)
             taken = order[offset : offset + count - len(drawn)]
             drawn += [corpus.pairs[i] for i in taken]
-            place += len(taken)
+            start += len(taken)
         return drawn
 
     def _examples(
@@ -262,7 +262,7 @@ def _n_bytes(text: str) -> int:
 
 
 _shared: list[BatchStream] = []
-"""In a worker, the stream whose chunks it prepares: inherited by forking, never sent."""
+"""The stream of a worker process, inherited by forking."""
 
 
 def _share(stream: BatchStream) -> None:

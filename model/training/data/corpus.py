@@ -18,7 +18,7 @@ from typing import IO
 
 from model.errors import DataError, reason
 
-_XZ, _GZIP = _COMPRESSED = (".xz", ".gz")
+_COMPRESSED = (".xz", ".gz")
 
 
 def read_pairs(path: Path) -> Iterator[tuple[str, str]]:
@@ -90,8 +90,6 @@ def read_json_lines(path: Path, languages: tuple[str, str]) -> Iterator[tuple[st
 
 
 def _open(path: Path) -> IO[bytes] | gzip.GzipFile:
-    if path.suffix == _XZ:
+    if path.suffix == ".xz":
         return lzma.open(path)
-    if path.suffix == _GZIP:
-        return gzip.open(path)
-    return path.open("rb")
+    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")

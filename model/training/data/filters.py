@@ -1,4 +1,4 @@
-"""Which pairs of a corpus are trained on, with counts of the others."""
+"""Selects the pairs of a corpus to train on, and counts the others."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from hashlib import blake2b
 
 from pydantic import BaseModel, ConfigDict, Field
 
-_SHORT = 20
-"""Characters up to which the ratio of two lengths says nothing."""
+_MIN_RATIO_CHARACTERS = 20
+"""Below this length of the longer side, the ratio is ignored."""
 
 
 class FilterConfig(BaseModel):
@@ -33,7 +33,7 @@ class FilterConfig(BaseModel):
 
 @dataclass
 class FilterCounts:
-    """Pairs of one corpus, by what became of them: kept, or dropped by the filter of that name.
+    """Numbers of pairs of one corpus: kept, or dropped by the filter of that name.
 
     held_out    a side occurs in a validation file
     max_length  more tokens than the recipe's `max_length`; counted when a run starts
@@ -92,7 +92,9 @@ class PairFilter:
             return "empty"
         if config.max_characters and lengths[1] > config.max_characters:
             return "characters"
-        if config.max_ratio and lengths[1] > max(_SHORT, config.max_ratio * lengths[0]):
+        if config.max_ratio and lengths[1] > max(
+            _MIN_RATIO_CHARACTERS, config.max_ratio * lengths[0]
+        ):
             return "ratio"
         if config.identical and first == second:
             return "identical"

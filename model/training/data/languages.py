@@ -1,4 +1,4 @@
-"""Recognises sides of pairs that are in the other language, with lingua."""
+"""Detects pairs with a side in the wrong language, with lingua."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from lingua import IsoCode639_1, Language, LanguageDetector, LanguageDetectorBui
 
 from model.errors import ConfigError
 
-_SHORTEST = 20
-"""Characters below which a text may be of either language."""
+_MIN_CHARACTERS = 20
+"""Shorter texts are not checked."""
 
-_AT_ONCE = 10_000
+_CHUNK_PAIRS = 10_000
 
 
 def in_other_language(pairs: Sequence[tuple[str, str]], languages: tuple[str, str]) -> list[bool]:
-    """Tell for each pair whether a side is in the other one's language, as if swapped or copied.
+    """Return for each pair whether a side is in the language of the other, swapped or copied.
 
     Raises `ConfigError` if lingua does not know both languages.
     """
@@ -24,8 +24,8 @@ def in_other_language(pairs: Sequence[tuple[str, str]], languages: tuple[str, st
         LanguageDetectorBuilder.from_languages(first, second).with_low_accuracy_mode().build()
     )
     found: list[bool] = []
-    for start in range(0, len(pairs), _AT_ONCE):
-        part = pairs[start : start + _AT_ONCE]
+    for start in range(0, len(pairs), _CHUNK_PAIRS):
+        part = pairs[start : start + _CHUNK_PAIRS]
         firsts, seconds = (_detected(detector, [pair[side] for pair in part]) for side in (0, 1))
         found += [
             one == second or other == first for one, other in zip(firsts, seconds, strict=True)
@@ -36,7 +36,7 @@ def in_other_language(pairs: Sequence[tuple[str, str]], languages: tuple[str, st
 def _detected(detector: LanguageDetector, texts: list[str]) -> list[Language | None]:
     languages = detector.detect_languages_in_parallel_of(texts)
     return [
-        language if len(text) >= _SHORTEST else None
+        language if len(text) >= _MIN_CHARACTERS else None
         for language, text in zip(languages, texts, strict=True)
     ]
 

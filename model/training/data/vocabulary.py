@@ -17,7 +17,7 @@ REQUIRED_CHARACTERS = "{}<>[]()$%@#&*_/\\|=+-~^`\"'«»“”‘’…–—€�
 
 
 SMALLEST_VOCABULARY = 512
-"""Room for 256 bytes, the required characters, and some pieces."""
+"""Enough for 256 bytes, the required characters and some pieces."""
 
 
 def train_tokenizer(

@@ -10,7 +10,7 @@ from torch import Tensor
 from model.training.int8 import kernels
 
 _BLOCK = 4096
-"""Tokens whose products are added up in int32, which would hold those of 133,000."""
+"""Tokens whose products are summed in int32, far below the 133,000 that would overflow."""
 
 
 class Rows(NamedTuple):
@@ -21,7 +21,7 @@ class Rows(NamedTuple):
 
     @staticmethod
     def of(matrix: Tensor) -> Rows:
-        """Round [N, K]. A row that is not finite gets a scale that is not."""
+        """Round [N, K]. The scale of a row that is not finite is not finite."""
         rows = matrix.detach().contiguous()
         codes, scales = torch.empty(rows.shape, dtype=torch.int8), torch.empty(len(rows))
         kernels.quantise_rows(rows.numpy(), codes.numpy(), scales.numpy())
@@ -29,11 +29,11 @@ class Rows(NamedTuple):
 
     @staticmethod
     def empty(rows: int, columns: int) -> Rows:
-        """Return memory for N · K codes."""
+        """Allocate codes [N, K]."""
         return Rows(torch.empty(rows, columns, dtype=torch.int8), torch.empty(rows))
 
     def as_columns(self) -> Columns:
-        """Round again, with scales of columns."""
+        """Convert to scales of columns, with rounding."""
         codes, scales = torch.empty_like(self.codes), torch.empty(self.codes.shape[1])
         kernels.exchange_scales(
             self.codes.numpy(), self.scales.numpy(), codes.numpy(), scales.numpy()

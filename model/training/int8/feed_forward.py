@@ -1,7 +1,7 @@
 """A feed-forward layer whose inner activations, the widest of a layer, exist in int8 alone.
 
-Tokens pass through in blocks, so that the sums of a block's products, from which the next codes are
-made in one pass, stay in the second-level cache.
+Tokens are processed in blocks, so that the sums of a block's products stay in the second-level
+cache until the next codes are computed from them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BLOCK = 256
 
 
 class Int8FeedForward:
-    """In place of a feed-forward layer's `forward`: int8 products while it is in training mode."""
+    """Replaces a feed-forward layer's `forward`; int8 products in training mode."""
 
     def __init__(self, layer: FeedForward) -> None:
         """`layer` has ReLU and no dropout."""

@@ -13,7 +13,7 @@ from model.training.int8.codes import Columns, Rows, outer_sum
 
 
 class Int8Linear:
-    """In place of a linear layer's `forward`: int8 products while it is in training mode."""
+    """Replaces a linear layer's `forward`; int8 products in training mode."""
 
     def __init__(self, layer: nn.Linear) -> None:
         self._layer = layer

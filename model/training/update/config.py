@@ -32,10 +32,25 @@ class OptimizerConfig(Table):
 
 
 class ScheduleConfig(Table):
-    """The learning rate and the length of the run; see `schedule.learning_rate`."""
+    """The length of the run, and its learning rate.
+
+    `inverse_sqrt` is equation 3 of the paper, times `peak`: peak · d_model^−½ · min(step^−½,
+    step · warmup_steps^−1.5). `trapezoid` rises linearly to `peak` within `warmup_steps`, stays
+    constant, and falls linearly to 0 over the last `decay_steps` of `steps`; a run can be extended
+    from any point before its decay.
+    """
 
     shape: Literal["inverse_sqrt", "trapezoid"] = "inverse_sqrt"
     peak: float = Field(1.0, gt=0)
     warmup_steps: int = Field(4000, gt=0)
     steps: int = Field(100_000, gt=0, description="total number of updates")
     decay_steps: int = Field(0, ge=0, description="trapezoid only")
+
+    def learning_rate(self, step: int, d_model: int) -> float:
+        """Return the rate of update number `step`, counted from 1."""
+        if self.shape == "inverse_sqrt":
+            warm = step * self.warmup_steps**-1.5
+            return float(self.peak * d_model**-0.5 * min(step**-0.5, warm))
+        rise = step / self.warmup_steps
+        fall = (self.steps + 1 - step) / max(1, self.decay_steps)
+        return float(self.peak * max(0.0, min(1.0, rise, fall)))

@@ -1,8 +1,7 @@
-"""What a CPU needs for steps of even speed: freed memory stays, denormal numbers are zero.
+"""Memory and number formats for fast training steps on a CPU.
 
-A training step frees and allocates the same buffers hundreds of times. By default, glibc
-maps each block over 32 MB anew and the kernel zeroes it page by page: half of the step's time for
-a small model.
+A step frees and allocates the same buffers hundreds of times. By default, glibc maps each block
+over 32 MB anew and the kernel zeroes it page by page: half of the step's time for a small model.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ def keep_freed_memory() -> None:
 
 @contextmanager
 def flushed_denormals() -> Iterator[None]:
-    """Take numbers below 1e-38 for zero, in this thread.
+    """Flush denormals to zero in this thread.
 
-    The momentum of a unit that no input activates any more shrinks to such numbers, with which
-    processors compute a hundred times as slowly: one matrix took Muon 350 ms in place of 7.
+    The momentum of a dead unit shrinks to denormal numbers, with which processors are a hundred
+    times slower: one matrix took Muon 350 ms instead of 7.
     """
     torch.set_flush_denormal(True)
     try:

@@ -50,15 +50,15 @@ class Muon(torch.optim.Optimizer):
             momenta = [
                 self._momentum(matrix, matrix.grad, group["momentum"]) for matrix in matrices
             ]
-            for place in self._processes.share(len(matrices)):
-                matrix = matrices[place]
-                update = orthogonalised(momenta[place], self._dtype)
+            for index in self._processes.share(len(matrices)):
+                matrix = matrices[index]
+                update = orthogonalised(momenta[index], self._dtype)
                 size = _RMS_OF_ADAM * math.sqrt(max(matrix.shape))
                 matrix.mul_(1 - group["lr"] * group["weight_decay"])
                 matrix.add_(update, alpha=-group["lr"] * size)
             for rank in range(self._processes.count):
                 theirs = Processes(rank, self._processes.count).share(len(matrices))
-                self._processes.broadcast([matrices[place] for place in theirs], rank)
+                self._processes.broadcast([matrices[index] for index in theirs], rank)
 
     def _momentum(self, matrix: nn.Parameter, gradient: Tensor, decay: float) -> Tensor:
         """Update the running average of gradients; return it looked ahead by one step."""
@@ -77,7 +77,7 @@ def orthogonalised(matrix: Tensor, dtype: torch.dtype) -> Tensor:
     is_tall = matrix.shape[0] > matrix.shape[1]
     x = (matrix.T if is_tall else matrix).to(dtype)
     x = x / x.norm().clamp(min=1e-7)
-    # The latter wants float32: in bf16, G loses what the products of polynomials bring near 1.
+    # The Gram form needs float32: bf16 is too coarse for the products of polynomials.
     is_wide = x.shape[1] > 2 * x.shape[0] and dtype == torch.float32
     x = _iterate_on_gram(x) if is_wide else _iterate(x)
     return x.T if is_tall else x

@@ -48,11 +48,11 @@ class Processes:
         return Processes(distributed.get_rank(), distributed.get_world_size())
 
     def share(self, length: int) -> range:
-        """Return the places of this process's items in a sequence: every `count`-th."""
+        """Return the indices of this process's items in a sequence: every `count`-th."""
         return range(self.rank, length, self.count)
 
     def wait(self) -> None:
-        """Return when every process is here."""
+        """Wait for all processes."""
         if self.count > 1:
             _checked(distributed.barrier)
 
@@ -74,7 +74,7 @@ class Processes:
             _copy_from(flat, tensors)
 
     def leave(self) -> None:
-        """End the exchange. Other processes must not need this one any more."""
+        """End the exchange, once no other process needs this one."""
         if self.count > 1:
             distributed.destroy_process_group()
 

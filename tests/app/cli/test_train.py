@@ -212,8 +212,8 @@ def test_every_scalar_hyperparameter_has_a_flag() -> None:
         (["--threads", "0"], 2, "--threads"),
         (["--noise-join", "2"], 1, "toy.toml with flags: 'noise.join': "),
         (["--model-n-heads", "5"], 1, "[model]: d_model 32 is not divisible by n_heads 5"),
-        (["--resume"], 1, "run: no run there"),
-        (["--finish"], 1, "run: no run there"),
+        (["--resume"], 1, "run: contains no run"),
+        (["--finish"], 1, "run: contains no run"),
         (["--plot", "a.png"], 1, "log.jsonl: No such file"),
         (["--device", "tpu"], 1, "device 'tpu'"),
         (

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from model.interop.languages_said import Languages
+from model.interop.languages import Languages
 from model.interop.marian_import import import_marian
 from tests.marian_folder import MakeFolder
 from tests.marian_npz import write_npz_folder
@@ -22,7 +22,7 @@ import json, sys
 from pathlib import Path
 import torch
 from model.checkpoint.reader import load_checkpoint
-from model.interop.languages_said import Languages
+from model.interop.languages import Languages
 from model.interop.marian_import import import_marian
 
 def peak():

@@ -25,7 +25,7 @@ from model.decoding.padding import padded_ids
 from model.decoding.rules import HuggingFaceRule
 from model.errors import CheckpointError
 from model.interop.huggingface_export import MARIAN, PEGASUS, Form, export_huggingface
-from model.interop.languages_said import Languages
+from model.interop.languages import Languages
 from model.interop.marian_import import import_marian
 from model.text.tokenizer import Tokenizer
 from model.transformer.config import TransformerConfig

@@ -21,7 +21,7 @@ from model.engine.build import build_engines
 from model.engine.protocol import Job
 from model.engine.run import run_jobs
 from model.errors import CheckpointError, LanguageError, ModelError
-from model.interop.languages_said import Languages
+from model.interop.languages import Languages
 from model.interop.marian_import import import_m2m100, import_marian
 from tests.m2m100_folder import MakeMultilingual
 from tests.marian_folder import Spoil, changing, load_theirs, write_json

@@ -17,7 +17,7 @@ from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.decoding.padding import padded_ids
 from model.decoding.rules import HuggingFaceRule
 from model.errors import CheckpointError, ModelError
-from model.interop.languages_said import Languages
+from model.interop.languages import Languages
 from model.interop.marian_import import import_marian
 from model.transformer.positions import sinusoidal_positions
 from tests.marian_folder import MakeFolder, Spoil, change_json, changing, load_theirs, write_json
@@ -347,11 +347,11 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
     ),
     "no positions": (
         lambda f: change_tensors(f, **{"model.encoder.embed_positions.weight": torch.tensor(1.0)}),
-        "does not hold sinusoids",
+        "does not contain sinusoids",
     ),
     "learnt positions": (
         lambda f: change_tensors(f, **{"model.encoder.embed_positions.weight": torch.ones(64, 32)}),
-        "does not hold sinusoids",
+        "does not contain sinusoids",
     ),
 }
 

@@ -21,7 +21,7 @@ from model.decoding.hypothesis import SearchOptions
 from model.decoding.padding import padded_ids
 from model.decoding.rules import HuggingFaceRule, MarianRule
 from model.errors import CheckpointError
-from model.interop.languages_said import Languages
+from model.interop.languages import Languages
 from model.interop.marian_folder import project_of
 from model.interop.marian_import import import_marian
 from tests.marian_npz import NEWEST, change_npz, marian_positions, npz_of, write_npz_folder

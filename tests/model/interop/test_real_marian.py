@@ -21,7 +21,7 @@ from model.engine.build import build_engines
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Engine, Job
 from model.engine.run import run_jobs
-from model.interop.languages_said import Languages
+from model.interop.languages import Languages
 from model.interop.marian_import import import_marian
 from model.text.marian_tokenizer import MarianTokenizer
 from tests.marian_npz import NEWEST, npz_of, write_npz_folder

@@ -13,7 +13,7 @@ from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.decoding.padding import padded_ids
 from model.errors import TrainingError
-from model.interop.languages_said import Languages
+from model.interop.languages import Languages
 from model.interop.marian_import import import_marian
 from model.text.marian_tokenizer import MarianTokenizer
 from model.training.finish import write_checkpoint

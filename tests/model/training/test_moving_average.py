@@ -67,7 +67,7 @@ def test_a_lost_average_is_named(workshop: Workshop) -> None:
     state = latest_state(trainer.run)
     assert state
     (state / AVERAGE_FILE).unlink()
-    with pytest.raises(TrainingError, match=f"{AVERAGE_FILE}: cannot resume"):
+    with pytest.raises(TrainingError, match=f"{AVERAGE_FILE}: cannot be read"):
         workshop.open(resume=True, **DECAY)
 
 

@@ -77,7 +77,7 @@ def test_a_run_is_not_overwritten_without_resume(workshop: Workshop) -> None:
 
 
 def test_there_must_be_a_run_to_resume(workshop: Workshop) -> None:
-    with pytest.raises(TrainingError, match="no run there"):
+    with pytest.raises(TrainingError, match="contains no run"):
         workshop.open(resume=True)
     assert not (workshop.folder / "run").exists()
 

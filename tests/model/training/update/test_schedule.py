@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from model.training.update.config import ScheduleConfig
-from model.training.update.schedule import learning_rate
 
 
 @pytest.mark.parametrize(
@@ -17,12 +16,12 @@ from model.training.update.schedule import learning_rate
     ],
 )
 def test_default_is_equation_3(step: int, expected: float) -> None:
-    assert learning_rate(step, ScheduleConfig(), 512) == pytest.approx(expected, rel=1e-6)
+    assert ScheduleConfig().learning_rate(step, 512) == pytest.approx(expected, rel=1e-6)
 
 
 def test_peak_scales_equation_3() -> None:
-    doubled = learning_rate(123, ScheduleConfig(peak=2.0), 512)
-    assert doubled == pytest.approx(2 * learning_rate(123, ScheduleConfig(), 512))
+    doubled = ScheduleConfig(peak=2.0).learning_rate(123, 512)
+    assert doubled == pytest.approx(2 * ScheduleConfig().learning_rate(123, 512))
 
 
 @pytest.mark.parametrize(
@@ -34,12 +33,12 @@ def test_trapezoid(step: int, expected: float) -> None:
     schedule = ScheduleConfig(
         shape="trapezoid", peak=1.0, warmup_steps=10, steps=100, decay_steps=20
     )
-    assert learning_rate(step, schedule, 512) == pytest.approx(expected)
+    assert schedule.learning_rate(step, 512) == pytest.approx(expected)
 
 
 def test_trapezoid_without_decay_stays_at_its_peak() -> None:
     schedule = ScheduleConfig(shape="trapezoid", peak=0.5, warmup_steps=2, steps=9)
-    assert [learning_rate(step, schedule, 8) for step in (1, 2, 9)] == [0.25, 0.5, 0.5]
+    assert [schedule.learning_rate(step, 8) for step in (1, 2, 9)] == [0.25, 0.5, 0.5]
 
 
 def test_prolonging_a_trapezoid_changes_no_step_before_its_decay() -> None:
@@ -48,4 +47,4 @@ def test_prolonging_a_trapezoid_changes_no_step_before_its_decay() -> None:
         for steps in (100, 300)
     )
     for step in range(1, 81):
-        assert learning_rate(step, short, 64) == learning_rate(step, long, 64)
+        assert short.learning_rate(step, 64) == long.learning_rate(step, 64)

@@ -1,4 +1,4 @@
-"""Determines the directions of an imported model from its symbols, its folder and the options."""
+"""The directions of an imported model: from its vocabulary, its folder and the options."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Languages:
     targets: Sequence[str] = ()
 
 
-NOT_SAID = Languages()
+NOT_GIVEN = Languages()
 
 
 def directions(
@@ -26,7 +26,7 @@ def directions(
 ) -> tuple[list[tuple[str, str]], dict[str, str]]:
     """Return (source, target) pairs, and the symbol of each target if the vocabulary has symbols.
 
-    Without given targets, all symbols are used. Raises `CheckpointError`.
+    Targets default to all symbols. Raises `CheckpointError`.
     """
     known = codes_of_symbols(symbols(source_pieces))
     targets = languages.targets or list(known)
@@ -39,11 +39,15 @@ def directions(
         raise CheckpointError(
             f"{origin}: no symbol for {unknown[0]!r}; there are: {', '.join(known)}"
         )
-    pairs = [
-        (source, target) for source in languages.sources for target in targets if source != target
-    ]
+    pairs = all_pairs(origin, languages.sources, targets)
+    return pairs, {code: known[code] for code in targets if known}
+
+
+def all_pairs(origin: str, sources: Sequence[str], targets: Sequence[str]) -> list[tuple[str, str]]:
+    """Return each source with each other target. Raises `CheckpointError` if there is none."""
+    pairs = dict.fromkeys(
+        (source, target) for source in sources for target in targets if source != target
+    )
     if not pairs:
-        raise CheckpointError(
-            f"{origin}: from {', '.join(languages.sources)} to itself is no translation"
-        )
-    return list(dict.fromkeys(pairs)), {code: known[code] for code in targets if known}
+        raise CheckpointError(f"{origin}: from {', '.join(sources)} to itself is no translation")
+    return list(pairs)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from model.errors import CheckpointError
-from model.interop.languages_said import NOT_SAID, Languages, directions
+from model.interop.languages import NOT_GIVEN, Languages, directions
 
 PLAIN = ["</s>", "<unk>", "a"]
 SYMBOLS = ["</s>", ">>fra<<", ">>por_BR<<", "a"]
@@ -27,7 +27,7 @@ def test_symbols_are_the_targets_unless_some_are_said() -> None:
 @pytest.mark.parametrize(
     ("pieces", "said", "told"),
     [
-        (PLAIN, NOT_SAID, "use `attend import marian --source`"),
+        (PLAIN, NOT_GIVEN, "use `attend import marian --source`"),
         (PLAIN, Languages(("en",)), "use `attend import marian --target`"),
         (SYMBOLS, Languages(("en",), ("de",)), "no symbol for 'de'; there are: fr, pt-BR"),
         (PLAIN, Languages(("en",), ("en",)), "from en to itself is no translation"),
