@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
+from numpy.typing import NDArray
 
 from app.cli import options
 from app.cli.display.progress import counted_progress
@@ -25,7 +27,6 @@ from model.alignment.from_attention import (
     Bitext,
     Link,
     Pass,
-    WordWeights,
     passes,
     word_weights,
 )
@@ -33,7 +34,6 @@ from model.alignment.from_attention import align as align_words
 from model.alignment.gold import GoldAlignment
 from model.alignment.head_search import (
     AlignedPair,
-    Trial,
     cross_validate,
     evaluate_method,
     try_heads,
@@ -53,10 +53,7 @@ SPLITTERS: dict[str, Callable[[str], list[Span]]] = {"whitespace": whitespace_wo
 
 @dataclass(frozen=True, slots=True)
 class Aligner:
-    """A checkpoint that aligns pairs of columns, of which `column` is the source.
-
-    Inputs and outputs are in the order of the columns.
-    """
+    """Aligns pairs of columns, in their order; `column` is the source's."""
 
     checkpoint: Checkpoint
     engine: Engine
@@ -69,24 +66,21 @@ class Aligner:
         """The checkpoint's method, or the default."""
         return self.checkpoint.config.alignment or AlignmentMethod()
 
-    def weights(self, pair: tuple[str, str], *, both_directions: bool) -> list[WordWeights]:
-        """Return the model's attention between words, by pass."""
-        runs = self._passes(pair, both_directions=both_directions)
-        return [word_weights(run, self.engine.explain(*run.ids, "cross")) for run in runs]
-
-    def _passes(self, pair: tuple[str, str], *, both_directions: bool) -> list[Pass]:
+    def attention(
+        self, pair: tuple[str, str], *, both_directions: bool
+    ) -> tuple[list[Pass], list[NDArray[np.float32]]]:
+        """Return the passes over a pair, and the attention of each."""
         source, target = pair[self.column], pair[1 - self.column]
         bitext = Bitext(source, target, *self.direction, self.split(source), self.split(target))
         max_length = self.checkpoint.config.transformer.max_length
-        return passes(
-            self.checkpoint.tokenizer, max_length, bitext, both_directions=both_directions
-        )
+        codec = self.checkpoint.tokenizer
+        runs = passes(codec, max_length, bitext, both_directions=both_directions)
+        return runs, [self.engine.explain(*run.ids, "cross") for run in runs]
 
     def align(self, pair: tuple[str, str]) -> list[Link]:
         """Return links in the order of the columns."""
-        runs = self._passes(pair, both_directions=self.method.both_directions)
-        weights = [self.engine.explain(*run.ids, "cross") for run in runs]
-        found = align_words(runs, weights, self.method)
+        attention = self.attention(pair, both_directions=self.method.both_directions)
+        found = align_words(*attention, self.method)
         return sorted((j, i) for i, j in found) if self.column else found
 
 
@@ -213,30 +207,28 @@ def _read_gold(
         for number, (pair, line) in enumerate(
             progress.track(list(zip(texts, lines, strict=True)), description="Aligning"), start=1
         ):
-            place = f"{gold}:{number}"
-            wanted = _parse_gold(line, tuple(len(aligner.split(side)) for side in pair), place)
-            if aligner.column:
-                wanted = wanted.transposed()
             try:
-                by_pass = aligner.weights(pair, both_directions=both)
+                links = _parse_gold(line, [len(aligner.split(side)) for side in pair])
+                by_pass = map(word_weights, *aligner.attention(pair, both_directions=both))
+                expected = links.transposed() if aligner.column else links
+                pairs.append(AlignedPair(pair, list(by_pass), expected))
             except InputError as error:
-                raise InputError(f"{place}: {error}") from None
-            pairs.append(AlignedPair(pair, by_pass, wanted))
+                raise InputError(f"{gold}:{number}: {error}") from None
+            except ValueError as error:
+                raise DataError(f"{gold}:{number}: {error}") from None
     return pairs
 
 
-def _parse_gold(line: str, n_words: tuple[int, ...], place: str) -> GoldAlignment:
-    try:
-        wanted = GoldAlignment.parse(line)
-    except ValueError as error:
-        raise DataError(f"{place}: {error}") from None
-    for link in wanted.possible:
+def _parse_gold(line: str, n_words: Sequence[int]) -> GoldAlignment:
+    """Return the links of a line. Raises `ValueError`, also for words that there are not."""
+    links = GoldAlignment.parse(line)
+    for link in links.possible:
         if any(word >= n for word, n in zip(link, n_words, strict=True)):
-            raise DataError(
-                f"{place}: links words {link[0]} and {link[1]}, "
+            raise ValueError(
+                f"links words {link[0]} and {link[1]}, "
                 f"but the pair has {n_words[0]} and {n_words[1]}, counted from 0"
             )
-    return wanted
+    return links
 
 
 def _tune(
@@ -258,10 +250,6 @@ def _tune(
         "method": best.method.model_dump(),
         **asdict(best.scores),
         "cross_validated": unseen and asdict(unseen),
-        "heads": [_as_record(trial) for trial in heads],
-        "readings": [_as_record(trial) for trial in readings],
+        "heads": [{**one.method.model_dump(), **asdict(one.scores)} for one in heads],
+        "readings": [{**one.method.model_dump(), **asdict(one.scores)} for one in readings],
     }
-
-
-def _as_record(trial: Trial) -> dict[str, Any]:
-    return {**trial.method.model_dump(), **asdict(trial.scores)}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
+from app.cli.options import path_type
 from model.interop.huggingface_export import MARIAN, PEGASUS, Form, export_huggingface
 
 
@@ -14,9 +16,14 @@ def export() -> None:
     """Write a checkpoint as a folder that transformers and CTranslate2 can load."""
 
 
-@export.command(epilog="Example: attend export marian checkpoints/en-de /tmp/en-de")
-@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
-@click.argument("destination", type=click.Path(path_type=Path), metavar="DEST")
+def _verb(verb: Callable[..., None]) -> click.Command:
+    verb = click.argument("destination", type=path_type, metavar="DEST")(verb)
+    verb = click.argument("folder", type=path_type, metavar="DIR")(verb)
+    example = f"Example: attend export {verb.__name__} checkpoints/en-fr /tmp/en-fr"
+    return export.command(epilog=example)(verb)
+
+
+@_verb
 def marian(folder: Path, destination: Path) -> None:
     """Write the checkpoint in DIR as a MarianMTModel to DEST, which must be new or empty.
 
@@ -25,9 +32,7 @@ def marian(folder: Path, destination: Path) -> None:
     _export(folder, destination, MARIAN)
 
 
-@export.command(epilog="Example: attend export pegasus checkpoints/en-fr /tmp/en-fr")
-@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
-@click.argument("destination", type=click.Path(path_type=Path), metavar="DEST")
+@_verb
 def pegasus(folder: Path, destination: Path) -> None:
     """Write the checkpoint in DIR as a PegasusForConditionalGeneration to DEST.
 

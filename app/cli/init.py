@@ -8,8 +8,9 @@ from pathlib import Path
 
 import click
 
+from app.cli.options import path_type
 from model.checkpoint.writer import check_new_folder
-from model.errors import DataError
+from model.training.data.corpus import read_lines
 from model.training.random_checkpoint import write_random_checkpoint
 from model.transformer.config import PRESETS
 
@@ -18,14 +19,14 @@ _CODE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")  # the part of BCP-47 i
 
 
 @click.command(epilog="Example: attend init --preset tiny /tmp/tiny && attend inspect /tmp/tiny")
-@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@click.argument("folder", type=path_type, metavar="DIR")
 @click.option("--preset", type=click.Choice(list(PRESETS)), required=True)
 @click.option(
     "--languages", default="en,fr", show_default=True, metavar="CODE,CODE",
     help="The two languages; the model translates in both directions.",
 )  # fmt: skip
 @click.option(
-    "--vocab-from", type=click.Path(path_type=Path), metavar="FILE",
+    "--vocab-from", type=path_type, metavar="FILE",
     help=f"UTF-8 text whose first {_SENTENCES:,} lines the vocabulary is learnt from.",
 )  # fmt: skip
 @click.option("--seed", type=int, default=1, show_default=True, help="Same seed, same weights.")
@@ -37,7 +38,8 @@ def init(folder: Path, preset: str, languages: str, vocab_from: Path | None, see
     """
     pair = _pair(languages)
     check_new_folder(folder)
-    sentences = None if vocab_from is None else _read(vocab_from)
+    lines = itertools.islice(read_lines(vocab_from), _SENTENCES) if vocab_from else None
+    sentences = None if lines is None else [line.strip() for line in lines]
     n_parameters = write_random_checkpoint(folder, preset, pair, sentences, seed)
     click.echo(f"wrote {folder}: {preset}, {n_parameters:,} parameters")
 
@@ -47,18 +49,3 @@ def _pair(languages: str) -> tuple[str, str]:
     if first == second or not all(map(_CODE.fullmatch, (first, second))):
         raise click.BadParameter("two different codes, such as en,fr", param_hint="--languages")
     return first, second
-
-
-def _read(path: Path) -> list[str]:
-    try:
-        with path.open("rb") as file:
-            lines = list(itertools.islice(file, _SENTENCES))
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from None
-    sentences = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            sentences.append(line.decode("utf-8").strip())
-        except UnicodeDecodeError as error:
-            raise DataError(f"{path}:{number}: not UTF-8 ({error.reason})") from None
-    return sentences

@@ -36,7 +36,6 @@ class Failure(click.ClickException):
     """A failure reported as one line, `attend: <line>`, with exit code 1."""
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Print the line, by default to stderr."""
         line = " ".join(self.format_message().split())
         click.echo(f"attend: {line}", file=file, err=file is None)
 
@@ -44,33 +43,24 @@ class Failure(click.ClickException):
 class VerbGroup(click.Group):
     """Finds verbs in `VERBS` and converts this project's errors to `Failure`."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+    def list_commands(self, _: click.Context) -> list[str]:
         """Return all verbs, in the order a newcomer needs them."""
         return list(VERBS)
 
-    def get_command(
-        self,
-        ctx: click.Context,  # noqa: ARG002
-        cmd_name: str,
-    ) -> click.Command | None:
+    def get_command(self, _: click.Context, cmd_name: str) -> click.Command | None:
         """Import the verb's module and return its command."""
         if cmd_name not in VERBS:
             return None
-        module, _ = VERBS[cmd_name]
+        module = VERBS[cmd_name][0]
         command: click.Command = getattr(importlib.import_module(module), module.rpartition(".")[2])
         return command
 
-    def format_commands(
-        self,
-        ctx: click.Context,  # noqa: ARG002
-        formatter: click.HelpFormatter,
-    ) -> None:
+    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of verbs without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(verb, about) for verb, (_, about) in VERBS.items()])
+            formatter.write_dl([(verb, row[1]) for verb, row in VERBS.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the verb."""
         try:
             return super().invoke(ctx)
         except InvalidRequestError as error:
@@ -81,12 +71,12 @@ class VerbGroup(click.Group):
         except ModuleNotFoundError as error:
             if error.name != "torch":
                 raise
-            raise Failure("this needs torch, which is not installed here") from None
+            raise Failure("this needs torch, which is not installed") from None
         except OSError as error:
             if error.errno in (None, errno.EPIPE):  # click handles a closed pipe
                 raise
-            place = f"{error.filename}: " if error.filename else ""
-            raise Failure(f"{place}{error.strerror}") from None
+            file = f"{error.filename}: " if error.filename else ""
+            raise Failure(f"{file}{error.strerror}") from None
 
 
 @click.group(

@@ -39,7 +39,7 @@ class BadSettings(Failure):
 
 
 REPEATED = {"checkpoint": "DIR", "pin": "NAME"}
-"""Settings whose flags are repeated for several values, and what each names."""
+"""Settings whose flags may be repeated, with the flags' metavariables."""
 
 
 def _with_settings(command: click.Command) -> click.Command:
@@ -66,9 +66,9 @@ def serve(**flags: Any) -> None:
     """Serve checkpoints over HTTP until SIGTERM or Ctrl-C.
 
     With several checkpoints, the languages of a request select one; a pair that only two in
-    sequence can translate uses both. With --models DIR, every model in DIR can be asked for and is
-    loaded when it is; the least recently used are let go within --model-memory. A flag overrides
-    its environment variable. Admitted requests are finished before the server stops.
+    sequence can translate uses both. With --models DIR, every model in DIR is loaded by the first
+    request for it; the least recently used are unloaded to stay within --model-memory. A flag
+    overrides its environment variable. Admitted requests are finished before the server stops.
     """
     try:
         settings = Settings.parse(**{k: v for k, v in flags.items() if v not in (None, ())})
@@ -89,7 +89,8 @@ def serve(**flags: Any) -> None:
         server.should_exit = True
 
     app = create_app(settings, load, give_up, spare_the_collector)
-    app.state.lifecycle.address = _address(listener)
+    host, port, *_ = listener.getsockname()
+    app.state.lifecycle.address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     server = make_server(app, settings, admin_listener)
     sys.setswitchinterval(SWITCH_INTERVAL)
     keep_few_heaps()
@@ -98,14 +99,9 @@ def serve(**flags: Any) -> None:
         raise failures[0]
 
 
-def _address(listener: socket.socket) -> str:
-    host, port, *_ = listener.getsockname()
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
 SWITCH_INTERVAL = 0.001
-"""Seconds after which the event loop must release the interpreter lock to an idle engine waiting
-for it briefly. Python's default, 5 ms, is as long as an engine step."""
+"""Seconds after which the event loop must release the GIL to a waiting engine. Python's default,
+5 ms, is as long as an engine step."""
 
 COLLECT_AFTER = 200_000
 """New objects before a collection, more than all admitted requests have: a collection traverses

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from types import FrameType
 from typing import Any, Literal, get_args, get_origin
@@ -14,8 +14,8 @@ import torch
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from app.cli.display.tensorboard import TensorBoard
 from app.cli.display.training_display import TrainingDisplay
+from app.cli.options import path_type
 from app.shipped import recipe_path
 from model.checkpoint.reader import load_checkpoint
 from model.engine.device import pick_device
@@ -30,12 +30,6 @@ from model.training.update.memory import flushed_denormals, keep_freed_memory
 from model.training.update.processes import Processes
 from model.training.warm_start import WarmStart
 from model.transformer.config import TransformerConfig
-
-_EPILOG = (
-    "Example: attend train recipes/en-fr.toml --corpora corpora --run runs/en-fr "
-    "--schedule-steps 50000"
-)
-_path = click.Path(path_type=Path)
 
 
 def _hyperparameters(
@@ -56,14 +50,11 @@ def _hyperparameters(
     return options
 
 
-def _value_type(field: FieldInfo) -> click.ParamType[Any] | None:
+def _value_type(field: FieldInfo) -> Any:
     """Return click's type for a field; None for lists and tables, which only a file can contain."""
     if get_origin(field.annotation) is Literal:
         return click.Choice(get_args(field.annotation))
-    kinds: dict[object, click.ParamType[Any]] = {
-        bool: click.BOOL, int: click.INT, float: click.FLOAT, str: click.STRING,
-    }  # fmt: skip
-    return kinds.get(field.annotation)
+    return field.annotation if field.annotation in (bool, int, float, str) else None
 
 
 def _with_hyperparameters(command: click.Command) -> click.Command:
@@ -73,14 +64,17 @@ def _with_hyperparameters(command: click.Command) -> click.Command:
 
 
 @_with_hyperparameters
-@click.command(epilog=_EPILOG)
+@click.command(
+    epilog="Example: attend train recipes/en-fr.toml --corpora corpora --run runs/en-fr "
+    "--schedule-steps 50000"
+)
 @click.argument("recipe", type=recipe_path)
 @click.option(
-    "--corpora", type=_path, default=Path("corpora"), show_default=True,
+    "--corpora", type=path_type, default=Path("corpora"), show_default=True,
     help="Folder with the recipe's files.",
 )  # fmt: skip
 @click.option(
-    "--run", type=_path,
+    "--run", type=path_type,
     help="Folder for state, log and snapshots [default: runs/RECIPE].",
 )  # fmt: skip
 @click.option("--resume", is_flag=True, help="Resume the run in that folder exactly.")
@@ -89,7 +83,7 @@ def _with_hyperparameters(command: click.Command) -> click.Command:
     help="Start the run, or resume it if it was started: for containers that are restarted.",
 )  # fmt: skip
 @click.option(
-    "--init", type=_path, metavar="CHECKPOINT",
+    "--init", type=path_type, metavar="CHECKPOINT",
     help="Start from the weights and vocabulary of a checkpoint, with a new optimizer state.",
 )  # fmt: skip
 @click.option(
@@ -106,7 +100,7 @@ def _with_hyperparameters(command: click.Command) -> click.Command:
     "--tensorboard", is_flag=True, help="Also write the log for TensorBoard, to RUN/tensorboard."
 )
 @click.option(
-    "--checkpoint", type=_path,
+    "--checkpoint", type=path_type,
     help="Folder for the finished checkpoint [default: RUN/checkpoint].",
 )  # fmt: skip
 @click.option(
@@ -114,7 +108,7 @@ def _with_hyperparameters(command: click.Command) -> click.Command:
     help="Do not train; write a checkpoint from what the run has saved.",
 )  # fmt: skip
 @click.option(
-    "--plot", type=_path, metavar="FILE",
+    "--plot", type=path_type, metavar="FILE",
     help="Do not train; plot the run's log to a .png, .svg or .pdf file.",
 )  # fmt: skip
 def train(
@@ -142,10 +136,9 @@ def train(
     """
     config = _read(recipe, overrides)
     run = run or Path("runs") / recipe.stem
-    if resume and continues:
-        raise click.UsageError("--resume and --continue exclude each other")
-    if init and resume:
-        raise click.UsageError("--init and --resume exclude each other")
+    for other, is_given in (("--continue", continues), ("--init", init)):
+        if resume and is_given:
+            raise click.UsageError(f"--resume and {other} exclude each other")
     if adapt and not init:
         raise click.UsageError("--adapt requires --init")
     checkpoint = checkpoint or run / "checkpoint"
@@ -155,8 +148,8 @@ def train(
         keep_freed_memory()
         if threads:
             torch.set_num_threads(threads)
-        place = _own_device(pick_device(device))
-        processes = Processes.from_environment(place)
+        own_device = _own_device(pick_device(device))
+        processes = Processes.from_environment(own_device)
         if processes.is_first:
             click.echo(f"reading {corpora}", err=True)
         log = run / LOG_FILE if processes.is_first else None
@@ -167,7 +160,7 @@ def train(
                 run,
                 corpora,
                 display,
-                place,
+                own_device,
                 resume=resume or (continues and latest_state(run) is not None),
                 workers=workers,
                 init=WarmStart(load_checkpoint(init), adapt) if init else None,
@@ -189,16 +182,26 @@ def train(
         click.echo(f"wrote {checkpoint}")
 
 
-def _tensorboard(run: Path) -> TensorBoard:
+def _tensorboard(run: Path) -> Callable[[Mapping[str, float]], None]:
+    """Return a function that writes a line of the log as scalars, under their names in it."""
     try:
-        return TensorBoard(run / "tensorboard")
+        from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         message = "--tensorboard needs tensorboard: pip install tensorboard"
         raise click.ClickException(message) from None
+    writer = SummaryWriter(str(run / "tensorboard"))
+
+    def write(figures: Mapping[str, float]) -> None:
+        for name, value in figures.items():
+            if name != "step":
+                writer.add_scalar(name.replace(".", "/"), value, int(figures["step"]))
+        writer.flush()
+
+    return write
 
 
 def _own_device(name: str) -> torch.device:
-    """Return the device of this process: with `cuda`, each of a machine's processes has its own."""
+    """Return this process's device: with `cuda`, each process of a machine has its own."""
     if name == "cuda" and (local_rank := os.environ.get("LOCAL_RANK")):
         name = f"cuda:{local_rank}"
         torch.cuda.set_device(name)

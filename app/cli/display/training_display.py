@@ -25,8 +25,8 @@ _EARLY = (1, 2, 5, 10, 20)
 class TrainingDisplay:
     """A `Reporter`: on a terminal a live bar, elsewhere a line every `_LOG_EVERY` steps.
 
-    Without `log`, nothing is shown or written, as in all processes of a run but the first.
-    `scalars` also gets every line of the log.
+    Without `log`, as in all processes but the first, there is no output. `scalars` also gets every
+    line of the log.
     """
 
     def __init__(
@@ -78,24 +78,22 @@ class TrainingDisplay:
         )
 
     def on_corpus(self, name: str, counts: FilterCounts) -> None:
-        """Print how many pairs were read, kept and dropped."""
         self._console.print(f"{name}: {counts}", highlight=False)
 
     def on_step(self, figures: dict[str, float]) -> None:
-        """Add to the averages; write and show them periodically."""
+        """Add to the averages; write and print them periodically."""
         for name in ("loss", "cross_entropy"):
             self._sums[name] = self._sums.get(name, 0.0) + figures[name]
         self._count += 1
         step, tokens, seconds = int(figures["step"]), int(figures["tokens"]), figures["seconds"]
         if self._task is not None:
             self._progress.update(self._task, completed=step)
+        speed = (tokens - self._last.tokens) / max(1e-9, seconds - self._last.seconds)
         if step % _LOG_EVERY and step != self._steps:
-            if self._is_early(step):
-                speed = (tokens - self._last.tokens) / max(1e-9, seconds - self._last.seconds)
+            if step - self._first.step in _EARLY:
                 self._print(step, f"loss {figures['loss']:.3f}  {speed:,.0f} tokens/s", seconds)
             return
         means = {name: total / self._count for name, total in self._sums.items()}
-        speed = (tokens - self._last.tokens) / max(1e-9, seconds - self._last.seconds)
         self._last = Counters(step, tokens, seconds)
         self._sums.clear()
         self._count = 0
@@ -105,13 +103,9 @@ class TrainingDisplay:
             self._progress.update(self._task, figures=shown)
         self._print(step, shown, seconds)
 
-    def _is_early(self, step: int) -> bool:
-        """True at the first, second, fifth, … step after the start, to show that it runs."""
-        return step - self._first.step in _EARLY
-
     def _print(self, step: int, shown: str, seconds: float) -> None:
         if not self._console.is_terminal:
-            # At the speed since the start: before a resume, the machine may have been a slower one.
+            # By the speed since the start: before a resume, the machine may have been another one.
             pace = (seconds - self._first.seconds) / (step - self._first.step)
             left = timedelta(seconds=round((self._steps - step) * pace))
             self._console.print(f"step {step:,}/{self._steps:,}  {shown}  {left} left")
@@ -119,11 +113,10 @@ class TrainingDisplay:
     def on_validation(self, figures: dict[str, float]) -> None:
         """Write the measurement and print it above the bar."""
         self._write(figures)
-        shown = "  ".join(filter(None, map(_shown, figures, figures.values())))
+        shown = "  ".join(filter(None, map(_formatted, figures, figures.values())))
         self._console.print(f"step {figures['step']:.0f}: {shown}", highlight=False)
 
     def on_warning(self, message: str) -> None:
-        """Print it above the bar."""
         self._console.print(f"warning: {message}", highlight=False)
 
     def _write(self, figures: Mapping[str, float]) -> None:
@@ -133,8 +126,8 @@ class TrainingDisplay:
                 self._scalars(figures)
 
 
-def _shown(name: str, value: float) -> str:
-    """Return how a figure of a validation is printed; empty: it is in the log only."""
+def _formatted(name: str, value: float) -> str:
+    """Return a figure of a validation as printed; empty if it is in the log only."""
     if name.endswith(".cross_entropy"):
         return f"{name.removesuffix('.cross_entropy')} {value:.3f}"
     if name.endswith(".bleu"):

@@ -90,7 +90,7 @@ def test_a_verb_that_needs_torch_says_so_where_there_is_none(verb: str) -> None:
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert result.returncode == 1
-    assert result.stderr == "attend: this needs torch, which is not installed here\n"
+    assert result.stderr == "attend: this needs torch, which is not installed\n"
 
 
 def test_a_reader_that_leaves_early_ends_it_quietly(tiny_checkpoint: Path) -> None:

@@ -97,7 +97,7 @@ def test_a_run_begins_with_a_checkpoint(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (("--init", "somewhere", "--resume"), "--init and --resume exclude each other"),
+        (("--init", "somewhere", "--resume"), "--resume and --init exclude each other"),
         (("--adapt",), "--adapt requires --init"),
         (("--resume", "--continue"), "--resume and --continue exclude each other"),
     ],
