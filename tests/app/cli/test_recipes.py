@@ -18,9 +18,11 @@ from model.training.log import read_log
 from tests.app.cli.conftest import Attend
 
 RECIPES = sorted(shipped("recipes").glob("*.toml"))
-TRAINING = (Path(__file__).parents[3] / "docs" / "training.md").read_text(encoding="utf-8")
-BACK_TRANSLATION = TRAINING.partition("## Back-translation")[2].partition("\n## ")[0]
-FIRST = TRAINING.partition("## A first model in ten minutes")[2].partition("\n## ")[0]
+DOCS = Path(__file__).parents[3] / "docs"
+TUTORIAL = (DOCS / "training.md").read_text(encoding="utf-8")
+REFERENCE = (DOCS / "recipes.md").read_text(encoding="utf-8")
+BACK_TRANSLATION = REFERENCE.partition("### Back-translation")[2].partition("\n## ")[0]
+FIRST = TUTORIAL.partition("## A first model in ten minutes")[2].partition("\n## ")[0]
 
 SMALLER = [
     *("--schedule-steps", "3", "--schedule-warmup-steps", "1", "--schedule-decay-steps", "1"),
