@@ -23,7 +23,7 @@ from model.interop.huggingface.config_files import M2M100Config, MarianConfig, r
 from model.interop.huggingface.settings import check_model_type
 from model.interop.languages import Languages
 from model.interop.marian_folder import KEPT_FOLDER
-from model.interop.marian_import import import_m2m100, import_marian
+from model.interop.marian_import import import_firefox, import_m2m100, import_marian
 
 
 @click.group(
@@ -34,10 +34,12 @@ def import_() -> None:
     """Convert another project's model to a checkpoint."""
 
 
+_DESTINATION = click.argument("folder", type=options.path_type, metavar="DIR")
+_NAME = click.option("--name", help="Name of the model in the API [default: that of SRC].")
 _OPTIONS = (
     click.argument("source", metavar="SRC"),
-    click.argument("folder", type=options.path_type, metavar="DIR"),
-    click.option("--name", help="Name of the model in the API [default: that of SRC]."),
+    _DESTINATION,
+    _NAME,
     click.option(
         "--source", "sources", metavar="CODE[,CODE…]", default="",
         help="Source languages [default: those that SRC declares].",
@@ -88,6 +90,28 @@ def m2m100(**options: Any) -> None:
     `attend pull`. No code in it is executed. DIR must be new or empty.
     """
     _import(import_m2m100, M2M100Config, **options)
+
+
+@import_.command(
+    epilog="Example: attend import firefox enfr/ checkpoints/en-fr && "
+    "attend serve --checkpoint checkpoints/en-fr"
+)
+@click.argument("source", type=options.path_type, metavar="SRC")
+@_DESTINATION
+@_NAME
+@click.option("--source", "sources", metavar="CODE", default="", help="Source language.")
+@click.option("--target", "targets", metavar="CODE", default="", help="Target language.")
+def firefox(source: Path, folder: Path, name: str | None, sources: str, targets: str) -> None:
+    """Convert the model of Firefox's in SRC to a checkpoint in DIR.
+
+    SRC is a folder with model.*.intgemm.alphas.bin and vocab.*.spm (or srcvocab.*.spm and
+    trgvocab.*.spm), each plain or gzipped. The languages are those of metadata.json, or of the name
+    of the model if it has two letters each, as in model.enfr.intgemm.alphas.bin; --source and
+    --target name others. The 8-bit weights are kept as they are. DIR must be new or empty.
+    """
+    languages = Languages(_codes(sources), _codes(targets))
+    config = import_firefox(source, folder, name, languages)
+    click.echo(f"wrote {folder}: {config.name}, {described(config.directions)}")
 
 
 def _import(

@@ -12,7 +12,7 @@ from app import __version__
 from model.errors import CheckpointError
 from model.interop.marian_folder import project_of
 
-_READ = {".json", ".safetensors", ".bin", ".spm", ".npz", ".yml", ".model", ".md"}
+_READ = {".json", ".safetensors", ".bin", ".spm", ".npz", ".yml", ".model", ".md", ".gz"}
 """Extensions of the files that an import may read."""
 
 
@@ -49,11 +49,10 @@ def checkpoint_folder(folder: Path, cache: Path | None) -> Path:
             f"({error.strerror}); set another folder with --cache"
         ) from None
     # Importing needs torch, serving does not.
-    from model.interop.marian_import import import_m2m100, import_marian
+    from model.interop import marian_import
 
     try:
-        importer = import_m2m100 if project == "m2m100" else import_marian
-        importer(folder, scratch / "checkpoint", name)
+        getattr(marian_import, f"import_{project}")(folder, scratch / "checkpoint", name)
         try:
             (scratch / "checkpoint").rename(kept)
         except OSError:

@@ -33,7 +33,11 @@ def n_parameters(config: TransformerConfig) -> int:
 def _stack(stack: str, n_layers: int, d_ff: int, config: TransformerConfig) -> Shapes:
     width = config.d_model
     layer: Shapes = {}
-    for attention in names.attentions(stack):
+    is_recurrent = stack == names.DECODER and config.is_recurrent
+    if is_recurrent:
+        layer[f"{names.SSRU.w}.weight"] = (width, width)
+        layer |= _linear(names.SSRU.w_f, width, width) | _norm(names.SSRU.norm, width)
+    for attention in names.attentions(stack, recurrent=is_recurrent):
         for linear in attention.linear:
             layer |= _linear(linear, width, width)
         layer |= _norm(attention.norm, width)

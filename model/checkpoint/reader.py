@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +40,7 @@ class Checkpoint:
     weights  float32 by name, read from the file on each access
     digest   SHA-256 over configuration, weights and vocabulary: equal digests, equal translations
     golden   sentences with their recorded translations
+    scales   of the matrices that are stored in 8 bits: each value is a code −127 … 127 times it
     """
 
     folder: Path
@@ -48,6 +49,7 @@ class Checkpoint:
     tokenizer: TextCodec
     digest: str
     golden: tuple[GoldenSentence, ...] = ()
+    scales: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def n_parameters(self) -> int:
@@ -62,7 +64,8 @@ def load_checkpoint(folder: Path) -> Checkpoint:
     tokenizer = read_tokenizer(folder, config)
     weights = TensorFile(folder / WEIGHTS_FILE)
     check_weights(folder / WEIGHTS_FILE, config.transformer, weights)
-    return Checkpoint(folder, config, weights, tokenizer, _digest(folder, tokenizer), golden)
+    digest = _digest(folder, tokenizer)
+    return Checkpoint(folder, config, weights, tokenizer, digest, golden, weights.scales)
 
 
 def read_tokenizer(folder: Path, config: CheckpointConfig) -> TextCodec:

@@ -12,12 +12,13 @@ from torch import Tensor
 
 _TYPES = {
     torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16",
+    torch.int8: "I8",
 }  # fmt: skip
 _ALIGNMENT = 8
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Write floating-point tensors by name, holding one, where `tensors` are read on access.
+    """Write floating-point and int8 tensors by name, holding one if `tensors` are read on access.
 
     The format is that of https://github.com/huggingface/safetensors: the header's length in 8
     bytes, the header as JSON, the data. The widest types come first, so that every tensor begins at

@@ -41,6 +41,7 @@ def build_engines(
         config.transformer,
         checkpoint.weights,
         "int8" if _KERNELS[precision] == "int8" else "float32",
+        checkpoint.scales,
     )
     edges = piece_edges(checkpoint.tokenizer)
     return [

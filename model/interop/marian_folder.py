@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from model.checkpoint.config import CONFIG_FILE
@@ -9,20 +10,29 @@ from model.errors import CheckpointError
 from model.interop.huggingface.config_files import read_object
 from model.interop.huggingface.settings import VERBS
 
+_FIREFOX_NAME = re.compile(r"model\.[a-z_]+\..*bin(\.gz)?")
+
 KEPT_FOLDER = "attend"
 """Subfolder of an export for what the format cannot express, so that an import restores it."""
 
 
 def project_of(folder: Path) -> str | None:
-    """Return the verb of `attend import` for a folder, `marian` or `m2m100`; None for others."""
+    """Return the verb of `attend import` for a folder, None for other folders."""
     if (folder / KEPT_FOLDER / CONFIG_FILE).exists():
         return "marian"
     if not (folder / CONFIG_FILE).exists():
+        if firefox_models(folder):
+            return "firefox"
         return "marian" if contains_npz(folder) else None
     try:
         return VERBS.get(str(read_object(folder / CONFIG_FILE).get("model_type")))
     except CheckpointError:
         return None
+
+
+def firefox_models(folder: Path) -> list[Path]:
+    """Return the files of a folder that have the names of Firefox's models."""
+    return sorted(path for path in folder.glob("model.*") if _FIREFOX_NAME.fullmatch(path.name))
 
 
 def contains_npz(folder: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Converts a folder of Marian, OPUS-MT, M2M-100 or NLLB to a checkpoint (docs/interop.md)."""
+"""Converts folders of Marian, OPUS-MT, Firefox, M2M-100, NLLB to checkpoints (docs/interop.md)."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from model.checkpoint.golden import read_golden
 from model.checkpoint.reader import read_tokenizer
 from model.checkpoint.writer import check_new_folder, save_checkpoint
 from model.errors import CheckpointError
+from model.interop.firefox_reader import read_firefox
 from model.interop.foreign_model import ForeignModel
 from model.interop.huggingface.config_files import read_object
 from model.interop.huggingface_reader import read_huggingface, read_weights
@@ -65,6 +66,14 @@ def _check_folders(folder: Path, destination: Path, expected: str) -> None:
         reason = "not a folder" if folder.exists() else "no such folder"
         raise CheckpointError(f"{folder}: {reason}; expected {expected}")
     check_new_folder(destination)
+
+
+def import_firefox(
+    folder: Path, destination: Path, name: str | None = None, languages: Languages = NOT_GIVEN
+) -> CheckpointConfig:
+    """Import a model of Firefox's in Marian's binary format; see `import_marian`."""
+    _check_folders(folder, destination, "a model of Firefox's")
+    return _write(read_firefox(folder, languages), folder, destination, name)
 
 
 def _write(

@@ -17,6 +17,7 @@ from model.errors import CheckpointError, TokenizerError
 from model.interop.foreign_model import ForeignModel
 from model.interop.huggingface.marian_weights import check_names
 from model.interop.languages import Languages, directions
+from model.interop.marian_network import PAD_LOGIT, network_shape, with_pad
 from model.interop.npz import key_map
 from model.interop.npz.options import (
     DECODER_FILE,
@@ -34,12 +35,6 @@ _OPTIONS = "special:model.yml"
 _MAX_LENGTH = 512
 """Size of attend's table of positions; Marian's are unlimited."""
 
-_PAD_LOGIT = -10_000.0
-"""Zero probability in any precision, which leaves the other tokens unchanged."""
-
-_EPSILON = 1e-6
-"""ε of Marian's LayerNorm."""
-
 
 def read_npz_folder(folder: Path, languages: Languages) -> ForeignModel:
     """Read and validate a folder. Raises `CheckpointError`."""
@@ -49,13 +44,15 @@ def read_npz_folder(folder: Path, languages: Languages) -> ForeignModel:
     options = model_options(_embedded_options(path, arrays), str(path))
     pieces = read_vocabularies(folder, search.vocabularies or options.vocabularies)
     source_pieces, target_pieces = _embedded_pieces(path, arrays, options, pieces)
-    files, pad_id = vocabulary_files(folder, source_pieces, target_pieces)
+    files, _ = vocabulary_files(folder, source_pieces, target_pieces)
     pairs, symbols = directions(str(folder), source_pieces, languages)
     try:
         tokenizer = MarianTokenizer(files, symbols, str(folder))
     except TokenizerError as error:
         raise CheckpointError(str(error)) from None
-    shape = _shape(path, options, tokenizer, pad_id)
+    shape = network_shape(
+        str(path), options, tokenizer, max_length=_MAX_LENGTH, share=options.share_embeddings
+    )
     weights = _weights(path, arrays, shape)
     check_tensors(path, shape, weights)
     return ForeignModel(
@@ -133,34 +130,6 @@ def _embedded_pieces(
     return kept
 
 
-def _shape(
-    path: Path, options: ModelOptions, tokenizer: MarianTokenizer, pad_id: int
-) -> TransformerConfig:
-    values = {
-        "d_model": options.d_model,
-        "d_ff": options.d_ff,
-        "n_heads": options.n_heads,
-        "decoder_d_ff": options.decoder_d_ff,
-        "decoder_n_heads": options.n_heads,
-        "n_encoder_layers": options.n_encoder_layers,
-        "n_decoder_layers": options.n_decoder_layers,
-        "source_vocab_size": tokenizer.source_vocab_size,
-        "target_vocab_size": tokenizer.target_vocab_size,
-        "max_length": _MAX_LENGTH,
-        "activation": options.activation,
-        "norm_order": options.norm_order,
-        "norm_epsilon": _EPSILON,
-        "position_layout": "marian",
-        "share_embeddings": options.share_embeddings,
-        "tie_output": options.tie_output,
-        "output_bias": True,
-        "pad_id": pad_id,
-        "eos_id": tokenizer.eos_id,
-        "start_id": pad_id,  # whose embedding is zero, as the first input of Marian's decoder
-    }
-    return TransformerConfig.parse(values, str(path))
-
-
 def _weights(
     path: Path, arrays: MutableMapping[str, NDArray[Any]], shape: TransformerConfig
 ) -> dict[str, Tensor]:
@@ -185,23 +154,17 @@ def _weights(
 
     weights = {ours: take(theirs).mT.contiguous() for ours, theirs in matrices.items()}
     weights |= {ours: take(theirs).flatten() for ours, theirs in vectors.items()}
-    weights["source_embedding.weight"] = _with_pad(take(source), shape.pad_id, 0.0)
+    weights["source_embedding.weight"] = with_pad(take(source), shape.pad_id, 0.0)
     if not shape.share_embeddings:
-        weights["target_embedding.weight"] = _with_pad(take(target), shape.pad_id, 0.0)
+        weights["target_embedding.weight"] = with_pad(take(target), shape.pad_id, 0.0)
     for name in outputs:
         if name in arrays:
             output = take(name)
             rows = output if name == key_map.OUTPUT else output.mT
-            weights["output.weight"] = _with_pad(rows, shape.pad_id, 0.0)
+            weights["output.weight"] = with_pad(rows, shape.pad_id, 0.0)
     if key_map.OUTPUT_BIAS in arrays:
         bias = take(key_map.OUTPUT_BIAS).flatten()
     else:
         bias = weights["source_embedding.weight"].new_zeros(shape.target_vocab_size - 1)
-    weights["output.bias"] = _with_pad(bias, shape.pad_id, _PAD_LOGIT)
+    weights["output.bias"] = with_pad(bias, shape.pad_id, PAD_LOGIT)
     return weights
-
-
-def _with_pad(rows: Tensor, pad_id: int, value: float) -> Tensor:
-    """[V, …] → [V + 1, …], with a row of `value` at `pad_id`."""
-    pad = rows.new_full((1, *rows.shape[1:]), value)
-    return torch.cat((rows[:pad_id], pad, rows[pad_id:]))

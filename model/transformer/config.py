@@ -14,6 +14,7 @@ from model.errors import ConfigError
 Activation = Literal["relu", "gelu", "quick_gelu", "swish"]
 NormOrder = Literal["post", "pre"]
 PositionLayout = Literal["interleaved", "halves", "marian"]
+Autoregression = Literal["self-attention", "ssru"]
 
 
 class Configuration(BaseModel):
@@ -47,6 +48,11 @@ class TransformerConfig(Configuration):
     target_vocab_size: int = Field(37_000, gt=0)
     max_length: int = Field(512, gt=0, description="longest sequence, in tokens, of either side")
     dropout: float = Field(0.1, ge=0.0, lt=1.0, description="P_drop (§5.4); training only")
+    autoregression: Autoregression = Field(
+        "self-attention",
+        description="first sub-layer of the decoder: masked self-attention (§3.2.3) or ssru, a "
+        "simpler simple recurrent unit (Kim et al. 2019)",
+    )
     activation: Activation = "relu"
     norm_order: NormOrder = Field(
         "post",
@@ -95,6 +101,11 @@ class TransformerConfig(Configuration):
     def d_k(self) -> int:
         """Width of the queries and keys of an encoder head, d_model / h (§3.2.2)."""
         return self.d_model // self.n_heads
+
+    @property
+    def is_recurrent(self) -> bool:
+        """Whether the decoder has an SSRU in place of its self-attention."""
+        return self.autoregression == "ssru"
 
     @property
     def n_heads_of_decoder(self) -> int:

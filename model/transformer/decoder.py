@@ -10,14 +10,18 @@ from model.transformer.attention import KeyValue, MultiHeadAttention
 from model.transformer.config import TransformerConfig
 from model.transformer.feed_forward import FeedForward
 from model.transformer.layer_stack import LayerStack
+from model.transformer.ssru import SSRU, RecurrentState
 from model.transformer.sublayer import final_norm, sublayer
 
 
 @dataclass
 class LayerCache:
-    """Keys and values of one layer: `past` grows by one position per step, `memory` is constant."""
+    """One layer's state: `past` changes with each step, `memory`'s keys and values are constant.
 
-    past: KeyValue
+    `past` has the keys and values of all earlier positions, or the state of an SSRU.
+    """
+
+    past: KeyValue | RecurrentState
     memory: KeyValue
 
     def select(self, rows: Tensor) -> LayerCache:
@@ -48,12 +52,19 @@ class DecoderCache:
 
 
 class DecoderLayer(nn.Module):
-    """Masked self-attention, encoder-decoder attention and feed-forward, each with a residual."""
+    """Masked self-attention, encoder-decoder attention and feed-forward, each with a residual.
+
+    With `autoregression` "ssru", a recurrent unit replaces the self-attention.
+    """
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         n_heads = config.n_heads_of_decoder
-        self.self_attention = MultiHeadAttention(config.d_model, n_heads, config.dropout)
+        self.is_recurrent = config.is_recurrent
+        if self.is_recurrent:
+            self.ssru = SSRU(config.d_model)
+        else:
+            self.self_attention = MultiHeadAttention(config.d_model, n_heads, config.dropout)
         self.cross_attention = MultiHeadAttention(config.d_model, n_heads, config.dropout)
         self.feed_forward = FeedForward(
             config.d_model, config.d_ff_of_decoder, config.activation, config.dropout
@@ -73,6 +84,8 @@ class DecoderLayer(nn.Module):
         """Whole targets: x [B, T, D] with keys and values of the memory → [B, T, D]."""
 
         def attend_self(x: Tensor) -> Tensor:
+            if self.is_recurrent:
+                return self._recur(x, self.ssru.start(x))[0]
             key_value = self.self_attention.project_key_value(x)
             # Targets are padded on the right, which the causal mask hides from real positions.
             output: Tensor = self.self_attention(x, key_value, is_causal=True, record=self_record)
@@ -85,12 +98,25 @@ class DecoderLayer(nn.Module):
         """One position: x [R, 1, D] → [R, 1, D]. Extends `cache`."""
 
         def attend_self(x: Tensor) -> Tensor:
+            if isinstance(cache.past, RecurrentState):
+                output, cache.past = self._recur(x, cache.past)
+                return output
             cache.past = cache.past.append(self.self_attention.project_key_value(x))
-            output: Tensor = self.self_attention(x, cache.past)
-            return output
+            attended: Tensor = self.self_attention(x, cache.past)
+            return attended
 
         x = self.self_attention_sublayer(x, attend_self)
         return self._attend_memory(x, cache.memory, memory_mask, None)
+
+    def start(self, memory: Tensor) -> LayerCache:
+        """Return the cache before the first step, with keys and values of the memory."""
+        projected = self.cross_attention.project_key_value(memory)
+        past = self.ssru.start(memory) if self.is_recurrent else projected.none()
+        return LayerCache(past, projected)
+
+    def _recur(self, x: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
+        output: tuple[Tensor, RecurrentState] = self.ssru(x, state)
+        return output
 
     def _attend_memory(
         self, x: Tensor, memory: KeyValue, memory_mask: Tensor, record: list[Tensor] | None
@@ -131,8 +157,7 @@ class Decoder(nn.Module):
 
     def start(self, memory: Tensor, memory_mask: Tensor) -> DecoderCache:
         """Return the cache before the first step, with keys and values of the memory."""
-        projected = [layer.cross_attention.project_key_value(memory) for layer in self.layers]
-        return DecoderCache([LayerCache(kv.none(), kv) for kv in projected], memory_mask)
+        return DecoderCache([layer.start(memory) for layer in self.layers], memory_mask)
 
     def step(self, x: Tensor, cache: DecoderCache) -> Tensor:
         """One position: x [R, 1, D] → [R, 1, D]. Extends `cache`."""

@@ -41,6 +41,14 @@ class FeedForwardNames(NamedTuple):
     norm: str
 
 
+class RecurrenceNames(NamedTuple):
+    """An SSRU's two linear maps, the first without a bias, and the norm of its sub-layer."""
+
+    w: str
+    w_f: str
+    norm: str
+
+
 def _attention(name: str, sublayer: str) -> AttentionNames:
     return AttentionNames(
         f"{name}.w_q", f"{name}.w_k", f"{name}.w_v", f"{name}.w_o", f"{sublayer}.norm"
@@ -53,14 +61,21 @@ SELF_ATTENTION = {
 }
 CROSS_ATTENTION = _attention("cross_attention", "cross_attention_sublayer")
 """Only in the decoder."""
+SSRU = RecurrenceNames("ssru.w", "ssru.w_f", "self_attention_sublayer.norm")
+"""In the decoder, in place of its self-attention, if the configuration has it."""
 FEED_FORWARD = FeedForwardNames(
     "feed_forward.w_1", "feed_forward.w_2", "feed_forward_sublayer.norm"
 )
 
 
-def attentions(stack: str) -> tuple[AttentionNames, ...]:
-    """Return the names of the attentions of a layer of a stack, in the order of figure 1."""
-    return (SELF_ATTENTION[stack], *([CROSS_ATTENTION] if stack == DECODER else []))
+def attentions(stack: str, *, recurrent: bool = False) -> tuple[AttentionNames, ...]:
+    """Return the names of the attentions of a layer of a stack, in the order of figure 1.
+
+    A `recurrent` decoder has an SSRU in place of its self-attention.
+    """
+    if stack == ENCODER:
+        return (SELF_ATTENTION[ENCODER],)
+    return (CROSS_ATTENTION,) if recurrent else (SELF_ATTENTION[DECODER], CROSS_ATTENTION)
 
 
 def in_layer(stack: str, layer: int, name: str) -> str:

@@ -30,7 +30,14 @@ class _Linear(NamedTuple):
     def of(cls, layers: Sequence[nn.Linear]) -> _Linear:
         return cls(
             torch.cat([layer.weight.detach() for layer in layers]),
-            torch.cat([layer.bias.detach() for layer in layers]),
+            torch.cat(
+                [
+                    layer.weight.new_zeros(layer.out_features)
+                    if layer.bias is None
+                    else layer.bias.detach()
+                    for layer in layers
+                ]
+            ),
         )
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -54,10 +61,7 @@ class StepDecoder:
     def __init__(self, model: Transformer) -> None:
         self._model = model
         self._layers: list[DecoderLayer] = list(model.decoder.layers)
-        self._self_projections = [
-            _Linear.of([one.w_q, one.w_k, one.w_v])
-            for one in (layer.self_attention for layer in self._layers)
-        ]
+        self._self_projections = [_of_self(layer) for layer in self._layers]
         crossing = [layer.cross_attention for layer in self._layers]
         self._memory_projection = _Linear.of(
             [linear for one in crossing for linear in (one.w_k, one.w_v)]
@@ -108,6 +112,15 @@ class StepDecoder:
             self._layers, self._self_projections, state.cache, state.memory, strict=True
         ):
 
+            def recur(x: Tensor, project: _Linear = project, cache: Tensor = cache) -> Tensor:
+                candidate, forget = rows.spread(project(x)).chunk(2, dim=-1)
+                forget = forget.sigmoid()
+                before = _latest_states(cache, state.ancestors, length, k)
+                cell = forget * before + (1 - forget) * candidate
+                kept = functional.pad(cell.masked_fill(nobody, 0), (0, cell.shape[-1]))
+                cache.index_put_((slots, length), kept.view(n, -1))
+                return rows.pick(cell.relu())
+
             def attend_self(
                 x: Tensor,
                 layer: DecoderLayer = layer,
@@ -127,11 +140,33 @@ class StepDecoder:
                 query = rows.spread(layer.cross_attention.w_q(x))
                 return attend(layer.cross_attention, query, memory, source_mask)
 
-            x = layer.self_attention_sublayer(x, attend_self)
+            x = layer.self_attention_sublayer(x, recur if layer.is_recurrent else attend_self)
             x = layer.cross_attention_sublayer(x, attend_cross)
             x = layer.feed_forward_sublayer(x, layer.feed_forward)
         logits: Tensor = model.output(model.decoder.norm(x))
         return Fed(logits, ancestors)
+
+
+def _of_self(layer: DecoderLayer) -> _Linear:
+    """Return the maps of a layer's input: queries, keys and values, or W and W_f of an SSRU."""
+    if layer.is_recurrent:
+        return _Linear.of([layer.ssru.w, layer.ssru.w_f])
+    attention = layer.self_attention
+    return _Linear.of([attention.w_q, attention.w_k, attention.w_v])
+
+
+def _latest_states(cache: Tensor, ancestors: Tensor, length: Tensor, k: int) -> Tensor:
+    """Return the state of each hypothesis's last position [N·K, D]; zeros at the first step.
+
+    A state is stored in the first half of a place of `cache` [N, T, K·2D]; see `State`.
+    """
+    slots = torch.arange(len(length), device=length.device)
+    at = (length - 1).clamp(min=0)
+    states = cache[slots, at].unflatten(-1, (k, 2, -1))[:, :, 0]
+    own = ancestors.unflatten(-1, (-1, k))[slots, :, at]  # one place of K for each hypothesis
+    own = own & (length > 0)[:, None, None]
+    found: Tensor = (own.to(cache.dtype) @ states).flatten(0, 1)
+    return found
 
 
 def _added(visible: Tensor, dtype: torch.dtype) -> Tensor:

@@ -49,7 +49,7 @@ class State:
     first          [N] the token that the translation begins with; −1: the model chooses
     ancestors      [N, K, T·K] the places in the cache that belong to each hypothesis
     cache          per decoder layer [N, T, K·2D]: keys and values of what was fed, a place of 2D
-                   for each hypothesis, whoever continues it
+                   for each hypothesis, whoever continues it; of an SSRU its state and zeros
     memory         per decoder layer [N, S, 2D]: keys and values of the encoder's output
     source_length  [N], at least 1
     report         [N, …] int32, what the host reads after a step; see `search`

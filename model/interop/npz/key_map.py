@@ -18,7 +18,6 @@ OUTPUT_TRANSPOSED = "decoder_ff_logit_out_W"
 """The name in older versions: [D, V]."""
 OUTPUT_BIAS = "decoder_ff_logit_out_b"
 
-_ATTENTION = ("self", "context")
 _LINEAR = ("q", "k", "v", "o")
 
 
@@ -26,6 +25,9 @@ def matrix_names(config: TransformerConfig) -> Iterator[tuple[str, str]]:
     """(our name, their name) of every matrix within the layers, to be transposed."""
     for ours, scope, suffix in _linear(config):
         yield f"{ours}.weight", f"{scope}_W{suffix}"
+    for layer in _recurrent_layers(config):
+        ours = names.in_layer(names.DECODER, layer, names.SSRU.w)
+        yield f"{ours}.weight", f"decoder_l{layer + 1}_rnn_W"
 
 
 def vector_names(config: TransformerConfig) -> Iterator[tuple[str, str]]:
@@ -34,13 +36,12 @@ def vector_names(config: TransformerConfig) -> Iterator[tuple[str, str]]:
         yield f"{ours}.bias", f"{scope}_b{suffix}"
     before = "_pre" if config.norm_order == "pre" else ""
     for stack, layer in _layers(config):
-        norms = [
-            (ours.norm, f"{theirs}_Wo")
-            for ours, theirs in zip(names.attentions(stack), _ATTENTION, strict=False)
-        ]
+        norms = [(ours.norm, f"{theirs}_Wo") for ours, theirs in _attentions(config, stack)]
+        if stack == names.DECODER and config.is_recurrent:
+            norms.append((names.SSRU.norm, "rnn_ffn"))
         for ours, theirs in (*norms, (names.FEED_FORWARD.norm, "ffn_ffn")):
-            place = names.in_layer(stack, layer, ours)
-            yield from _norm(place, f"{stack}_l{layer + 1}_{theirs}", before)
+            path = names.in_layer(stack, layer, ours)
+            yield from _norm(path, f"{stack}_l{layer + 1}_{theirs}", before)
     if config.norm_order == "pre":
         for stack in names.STACKS:
             yield from _norm(names.final_norm(stack), f"{stack}_top", "")
@@ -56,12 +57,25 @@ def _linear(config: TransformerConfig) -> Iterator[tuple[str, str, str]]:
     for stack, layer in _layers(config):
         linear = [
             (ours, part, suffix)
-            for attention, part in zip(names.attentions(stack), _ATTENTION, strict=False)
+            for attention, part in _attentions(config, stack)
             for ours, suffix in zip(attention.linear, _LINEAR, strict=True)
         ]
+        if stack == names.DECODER and config.is_recurrent:
+            linear.append((names.SSRU.w_f, "rnn", "f"))
         linear += [(names.FEED_FORWARD.w_1, "ffn", "1"), (names.FEED_FORWARD.w_2, "ffn", "2")]
         for ours, part, suffix in linear:
             yield names.in_layer(stack, layer, ours), f"{stack}_l{layer + 1}_{part}", suffix
+
+
+def _attentions(
+    config: TransformerConfig, stack: str
+) -> Iterator[tuple[names.AttentionNames, str]]:
+    for attention in names.attentions(stack, recurrent=config.is_recurrent):
+        yield attention, "context" if attention is names.CROSS_ATTENTION else "self"
+
+
+def _recurrent_layers(config: TransformerConfig) -> range:
+    return range(config.n_decoder_layers if config.is_recurrent else 0)
 
 
 def _layers(config: TransformerConfig) -> Iterator[tuple[str, int]]:

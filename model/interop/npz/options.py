@@ -16,12 +16,13 @@ import yaml
 
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY
 from model.errors import CheckpointError
-from model.transformer.config import Activation, NormOrder
+from model.transformer.config import Activation, Autoregression, NormOrder
 
 DECODER_FILE = "decoder.yml"
 MAX_BEAM_SIZE = 8
 
 _ACTIVATIONS: dict[str, Activation] = {"relu": "relu", "swish": "swish", "gelu": "gelu"}
+_AUTOREGRESSION: dict[str, Autoregression] = {"self-attention": "self-attention", "rnn": "ssru"}
 _EXACT_GELU = (1, 12, 3)
 """The version from which Marian's `gelu` is the exact one; before, it was x σ(1.702 x)."""
 # Before, after and on top of the layers: a = add, n = normalise; dropout omitted.
@@ -42,6 +43,7 @@ class ModelOptions:
     d_ff: int
     decoder_d_ff: int
     activation: Activation
+    autoregression: Autoregression
     norm_order: NormOrder
     share_embeddings: bool
     tie_output: bool
@@ -106,7 +108,8 @@ _MODEL: dict[str, tuple[Any, Supported]] = {
     "transformer-ffn-depth": (2, _is(2)),
     "transformer-decoder-ffn-depth": (0, _is(0, 2)),
     "transformer-ffn-activation": ("swish", _is(*_ACTIVATIONS)),
-    "transformer-decoder-autoreg": ("self-attention", _is("self-attention")),
+    "transformer-decoder-autoreg": ("self-attention", _is(*_AUTOREGRESSION)),
+    "transformer-rnn-projection": (False, _empty),
     "transformer-no-projection": (False, _empty),
     "transformer-no-bias": (False, _empty),
     "transformer-no-affine": (False, _empty),
@@ -159,6 +162,12 @@ def model_options(values: dict[str, Any], origin: str) -> ModelOptions:
     d_model, n_heads = given["dim-emb"], given["transformer-heads"]
     if _count(d_model) and _count(n_heads) and d_model % n_heads:
         faults.append(f"transformer-heads = {n_heads} with dim-emb = {d_model}")
+    if given["transformer-decoder-autoreg"] == "rnn":
+        cell = values.get("dec-cell", "gru")
+        if cell != "ssru":
+            faults.append(f"dec-cell = {cell!r}")
+        if values.get("layer-normalization"):
+            faults.append("layer-normalization = True in a recurrent decoder")
     if faults:
         raise CheckpointError(f"{origin}: attend cannot run this model: {'; '.join(faults)}")
     all_one = given["tied-embeddings-all"]
@@ -169,6 +178,7 @@ def model_options(values: dict[str, Any], origin: str) -> ModelOptions:
         n_decoder_layers=given["dec-depth"],
         d_ff=given["transformer-dim-ffn"],
         decoder_d_ff=given["transformer-decoder-dim-ffn"] or given["transformer-dim-ffn"],
+        autoregression=_AUTOREGRESSION[given["transformer-decoder-autoreg"]],
         activation=_activation(given["transformer-ffn-activation"], values.get("version")),
         norm_order=_NORM_ORDERS[order[0], order[1], order[2]],
         share_embeddings=all_one or given["tied-embeddings-src"],

@@ -51,6 +51,20 @@ def vocabulary_files(
     return files, pad_id
 
 
+def piece_vocabulary_files(source: Path, target: Path) -> tuple[dict[str, bytes], int]:
+    """As `vocabulary_files`, where a piece's id is its index in a SentencePiece model."""
+    pieces = [_read_pieces(source), _read_pieces(target)]
+    pad_id = min(map(len, pieces))
+    files = {
+        SOURCE_PIECES_FILE: read_file(source),
+        TARGET_PIECES_FILE: read_file(target),
+        VOCABULARY_FILE: _json(pieces[0], pad_id),
+    }
+    if target != source:
+        files[TARGET_VOCABULARY_FILE] = _json(pieces[1], pad_id)
+    return files, pad_id
+
+
 def _json(pieces: Sequence[str], pad_id: int) -> bytes:
     padded = [*pieces[:pad_id], PAD, *pieces[pad_id:]]
     ids = {piece: index for index, piece in enumerate(padded)}

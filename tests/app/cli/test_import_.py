@@ -14,6 +14,7 @@ from tests.app.asynchronous import asynchronous
 from tests.app.cli.conftest import Attend
 from tests.app.conftest import Serve
 from tests.app.hub.fake_hub import FakeHub
+from tests.firefox_model import word_vocabulary, write_model
 from tests.marian_folder import MakeFolder, change_json
 from tests.marian_npz import write_npz_folder
 
@@ -174,3 +175,25 @@ def test_what_is_neither_a_folder_nor_on_the_hub_is_told(
     assert "(and there is no folder models/opus-mt-en-xx)" in refused.stderr
     refused = attend("import", "marian", tmp_path / "a" / "b", tmp_path / "ours")
     assert "no such folder" in refused.stderr
+
+
+def test_a_model_of_firefox_is_imported_or_served_as_it_is(attend: Attend, tmp_path: Path) -> None:
+    write_model(tmp_path / "enfr", "test", (word_vocabulary(60),), (60, 60))
+    imported = attend("import", "firefox", tmp_path / "enfr", tmp_path / "ours", "--name", "fox")
+    assert imported.stdout == f"wrote {tmp_path / 'ours'}: fox, en to fr\n"
+    text = "w5 w6 w7\n"
+    answers = {
+        attend("translate", "--checkpoint", folder, "--cache", tmp_path / "c", stdin=text).stdout
+        for folder in (tmp_path / "ours", tmp_path / "enfr")
+    }
+    assert len(answers) == 1
+    assert len(answers.pop().splitlines()) == 1
+
+
+def test_a_damaged_model_of_firefox_is_one_line(attend: Attend, tmp_path: Path) -> None:
+    path = write_model(tmp_path / "enfr", "test", (word_vocabulary(60),), (60, 60))
+    path.write_bytes(path.read_bytes()[:1000])
+    result = attend("import", "firefox", tmp_path / "enfr", tmp_path / "ours")
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"attend: {path}: damaged, or not Marian's binary format")
+    assert len(result.stderr.splitlines()) == 1

@@ -222,7 +222,7 @@ W_1 = "encoder.layers.0.feed_forward.w_1.weight"
         (lambda w: w.update({W_1: torch.zeros(32, 64)}),
          f"tensor '{W_1}' has shape [32, 64], config.json requires [64, 32]"),
         (lambda w: w.update({W_1: torch.zeros(64, 32, dtype=torch.int8)}),
-         f"tensor '{W_1}' has type I8, not floating-point"),
+         f"tensor '{W_1}' is int8 without a scale"),
         (lambda w: w[W_1].__setitem__((3, 4), float("nan")),
          f"tensor '{W_1}' holds NaN or infinity"),
         (lambda w: w[W_1].__setitem__((3, 4), float("-inf")),

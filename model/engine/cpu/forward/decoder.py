@@ -12,6 +12,7 @@ from model.engine.cpu.forward.encoder import (
     encode,
     feed_forward,
 )
+from model.engine.cpu.forward.recurrence import recur
 from model.engine.cpu.forward.rules import NO_TOKEN
 from model.engine.cpu.forward.slots import MAX_BEAM, PAGE, Pages, Slots, take_page
 from model.engine.cpu.forward.weights import Weights
@@ -142,13 +143,16 @@ def decode(
     shape, decoder = weights.shape, weights.decoder
     for layer in range(decoder.n_layers):
         source = before_sublayer(decoder.self_norm, layer, n_rows, shape, work)
-        prepare(source, n_rows, decoder.qkv, work.scratch)
-        for part, out in enumerate((work.self_query, work.keys, work.values)):
-            project_prepared(source, n_rows, decoder.qkv, 3 * layer + part, NO_FLOOR, False,
-                             work.scratch, out)  # fmt: skip
-        _attend_self(decoder.n_heads, layer, n_rows, slots, pages, work, self_record)
-        project(work.context, n_rows, decoder.self_output, layer, NO_FLOOR, True, work.scratch,
-                work.x)  # fmt: skip
+        if decoder.is_recurrent:
+            recur(source, decoder, layer, n_rows, slots, pages, work)
+        else:
+            prepare(source, n_rows, decoder.qkv, work.scratch)
+            for part, out in enumerate((work.self_query, work.keys, work.values)):
+                project_prepared(source, n_rows, decoder.qkv, 3 * layer + part, NO_FLOOR, False,
+                                 work.scratch, out)  # fmt: skip
+            _attend_self(decoder.n_heads, layer, n_rows, slots, pages, work, self_record)
+            project(work.context, n_rows, decoder.self_output, layer, NO_FLOOR, True,
+                    work.scratch, work.x)  # fmt: skip
         after_sublayer(decoder.self_norm, layer, n_rows, shape, work)
         source = before_sublayer(decoder.cross_norm, layer, n_rows, shape, work)
         project(source, n_rows, decoder.cross_query, layer, NO_FLOOR, False, work.scratch,

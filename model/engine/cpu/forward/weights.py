@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -53,10 +54,15 @@ class EncoderWeights(NamedTuple):
 
 
 class DecoderWeights(NamedTuple):
-    """All layers of the decoder; memory_kv holds keys and values of layer 0, of layer 1, …"""
+    """All layers of the decoder; memory_kv holds keys and values of layer 0, of layer 1, …
+
+    With `is_recurrent`, qkv holds W and W_f of layer 0's SSRU, of layer 1's, …, and self_output
+    nothing.
+    """
 
     n_layers: int
     n_heads: int
+    is_recurrent: bool
     qkv: Linear
     self_output: Linear
     self_norm: Norm
@@ -82,14 +88,22 @@ class Weights(NamedTuple):
     output: Linear
 
 
-def pack(config: TransformerConfig, tensors: Tensors, precision: Precision) -> Weights:
-    """Pack a `Transformer`'s parameters by name, in float32; shared ones may be there once."""
-    packer = _Packer(tensors, pack_int8 if precision == "int8" else pack_float32)
+def pack(
+    config: TransformerConfig,
+    tensors: Tensors,
+    precision: Precision,
+    scales: Mapping[str, float] = MappingProxyType({}),
+) -> Weights:
+    """Pack a `Transformer`'s parameters by name, in float32; shared ones may be there once.
+
+    Matrices with one of the `scales` are whole multiples of it, and int8 keeps these.
+    """
+    packer = _Packer(tensors, precision, scales)
     source = packer.embedding(names.SOURCE_EMBEDDING)
     target = source if config.share_embeddings else packer.embedding(names.TARGET_EMBEDDING)
     # Read once more where it is the embedding, so that the table's pages are not all touched.
     target_name = names.SOURCE_EMBEDDING if config.share_embeddings else names.TARGET_EMBEDDING
-    output = tensors[f"{target_name if config.tie_output else names.OUTPUT}.weight"]
+    output = f"{target_name if config.tie_output else names.OUTPUT}.weight"
     bias = tensors.get(f"{names.OUTPUT}.bias", np.zeros(config.target_vocab_size, np.float32))
     return Weights(
         shape=Shape(
@@ -114,17 +128,33 @@ def pack(config: TransformerConfig, tensors: Tensors, precision: Precision) -> W
 
 
 class _Packer:
-    def __init__(self, tensors: Tensors, pack: Callable[..., Linear]) -> None:
+    def __init__(self, tensors: Tensors, precision: Precision, scales: Mapping[str, float]) -> None:
         self._tensors = tensors
-        self.pack = pack
+        self._precision = precision
+        self._scales = scales
+
+    def pack(
+        self, matrices: Sequence[str], biases: Sequence[Floats], padding_bias: float = 0.0
+    ) -> Linear:
+        """Pack matrices by name, with their biases."""
+        weights = [self._tensors[name] for name in matrices]
+        if self._precision == "float32":
+            return pack_float32(weights, biases, padding_bias)
+        return pack_int8(weights, biases, padding_bias, [self._scales.get(n) for n in matrices])
 
     def embedding(self, name: str) -> Floats:
         return np.ascontiguousarray(self._tensors[f"{name}.weight"], np.float32)
 
     def linear(self, paths: Sequence[str]) -> Linear:
         """Pack linear maps one behind the other, in one stack."""
-        weights = [self._tensors[f"{path}.weight"] for path in paths]
-        return self.pack(weights, [self._tensors[f"{path}.bias"] for path in paths])
+        matrices = [f"{path}.weight" for path in paths]
+        biases = [
+            self._tensors[name]
+            if (name := f"{path}.bias") in self._tensors
+            else np.zeros(len(self._tensors[f"{path}.weight"]), np.float32)
+            for path in paths
+        ]
+        return self.pack(matrices, biases)
 
     def norm(self, paths: Sequence[str], config: TransformerConfig) -> Norm:
         """Pack one norm for each path; there may be none."""
@@ -183,12 +213,20 @@ def _encoder(packer: _Packer, config: TransformerConfig) -> EncoderWeights:
 def _decoder(packer: _Packer, config: TransformerConfig) -> DecoderWeights:
     stack = _Stack(packer, names.DECODER, config.n_decoder_layers, config)
     own, cross = names.SELF_ATTENTION[names.DECODER], names.CROSS_ATTENTION
+    if config.is_recurrent:
+        recurrent = names.SSRU
+        qkv = stack.linear(recurrent.w, recurrent.w_f)
+        self_output = Linear(qkv.weight[:0], qkv.scale[:0], qkv.bias[:0], qkv.inputs)
+    else:
+        qkv = stack.linear(own.w_q, own.w_k, own.w_v)
+        self_output = stack.linear(own.w_o)
     return DecoderWeights(
         n_layers=config.n_decoder_layers,
         n_heads=config.n_heads_of_decoder,
-        qkv=stack.linear(own.w_q, own.w_k, own.w_v),
-        self_output=stack.linear(own.w_o),
-        self_norm=stack.norm(own.norm),
+        is_recurrent=config.is_recurrent,
+        qkv=qkv,
+        self_output=self_output,
+        self_norm=stack.norm(own.norm),  # of the sub-layer, whichever it is
         cross_query=stack.linear(cross.w_q),
         memory_kv=stack.linear(cross.w_k, cross.w_v),
         cross_output=stack.linear(cross.w_o),

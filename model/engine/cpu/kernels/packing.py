@@ -46,10 +46,19 @@ def padded(size: int, multiple: int) -> int:
 
 
 def pack_int8(
-    weights: Sequence[Floats], biases: Sequence[Floats], padding_bias: float = 0.0
+    weights: Sequence[Floats],
+    biases: Sequence[Floats],
+    padding_bias: float = 0.0,
+    scales: Sequence[float | None] | None = None,
 ) -> Linear:
-    """weights [N, K] and biases [N] of each layer, quantised."""
-    packed = [_pack_int8(weight) for weight in weights]
+    """weights [N, K] and biases [N] of each layer, quantised.
+
+    A matrix with one of the `scales` was quantised by that before, and keeps its whole numbers.
+    """
+    packed = [
+        _pack_int8(weight, scale)
+        for weight, scale in zip(weights, scales or [None] * len(weights), strict=True)
+    ]
     return Linear(
         np.stack([one for one, _ in packed]),
         np.stack([scale for _, scale in packed]),
@@ -72,7 +81,7 @@ def pack_float32(
     return Linear(np.stack(packed), np.ones_like(bias), bias, weights[0].shape[1])
 
 
-def _pack_int8(weight: Floats) -> tuple[NDArray[np.uint8], Floats]:
+def _pack_int8(weight: Floats, known: float | None) -> tuple[NDArray[np.uint8], Floats]:
     """A few panels at a time, since a vocabulary's matrix is large beside what becomes of it."""
     n_outputs, n_inputs = weight.shape
     n_columns = padded(n_outputs, COLUMNS)
@@ -82,6 +91,8 @@ def _pack_int8(weight: Floats) -> tuple[NDArray[np.uint8], Floats]:
         rows = slice(first, min(first + PACKED_AT_A_TIME, n_columns))
         part = weight[rows]
         largest = np.abs(part).max(axis=1)
+        if known is not None:
+            largest = np.where(largest <= SMALLEST, 0, np.float32(known) * LARGEST)
         scale[first : first + len(part)] = np.where(largest <= SMALLEST, 0, largest / LARGEST)
         whole = np.full((rows.stop - first, padded(n_inputs, GROUP)), UNSIGNED, np.uint8)
         divisor = np.where(largest <= SMALLEST, 1, largest / LARGEST)[:, None]

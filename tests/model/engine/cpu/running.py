@@ -65,6 +65,9 @@ FAMILY: dict[str, dict[str, Any]] = {
     "another epsilon": {"norm_epsilon": 0.1},
     "ids elsewhere": {"pad_id": 11, "eos_id": 0, "start_id": 11},
     "started with a word": {"start_id": 7},
+    "a recurrent decoder": {"autoregression": "ssru", "position_layout": "marian"},
+    "a recurrent decoder, pre-norm": {"autoregression": "ssru", "norm_order": "pre"},
+    "a recurrent decoder, heads of 12": {"autoregression": "ssru", "d_model": 48, "n_heads": 4},
     "one layer, then three": {"n_encoder_layers": 1, "n_decoder_layers": 3},
 }
 

@@ -1,0 +1,1 @@
+"""Firefox's translation models ("Bergamot"): Marian's binary format with 8-bit matrices."""

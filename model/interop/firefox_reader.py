@@ -1,0 +1,178 @@
+"""Reads a folder with a model of Firefox's: model.*.bin, vocab.*.spm or srcvocab and trgvocab."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from model.checkpoint.config import read_file
+from model.checkpoint.quantized import scale_name
+from model.decoding.rules import MarianRule
+from model.errors import CheckpointError, TokenizerError
+from model.interop.firefox.binary_format import Item, QuantizedMatrix, read_binary
+from model.interop.foreign_model import ForeignModel
+from model.interop.languages import Languages
+from model.interop.marian_folder import firefox_models
+from model.interop.marian_network import PAD_LOGIT, network_shape, with_pad
+from model.interop.npz import key_map
+from model.interop.npz.options import model_options, read_yaml
+from model.interop.npz.vocabulary import piece_vocabulary_files
+from model.interop.tensor_check import check_tensors
+from model.text.marian_tokenizer import MarianTokenizer
+from model.transformer.config import TransformerConfig
+
+METADATA_FILE = "metadata.json"
+MAX_MODEL_BYTES = 500_000_000
+_MAX_LENGTH = 128
+"""`max-length-break` of Firefox's engine, in tokens with `</s>`; the models saw no longer ones."""
+
+_MAX_LENGTH_FACTOR = 2.0
+_BEAM_SIZE = 1
+_ALPHA = "_QuantMultA"
+"""Ends the names of static multipliers of activations, which attend measures for each row."""
+
+
+def read_firefox(folder: Path, languages: Languages) -> ForeignModel:
+    """Read and validate a folder. Raises `CheckpointError`."""
+    found = firefox_models(folder)
+    if len(found) != 1:
+        shown = ", ".join(path.name for path in found) or "none"
+        raise CheckpointError(
+            f"{folder}: expected one model.LANGUAGES.intgemm.alphas.bin, found: {shown}"
+        )
+    path = found[0]
+    model = read_binary(read_unpacked(path), str(path))
+    options = model_options(read_yaml(model.options, f"{path}: options"), str(path))
+    items = {name: item for name, item in model.items.items() if not name.endswith(_ALPHA)}
+    share = key_map.EMBEDDING in items
+    source, target = _vocabularies(folder)
+    files, _ = piece_vocabulary_files(source, target)
+    try:
+        tokenizer = MarianTokenizer(files, {}, str(folder))
+    except TokenizerError as error:
+        raise CheckpointError(str(error)) from None
+    if not options.tie_output:
+        raise CheckpointError(f"{path}: attend cannot run this model: untied output embeddings")
+    # A target may be twice as long as its source.
+    length = int(_MAX_LENGTH_FACTOR * _MAX_LENGTH)
+    shape = network_shape(str(path), options, tokenizer, max_length=length, share=share)
+    weights = _weights(path, items, shape)
+    check_tensors(path, shape, weights)
+    return ForeignModel(
+        project="Firefox",
+        origin="Marian's binary format",
+        directions=[_direction(folder, path, languages)],
+        beam_size=_BEAM_SIZE,
+        length_penalty=1.0,
+        rule=MarianRule(tokenizer.target_unk_id, _MAX_LENGTH_FACTOR),
+        shape=shape,
+        weights=weights,
+        tokenizer=tokenizer,
+    )
+
+
+def read_unpacked(path: Path) -> bytes:
+    """Return the content of a file, decompressed if it is gzipped. Raises `CheckpointError`."""
+    if path.suffix != ".gz":
+        return read_file(path)
+    try:
+        with gzip.open(path) as file:
+            content = file.read(MAX_MODEL_BYTES + 1)
+    except (OSError, EOFError, gzip.BadGzipFile) as error:
+        raise CheckpointError(f"{path}: not gzip: {error}") from None
+    if len(content) > MAX_MODEL_BYTES:
+        raise CheckpointError(f"{path}: unpacks to more than {MAX_MODEL_BYTES:,} bytes")
+    return content
+
+
+def _vocabularies(folder: Path) -> tuple[Path, Path]:
+    """Return the vocabulary of each side: one file for both, or one each."""
+    both, source, target = (
+        sorted(path for end in ("", ".gz") for path in folder.glob(f"{kind}.*spm{end}"))
+        for kind in ("vocab", "srcvocab", "trgvocab")
+    )
+    if len(both) == 1 and not (source or target):
+        return both[0], both[0]
+    if len(source) == len(target) == 1 and not both:
+        return source[0], target[0]
+    shown = ", ".join(path.name for path in (*both, *source, *target)) or "none"
+    raise CheckpointError(
+        f"{folder}: expected vocab.LANGUAGES.spm, or srcvocab.LANGUAGES.spm and "
+        f"trgvocab.LANGUAGES.spm, found: {shown}"
+    )
+
+
+def _direction(folder: Path, model: Path, languages: Languages) -> tuple[str, str]:
+    """Return the pair as given, as in the metadata, or as in the name of the model's file."""
+    given = (*languages.sources, *languages.targets)
+    if given:
+        if len(languages.sources) != 1 or len(languages.targets) != 1:
+            raise CheckpointError(f"{folder}: a model of Firefox's has one source and one target")
+        return given[0], given[1]
+    metadata = _metadata(folder)
+    named = metadata.get("sourceLanguage"), metadata.get("targetLanguage")
+    if isinstance(named[0], str) and isinstance(named[1], str):
+        return named[0], named[1]
+    letters = model.name.split(".")[1]
+    if len(letters) != 4:  # such as enfr
+        raise CheckpointError(
+            f"{model}: its name does not tell the languages apart; use `attend import firefox "
+            f"--source CODE --target CODE`"
+        )
+    return letters[:2], letters[2:]
+
+
+def _metadata(folder: Path) -> Mapping[str, Any]:
+    path = folder / METADATA_FILE
+    if not path.exists():
+        return {}
+    try:
+        values = json.loads(read_file(path))
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"{path}: not JSON: {error}") from None
+    return values if isinstance(values, dict) else {}
+
+
+def _weights(path: Path, items: dict[str, Item], shape: TransformerConfig) -> dict[str, Tensor]:
+    """Return tensors with a row for `<pad>`; 8-bit matrices keep their codes and their scale."""
+    matrices = dict(key_map.matrix_names(shape))
+    sides = ("source_embedding", "target_embedding")
+    embeddings = {f"{sides[0]}.weight": key_map.EMBEDDING}
+    if not shape.share_embeddings:
+        embeddings = {
+            f"{ours}.weight": f"{theirs}_{key_map.EMBEDDING}"
+            for ours, theirs in zip(sides, ("encoder", "decoder"), strict=True)
+        }
+    vectors = dict(key_map.vector_names(shape)) | {"output.bias": key_map.OUTPUT_BIAS}
+    expected = {*matrices.values(), *embeddings.values(), *vectors.values()}
+    if missing := sorted(expected - items.keys()):
+        raise CheckpointError(f"{path}: missing items {', '.join(map(repr, missing[:3]))}")
+    if unknown := sorted(items.keys() - expected):
+        raise CheckpointError(f"{path}: unknown items {', '.join(map(repr, unknown[:3]))}")
+    weights: dict[str, Tensor] = {}
+    for ours, theirs in (matrices | embeddings).items():
+        weights |= _matrix(ours, items[theirs], is_embedding=ours in embeddings)
+    for ours, theirs in vectors.items():
+        item = items[theirs]
+        if isinstance(item, QuantizedMatrix):
+            raise CheckpointError(f"{path}: '{theirs}' is quantised; expected float32")
+        weights[ours] = torch.from_numpy(item).flatten()
+    for name in embeddings:
+        weights[name] = with_pad(weights[name], shape.pad_id, 0)
+    weights["output.bias"] = with_pad(weights["output.bias"], shape.pad_id, PAD_LOGIT)
+    return weights
+
+
+def _matrix(name: str, item: Item, *, is_embedding: bool) -> dict[str, Tensor]:
+    if isinstance(item, QuantizedMatrix):
+        scale = torch.tensor([item.scale], dtype=torch.float32)
+        return {name: torch.from_numpy(item.codes), scale_name(name): scale}
+    values = item if is_embedding else np.ascontiguousarray(item.T)
+    return {name: torch.from_numpy(values)}

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from model.checkpoint.pretrained import load_model
+from model.checkpoint.reader import Checkpoint, load_checkpoint
+from model.engine.cpu.forward.weights import pack
+from model.errors import CheckpointError
+from model.interop.firefox.binary_format import QuantizedMatrix, read_binary
+from model.interop.languages import Languages
+from model.interop.marian_import import import_firefox
+from tests.firefox_model import (
+    SHAPES,
+    items_of,
+    options,
+    parameters,
+    word_vocabulary,
+    write_binary,
+    write_model,
+)
+
+N_PIECES = 120
+WORDS = word_vocabulary(N_PIECES)
+RECORDED = json.loads(Path(__file__).with_name("firefox_recorded.json").read_text())
+"""Answers of fxtranslate 0.5.0 to a model of `write_model`."""
+
+
+def imported(folder: Path, destination: Path, **how: Any) -> Checkpoint:
+    import_firefox(folder, destination, **how)
+    return load_checkpoint(destination)
+
+
+def greedy(checkpoint: Checkpoint, text: str) -> str:
+    """Translate by the paper's modules, in float32."""
+    model = load_model(checkpoint)
+    ids = checkpoint.tokenizer.source_ids(text, "fr")
+    found: list[int] = []
+    token = checkpoint.config.transformer.start_id
+    with torch.no_grad():
+        cache = model.start(model.encode(torch.tensor([ids])))
+        while len(found) < 2 * len(ids):
+            token = int(model.step(torch.tensor([token]), cache).argmax())
+            if token == checkpoint.config.transformer.eos_id:
+                break
+            found.append(token)
+    return checkpoint.tokenizer.decode(found)
+
+
+@pytest.mark.parametrize("case", RECORDED["float32"], ids=lambda case: case["text"][:20])
+def test_float32_answers_are_those_of_fxtranslate(case: dict[str, str], tmp_path: Path) -> None:
+    write_model(tmp_path / "m", "test", (WORDS,), (N_PIECES, N_PIECES), int8=False)
+    found = greedy(imported(tmp_path / "m", tmp_path / "c"), case["text"]).split()
+    expected = case["translation"].split()
+    assert found == expected[: len(found)]
+    assert len(expected) - len(found) <= 4  # by so many tokens is fxtranslate's limit higher
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_checkpoint_keeps_the_8_bit_codes(tmp_path: Path, shared: bool) -> None:
+    vocabularies = (WORDS,) if shared else (WORDS, word_vocabulary(90))
+    path = write_model(tmp_path / "m", "test", vocabularies, (N_PIECES, 90 if not shared else 120))
+    checkpoint = imported(tmp_path / "m", tmp_path / "c")
+    items = read_binary(path.read_bytes(), "m").items
+    item = items["decoder_l2_rnn_W"]
+    assert isinstance(item, QuantizedMatrix)
+    name = "decoder.layers.1.ssru.w.weight"
+    assert checkpoint.scales[name] == pytest.approx(item.scale)
+    assert np.array_equal(np.rint(checkpoint.weights[name] / checkpoint.scales[name]), item.codes)
+    # The kernels' int8 weights are the file's, without a second rounding: 128 is their zero.
+    linear = pack(
+        checkpoint.config.transformer, checkpoint.weights, "int8", checkpoint.scales
+    ).output
+    n_rows = (120 if shared else 90) + 1
+    width = SHAPES["test"]["dim-emb"]
+    panels = linear.weight[0].reshape(-1, width // 4, 64, 4).astype(np.int16) - 128
+    rows = panels.transpose(0, 2, 1, 3).reshape(-1, width)[:n_rows]
+    embedding = items["Wemb" if shared else "decoder_Wemb"]
+    assert isinstance(embedding, QuantizedMatrix)
+    pad = checkpoint.config.transformer.pad_id
+    assert np.array_equal(np.delete(rows, pad, axis=0), embedding.codes)
+    assert not rows[pad].any()
+
+
+def test_what_it_is(tmp_path: Path) -> None:
+    write_model(tmp_path / "m", "tiny", (WORDS,), (N_PIECES, N_PIECES))
+    checkpoint = imported(tmp_path / "m", tmp_path / "c")
+    config, shape = checkpoint.config, checkpoint.config.transformer
+    assert list(config.directions) == [("en", "fr")]
+    assert (config.beam_size, config.name) == (1, "m")
+    assert (shape.d_model, shape.d_ff, shape.n_heads) == (256, 1536, 8)
+    assert (shape.n_encoder_layers, shape.n_decoder_layers) == (6, 2)
+    assert (shape.autoregression, shape.norm_order) == ("ssru", "post")
+    assert shape.share_embeddings
+    assert shape.tie_output
+    # Mozilla's count for 32,000 pieces, which includes 54 multipliers of activations.
+    assert checkpoint.n_parameters == 16_907_062 - 54 - (32_000 - 121) * 257
+
+
+def test_one_embedding_may_have_two_vocabularies(tmp_path: Path) -> None:
+    write_model(tmp_path / "m", "test", (WORDS,), (N_PIECES, N_PIECES))
+    (tmp_path / "m" / "vocab.enfr.spm").rename(tmp_path / "m" / "srcvocab.enfr.spm")
+    (tmp_path / "m" / "trgvocab.enfr.spm").write_bytes(WORDS)
+    assert imported(tmp_path / "m", tmp_path / "c").config.transformer.share_embeddings
+
+
+def test_files_may_be_compressed(tmp_path: Path) -> None:
+    path = write_model(tmp_path / "m", "test", (WORDS,), (N_PIECES, N_PIECES))
+    plain = imported(tmp_path / "m", tmp_path / "plain")
+    path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes()))
+    path.unlink()
+    assert imported(tmp_path / "m", tmp_path / "c", name="plain").scales == plain.scales
+
+
+def test_the_languages_are_given_or_named(tmp_path: Path) -> None:
+    write_model(tmp_path / "m", "test", (WORDS,), (N_PIECES, N_PIECES), pair="enzhhant")
+    with pytest.raises(CheckpointError, match="does not tell the languages apart"):
+        imported(tmp_path / "m", tmp_path / "a")
+    given = imported(tmp_path / "m", tmp_path / "b", languages=Languages(["en"], ["zh-Hant"]))
+    assert list(given.config.directions) == [("en", "zh-Hant")]
+    (tmp_path / "m" / "metadata.json").write_text(
+        '{"sourceLanguage": "en", "targetLanguage": "zh"}'
+    )
+    assert list(imported(tmp_path / "m", tmp_path / "c").config.directions) == [("en", "zh")]
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"dec-cell": "gru"}, "dec-cell = 'gru'"),
+        ({"layer-normalization": True}, "layer-normalization = True"),
+        ({"transformer-rnn-projection": True}, "transformer-rnn-projection = True"),
+        ({"transformer-decoder-autoreg": "average-attention"}, "average-attention"),
+        ({"transformer-tied-layers": [1, 1]}, "transformer-tied-layers = [1, 1]"),
+        ({"lemma-dim-emb": 5}, "lemma-dim-emb = 5"),
+        ({"dim-emb": 64}, "shape"),
+        ({"enc-depth": 1}, "unknown items 'encoder_l2"),
+        ({"dec-depth": 3}, "missing items 'decoder_l3"),
+        ({"transformer-heads": 7}, "transformer-heads = 7"),
+    ],
+)
+def test_other_models_are_refused_by_name(
+    tmp_path: Path, changed: dict[str, Any], reason: str
+) -> None:
+    path = write_model(tmp_path / "m", "test", (WORDS,), (N_PIECES, N_PIECES))
+    items = items_of(parameters(SHAPES["test"], N_PIECES, N_PIECES, shared=True), int8=True)
+    write_binary(path, items, options(SHAPES["test"], shared=True, **changed))
+    with pytest.raises(CheckpointError) as error:
+        imported(tmp_path / "m", tmp_path / "c")
+    assert reason in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text", [b"a: &x [1]\nb: *x\n", b"- 1\n", b"!!python/object:os.system\n", b":\n- {"]
+)
+def test_options_that_are_no_plain_mapping(tmp_path: Path, text: bytes) -> None:
+    path = write_model(tmp_path / "m", "test", (WORDS,), (N_PIECES, N_PIECES))
+    before = yaml_text(path)
+    path.write_bytes(path.read_bytes().replace(before, text.ljust(len(before), b"\0")))
+    with pytest.raises(CheckpointError):
+        imported(tmp_path / "m", tmp_path / "c")
+
+
+def yaml_text(path: Path) -> bytes:
+    return read_binary(path.read_bytes(), "m").options
+
+
+def test_a_folder_without_a_vocabulary(tmp_path: Path) -> None:
+    write_model(tmp_path / "m", "test", (WORDS,), (N_PIECES, N_PIECES))
+    (tmp_path / "m" / "vocab.enfr.spm").unlink()
+    with pytest.raises(CheckpointError, match=r"expected vocab\.LANGUAGES\.spm"):
+        imported(tmp_path / "m", tmp_path / "c")
+
+
+def test_a_vocabulary_of_another_size(tmp_path: Path) -> None:
+    write_model(tmp_path / "m", "test", (word_vocabulary(100),), (N_PIECES, N_PIECES))
+    with pytest.raises(CheckpointError, match="shape"):
+        imported(tmp_path / "m", tmp_path / "c")
