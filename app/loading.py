@@ -23,7 +23,7 @@ from app.settings import Settings
 from app.shelf.shelf import Shelf
 from app.shelf.slot import ModelSlot
 from app.translation.file_service import FileLimits, FileService
-from app.translation.limits import Limits
+from app.translation.requests import Limits
 from app.translation.served_model import Facts, KnownModel, ServedModel
 from app.translation.service import TranslationService, prepare
 from model.checkpoint.config import CheckpointConfig, read_config

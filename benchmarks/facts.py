@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import cast, get_args
 
 import click
 
-from app.cli.translating.line_translator import LineTranslator
 from app.translation.segments.reading import Reading
+from app.translation.segments.segmented_text import SegmentedText
 from benchmarks.fact_frames import Language
 from benchmarks.generated_facts import sentences
 from benchmarks.options import (
@@ -31,6 +32,7 @@ from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import SearchOptions
 from model.engine.build import build_engines
 from model.engine.protocol import PrecisionChoice
+from model.translator import Translator
 
 COLUMNS = {
     "Direction": "", "Kind": "", "Sentences": ",d", "Retried": ",d", "Flagged": ",d",
@@ -69,10 +71,9 @@ def main(
         generated = sentences(cast(Language, direction[0]), count, seed)
         random.Random(seed).shuffle(generated)
         max_length = loaded.config.transformer.max_length
-        translator = LineTranslator(
-            Reading(loaded.tokenizer, direction, max_length, options), engines
-        )
-        found = list(translator.translate(one.text for one in generated))
+        reading = Reading(loaded.tokenizer, direction, max_length, options)
+        translator = Translator(partial(SegmentedText, reading=reading), engines)
+        found = list(translator.stream(one.text for one in generated))
         n_examples = 0
         totals: dict[str, Counter[str]] = {}
         for sentence, text in zip(generated, found, strict=True):

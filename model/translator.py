@@ -1,14 +1,15 @@
-"""Translates many sentences with engines, from a list or a stream of any length.
+"""Translates a stream of texts with engines, in order and in constant memory.
 
-For programs that have all sentences available; a server schedules requests instead.
+For programs that have their texts at hand; a server schedules requests instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
-from typing import Self
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count, islice
+from typing import Generic, Protocol, TypeVar
 
 from model.checkpoint.reader import Checkpoint
 from model.decoding.hypothesis import Hypothesis, SearchOptions
@@ -23,136 +24,139 @@ BATCH_TOKENS = 2048
 """Source tokens per batch of the torch engine, including padding."""
 
 CHUNK = 512
-"""Sentences per chunk that is sorted by length."""
+"""Searches per chunk that is sorted by length."""
 
 
-@dataclass(frozen=True, slots=True)
-class Translation:
-    """The translation of one sentence.
+class Search(Protocol):
+    """A search for the translation of a text or of a part of it."""
 
-    score      length-normalised log-probability, by which the search ranks; 0 without a search
-    token_ids  target tokens without the end-of-sentence token, and `tokens`, their pieces
-    capped     truncated by the token limit
+    @property
+    def source_ids(self) -> Sequence[int]:
+        """The encoder's input."""
+
+    @property
+    def options(self) -> SearchOptions:
+        """The options of the search."""
+
+    def settle(self, hypotheses: Sequence[Hypothesis]) -> None:
+        """Receive the result, best first."""
+
+
+class Translatable(Protocol):
+    """A text to translate."""
+
+    def pending(self) -> Sequence[Search]:
+        """Return the next searches, once all before are settled; none if it is translated."""
+
+
+T = TypeVar("T", bound=Translatable)
+
+
+@dataclass(eq=False, slots=True)
+class _Entry(Generic[T]):
+    """A text that is not yielded yet, and its number of searches without a result."""
+
+    text: T
+    n_open: int
+
+
+class Translator(Generic[T]):
+    """Translates texts, of which there may be any number; a bounded number is held at a time.
+
+    read  makes a string a text
     """
 
-    text: str
-    score: float
-    token_ids: tuple[int, ...]
-    tokens: tuple[str, ...]
-    capped: bool
-
-
-class SentenceTooLongError(InputError):
-    """A sentence has more tokens than the model reads; `index` is its index in the input."""
-
-    def __init__(self, index: int, n_tokens: int, limit: int) -> None:
-        super().__init__(f"{n_tokens} tokens, the model reads at most {limit}")
-        self.index = index
-
-
-class Translator:
-    """Translates sentences. A sentence with nothing to translate is returned unchanged.
-
-    `texts` may be infinite: a bounded number is held at a time. A None in it announces a possible
-    wait, so all preceding translations are yielded first; it does not count as a text. Raises
-    `SentenceTooLongError`, and `LanguageError` for a target without a symbol in the vocabulary;
-    these and errors of `texts` are raised after all preceding translations are yielded, errors of
-    an engine at once. A model that reads the source's language, such as M2M-100, needs `source`.
-    """
-
-    def __init__(self, tokenizer: TextCodec, max_length: int, engines: Sequence[Engine]) -> None:
-        self._tokenizer = tokenizer
-        self._max_length = max_length
+    def __init__(self, read: Callable[[str], T], engines: Sequence[Engine]) -> None:
+        self._read = read
         self._engines = engines
 
-    @classmethod
-    def from_checkpoint(
-        cls,
-        checkpoint: Checkpoint,
-        precision: PrecisionChoice = "auto",
-        n_threads: int | None = None,
-        devices: Sequence[str] = ("cpu",),
-    ) -> Self:
-        """Use the same engines as the server, by default on all cores."""
-        max_length = checkpoint.config.transformer.max_length
-        engines = build_engines(
-            checkpoint, precision, n_threads or usable_cores(), BATCH_TOKENS, devices
-        )
-        return cls(checkpoint.tokenizer, max_length, engines)
+    def stream(self, texts: Iterable[str | None]) -> Iterator[T]:
+        """Yield every text, translated, in order and as early as possible.
 
-    def translate(
-        self, texts: Sequence[str], target: str, options: SearchOptions, source: str | None = None
-    ) -> list[Translation]:
-        """Return the translations, in the order of the texts."""
-        return list(self.translate_stream(texts, target, options, source))
-
-    def translate_stream(
-        self,
-        texts: Iterable[str | None],
-        target: str,
-        options: SearchOptions,
-        source: str | None = None,
-    ) -> Iterator[Translation]:
-        """Yield the translations in the order of the texts, each as early as possible."""
-        ahead: dict[int, Translation] = {}
-        due = 0
-        for index, translation in self.translate_as_ready(texts, target, options, source):
-            ahead[index] = translation
-            while due in ahead:
-                yield ahead.pop(due)
-                due += 1
-
-    def translate_as_ready(
-        self,
-        texts: Iterable[str | None],
-        target: str,
-        options: SearchOptions,
-        source: str | None = None,
-    ) -> Iterator[tuple[int, Translation]]:
-        """Yield (index, translation) of each text, as they finish."""
-        blank: dict[int, str] = {}
-        options = replace(options, first_id=self._tokenizer.first_id(target))
-        items = longest_first(self._items(texts, (source, target), options, blank))
-        for index, outcome in run_jobs(self._engines, items):
+        A None announces a possible wait, so everything before it is yielded first. Raises an error
+        of a search at once, and one of `texts` or of `read` after everything before is yielded.
+        """
+        run = _Run(self._read, texts)
+        for job_id, outcome in run_jobs(self._engines, longest_first(run.items())):
             if isinstance(outcome, Exception):
                 raise outcome
             if outcome:
-                yield index, self._translation(outcome[0])
-            else:
-                yield index, Translation(blank.pop(index), 0.0, (), (), capped=False)
+                run.settle(job_id, outcome)
+            yield from run.translated()
+        yield from run.translated()
 
-    def _items(
-        self,
-        texts: Iterable[str | None],
-        direction: tuple[str | None, str],
-        options: SearchOptions,
-        blank: dict[int, str],
-    ) -> Iterator[Item]:
-        """Yield a job per text, or no hypotheses for a text that is put into `blank`."""
-        source, target = direction
-        index = 0
-        for text in texts:
-            if text is None:
-                yield None
+
+class _Run(Generic[T]):
+    """The texts in progress, in order, and the searches by the id of their job."""
+
+    def __init__(self, read: Callable[[str], T], texts: Iterable[str | None]) -> None:
+        self._read = read
+        self._texts = texts
+        self._ids = count()
+        self._entries: deque[_Entry[T]] = deque()
+        self._in_flight: dict[int, tuple[_Entry[T], Search]] = {}
+        self._retries: list[tuple[_Entry[T], Search]] = []
+
+    def settle(self, job_id: int, hypotheses: Sequence[Hypothesis]) -> None:
+        """Record a result; the last one of a text may require other searches."""
+        entry, search = self._in_flight.pop(job_id)
+        search.settle(hypotheses)
+        entry.n_open -= 1
+        if not entry.n_open:
+            self._retries += self._opened(entry)
+
+    def translated(self) -> Iterator[T]:
+        """Yield the texts that are translated, up to the first that is not."""
+        while self._entries and not self._entries[0].n_open:
+            yield self._entries.popleft().text
+
+    def items(self) -> Iterator[Item]:
+        """Yield the jobs of all texts; further searches of a text come with those of later ones."""
+        failure: Exception | None = None
+        texts = iter(self._texts)
+        while True:
+            try:
+                text = next(texts)
+                entry = None if text is None else _Entry(self._read(text), 0)
+            except StopIteration:
+                break
+            except Exception as error:
+                failure = error
+                break
+            if entry is None:
+                yield from self._pause()
                 continue
-            ids = tuple(self._tokenizer.source_ids(text, target, source))
-            if len(ids) > self._max_length:
-                raise SentenceTooLongError(index, len(ids), self._max_length)
-            if text.isspace() or len(ids) == self._tokenizer.n_control_tokens:
-                blank[index] = text
-                yield Finished(index, [])
-            else:
-                yield Job(index, ids, options)
-            index += 1
+            self._entries.append(entry)
+            searches = self._opened(entry)
+            yield from self._retried()
+            if not searches:
+                yield Finished(next(self._ids), [])
+            yield from self._jobs(searches)
+        yield from self._pause()
+        if failure is not None:
+            raise failure
 
-    def _translation(self, hypothesis: Hypothesis) -> Translation:
-        return Translation(
-            text=self._tokenizer.decode(hypothesis.ids),
-            score=hypothesis.score,
-            token_ids=hypothesis.ids,
-            tokens=tuple(self._tokenizer.piece(token_id) for token_id in hypothesis.ids),
-            capped=hypothesis.capped,
-        )
+    def _opened(self, entry: _Entry[T]) -> list[tuple[_Entry[T], Search]]:
+        pending = entry.text.pending()
+        entry.n_open = len(pending)
+        return [(entry, search) for search in pending]
+
+    def _pause(self) -> Iterator[Item]:
+        """Yield nothing further until everything before is translated."""
+        yield None
+        while self._retries:
+            yield from self._retried()
+            yield None
+
+    def _retried(self) -> Iterator[Item]:
+        retries, self._retries = self._retries, []
+        return self._jobs(retries)
+
+    def _jobs(self, searches: Sequence[tuple[_Entry[T], Search]]) -> Iterator[Item]:
+        for entry, search in searches:
+            job = Job(next(self._ids), tuple(search.source_ids), search.options)
+            self._in_flight[job.id] = (entry, search)
+            yield job
 
 
 def longest_first(items: Iterator[Item]) -> Iterator[Item]:
@@ -183,3 +187,49 @@ def longest_first(items: Iterator[Item]) -> Iterator[Item]:
 
 def _n_source_tokens(item: Job | Finished) -> int:
     return len(item.source_ids) if isinstance(item, Job) else 0
+
+
+def offline_engines(
+    checkpoint: Checkpoint,
+    precision: PrecisionChoice = "auto",
+    n_threads: int | None = None,
+    devices: Sequence[str] = ("cpu",),
+) -> list[Engine]:
+    """Return the same engines as the server's, by default on all cores."""
+    return build_engines(checkpoint, precision, n_threads or usable_cores(), BATCH_TOKENS, devices)
+
+
+class Sentence:
+    """A text that is translated whole; unchanged if there is nothing to translate.
+
+    Raises `InputError` for more tokens than `max_tokens`, and `LanguageError` for a target without
+    a symbol in the vocabulary. `direction` may lack the source, if the model does not read it.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        codec: TextCodec,
+        direction: tuple[str | None, str],
+        max_tokens: int,
+        options: SearchOptions,
+    ) -> None:
+        source, target = direction
+        self.source_ids = codec.source_ids(text, target, source)
+        if len(self.source_ids) > max_tokens:
+            n_tokens = len(self.source_ids)
+            raise InputError(f"{n_tokens} tokens, the model reads at most {max_tokens}")
+        self.options = options
+        self.translation = text
+        self.hypothesis: Hypothesis | None = None
+        self._codec = codec
+        self._is_blank = text.isspace() or len(self.source_ids) == codec.n_control_tokens
+
+    def pending(self) -> list[Sentence]:
+        """Return itself until it is settled, unless there is nothing to translate."""
+        return [] if self._is_blank or self.hypothesis else [self]
+
+    def settle(self, hypotheses: Sequence[Hypothesis]) -> None:
+        """Take the best hypothesis."""
+        self.hypothesis = hypotheses[0]
+        self.translation = self._codec.decode(self.hypothesis.ids)

@@ -28,20 +28,19 @@ ROWS: dict[str, str] = {
     "model.engine.protocol model.checkpoint model.alignment model.decoding model.text "
     "model.transformer model.evaluation",
     "app.cli.translating": "app.cli.display app.loading app.settings app.translation "
-    "app.translation.segments app.documents "
-    "app.observe model.translator model.engine model.engine.protocol model.decoding",
+    "app.documents app.observe",
     "app.cli.display": "model.training model.training.data model.alignment",
     "app.main": "app.routes app.routes.deepl app.routes.handling app.server app.loading "
     "app.runtime app.settings app.wire app.accounts app.observe app.web",
     "app.routes": "app.routes.handling app.runtime app.settings app.wire app.wire.dialects "
     "app.wire.native app.translation app.accounts app.documents app.languages app.observe app.web "
     "app.explanation",
-    "app.explanation": "app.translation app.translation.segments app.scheduling app.wire.native "
+    "app.explanation": "app.translation app.translation.segments app.scheduling "
     "model.engine.explanations model.decoding model.transformer",
     "app.routes.deepl": "app.routes.handling app.runtime app.settings app.wire app.wire.dialects "
     "app.translation app.accounts app.documents app.languages app.observe",
     "app.routes.handling": "app.runtime app.settings app.wire app.wire.dialects app.wire.native "
-    "app.accounts app.observe",
+    "app.translation app.accounts app.observe",
     "app.server": "app.runtime app.wire app.observe",
     "app.loading": "app.memory_limit app.freed_memory app.runtime app.settings app.shelf "
     "app.translation app.scheduling app.languages app.observe model.engine "
@@ -50,17 +49,17 @@ ROWS: dict[str, str] = {
     "app.runtime": "app.shelf app.translation app.scheduling app.wire.native app.observe "
     "model.checkpoint",
     "app.settings": "app.shipped app.observe model.engine.protocol model.transformer",
-    "app.wire": "app.wire.dialects app.wire.native app.observe",
-    "app.wire.dialects": "app.wire.native app.accounts app.languages",
+    "app.wire": "app.wire.dialects app.wire.native app.translation app.observe",
+    "app.wire.dialects": "app.wire.native app.translation app.accounts app.languages",
+    "app.wire.native": "app.translation app.text model.engine.explanations model.decoding",
     "app.translation": "app.translation.segments app.shelf app.scheduling app.documents "
-    "app.wire.native app.languages app.text app.observe model.checkpoint model.alignment "
-    "model.decoding model.text model.transformer",
+    "app.languages app.text app.observe model.engine.explanations model.checkpoint "
+    "model.alignment model.decoding model.text model.transformer",
     "app.translation.segments": "app.languages app.text app.text.facts model.decoding model.text",
     "app.shelf": "app.freed_memory app.observe",
     "app.freed_memory": "",
     "app.scheduling": "app.observe model.engine.protocol model.engine.explanations model.decoding",
     "app.hub": "",
-    "app.wire.native": "app.text model.engine.explanations model.decoding",
     "app.accounts": "",
     "app.documents": "app.text",
     "app.text": "model.text",

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,12 @@ from app.cli import options
 from app.cli.display.progress import counted_progress
 from app.cli.import_cache import checkpoint_folder
 from model.checkpoint.reader import load_checkpoint
-from model.decoding.hypothesis import SearchOptions
 from model.engine.device import pick_devices
 from model.engine.protocol import PrecisionChoice
-from model.errors import DataError
+from model.errors import DataError, InputError
 from model.evaluation import score_translations
 from model.training.data.corpus import read_pairs
-from model.translator import SentenceTooLongError, Translator
+from model.translator import Sentence, Translator, offline_engines
 
 
 @click.command(
@@ -63,8 +63,17 @@ def evaluate(
     loaded = load_checkpoint(checkpoint_folder(checkpoint, cache))
     direction = options.choose_direction(loaded.config, source, target)
     column = options.source_column(columns, direction)
-    search = options.search_options(loaded.config, beam_size, length_penalty)
-    translator = Translator.from_checkpoint(loaded, precision, threads, pick_devices(device))
+    first_id = loaded.tokenizer.first_id(direction[1])
+    search = options.search_options(loaded.config, beam_size, length_penalty, first_id)
+    read = partial(
+        Sentence,
+        codec=loaded.tokenizer,
+        direction=direction,
+        max_tokens=loaded.config.transformer.max_length,
+        options=search,
+    )
+    engines = offline_engines(loaded, precision, threads, pick_devices(device))
+    translator = Translator(read, engines)
     corpora = {file: list(read_pairs(file)) for file in files}
     if empty := [file for file, pairs in corpora.items() if not pairs]:
         raise DataError(f"{empty[0]}: no pairs")
@@ -72,7 +81,7 @@ def evaluate(
     for file, pairs in corpora.items():
         sources, references = ([pair[side] for pair in pairs] for side in (column, 1 - column))
         began = time.perf_counter()
-        hypotheses, capped = _translate(translator, file, sources, direction, search)
+        hypotheses, capped = _translate(translator, file, sources)
         seconds = time.perf_counter() - began
         results.append(
             {
@@ -99,25 +108,20 @@ def evaluate(
 
 
 def _translate(
-    translator: Translator,
-    file: Path,
-    sources: Sequence[str],
-    direction: tuple[str, str],
-    search: SearchOptions,
+    translator: Translator[Sentence], file: Path, sources: Sequence[str]
 ) -> tuple[list[str], int]:
     """Return the translations, and how many were cut at the token limit."""
-    source, target = direction
-    hypotheses = [""] * len(sources)
+    hypotheses: list[str] = []
     capped = 0
     with counted_progress() as progress:
         task = progress.add_task(file.name, total=len(sources))
         try:
-            for index, one in translator.translate_as_ready(sources, target, search, source):
-                hypotheses[index] = one.text
-                capped += one.capped
+            for one in translator.stream(sources):
+                hypotheses.append(one.translation)
+                capped += one.hypothesis is not None and one.hypothesis.capped
                 progress.advance(task)
-        except SentenceTooLongError as error:
-            raise DataError(f"{file}:{error.index + 1}: {error}") from None
+        except InputError as error:
+            raise DataError(f"{file}:{len(hypotheses) + 1}: {error}") from None
     return hypotheses, capped
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -11,14 +12,15 @@ import click
 from app.cli import options
 from app.cli.display.tables import counted
 from app.cli.main import Failure
-from app.cli.translating.line_translator import LineTranslator
 from app.cli.translating.lines import ByteSource, line_blocks
 from app.translation.segments.reading import Reading
+from app.translation.segments.segmented_text import SegmentedText
 from model.checkpoint.golden import GoldenSentence, write_golden
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import load_checkpoint
 from model.engine.build import build_engines
 from model.engine.eager import EagerEngine
+from model.translator import Translator
 
 
 @click.command(
@@ -42,10 +44,11 @@ def golden(*, checkpoint: Path, source: str | None, target: str | None, count: i
     direction = options.choose_direction(loaded.config, source, target)
     search = options.search_options(loaded.config, first_id=loaded.tokenizer.first_id(direction[1]))
     reading = Reading(loaded.tokenizer, direction, loaded.config.transformer.max_length, search)
+    read = partial(SegmentedText, reading=reading)
     blocks = line_blocks(cast("ByteSource", sys.stdin.buffer))
     lines = [line for block in blocks for line in block if line.strip()]
     by_engine = [
-        [line.answer().after for line in LineTranslator(reading, engines).translate(lines)]
+        [line.answer().after for line in Translator(read, engines).stream(lines)]
         for engines in (build_engines(loaded), [EagerEngine(load_model(loaded))])
     ]
     recorded = [

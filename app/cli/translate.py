@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -167,12 +168,11 @@ def _local_records(
     precision: PrecisionChoice,
     threads: int | None,
 ) -> Iterator[Record]:
-    from app.cli.translating.line_translator import LineTranslator
     from app.translation.segments.reading import Reading
+    from app.translation.segments.segmented_text import SegmentedText
     from model.checkpoint.reader import load_checkpoint
-    from model.engine.build import build_engines
-    from model.engine.device import pick_devices, usable_cores
-    from model.translator import BATCH_TOKENS
+    from model.engine.device import pick_devices
+    from model.translator import Translator, offline_engines
 
     loaded = load_checkpoint(checkpoint)
     chosen = options.choose_direction(loaded.config, *direction)
@@ -182,11 +182,10 @@ def _local_records(
         loaded.config.transformer.max_length,
         options.search_options(loaded.config, *search, loaded.tokenizer.first_id(chosen[1])),
     )
-    engines = build_engines(
-        loaded, precision, threads or usable_cores(), BATCH_TOKENS, pick_devices(device)
-    )
+    engines = offline_engines(loaded, precision, threads, pick_devices(device))
+    translator = Translator(partial(SegmentedText, reading=reading), engines)
     lines = (line for block in line_blocks(stdin) for line in block or (None,))
-    for line in LineTranslator(reading, engines).translate(lines):
+    for line in translator.stream(lines):
         token_ids = [one for segment in line.segments for one in segment.best.ids]
         yield {
             "text": line.answer().after,
@@ -199,7 +198,7 @@ def _local_records(
 
 def _remote_records(stdin: ByteSource, translator: RemoteTranslator) -> Iterator[Record]:
     for block in line_blocks(stdin):
-        for answer in translator.translate(block):
+        for answer in translator.translate_texts(block):
             yield {"text": answer.text, "score": answer.score, "flags": answer.flags}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import math
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
@@ -12,13 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import InvalidRequestError, TextTooLongError
-from app.scheduling.fair_queue import Caller
-from app.translation.explainer import Asked
-from app.translation.language_paths import Step
-from app.translation.segments.segment import Segment
-from app.translation.segments.segmented_text import SegmentedText
-from app.wire.native import answers
-from app.wire.native.explain_answer import (
+from app.explanation.answer import (
     AttentionColumn,
     ComputedAttention,
     EndedBeam,
@@ -29,10 +24,15 @@ from app.wire.native.explain_answer import (
     ShownSearch,
     ShownStep,
 )
-from app.wire.native.explain_request import ExaminedAttention, ExplainRequest
+from app.scheduling.fair_queue import Caller
+from app.translation import answers
+from app.translation.explainer import ExplanationOptions
+from app.translation.language_paths import Step
+from app.translation.segments.segment import Segment
+from app.translation.segments.segmented_text import SegmentedText
 from model.decoding.rules import HuggingFaceRule, MarianRule
 from model.decoding.trace import SearchTrace
-from model.engine.explanations import AttentionRow, Projections
+from model.engine.explanations import AttentionKind, AttentionRow, Projections
 from model.transformer.positions import sinusoidal_positions
 
 MAX_SOURCE_TOKENS = 128
@@ -49,6 +49,16 @@ DIGITS = 6
 """Significant digits of the numbers in a vector."""
 
 
+@dataclass(frozen=True, slots=True)
+class AttentionQuery:
+    """A row of attention to show in numbers; `layer` None is the last."""
+
+    kind: AttentionKind
+    layer: int | None
+    head: int
+    token: int
+
+
 class SearchView:
     """Searches a sentence with one model, for display; `caller` takes turns with others."""
 
@@ -59,13 +69,15 @@ class SearchView:
         self._codec = step.reading.codec
         self._engines = step.model.scheduler.explanations
 
-    async def explain(self, request: ExplainRequest) -> ExplainAnswer:
+    async def explain(
+        self, source: str, attention: AttentionQuery | None, n_positions: int
+    ) -> ExplainAnswer:
         """Return the search that POST /translate would make, and other requested parts.
 
         Raises `InvalidRequestError`, `TextTooLongError`, and as `QueuedExplanations.trace`.
         """
         direction = self._step.direction
-        text = SegmentedText(request.text, self._step.reading)
+        text = SegmentedText(source, self._step.reading)
         _only_segment(text)
         traces: dict[Segment, SearchTrace] = {}
         while text.pending():
@@ -75,11 +87,9 @@ class SearchView:
             )
             segment.settle(traces[segment].hypotheses)
         segment = _only_segment(text)
-        asked = Asked(view=None, alignment=False, max_weights=0)
-        [shown] = await self._step.model.explainer.explain(text, direction, asked, self._caller)
-        attention = None
-        if request.attention:
-            attention = await self._attention(request.attention, segment, shown)
+        options = ExplanationOptions(view=None, alignment=False, max_weights=0)
+        [shown] = await self._step.model.explainer.explain(text, direction, options, self._caller)
+        computed = await self._attention(attention, segment, shown) if attention else None
         log_probs = segment.best.log_probs
         return ExplainAnswer(
             model=self._step.model.name,
@@ -90,10 +100,10 @@ class SearchView:
             confidence=math.exp(math.fsum(log_probs) / len(log_probs)),
             segment=shown,
             search=await asyncio.to_thread(self._shown, segment, traces[segment]),
-            attention=attention,
-            positions=self._positions(request.positions) if request.positions else None,
+            attention=computed,
+            positions=self._positions(n_positions) if n_positions else None,
             usage=answers.Usage(
-                characters=len(request.text),
+                characters=len(source),
                 source_tokens=len(segment.source_ids),
                 target_tokens=len(log_probs),
             ),
@@ -144,39 +154,32 @@ class SearchView:
         )
 
     async def _attention(
-        self, wanted: ExaminedAttention, segment: Segment, shown: answers.Segment
+        self, query: AttentionQuery, segment: Segment, shown: answers.Segment
     ) -> ComputedAttention:
-        in_encoder, config = wanted.kind == "encoder", self._config
+        in_encoder, config = query.kind == "encoder", self._config
         n_layers = config.n_encoder_layers if in_encoder else config.n_decoder_layers
         n_heads = config.n_heads if in_encoder else config.n_heads_of_decoder
-        layer = n_layers - 1 if wanted.layer is None else wanted.layer
+        layer = n_layers - 1 if query.layer is None else query.layer
         source = [token.piece for token in shown.source_tokens]
         target = [token.piece for token in shown.target_tokens]
         rows = source if in_encoder else target
         for field, value, n in (
             ("layer", layer, n_layers),
-            ("head", wanted.head, n_heads),
-            ("token", wanted.token, len(rows)),
+            ("head", query.head, n_heads),
+            ("token", query.token, len(rows)),
         ):
             if value >= n:
                 raise InvalidRequestError.at(f"/attention/{field}", f"Should be less than {n}")
         start = self._codec.piece(config.start_id)
-        columns = [start, *target[:-1]] if wanted.kind == "decoder" else source
+        columns = [start, *target[:-1]] if query.kind == "decoder" else source
         target_ids = [token.id for token in segment.renderings[0].tokens]
         projections = await self._engines.project(
             segment.source_ids,
             target_ids,
-            AttentionRow(wanted.kind, layer, wanted.token),
+            AttentionRow(query.kind, layer, query.token),
             self._caller,
         )
-        return ComputedAttention(
-            kind=wanted.kind,
-            layer=layer,
-            head=wanted.head,
-            token=wanted.token,
-            piece=rows[wanted.token],
-            **_computed(projections, wanted.head, columns),
-        )
+        return _computed(replace(query, layer=layer), rows[query.token], projections, columns)
 
     def _positions(self, n_positions: int) -> PositionTable:
         n_rows = min(n_positions, self._config.max_length)
@@ -204,33 +207,38 @@ def _only_segment(text: SegmentedText) -> Segment:
     return segment
 
 
-def _computed(projections: Projections, head: int, pieces: list[str]) -> dict[str, object]:
+def _computed(
+    at: AttentionQuery, piece: str, projections: Projections, pieces: list[str]
+) -> ComputedAttention:
     """Equation 1 with numbers; the weights are the engine's own."""
-    query = projections.query[head, 0]
+    query = projections.query[at.head, 0]
     keys, values, weights = (
-        of_all[head] for of_all in (projections.keys, projections.values, projections.weights)
+        heads[at.head] for heads in (projections.keys, projections.values, projections.weights)
     )
     products = keys.astype(np.float64) @ query
     scaled = products / math.sqrt(len(query))
-    columns = [
-        AttentionColumn(
-            piece=piece,
-            key=_numbers(keys[at]),
-            value=_numbers(values[at]),
-            product=float(products[at]),
-            scaled=float(scaled[at]),
-            seen=bool(projections.seen[at]),
-            weight=float(weights[at]),
-        )
-        for at, piece in enumerate(pieces)
-    ]
-    output = weights.astype(np.float64) @ values
-    return {
-        "d_k": len(query),
-        "query": _numbers(query),
-        "columns": columns,
-        "output": _numbers(output),
-    }
+    return ComputedAttention(
+        kind=at.kind,
+        layer=at.layer or 0,
+        head=at.head,
+        token=at.token,
+        piece=piece,
+        d_k=len(query),
+        query=_numbers(query),
+        columns=[
+            AttentionColumn(
+                piece=column,
+                key=_numbers(keys[index]),
+                value=_numbers(values[index]),
+                product=float(products[index]),
+                scaled=float(scaled[index]),
+                seen=bool(projections.seen[index]),
+                weight=float(weights[index]),
+            )
+            for index, column in enumerate(pieces)
+        ],
+        output=_numbers(weights.astype(np.float64) @ values),
+    )
 
 
 def _numbers(vector: NDArray[np.floating]) -> list[float]:

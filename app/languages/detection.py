@@ -12,7 +12,7 @@ therefore only the beginning of a text is examined.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lingua import ConfidenceValue, Language
 from lingua import LanguageDetector as Lingua
@@ -45,14 +45,13 @@ _WIDESPREAD = (Language.all() - Language.all_with_latin_script()) | {
 
 
 @dataclass(frozen=True, slots=True)
-class Detected:
-    """A possible language of a text, and its probability by lingua, 0 … 1.
+class DetectedLanguage:
+    """A language that a text may be in."""
 
-    For a served language, the probability is relative to the served ones.
-    """
-
-    language: str
-    confidence: float
+    language: str = field(metadata={"description": "BCP-47 code, preferably of a served language"})
+    confidence: float = field(
+        metadata={"description": "0 … 1; for a served language, among the served ones"}
+    )
 
 
 class LanguageDetector:
@@ -76,7 +75,7 @@ class LanguageDetector:
                 among = among.with_low_accuracy_mode()
             self._among_served = among.build()
 
-    def detect(self, text: str) -> list[Detected]:
+    def detect(self, text: str) -> list[DetectedLanguage]:
         """Return the possible languages, best first; none without letters that lingua knows.
 
         Either all are served, or the first is not and the text is certainly in none of them.
@@ -90,13 +89,13 @@ class LanguageDetector:
             if is_certain or not any(one.language in self._served for one in anything):
                 return self._told(anything)
         if self._among_served is None:
-            return [Detected(code, 1.0) for code in self._served.values()]
+            return [DetectedLanguage(code, 1.0) for code in self._served.values()]
         return self._told(_possible(self._among_served, sample))
 
-    def _told(self, possible: Sequence[ConfidenceValue]) -> list[Detected]:
+    def _told(self, possible: Sequence[ConfidenceValue]) -> list[DetectedLanguage]:
         """Round probabilities, since lingua's order of summation varies between calls."""
         told = [
-            Detected(self._code(one.language), round(one.value, DECIMALS))
+            DetectedLanguage(self._code(one.language), round(one.value, DECIMALS))
             for one in possible
             if one.value >= LEAST
         ]

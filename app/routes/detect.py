@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 
+from app.languages.detection import DetectedLanguage
 from app.routes import libretranslate
 from app.routes.handling.access import client_of
 from app.routes.handling.charging import spend
@@ -14,7 +15,6 @@ from app.routes.handling.dialect_choice import LibreTranslate, read_either
 from app.settings import Settings
 from app.wire.dialects.libretranslate import LibreTranslateDetected, LibreTranslateDetectRequest
 from app.wire.examples import DETECT_REQUEST_EXAMPLES
-from app.wire.native.answers import DetectedLanguage
 from app.wire.native.detect_request import DetectRequest
 from app.wire.openapi import SHARED_PATH_ERRORS, request_body
 
@@ -46,8 +46,4 @@ async def detect(
     client = client_of(request)
     wanted = DetectRequest.parse(said.value)
     spend(request, client, sum(map(len, wanted.text)))
-    found = await held_runtime(request).service.detect(wanted.text)
-    return [
-        [DetectedLanguage(language=one.language, confidence=one.confidence) for one in candidates]
-        for candidates in found
-    ]
+    return await held_runtime(request).service.detect(wanted.text)

@@ -92,7 +92,7 @@ async def translate_file(
         spend(request, client, opened.characters)
         with ledger.charge(client.account, opened.characters):
             done = await while_connected(
-                request, runtime.files.translate(opened, deadline, client=client.turn)
+                request, runtime.files.translate_file(opened, deadline, client=client.turn)
             )
     file = StoredFile(
         done.data, translated_name(name, done.target), done.media_type, client.account

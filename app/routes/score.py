@@ -10,8 +10,8 @@ from app.routes.handling.body import read_json
 from app.routes.handling.charging import charged
 from app.routes.handling.dependencies import CurrentSettings, KnownClient
 from app.routes.handling.timeout import server_timing
+from app.translation.answers import ScoreAnswer
 from app.wire.examples import SCORE_ANSWER_EXAMPLE, SCORE_REQUEST_EXAMPLES
-from app.wire.native.answers import ScoreAnswer
 from app.wire.native.score_request import ScoreRequest
 from app.wire.openapi import problem_answers, request_body
 
@@ -34,7 +34,7 @@ async def score(request: Request, client: KnownClient, settings: CurrentSettings
         request,
         client,
         sum(map(len, (*wanted.text, *wanted.translation))),
-        lambda runtime, timeout: runtime.service.score(wanted, client.turn, timeout),
+        lambda runtime, timeout: runtime.service.score(wanted.to_pipeline(), client.turn, timeout),
     )
     record_stages(request.app.state.tracer, timings)
     return Response(

@@ -3,19 +3,76 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic_core import CoreSchema, core_schema
 
 from app.errors import InvalidRequestError
-from app.wire.native.answers import AttentionWeights
-from app.wire.native.fields import AttentionRequest
-from app.wire.native.nested_numbers import NestedNumbers
+from app.translation.requests import AttentionSelection
+from model.engine.explanations import AttentionKind
 from model.transformer.config import TransformerConfig
 
 DECIMALS = 4
+
+Lists: TypeAlias = Iterator["Lists"] | list[float]
+
+
+class EncodedWeights:
+    """Weights as base64, or as an array whose lists are made a row at a time when it is written.
+
+    As lists of Python's numbers, an array would take eight times the memory.
+    """
+
+    def __init__(self, weights: NDArray[np.float32], encoding: Literal["json", "base64"]) -> None:
+        self._content: str | NDArray[np.float32] = weights
+        if encoding == "base64":
+            self._content = base64.b64encode(weights.astype("<f2").tobytes()).decode("ascii")
+
+    def written(self) -> str | Lists:
+        """Return what is written: base64, or nested iterators over lists, rounded."""
+        return self._content if isinstance(self._content, str) else _lists(self._content)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, *_: Any) -> CoreSchema:
+        write = core_schema.plain_serializer_function_ser_schema(cls.written, when_used="json")
+        return core_schema.is_instance_schema(cls, serialization=write)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, *_: Any) -> dict[str, Any]:
+        return {"anyOf": [{"type": "string"}, {"type": "array", "items": {}}]}
+
+
+def _lists(values: NDArray[np.float32]) -> Lists:
+    if values.ndim > 1:
+        return (_lists(one) for one in values)
+    rounded: list[float] = values.astype(np.float64).round(DECIMALS).tolist()
+    return rounded
+
+
+@dataclass(slots=True)
+class AttentionWeights:
+    """Weights [layers, heads, target tokens, source tokens]; each row sums to 1.
+
+    For `encoder`, rows and columns are source tokens. For `decoder`, they are target tokens, and
+    column s is the position whose input was token s − 1.
+    """
+
+    kind: AttentionKind
+    layers: list[int]
+    heads: Literal["mean"] | list[int]
+    shape: list[int]
+    dtype: Literal["float16", "float32"]
+    encoding: Literal["json", "base64"]
+    weights: EncodedWeights = field(
+        metadata={
+            "description": "base64: little-endian float16, row-major. "
+            "json: nested lists, 4 decimals."
+        }
+    )
 
 
 class AttentionView:
@@ -24,7 +81,7 @@ class AttentionView:
     Raises `InvalidRequestError` for layers or heads that the model does not have.
     """
 
-    def __init__(self, request: AttentionRequest, config: TransformerConfig) -> None:
+    def __init__(self, request: AttentionSelection, config: TransformerConfig) -> None:
         in_encoder = request.kind == "encoder"
         n_layers = config.n_encoder_layers if in_encoder else config.n_decoder_layers
         n_heads = config.n_heads if in_encoder else config.n_heads_of_decoder
@@ -48,11 +105,6 @@ class AttentionView:
         chosen = (
             chosen.mean(axis=1, keepdims=True) if self._heads == "mean" else chosen[:, self._heads]
         )
-        encoded: str | NestedNumbers
-        if self._encoding == "base64":
-            encoded = base64.b64encode(chosen.astype("<f2").tobytes()).decode("ascii")
-        else:
-            encoded = NestedNumbers(chosen, DECIMALS)
         return AttentionWeights(
             kind=self.kind,
             layers=self._layers,
@@ -60,7 +112,7 @@ class AttentionView:
             shape=list(chosen.shape),
             dtype="float16" if self._encoding == "base64" else "float32",
             encoding=self._encoding,
-            weights=encoded,
+            weights=EncodedWeights(chosen, self._encoding),
         )
 
 

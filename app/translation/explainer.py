@@ -14,11 +14,11 @@ from app.scheduling.explanations import QueuedExplanations
 from app.scheduling.fair_queue import Caller
 from app.text.spans import Span, replace
 from app.text.word_links import WordLink, WordLinks
+from app.translation import answers
 from app.translation.attention_view import AttentionView
 from app.translation.segments.segment import Segment
 from app.translation.segments.segmented_text import SegmentedText
 from app.translation.word_aligner import WordAligner
-from app.wire.native import answers
 from model.alignment.from_attention import Bitext
 from model.checkpoint.config import CheckpointConfig
 from model.text.text_codec import TextCodec, Token
@@ -26,7 +26,7 @@ from model.text.words import words
 
 
 @dataclass(slots=True)
-class Asked:
+class ExplanationOptions:
     """The explanations that a request selects.
 
     view         selection of attention; None: no weights
@@ -70,21 +70,26 @@ class Explainer:
         self._aligner = WordAligner(config, codec, engines)
 
     async def explain(
-        self, text: SegmentedText, direction: Direction, asked: Asked, caller: Caller
+        self, text: SegmentedText, direction: Direction, options: ExplanationOptions, caller: Caller
     ) -> list[answers.Segment]:
         """Explain every segment. Raises as `QueuedExplanations.explain`."""
         places = zip(text.segments, text.answer().places, strict=True)
-        return [await self._segment(one, place, direction, asked, caller) for one, place in places]
+        return [await self._segment(*one, direction, options, caller) for one in places]
 
     async def explain_pair(
-        self, pair: Segment, direction: Direction, asked: Asked, caller: Caller
+        self, pair: Segment, direction: Direction, options: ExplanationOptions, caller: Caller
     ) -> answers.Segment:
         """Explain a scored pair."""
         whole = Span(0, len(pair.renderings[0].text))
-        return await self._segment(pair, whole, direction, asked, caller)
+        return await self._segment(pair, whole, direction, options, caller)
 
     async def _segment(
-        self, segment: Segment, place: Span, direction: Direction, asked: Asked, caller: Caller
+        self,
+        segment: Segment,
+        place: Span,
+        direction: Direction,
+        options: ExplanationOptions,
+        caller: Caller,
     ) -> answers.Segment:
         """Explain a segment whose rendering is at `place` of the translation."""
         read, produced = segment.source_tokens or (), segment.renderings[0].tokens
@@ -106,13 +111,13 @@ class Explainer:
                 )
             ],
         )
-        if asked.view:
+        if options.view:
             target_ids = [token.id for token in produced]
             weights = await self._engines.explain(
-                segment.source_ids, target_ids, asked.view.kind, caller
+                segment.source_ids, target_ids, options.view.kind, caller
             )
-            answer.attention = await asyncio.to_thread(asked.view.show, weights)
-        if asked.alignment:
+            answer.attention = await asyncio.to_thread(options.view.show, weights)
+        if options.alignment:
             pair = _bitext(segment, direction)
             read_words, written_words = _places(pair, segment, place)
             answer.source_words, answer.target_words = list(read_words), list(written_words)
@@ -170,5 +175,5 @@ def _places(pair: Bitext, segment: Segment, place: Span) -> tuple[list[Span], li
 
 def _words(text: str, stand_ins: Sequence[Span]) -> list[Span]:
     """Split into words; a stand-in is one, without its inserted spaces."""
-    masked = replace(text, stand_ins, [re.sub(r"\S", "x", span.of(text)) for span in stand_ins])
-    return [Span(*word) for word in words(masked)]
+    moptions = replace(text, stand_ins, [re.sub(r"\S", "x", span.of(text)) for span in stand_ins])
+    return [Span(*word) for word in words(moptions)]

@@ -1,13 +1,9 @@
-"""Translates files: opens them, translates their texts in chunks, and reassembles them.
-
-A few chunks are translated at a time, each queued as a list of texts in the bulk lane, so that
-other requests are served meanwhile.
-"""
+"""Translates files: opens them, translates their texts, and reassembles them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,25 +11,18 @@ from pathlib import PurePath
 from typing import TypeAlias
 
 from app.concurrency.abandonment import in_thread
-from app.concurrency.side_by_side import side_by_side
 from app.documents.files import FileDocument, FileFormat, file_format
 from app.errors import TextTooLongError
 from app.observe.timings import Timings
 from app.scheduling.admission import Admission
 from app.scheduling.capacity_limiter import CapacityLimiter
-from app.text.document import Answer
 from app.text.flags import Flag
 from app.text.glossary import NO_GLOSSARY, Glossary
 from app.text.placeholders import ATOM
-from app.translation.language_paths import LanguagePath, LanguagePaths, PlannedStep
-from app.translation.pipeline import Turn, translate_blocks
-from app.translation.served_model import Wanted
-from app.translation.windows import Block
-
-CHUNK_TEXTS = 64
-CHUNK_CHARACTERS = 8000
-CHUNKS_AT_A_TIME = 2
-"""Concurrent chunks: while one finishes, the next keeps the engines busy."""
+from app.translation.block import Block
+from app.translation.language_paths import LanguagePath, LanguagePaths
+from app.translation.pipeline import RequestContext, translate_blocks
+from app.translation.requests import TranslationOptions
 
 SAMPLE_CHARACTERS = 2000
 """Characters examined to detect the language of a file."""
@@ -85,19 +74,6 @@ class TranslatedFile:
     target: str
     media_type: str
     flags: dict[Flag, int]
-
-
-@dataclass
-class _Work:
-    """The distinct texts of a file and their translations."""
-
-    steps: list[PlannedStep]
-    turn: Turn
-    progress: Progress
-    total: int
-    done: int = 0
-    answers: dict[tuple[str, bool], Answer] = field(default_factory=dict)
-    flags: Counter[Flag] = field(default_factory=Counter)
 
 
 class FileService:
@@ -172,72 +148,43 @@ class FileService:
             request, path, document, found.media_type, texts, document.tagged, n_characters
         )
 
-    async def translate(
+    async def translate_file(
         self,
         opened: OpenedFile,
         deadline: float,
         progress: Progress = lambda *_: None,
         client: Hashable = None,
     ) -> TranslatedFile:
-        """Translate a file; `client` is for fair queueing. Raises as
-        `TranslationService.translate`.
+        """Translate a file, equal texts once; `client` is for fair queueing.
+
+        Raises as `TranslationService.translate`.
         """
-        asked = opened.request
-        glossary = Glossary(asked.glossary) if asked.glossary else NO_GLOSSARY
-        wanted = Wanted(
-            asked.beam_size, asked.length_penalty, split="nonewlines", glossary=glossary
+        request = opened.request
+        options = TranslationOptions(
+            request.beam_size,
+            request.length_penalty,
+            split="nonewlines",
+            glossary=Glossary(request.glossary) if request.glossary else NO_GLOSSARY,
         )
         texts = list(zip(opened.texts, opened.tagged, strict=True))
-        each = dict.fromkeys(texts)
-        work = _Work(
-            opened.path.steps(wanted),
-            Turn(client, deadline, Timings(), may_be_refused=False),
-            progress,
-            total=sum(len(text) for text, _ in each),
+        distinct = dict.fromkeys(texts)
+        n_characters = sum(len(text) for text, _ in distinct)
+        blocks = await translate_blocks(
+            [Block(text, is_tagged) for text, is_tagged in distinct],
+            opened.path.steps(options),
+            RequestContext(client, deadline, Timings(), may_be_refused=False),
+            progress=lambda share: progress(round(share * n_characters), n_characters),
         )
-        await self._work_through(work, list(each))
-        answers = [work.answers[text] for text in texts]
-        return TranslatedFile(
-            data=await in_thread(partial(opened.document.with_translations, answers)),
-            target=opened.path.languages[-1],
-            media_type=opened.media_type,
-            flags=dict(work.flags),
+        answers = {text: block.answer() for text, block in zip(distinct, blocks, strict=True)}
+        flags = Counter(flag for block in blocks for one in block.passes for flag in one.flags)
+        data = await in_thread(
+            partial(opened.document.with_translations, [answers[text] for text in texts])
         )
-
-    async def _work_through(self, work: _Work, texts: Sequence[tuple[str, bool]]) -> None:
-        chunks = _chunks(texts)
-
-        async def worker() -> None:
-            for chunk in chunks:
-                await self._translate_chunk(work, chunk)
-
-        await side_by_side(worker() for _ in range(CHUNKS_AT_A_TIME))
-
-    async def _translate_chunk(self, work: _Work, chunk: Sequence[tuple[str, bool]]) -> None:
-        blocks = [Block(text, tagged) for text, tagged in chunk]
-        await translate_blocks(blocks, work.steps, work.turn)
-        for text, block in zip(chunk, blocks, strict=True):
-            work.answers[text] = block.answer()
-            work.flags.update(flag for one in block.passes for flag in one.flags)
-        work.done += sum(len(text) for text, _ in chunk)
-        work.progress(work.done, work.total)
+        return TranslatedFile(data, opened.path.languages[-1], opened.media_type, dict(flags))
 
 
 async def _size(request: FileRequest, found: FileFormat) -> int:
     return await in_thread(partial(found.size, request.data))
-
-
-def _chunks(texts: Sequence[tuple[str, bool]]) -> Iterator[list[tuple[str, bool]]]:
-    chunk: list[tuple[str, bool]] = []
-    n_characters = 0
-    for text in texts:
-        chunk.append(text)
-        n_characters += len(text[0])
-        if len(chunk) == CHUNK_TEXTS or n_characters >= CHUNK_CHARACTERS:
-            yield chunk
-            chunk, n_characters = [], 0
-    if chunk:
-        yield chunk
 
 
 def _sample(texts: Sequence[str]) -> str:

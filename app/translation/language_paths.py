@@ -9,10 +9,11 @@ from functools import lru_cache, partial
 from itertools import pairwise
 
 from app.errors import InvalidRequestError, UnknownLanguagesError
-from app.languages.detection import Detected, LanguageDetector
+from app.languages.detection import DetectedLanguage, LanguageDetector
 from app.languages.served import NAMES, Direction, Languages, fits
+from app.translation.requests import TranslationOptions
 from app.translation.segments.reading import Reading
-from app.translation.served_model import KnownModel, ServedModel, Wanted
+from app.translation.served_model import KnownModel, ServedModel
 
 AUTO = "auto"
 """The source of a request that requires language detection."""
@@ -47,11 +48,11 @@ class PlannedStep:
 
     model: KnownModel
     direction: Direction
-    wanted: Wanted
+    options: TranslationOptions
 
     def with_model(self, model: ServedModel) -> Step:
         """Return the step with its model, which was lent."""
-        return Step(model, model.reading(self.direction, self.wanted))
+        return Step(model, model.reading(self.direction, self.options))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class LanguagePath:
         """The models' directions."""
         return list(pairwise(self.languages))
 
-    def steps(self, wanted: Wanted) -> list[PlannedStep]:
+    def steps(self, options: TranslationOptions) -> list[PlannedStep]:
         """Return the options of each model: the last gets all, earlier ones their best hypothesis.
 
         The first applies the glossary's terms, and the second leaves them untranslated. Raises as
@@ -84,16 +85,16 @@ class LanguagePath:
         """
         steps: list[PlannedStep] = []
         for model, direction in zip(self.models, self.directions, strict=True):
-            here = wanted
+            here = options
             if len(steps) + 1 < len(self.models):
                 here = replace(here, alternatives=0, max_target_tokens=None)
-            if steps and wanted.glossary:
-                here = replace(here, glossary=wanted.glossary.of_what_is_said())
+            if steps and options.glossary:
+                here = replace(here, glossary=options.glossary.of_what_is_said())
             model.beam_size(here)  # refuses what cannot be
             steps.append(PlannedStep(model, direction, here))
         return steps
 
-    def sole_step(self, wanted: Wanted) -> PlannedStep:
+    def sole_step(self, options: TranslationOptions) -> PlannedStep:
         """Return the only step. Raises `InvalidRequestError` if there are none or two."""
         if not self.models:
             raise InvalidRequestError.at("/text", "The text is already in the target language")
@@ -101,7 +102,7 @@ class LanguagePath:
             pairs = " and ".join(f"{source} to {target}" for source, target in self.directions)
             detail = f"Two models in sequence translate this; request {pairs} separately"
             raise InvalidRequestError.at("/target", detail)
-        [step] = self.steps(wanted)
+        [step] = self.steps(options)
         return step
 
 
@@ -110,7 +111,7 @@ class FoundPath:
     """A text's path; `detected` is its detected source, None without evidence."""
 
     path: LanguagePath
-    detected: Detected | None = None
+    detected: DetectedLanguage | None = None
 
 
 class LanguagePaths:
@@ -150,7 +151,7 @@ class LanguagePaths:
             for index, candidates in enumerate(await self.detect(texts))
         ]
 
-    async def detect(self, texts: Sequence[str]) -> list[list[Detected]]:
+    async def detect(self, texts: Sequence[str]) -> list[list[DetectedLanguage]]:
         """Return the possible languages of each text, as `LanguageDetector.detect`."""
         if len(texts) <= MAX_INLINE_TEXTS:
             return [self._detector.detect(text) for text in texts]
@@ -160,7 +161,7 @@ class LanguagePaths:
         """Return the path from the first source, if detection fails."""
         return self._path(self._chain(self.languages.first_source(target), target))
 
-    def _from(self, found: Detected, target: str | None, index: int) -> FoundPath:
+    def _from(self, found: DetectedLanguage, target: str | None, index: int) -> FoundPath:
         if fits(target, found.language):
             return FoundPath(self._path((found.language,)), found)
         try:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.text.spans import Span
+from app.translation.answers import Events, SegmentEvent, TokenEvent
 from app.translation.segments.segment import Segment
 from app.translation.segments.segmented_text import SegmentedText
-from app.wire.native.answers import Events, SegmentEvent, TokenEvent
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 
-TOLD_AT_A_TIME = 32
+MAX_SEGMENTS_AT_ONCE = 32
 """Completed segments sent in a row; thousands may wait for the first one of a text."""
 
 
@@ -56,11 +56,11 @@ class LiveText:
     def __init__(self, feed: Feed) -> None:
         self._feed = feed
         self._parts: deque[tuple[int, SegmentedText]] = deque()  # not yet sent, with their starts
-        self._n_told = 0  # characters of the translation
+        self._n_sent = 0  # characters of the translation
         # Within the first of these parts:
-        self._n_settled = 0  # completely sent segments
+        self._n_complete = 0  # completely sent segments
         self._source_end = 0  # end of the sent source text, without the segment in progress
-        self._n_begun = 0  # characters sent of the segment in progress
+        self._n_partial = 0  # characters sent of the segment in progress
 
     def add(self, start: int, text: SegmentedText) -> None:
         """Append the part of the text from code point `start` on, in any thread; sends nothing."""
@@ -75,46 +75,46 @@ class LiveText:
         if not self._parts:
             return False
         segments = self._parts[0][1].segments
-        return self._n_settled < len(segments) and segments[self._n_settled] is segment
+        return self._n_complete < len(segments) and segments[self._n_complete] is segment
 
-    def tell_news(self) -> bool:
+    def send(self) -> bool:
         """Send what is certain and was not sent yet; return whether there is more than a part."""
-        n_left = TOLD_AT_A_TIME
+        n_left = MAX_SEGMENTS_AT_ONCE
         while self._parts:
             start, text = self._parts[0]
-            while self._n_settled < len(text.segments):
+            while self._n_complete < len(text.segments):
                 if not n_left:
                     return True
-                if not self._tell_segment(start, text):
+                if not self._send_segment(start, text):
                     return False
                 n_left -= 1
-            self._tell(text.text[self._source_end :])
+            self._emit(text.text[self._source_end :])
             self._parts.popleft()
-            self._n_settled = self._source_end = 0
+            self._n_complete = self._source_end = 0
         return False
 
-    def _tell_segment(self, start: int, text: SegmentedText) -> bool:
+    def _send_segment(self, start: int, text: SegmentedText) -> bool:
         """Send what is certain of the next segment; return whether that is all of it."""
-        segment = text.segments[self._n_settled]
+        segment = text.segments[self._n_complete]
         before = text.text[self._source_end : segment.span.start]
         self._source_end = segment.span.start
         if not segment.is_accepted:
             agreed = "" if segment.may_be_replaced else _agreed(segment)
-            self._tell(before + agreed[self._n_begun :])
-            self._n_begun = max(self._n_begun, len(agreed))
+            self._emit(before + agreed[self._n_partial :])
+            self._n_partial = max(self._n_partial, len(agreed))
             return False
         rendering = segment.renderings[0].text
-        self._tell(before + rendering[self._n_begun :])
-        target = Span(self._n_told - len(rendering), self._n_told)
+        self._emit(before + rendering[self._n_partial :])
+        target = Span(self._n_sent - len(rendering), self._n_sent)
         self._feed.segment(segment.span.shifted(start), target, segment.best.score)
         self._source_end = segment.span.end
-        self._n_begun = 0
-        self._n_settled += 1
+        self._n_partial = 0
+        self._n_complete += 1
         return True
 
-    def _tell(self, news: str) -> None:
-        self._n_told += len(news)
-        self._feed.token(news)
+    def _emit(self, text: str) -> None:
+        self._n_sent += len(text)
+        self._feed.token(text)
 
 
 def _agreed(segment: Segment) -> str:
@@ -142,10 +142,10 @@ class LiveSegment:
         """Call `Segment.agree`, and send."""
         self.segment.agree(ids)
         if self.text.is_next(self.segment):
-            self.text.tell_news()
+            self.text.send()
 
     def settle(self, hypotheses: Sequence[Hypothesis]) -> None:
         """Call `Segment.settle`, and send."""
         self.segment.settle(hypotheses)
         if self.text.is_next(self.segment):
-            self.text.tell_news()
+            self.text.send()

@@ -1,8 +1,8 @@
-"""Translates texts with the models of a language path: read, search, link, explain, put down.
+"""Translates blocks with the models of a language path: read, search, detokenise, explain.
 
-Used by requests and files; the command line uses the same stages, with its own engines instead of
-the queue (`app.cli.translating.line_translator`). Long texts and lists pass through a window at a
-time, so that their memory is bounded.
+Used by requests and files; the command line uses the same stages with its own engines instead of
+the queue (`model.translator`). Long texts and lists pass through a window at a time, so that their
+memory is bounded.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import asyncio
 import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from app.concurrency.abandonment import in_thread
@@ -18,32 +19,29 @@ from app.concurrency.side_by_side import side_by_side
 from app.errors import DeadlineExceededError
 from app.observe.timings import Timings
 from app.scheduling.fair_queue import Caller, Lane
-from app.translation.explainer import Asked
+from app.translation.block import Block
+from app.translation.explainer import ExplanationOptions
 from app.translation.language_paths import PlannedStep, Step
 from app.translation.partial_results import LiveSegment
 from app.translation.segments.layout import PART_CHARACTERS
 from app.translation.segments.segment import Segment
-from app.translation.translated_text import TranslatedText
+from app.translation.segments.segmented_text import SegmentedText
 from app.translation.windows import (
     MAX_INLINE_CHARACTERS,
     MAX_INTERACTIVE_SEGMENTS,
-    Block,
-    Part,
     Window,
     Windows,
-    n_characters,
-    n_segments,
 )
 
 T = TypeVar("T")
 
-MOST_CHARACTERS = 8
-"""Of a token, on average: more than in any language, so that a text has at least so many tokens."""
+MAX_MEAN_TOKEN_CHARACTERS = 8
+"""More characters than a token has on average in any language, to estimate tokens from below."""
 
 
 @dataclass(slots=True)
-class Turn:
-    """A request's position in the queue.
+class RequestContext:
+    """What the stages of a request share.
 
     client          for fair queueing; None for a separate one
     deadline        by the schedulers' clock
@@ -56,184 +54,199 @@ class Turn:
     timings: Timings
     may_be_refused: bool = True
 
-    def with_own_timings(self) -> Turn:
-        """Return it for one of several works side by side; see `Timings.add_longest`."""
-        return Turn(self.client, self.deadline, Timings(), self.may_be_refused)
-
-
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """How the windows of a step are translated; `n_characters` of them all."""
-
-    step: Step
-    turn: Turn
-    lane: Lane
-    asked: Asked | None
-    n_characters: int
+    def fork(self) -> RequestContext:
+        """Return a copy with its own timings, for concurrent work; see `Timings.add_longest`."""
+        return replace(self, timings=Timings())
 
 
 async def translate_blocks(
     blocks: Sequence[Block],
     steps: Sequence[PlannedStep],
-    turn: Turn,
-    asked: Asked | None = None,
-) -> None:
-    """Add a pass for each step to each block; `asked` are explanations of the last.
+    context: RequestContext,
+    explanations: ExplanationOptions | None = None,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Sequence[Block]:
+    """Return the blocks as translated by the last step; `explanations` are of this step.
 
-    One model is leased at a time: two need not be loaded at once. Raises as `ModelSlot.lease`,
-    `Scheduler.search`, `Asked.count`.
+    One model is leased at a time: two need not be loaded at once. `progress` receives the share
+    that is done. Raises as `ModelSlot.lease`, `Scheduler.search`, `ExplanationOptions.count`.
     """
-    for planned in steps:
+
+    def report(n_before: int, share: float) -> None:
+        progress((n_before + share) / len(steps))
+
+    for number, planned in enumerate(steps):
         is_last = planned is steps[-1]
+        if number:
+            blocks = [block.following() for block in blocks]
         began = time.perf_counter()
-        async with planned.model.lease(turn.deadline) as model:
-            turn.timings.queue += time.perf_counter() - began
-            step = planned.with_model(model)
-            await translate_step(blocks, step, turn, asked if is_last else None, tells=is_last)
+        async with planned.model.lease(context.deadline) as model:
+            context.timings.queue += time.perf_counter() - began
+            await translate_step(
+                blocks,
+                planned.with_model(model),
+                context,
+                explanations if is_last else None,
+                streams=is_last,
+                progress=partial(report, number),
+            )
+    return blocks
 
 
 async def translate_step(
     blocks: Sequence[Block],
     step: Step,
-    turn: Turn,
-    asked: Asked | None = None,
+    context: RequestContext,
+    explanations: ExplanationOptions | None = None,
     *,
-    tells: bool = True,
+    streams: bool = True,
+    progress: Callable[[float], None] = lambda _: None,
 ) -> None:
-    """Add a pass to each block; with `tells`, also to its feed. Raises as `translate_blocks`."""
-    windows = Windows(blocks, step, tells=tells)
-    if turn.may_be_refused and windows.n_characters > PART_CHARACTERS:
-        # What will be refused is not read: a crowd would keep the interpreter busy with that.
-        step.model.scheduler.check_capacity(windows.n_characters / MOST_CHARACTERS)
-    with turn.timings.measure("tokenize"):
+    """Translate the blocks with one model; with `streams`, feeds receive the translations.
+
+    Raises as `translate_blocks`.
+    """
+    windows = Windows(blocks, step.reading, streams=streams)
+    if context.may_be_refused and windows.n_characters > PART_CHARACTERS:
+        # Check queue space before tokenising: refused requests should cost little CPU.
+        step.model.scheduler.check_capacity(windows.n_characters / MAX_MEAN_TOKEN_CHARACTERS)
+    with context.timings.measure("tokenize"):
         first = await windows.next()
         second = await windows.next()
-    lane = "bulk" if second else lane_of(n_segments(first))
-    work = _Work(step, turn, lane, asked, windows.n_characters)
+    lane: Lane = "bulk" if second else lane_of(first.n_segments)
+    run = _StepRun(step, context, lane, explanations, windows.n_characters)
     if second:
-        await _translate_windows([first, second], windows, work)
+        await run.translate_windows([first, second], windows, progress)
     else:
-        await _translate_window(first, work)
+        await run.translate_window(first)
 
-    def end() -> None:
+    def finish() -> None:
         for block in blocks:
-            block.end_pass()
+            block.finish()
 
-    await off_the_loop(end, windows.n_characters)
-
-
-async def _translate_windows(started: Sequence[Window], windows: Windows, work: _Work) -> None:
-    """Translate two windows side by side: while one finishes, the other keeps engines busy."""
-    turn = work.turn
-
-    async def go_through(window: Window, own: Turn) -> None:
-        while window:
-            pending.submitted(n_tokens(window))
-            await _translate_window(window, replace(work, turn=own))
-            await _room(window)
-            with own.timings.measure("tokenize"):
-                window = await windows.next()
-
-    n_read = sum(map(n_characters, started))
-    n_expected = sum(map(n_tokens, started)) * windows.n_characters / max(1, n_read)
-    scheduler = work.step.model.scheduler
-    with scheduler.announce(n_expected, may_be_refused=turn.may_be_refused) as pending:
-        turn.may_be_refused = False
-        turns = [turn.with_own_timings() for _ in started]
-        await side_by_side(
-            go_through(window, own) for window, own in zip(started, turns, strict=True)
-        )
-    turn.timings.add_longest([own.timings for own in turns])
+    await off_the_loop(finish, windows.n_characters)
+    progress(1.0)
 
 
-def n_tokens(window: Window) -> int:
-    """Return the number of source tokens of a window."""
-    return sum(len(segment.source_ids) for part in window for segment in part.text.segments)
+@dataclass(frozen=True, slots=True)
+class _StepRun:
+    """One model's work on a request's windows, which have `n_characters` in all."""
 
+    step: Step
+    context: RequestContext
+    lane: Lane
+    explanations: ExplanationOptions | None
+    n_characters: int
 
-async def _room(window: Window) -> None:
-    """Wait until a stream's client has read most of it."""
-    for part in window:
-        if part.live:
-            await part.live.drain()
+    async def translate_windows(
+        self, started: Sequence[Window], windows: Windows, progress: Callable[[float], None]
+    ) -> None:
+        """Translate two windows concurrently: while one finishes, the other keeps engines busy."""
+        context, scheduler = self.context, self.step.model.scheduler
+        n_done = 0
 
+        async def translate_following(window: Window, run: _StepRun) -> None:
+            nonlocal n_done
+            while window:
+                pending.submitted(window.n_tokens)
+                await run.translate_window(window)
+                for part, _ in window:
+                    if part.live:
+                        await part.live.drain()
+                n_done += window.n_characters
+                progress(n_done / max(1, self.n_characters))
+                with run.context.timings.measure("tokenize"):
+                    window = await windows.next()
 
-async def _translate_window(window: Window, work: _Work) -> None:
-    """Search for all segments, link and explain them, and keep what belongs to the answer."""
-    await _search(window, work)
-    n_ranks = work.step.reading.options.n_best
-    with work.turn.timings.measure("detokenize"):
-        kept = await off_the_loop(
-            lambda: [
-                TranslatedText.of(part.text, n_ranks, is_part=not part.is_all) for part in window
-            ],
-            work.n_characters,
-        )
-    for part, translated in zip(window, kept, strict=True):
-        if part.block.tagged or work.asked:
-            with work.turn.timings.measure("decode"):
-                await _explain(part, translated, work)
-        part.block.add(part.start, translated)
-
-
-async def _search(window: Window, work: _Work) -> None:
-    """Search through the queue until every segment has a rendering."""
-    turn, scheduler = work.turn, work.step.model.scheduler
-    # A segment whose translation is not acceptable is pending again, in another form.
-    while pending := await _pending(window, work):
-        try:
-            spent = await scheduler.search(
-                pending,
-                lane=work.lane,
-                client=turn.client,
-                deadline=turn.deadline,
-                stream=any(part.live for part in window),
-                is_new=turn.may_be_refused,
+        n_read = sum(window.n_characters for window in started)
+        n_tokens = sum(window.n_tokens for window in started)
+        n_expected = n_tokens * windows.n_characters / max(1, n_read)
+        with scheduler.announce(n_expected, may_be_refused=context.may_be_refused) as pending:
+            context.may_be_refused = False
+            runs = [replace(self, context=context.fork()) for _ in started]
+            await side_by_side(
+                translate_following(window, run) for window, run in zip(started, runs, strict=True)
             )
-        except DeadlineExceededError:
-            # A retry that comes too late leaves what there was before it, with its flags.
-            if not all(part.text.give_up() for part in window):
-                raise
-            break
-        turn.may_be_refused = False
-        turn.timings.queue += spent.queued
-        turn.timings.decode += spent.worked
-        turn.timings.detokenize += spent.settled
-    await _tell_rest(window)
-    for part in window:
-        for reason, n in part.text.retried.items():
-            scheduler.metrics.retries(reason).inc(n)
+        context.timings.add_longest([run.context.timings for run in runs])
+
+    async def translate_window(self, window: Window) -> None:
+        """Search for all segments, link and explain them, and keep what belongs to the answer."""
+        await self._search(window)
+        n_ranks = self.step.reading.options.n_best
+        timings = self.context.timings
+
+        def keep() -> None:
+            for part, text in window:
+                part.keep(text, n_ranks)
+
+        with timings.measure("detokenize"):
+            await off_the_loop(keep, self.n_characters)
+        for part, text in window:
+            if part.tagged or self.explanations:
+                with timings.measure("decode"):
+                    await self._explain(part, text)
+
+    async def _search(self, window: Window) -> None:
+        """Search through the queue until every segment has a rendering."""
+        context, scheduler = self.context, self.step.model.scheduler
+        # A segment whose translation is not acceptable is pending again, in another form.
+        while pending := await self._pending(window):
+            try:
+                spent = await scheduler.search(
+                    pending,
+                    lane=self.lane,
+                    client=context.client,
+                    deadline=context.deadline,
+                    stream=any(part.live for part, _ in window),
+                    is_new=context.may_be_refused,
+                )
+            except DeadlineExceededError:
+                # A retry that comes too late leaves what there was before it, with its flags.
+                if not all(text.give_up() for _, text in window):
+                    raise
+                break
+            context.may_be_refused = False
+            context.timings.queue += spent.queued
+            context.timings.decode += spent.worked
+            context.timings.detokenize += spent.settled
+        await _send_rest(window)
+        for _, text in window:
+            for reason, n in text.retried.items():
+                scheduler.metrics.retries(reason).inc(n)
+
+    async def _pending(self, window: Window) -> list[Segment | LiveSegment]:
+        """Review the segments searched so far, and return those to search for."""
+        if reviewed := [text for _, text in window if text.needs_review]:
+
+            def review() -> None:
+                for text in reviewed:
+                    text.review()
+
+            await off_the_loop(review, self.n_characters)
+        await _send_rest(window)
+        pending: list[Segment | LiveSegment] = []
+        for part, text in window:
+            if live := part.live:
+                pending += [LiveSegment(segment, live) for segment in text.unsettled]
+            else:
+                pending += text.unsettled
+        return pending
+
+    async def _explain(self, part: Block, text: SegmentedText) -> None:
+        """Link words to place tags, and explain the segments, where requested."""
+        explainer, direction = self.step.model.explainer, self.step.direction
+        caller = Caller(self.context.client, self.lane)
+        if part.tagged:
+            part.links = await explainer.word_links(text, direction, caller)
+        if self.explanations:
+            self.explanations.count(text.segments)
+            part.explained = await explainer.explain(text, direction, self.explanations, caller)
 
 
-async def _pending(window: Window, work: _Work) -> list[Segment | LiveSegment]:
-    """Review the segments searched so far, and return those to search for."""
-    reviewed = [part.text for part in window if part.text.needs_review]
-    if reviewed:
-
-        def review() -> None:
-            for text in reviewed:
-                text.review()
-
-        await off_the_loop(review, work.n_characters)
-    await _tell_rest(window)
-    return [segment for part in window for segment in part.unsettled()]
-
-
-async def _tell_rest(window: Window) -> None:
-    for part in window:
-        while part.live and part.live.tell_news():
+async def _send_rest(window: Window) -> None:
+    for part, _ in window:
+        while part.live and part.live.send():
             await asyncio.sleep(0)
-
-
-async def _explain(part: Part, translated: TranslatedText, work: _Work) -> None:
-    """Link the words of a part to place tags, and explain its segments, where requested."""
-    explainer, direction = work.step.model.explainer, work.step.direction
-    caller = Caller(work.turn.client, work.lane)
-    if part.block.tagged:
-        translated.links = await explainer.word_links(part.text, direction, caller)
-    if work.asked:
-        work.asked.count(part.text.segments)
-        translated.explained = await explainer.explain(part.text, direction, work.asked, caller)
 
 
 def lane_of(n_segments: int) -> Lane:

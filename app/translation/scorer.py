@@ -14,8 +14,8 @@ from app.scheduling.explanations import QueuedExplanations
 from app.scheduling.fair_queue import Caller
 from app.text.spans import Span, Substitution
 from app.text.stand_ins import FAMILIES, StandIns
+from app.translation import answers
 from app.translation.segments.segment import Rendering, Segment
-from app.wire.native import answers
 from model.decoding.hypothesis import SearchOptions, finished_hypothesis
 from model.text.text_codec import TextCodec, Token
 

@@ -10,15 +10,13 @@ from app.errors import InvalidRequestError
 from app.languages.served import Direction
 from app.scheduling.scheduler import Scheduler
 from app.shelf.slot import ModelSlot
-from app.text.glossary import NO_GLOSSARY, Glossary
-from app.text.segmentation import Split
 from app.text.spans import Span
 from app.translation.attention_view import AttentionView
 from app.translation.explainer import Explainer
+from app.translation.requests import AttentionSelection, TranslationOptions
 from app.translation.scorer import Scorer
 from app.translation.segments.glossary_constraints import TermSpeller
 from app.translation.segments.reading import Reading
-from app.wire.native.fields import AttentionRequest
 from model.checkpoint.config import CheckpointConfig
 from model.checkpoint.golden import GoldenSentence
 from model.decoding.hypothesis import SearchOptions
@@ -31,22 +29,6 @@ STOP_SECONDS = 1.0
 WARM_UP_TOKENS = 16
 """Limit for warming up: a checkpoint that never ends a sentence should neither delay the start nor
 appear slow because of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """The options of a translation; the checkpoint sets omitted ones.
-
-    with_tokens  whether the spans of tokens are needed
-    """
-
-    beam_size: int | None = None
-    length_penalty: float | None = None
-    alternatives: int = 0
-    max_target_tokens: int | None = None
-    split: Split = "sentences"
-    glossary: Glossary = NO_GLOSSARY
-    with_tokens: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,25 +52,25 @@ class ModelProfile:
         self.transformer_config = config.transformer
         self.directions = config.directions
 
-    def beam_size(self, wanted: Wanted) -> int:
+    def beam_size(self, options: TranslationOptions) -> int:
         """Return the number of beams. Raises `InvalidRequestError` if alternatives need more."""
-        beam_size = wanted.beam_size or self.config.beam_size
-        if wanted.alternatives >= beam_size:
+        beam_size = options.beam_size or self.config.beam_size
+        if options.alternatives >= beam_size:
             detail = f"Input should be less than beam_size, which is {beam_size}"
             raise InvalidRequestError.at("/alternatives", detail)
         return beam_size
 
-    def search_options(self, wanted: Wanted, target: str) -> SearchOptions:
+    def search_options(self, options: TranslationOptions, target: str) -> SearchOptions:
         """Return how to search for a target language: as requested, else as in the checkpoint.
 
         Raises as `beam_size`.
         """
         max_length = self.config.transformer.max_length
-        max_target_tokens = wanted.max_target_tokens
+        max_target_tokens = options.max_target_tokens
         return SearchOptions(
-            beam_size=self.beam_size(wanted),
-            n_best=1 + wanted.alternatives,
-            length_penalty=self._length_penalty(wanted.length_penalty),
+            beam_size=self.beam_size(options),
+            n_best=1 + options.alternatives,
+            length_penalty=self._length_penalty(options.length_penalty),
             max_target_tokens=max_target_tokens and min(max_target_tokens, max_length),
             rule=self.config.search_rule,
             first_id=self.config.first_id(target),
@@ -102,9 +84,9 @@ class ModelProfile:
             first_id=self.config.first_id(target),
         )
 
-    def attention_view(self, request: AttentionRequest) -> AttentionView:
+    def attention_view(self, selection: AttentionSelection) -> AttentionView:
         """Resolve a selection for this model. Raises `InvalidRequestError`."""
-        return AttentionView(request, self.config.transformer)
+        return AttentionView(selection, self.config.transformer)
 
     def _length_penalty(self, wanted: float | None) -> float:
         return self.config.length_penalty if wanted is None else wanted
@@ -162,21 +144,22 @@ class ServedModel(ModelProfile):
 
     async def warm_up(self) -> None:
         """Translate one text, so that lazy initialisation does not slow down the first request."""
-        reading = self.reading(self.directions[0], Wanted(max_target_tokens=WARM_UP_TOKENS))
+        options = TranslationOptions(max_target_tokens=WARM_UP_TOKENS)
+        reading = self.reading(self.directions[0], options)
         await self.scheduler.search([reading.segment(Span(0, 1), ".", [])])
         self.scheduler.forget_pace()
 
-    def reading(self, direction: Direction, wanted: Wanted) -> Reading:
+    def reading(self, direction: Direction, options: TranslationOptions) -> Reading:
         """Return how to prepare and search texts. Raises as `search_options`."""
         return Reading(
             self._tokenizer,
             direction,
             self.config.transformer.max_length,
-            self.search_options(wanted, direction[1]),
-            wanted.split,
-            wanted.glossary,
+            self.search_options(options, direction[1]),
+            options.split,
+            options.glossary,
             self._speller,
-            wanted.with_tokens,
+            options.with_tokens,
             self._unknown,
         )
 

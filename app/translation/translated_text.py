@@ -1,141 +1,231 @@
-"""What is kept of a text once a model has translated it, and the assembly of its parts."""
+"""The texts of a request: opened, translated along their language paths, reassembled."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from operator import mul
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
 
-from app.text.flags import Flag
-from app.text.spans import Span
-from app.text.word_links import WordLinks
-from app.translation.segments.segmented_text import SegmentedText, is_mostly_foreign
-from app.wire.native.answers import Segment
+from app.concurrency.abandonment import check_wanted
+from app.concurrency.side_by_side import side_by_side
+from app.errors import InvalidRequestError, UnreadableFileError
+from app.text.document import MAX_DOCUMENTS, Document, PlainText
+from app.text.markup import MarkupDocument
+from app.text.markup_tokens import MarkupError
+from app.translation.answers import Alternative, Events, TranslateAnswer, Translation, Usage
+from app.translation.block import Block, mean_score
+from app.translation.explainer import ExplanationOptions
+from app.translation.language_paths import FoundPath, LanguagePath, LanguagePaths
+from app.translation.partial_results import Feed
+from app.translation.pipeline import RequestContext, off_the_loop, translate_blocks
+from app.translation.requests import TranslationRequest
 
 
 @dataclass(eq=False, slots=True)
 class TranslatedText:
-    """A text as translated by one model, or a part of one. It has no segments any more.
+    """A text of a request in progress.
 
-    source           number of code points of the text
-    answers          the translations, best first
-    scores           of each, as the search ranks
-    n_source_tokens  including control symbols
-    n_target_tokens  of the best translation
-    log_prob         of the best translation: the sum of its tokens'
-    flags            of the best translation
-    words            number of words, and of those that the model could read; None: not counted
-    links            between words of the text and the best translation, if requested
-    explained        its segments, if requested
+    source    the text as sent
+    blocks    its texts to translate; later, as the last model translated them
+    feed      receives the translation as a stream
     """
 
-    source: int
-    answers: Sequence[str]
-    scores: Sequence[float]
-    n_source_tokens: int
-    n_target_tokens: int
-    log_prob: float
-    flags: Sequence[Flag]
-    words: tuple[int, int] | None = None
-    links: WordLinks | None = None
-    explained: list[Segment] | None = None
+    source: str
+    document: Document
+    found: FoundPath
+    feed: Feed | None = None
+    blocks: Sequence[Block] = field(init=False)
+    translation: Translation = field(init=False)
 
-    @classmethod
-    def of(cls, text: SegmentedText, n_ranks: int, *, is_part: bool = False) -> TranslatedText:
-        """Return what is kept of a text whose segments are answered: at most `n_ranks` answers.
+    def __post_init__(self) -> None:
+        feed = self.feed if self._is_live else None
+        self.blocks = [
+            Block(text, is_tagged, feed)
+            for text, is_tagged in zip(self.document.texts, self.document.tagged, strict=True)
+        ]
 
-        `is_part` if the flags of the text as a whole are to be found by `joined`.
-        """
-        ranks = range(min(n_ranks, text.n_answers))
-        log_probs = text.log_probs
-        return cls(
-            len(text.text),
-            [text.answer(rank).after for rank in ranks],
-            [text.score(rank) for rank in ranks],
-            text.n_source_tokens,
-            len(log_probs),
-            math.fsum(log_probs),
-            sorted(text.flags_of_segments) if is_part else text.flags,
-            text.word_counts if is_part else None,
+    @property
+    def _is_live(self) -> bool:
+        """Whether it is streamed: not markup, whose tags are placed last."""
+        return bool(self.found.path.models) and isinstance(self.document, PlainText)
+
+    @property
+    def passes(self) -> list[Block]:
+        """Its blocks as each model translated them."""
+        return [one for block in self.blocks for one in block.passes]
+
+    def finish(self, request: TranslationRequest) -> None:
+        """Assemble the translation; scores of several models are added, as log-probabilities."""
+        *before, last = list(zip(*[block.passes for block in self.blocks], strict=True)) or [()]
+        passes = self.passes
+        log_prob = math.fsum([one.log_prob for one in passes])
+        n_tokens = sum([one.n_target_tokens for one in passes])
+        score_before = math.fsum(mean_score(blocks, 0) for blocks in before)
+        source, *between = self.found.path.languages
+        *pivot, target = between or [source]
+        n_answers = max((len(block.answers) for block in last), default=1)
+        explained = [one for block in passes for one in block.explained or ()]
+        self.translation = Translation(
+            text=self._whole(0),
+            source=source,
+            detected=self.found.detected,
+            target=target,
+            pivot=pivot[0] if pivot else None,
+            score=score_before + mean_score(last, 0),
+            confidence=math.exp(log_prob / n_tokens) if n_tokens else 1.0,
+            flags=sorted({flag for one in passes for flag in one.flags}),
+            alternatives=[
+                Alternative(text=self._whole(rank), score=score_before + mean_score(last, rank))
+                for rank in range(1, min(1 + request.alternatives, n_answers))
+            ],
+            segments=explained if request.is_explained else None,
         )
 
-    @classmethod
-    def joined(cls, parts: Sequence[TranslatedText]) -> TranslatedText:
-        """Return the text whose parts these are, in order."""
-        if len(parts) == 1:
-            return parts[0]
-        ranks = range(max(len(one.answers) for one in parts))
-        flags: set[Flag] = {flag for one in parts for flag in one.flags}
-        counts = [one.words for one in parts if one.words]
-        words = sum(n for n, _ in counts), sum(n for _, n in counts)
-        if is_mostly_foreign(*words):
-            flags.add("copied_source")
-        return cls(
-            sum(one.source for one in parts),
-            ["".join(one.answer(rank) for one in parts) for rank in ranks],
-            [mean_score(parts, rank) for rank in ranks],
-            sum(one.n_source_tokens for one in parts),
-            sum(one.n_target_tokens for one in parts),
-            math.fsum(one.log_prob for one in parts),
-            sorted(flags),
-            words,
-            _links(parts) if any(one.links is not None for one in parts) else None,
-            _explained(parts) if any(one.explained is not None for one in parts) else None,
+    def send_unstreamed(self) -> None:
+        """Send the whole translation, if it was not streamed."""
+        if self.feed and not self._is_live:
+            self.feed.token(self.translation.text)
+
+    def _whole(self, rank: int) -> str:
+        if not self.found.path.models:
+            return self.source
+        return self.document.with_translations([block.answer(rank) for block in self.blocks])
+
+
+async def translate_texts(
+    request: TranslationRequest,
+    paths: LanguagePaths,
+    context: RequestContext,
+    events: Events | None,
+    max_attention_weights: int,
+) -> TranslateAnswer:
+    """Translate the texts of each language path, the paths concurrently.
+
+    Raises as `open_texts` and `translate_blocks`.
+    """
+    with context.timings.measure("tokenize"):
+        texts = await open_texts(request, paths, events)
+    by_path: dict[LanguagePath, list[TranslatedText]] = {}
+    for text in texts:
+        by_path.setdefault(text.found.path, []).append(text)
+    for path in by_path:
+        _check_explicable(request, path)
+    contexts = [context.fork() for _ in by_path]
+    try:
+        await side_by_side(
+            _translate_along(path, alike, request, own, max_attention_weights)
+            for (path, alike), own in zip(by_path.items(), contexts, strict=True)
         )
-
-    def answer(self, rank: int = 0) -> str:
-        """Return the translation of a rank, or the last if there are fewer."""
-        return self.answers[min(rank, len(self.answers) - 1)]
-
-    def score(self, rank: int = 0) -> float:
-        """Return the score of a rank, or of the last."""
-        return self.scores[min(rank, len(self.scores) - 1)]
+    except BaseException:  # whose traceback keeps these lists
+        texts.clear()
+        raise
+    context.timings.add_longest([own.timings for own in contexts])
+    return await off_the_loop(partial(_answer, texts), sum(map(len, request.texts)))
 
 
-def mean_score(texts: Sequence[TranslatedText], rank: int) -> float:
-    """Mean score, weighted by the tokens of the best translations; 0 if there are none."""
-    if len(texts) == 1:
-        return texts[0].score(rank)
-    weights = [one.n_target_tokens for one in texts]
-    scores = [one.score(rank) for one in texts]
-    return math.fsum(map(mul, weights, scores)) / max(1, sum(weights))
+async def open_texts(
+    request: TranslationRequest, paths: LanguagePaths, events: Events | None = None
+) -> list[TranslatedText]:
+    """Find the languages and models of each text, and lift its markup.
 
-
-def _starts(parts: Sequence[TranslatedText]) -> Iterator[tuple[TranslatedText, int, int]]:
-    """Yield each part with its start in the text and in the translation."""
-    source = target = 0
-    for part in parts:
-        yield part, source, target
-        source += part.source
-        target += len(part.answers[0])
-
-
-def _links(parts: Sequence[TranslatedText]) -> WordLinks:
-    return WordLinks(
-        link.shifted(source, target)
-        for part, source, target in _starts(parts)
-        for link in part.links or ()
+    Raises `InvalidRequestError` for malformed XML and for markup of too many parts, and as
+    `LanguagePaths.named` and `found`.
+    """
+    path = paths.named(request.source, request.target)
+    documents = await off_the_loop(partial(open_documents, request), sum(map(len, request.texts)))
+    found = (
+        [FoundPath(path)] * len(documents)
+        if path
+        else await paths.found([" ".join(one.texts) for one in documents], request.target)
     )
+    return [
+        TranslatedText(
+            text, document, one, Feed(index, events, one.path.is_direct) if events else None
+        )
+        for index, (text, document, one) in enumerate(
+            zip(request.texts, documents, found, strict=True)
+        )
+    ]
 
 
-def _explained(parts: Sequence[TranslatedText]) -> list[Segment]:
-    found: list[Segment] = []
-    for part, source, target in _starts(parts):
-        for segment in part.explained or ():
-            _shift(segment, source, target)
-            found.append(segment)
-    return found
+def open_documents(request: TranslationRequest) -> list[Document]:
+    """Parse the texts in the request's format. Raises `InvalidRequestError`."""
+    if request.format == "text":
+        return [PlainText(text) for text in request.texts]
+    documents: list[Document] = []
+    n_texts = 0
+    for index, text in enumerate(request.texts):
+        check_wanted()
+        try:
+            documents.append(MarkupDocument(text, request.format, request.markup))
+        except MarkupError as error:
+            raise InvalidRequestError.at("/text", f"Text {index} is {error}") from None
+        except UnreadableFileError as error:
+            raise InvalidRequestError.at("/text", f"Text {index}: {error}") from None
+        n_texts += len(documents[-1].texts)
+        if n_texts > MAX_DOCUMENTS:
+            detail = f"A request may have {MAX_DOCUMENTS:,} paragraphs, cells and lines of markup"
+            raise InvalidRequestError.at("/text", detail)
+    return documents
 
 
-def _shift(segment: Segment, source: int, target: int) -> None:
-    """Move what was explained of a part to where the part is."""
-    segment.source = Span(*segment.source).shifted(source)
-    segment.target = Span(*segment.target).shifted(target)
-    for tokens, by in ((segment.source_tokens, source), (segment.target_tokens, target)):
-        for token in tokens:
-            token.start += by
-            token.end += by
-    if segment.source_words is not None and segment.target_words is not None:
-        segment.source_words = [Span(*word).shifted(source) for word in segment.source_words]
-        segment.target_words = [Span(*word).shifted(target) for word in segment.target_words]
+def _check_explicable(request: TranslationRequest, path: LanguagePath) -> None:
+    if not request.is_explained:
+        return
+    name = "attention" if request.attention else "alignment"
+    if request.format != "text":
+        detail = f"{name.capitalize()} is available for plain text only"
+        raise InvalidRequestError.at(f"/{name}", detail)
+    if path.models and not path.is_direct:
+        pairs = " and ".join(f"{source} to {target}" for source, target in path.directions)
+        detail = f"No model attends from one to the other; request {pairs} separately"
+        raise InvalidRequestError.at(f"/{name}", detail)
+
+
+async def _translate_along(
+    path: LanguagePath,
+    texts: list[TranslatedText],
+    request: TranslationRequest,
+    context: RequestContext,
+    max_attention_weights: int,
+) -> None:
+    """Translate the texts of a request that use the same models."""
+    steps = path.steps(request.options())
+    explanations = None
+    if request.is_explained:
+        view = None
+        if steps and request.attention:
+            view = steps[-1].model.attention_view(request.attention)
+        explanations = ExplanationOptions(view, request.alignment, max_attention_weights)
+    blocks = [block for text in texts for block in text.blocks]
+    try:
+        translated = iter(await translate_blocks(blocks, steps, context, explanations))
+    except BaseException:  # whose traceback keeps these lists
+        blocks.clear()
+        texts.clear()
+        raise
+
+    def finish() -> None:
+        for text in texts:
+            check_wanted()
+            text.blocks = [next(translated) for _ in text.blocks]
+            text.finish(request)
+
+    with context.timings.measure("detokenize"):
+        await off_the_loop(finish, sum(len(text.source) for text in texts))
+    for text in texts:
+        text.send_unstreamed()
+
+
+def _answer(texts: Sequence[TranslatedText]) -> TranslateAnswer:
+    passes = [one for text in texts for one in text.passes]
+    return TranslateAnswer(
+        model=", ".join(dict.fromkeys(text.found.path.name for text in texts)),
+        translations=[text.translation for text in texts],
+        usage=Usage(
+            characters=sum(len(text.source) for text in texts),
+            source_tokens=sum(one.n_source_tokens for one in passes),
+            target_tokens=sum(one.n_target_tokens for one in passes),
+        ),
+    )

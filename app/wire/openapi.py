@@ -10,27 +10,26 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
+from pydantic import BaseModel, TypeAdapter
 
+from app.translation.answers import SegmentEvent, TokenEvent, TranslateAnswer
 from app.wire.dialects.deepl import DeepLError
 from app.wire.dialects.libretranslate import LibreTranslateAnswer, LibreTranslateError
 from app.wire.examples import EVENT_EXAMPLE, TRANSLATE_ANSWER_EXAMPLES
 from app.wire.failures import FORMS, LIBRETRANSLATE_PATHS, SHARED_PATHS
-from app.wire.native.answers import SegmentEvent, TokenEvent, TranslateAnswer
 from app.wire.native.fields import AttentionRequest
 from app.wire.native.request import WireRequest
 from app.wire.problems import MEDIA_TYPE, Problem
 from app.wire.request_id import REQUEST_ID
 
 _REF = "#/components/schemas/{model}"
-_ANSWERED = (Problem, TokenEvent, SegmentEvent)
+_ANSWERED: tuple[type, ...] = (Problem, TokenEvent, SegmentEvent)
 
 Responses = dict[int | str, dict[str, Any]]
 """By status, for FastAPI's `responses`."""
 
 
-def _schema(*models: type[BaseModel]) -> dict[str, Any]:
+def _schema(*models: type) -> dict[str, Any]:
     refs = [{"$ref": _REF.format(model=model.__name__)} for model in models]
     return {"schema": refs[0] if len(refs) == 1 else {"anyOf": refs}}
 
@@ -65,7 +64,7 @@ def query_parameters(*names: str) -> dict[str, Any]:
     return {"parameters": [{"name": name} | described for name in names]}
 
 
-def _event(name: str, model: type[BaseModel]) -> dict[str, Any]:
+def _event(name: str, model: type) -> dict[str, Any]:
     data = {"type": "string", "contentMediaType": "application/json"}
     return {
         "type": "object",
@@ -181,10 +180,10 @@ def _add_requests(document: dict[str, Any], schemas: dict[str, Any]) -> None:
     requests: list[type[BaseModel]] = [AttentionRequest, *_subclasses(WireRequest)]
     models = {model.__name__: model for model in requests}
     while missing := _references(document) & models.keys() - schemas.keys():
-        _, definitions = models_json_schema(
+        _, definitions = TypeAdapter.json_schemas(
             [
-                *((models[name], "validation") for name in sorted(missing)),
-                *((model, "serialization") for model in _ANSWERED),
+                *((name, "validation", TypeAdapter(models[name])) for name in sorted(missing)),
+                *((str(one), "serialization", TypeAdapter(one)) for one in _ANSWERED),
             ],
             ref_template=_REF,
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.languages.detection import Detected, LanguageDetector
+from app.languages.detection import DetectedLanguage, LanguageDetector
 from app.loading import load_runtime
 from app.observe.metrics import Metrics
 from app.runtime import Lifecycle
@@ -21,7 +21,7 @@ async def test_detects_texts_of_several_scripts_before_the_first_request(
 ) -> None:
     seen: list[str] = []
 
-    def detect(self: LanguageDetector, text: str) -> list[Detected]:
+    def detect(self: LanguageDetector, text: str) -> list[DetectedLanguage]:
         seen.append(text)
         return []
 

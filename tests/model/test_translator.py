@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -10,17 +11,32 @@ from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.decoding.hypothesis import SearchOptions
 from model.engine.eager import EagerEngine
-from model.engine.protocol import Finished, Job
+from model.engine.protocol import Engine, Finished, Job
 from model.engine.run import WINDOW
-from model.errors import LanguageError
-from model.translator import BATCH_TOKENS, CHUNK, SentenceTooLongError, Translation, Translator
+from model.errors import InputError, LanguageError
+from model.translator import BATCH_TOKENS, CHUNK, Sentence, Translator, offline_engines
 
-GREEDY = SearchOptions(beam_size=1, max_target_tokens=5)
+OPTIONS = SearchOptions(beam_size=1, max_target_tokens=5)
 
 
 @pytest.fixture(scope="module")
 def checkpoint(tiny_checkpoint: Path) -> Checkpoint:
     return load_checkpoint(tiny_checkpoint)
+
+
+def sentences(
+    checkpoint: Checkpoint, max_tokens: int = 128, target: str = "fr"
+) -> Callable[[str], Sentence]:
+    codec = checkpoint.tokenizer
+    return partial(
+        Sentence, codec=codec, direction=(None, target), max_tokens=max_tokens, options=OPTIONS
+    )
+
+
+def translator(
+    checkpoint: Checkpoint, engines: Sequence[Engine] | None = None, max_tokens: int = 128
+) -> Translator[Sentence]:
+    return Translator(sentences(checkpoint, max_tokens), engines or offline_engines(checkpoint))
 
 
 class Watched(EagerEngine):
@@ -44,13 +60,13 @@ class Watched(EagerEngine):
 
 
 @pytest.mark.parametrize("n_engines", [1, 2])
-def test_batches_hold_alike_lengths_and_a_bounded_number_of_tokens(
+def test_batches_have_similar_lengths_and_a_bounded_number_of_tokens(
     checkpoint: Checkpoint, n_engines: int
 ) -> None:
     engines = [Watched(checkpoint) for _ in range(n_engines)]
-    translator = Translator(checkpoint.tokenizer, 128, engines)
+    ours = translator(checkpoint, engines)
     texts = ["dog " * (1 + index % 40) for index in range(120)]
-    translations = translator.translate(texts, "fr", GREEDY)
+    found = [one.hypothesis for one in ours.stream(texts)]
     for engine in engines:
         sizes = [[len(job.source_ids) for job in batch] for batch in engine.batches]
         assert sum(map(len, sizes)) > 20
@@ -58,21 +74,22 @@ def test_batches_hold_alike_lengths_and_a_bounded_number_of_tokens(
         in_order = [size for batch in sizes for size in batch]
         assert in_order == sorted(in_order, reverse=True)
     for index in (0, 7, 39, 119):  # the order is restored
-        (alone,) = translator.translate([texts[index]], "fr", GREEDY)
-        assert translations[index].token_ids == alone.token_ids
-        assert translations[index].score == pytest.approx(alone.score, rel=1e-4)
+        [alone] = ours.stream([texts[index]])
+        together = found[index]
+        assert together
+        assert alone.hypothesis
+        assert together.ids == alone.hypothesis.ids
+        assert together.score == pytest.approx(alone.hypothesis.score, rel=1e-4)
 
 
-def test_nothing_is_sent_to_the_engine_for_empty_texts(checkpoint: Checkpoint) -> None:
+def test_empty_texts_are_not_sent_to_the_engine(checkpoint: Checkpoint) -> None:
     engine = Watched(checkpoint)
-    translations = Translator(checkpoint.tokenizer, 128, [engine]).translate(
-        ["", " \t", "\u200b"], "fr", GREEDY
-    )
-    assert [translation.text for translation in translations] == ["", " \t", "\u200b"]
+    blank = ["", " \t", "\u200b"]
+    assert [one.translation for one in translator(checkpoint, [engine]).stream(blank)] == blank
     assert engine.batches == [[]]
 
 
-def test_a_stream_without_end_is_translated_in_order_and_read_no_further_than_a_bound(
+def test_an_infinite_stream_is_translated_in_order_and_read_ahead_up_to_a_bound(
     checkpoint: Checkpoint,
 ) -> None:
     words = ("", "dog", "cat dog", "the old cat sees a house")
@@ -84,20 +101,19 @@ def test_a_stream_without_end_is_translated_in_order_and_read_no_further_than_a_
             read += 1
             yield text
 
-    translator = Translator.from_checkpoint(checkpoint)
-    expected = translator.translate(words, "fr", GREEDY)
-    stream = translator.translate_stream(endless(), "fr", GREEDY)
-    for done, (found, wanted) in enumerate(
-        zip(islice(stream, 3000), cycle(expected), strict=False)
+    ours = translator(checkpoint)
+    expected = [one.translation for one in ours.stream(words)]
+    for done, (found, translation) in enumerate(
+        zip(islice(ours.stream(endless()), 3000), cycle(expected), strict=False)
     ):
-        assert (found.token_ids, found.text) == (wanted.token_ids, wanted.text)
+        assert found.translation == translation
         assert read - done <= CHUNK + WINDOW
 
 
-def test_all_before_a_pause_is_handed_out_before_the_next_text_is_asked_for(
+def test_everything_before_a_pause_is_yielded_before_the_next_text_is_read(
     checkpoint: Checkpoint,
 ) -> None:
-    found: list[Translation] = []
+    found: list[Sentence] = []
 
     def texts() -> Iterator[str | None]:
         for n_before in range(3):
@@ -105,38 +121,32 @@ def test_all_before_a_pause_is_handed_out_before_the_next_text_is_asked_for(
             yield f"dog {n_before}"
             yield None
 
-    translator = Translator.from_checkpoint(checkpoint)
-    for translation in translator.translate_stream(texts(), "fr", GREEDY):
-        found.append(translation)  # noqa: PERF402  (the source looks at it meanwhile)
+    for sentence in translator(checkpoint).stream(texts()):
+        found.append(sentence)  # noqa: PERF402  (the source looks at it meanwhile)
     assert len(found) == 3
 
 
-def test_the_longest_sentence_fits_and_one_token_more_is_refused_by_its_index(
-    checkpoint: Checkpoint,
-) -> None:
+def test_the_longest_sentence_fits_and_one_token_more_is_refused(checkpoint: Checkpoint) -> None:
     text = "dog cat"
     length = len(checkpoint.tokenizer.encode_source(text, "fr"))
-    engine = Watched(checkpoint)
-    Translator(checkpoint.tokenizer, length, [engine]).translate([text], "fr", GREEDY)
-    with pytest.raises(SentenceTooLongError, match=f"^{length} tokens, .* {length - 1}$") as caught:
-        Translator(checkpoint.tokenizer, length - 1, [engine]).translate(["", text], "fr", GREEDY)
-    assert caught.value.index == 1
+    sentences(checkpoint, length)(text)
+    with pytest.raises(InputError, match=f"^{length} tokens, .* {length - 1}$"):
+        sentences(checkpoint, length - 1)(text)
 
 
-def test_what_comes_before_a_text_that_cannot_be_is_not_lost(checkpoint: Checkpoint) -> None:
-    translator = Translator(checkpoint.tokenizer, 20, [EagerEngine(load_model(checkpoint))])
-    stream = translator.translate_stream(["dog", "", "cat dog", "dog " * 20], "fr", GREEDY)
+def test_texts_before_one_that_is_refused_are_not_lost(checkpoint: Checkpoint) -> None:
+    ours = translator(checkpoint, [EagerEngine(load_model(checkpoint))], max_tokens=20)
+    stream = ours.stream(["dog", "", "cat dog", "dog " * 20])
     assert len(list(islice(stream, 3))) == 3
-    with pytest.raises(SentenceTooLongError):
+    with pytest.raises(InputError):
         next(stream)
 
 
 def test_an_unknown_target_is_refused(checkpoint: Checkpoint) -> None:
     with pytest.raises(LanguageError, match="'de'"):
-        Translator.from_checkpoint(checkpoint).translate(["a"], "de", GREEDY)
+        sentences(checkpoint, target="de")("a")
 
 
-def test_a_job_that_failed_raises_its_error(checkpoint: Checkpoint) -> None:
-    translator = Translator(checkpoint.tokenizer, 128, [Watched(checkpoint, failing=1)])
+def test_a_failed_job_raises_its_error(checkpoint: Checkpoint) -> None:
     with pytest.raises(ValueError, match="lost"):
-        translator.translate(["a", "b"], "fr", GREEDY)
+        list(translator(checkpoint, [Watched(checkpoint, failing=1)]).stream(["a", "b"]))

@@ -63,7 +63,7 @@ class RemoteTranslator:
         """Close the connection."""
         self._client.close()
 
-    def translate(self, texts: Sequence[str]) -> list[RemoteTranslation]:
+    def translate_texts(self, texts: Sequence[str]) -> list[RemoteTranslation]:
         """Translate texts in order; blank ones are not sent. Raises `RemoteError`."""
         wanted = [index for index, text in enumerate(texts) if text and not text.isspace()]
         translations = [RemoteTranslation(text, 0.0, ()) for text in texts]

@@ -146,7 +146,7 @@ def local_files(
                 file.name, file.read_bytes(), source, target, beam_size, length_penalty
             )
             async with runtime.files.opened(request) as opened:
-                done = await runtime.files.translate(opened, math.inf, report)
+                done = await runtime.files.translate_file(opened, math.inf, report)
             summary = {
                 "texts": len(opened.texts), "characters": opened.characters, "flags": done.flags,
             }  # fmt: skip

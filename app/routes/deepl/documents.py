@@ -117,7 +117,7 @@ def _translation(lifecycle: Lifecycle, client: Client, wanted: FileRequest) -> W
         async with runtime.files.opened(wanted, client.turn) as opened:
             if not opened.path.models:
                 raise InvalidRequestError.at("", "Source and target language are equal")
-            done = await runtime.files.translate(opened, deadline, job.advance, client.turn)
+            done = await runtime.files.translate_file(opened, deadline, job.advance, client.turn)
         name = translated_name(wanted.name, done.target)
         return StoredFile(done.data, name, done.media_type, client.account)
 

@@ -17,7 +17,7 @@ from app.routes.handling.disconnect import while_connected
 from app.routes.handling.event_stream import event_stream
 from app.routes.handling.timeout import timeout_of
 from app.runtime import Runtime
-from app.wire.native.answers import Events, News, TranslateAnswer
+from app.translation.answers import Event, Events, TranslateAnswer
 from app.wire.native.translate_request import TranslateRequest
 
 T = TypeVar("T")
@@ -50,7 +50,9 @@ async def translated(
         request,
         client,
         sum(map(len, wanted.text)),
-        lambda runtime, timeout: runtime.service.translate(wanted, client.turn, timeout=timeout),
+        lambda runtime, timeout: runtime.service.translate(
+            wanted.to_pipeline(), client.turn, timeout=timeout
+        ),
     )
     record_stages(request.app.state.tracer, timings)
     return answer, timings
@@ -70,7 +72,9 @@ async def streamed(request: Request, client: Client, wanted: TranslateRequest) -
         noted = _Noted(events)
         with ledger.charge(client.account, sum(map(len, wanted.text))):
             try:
-                answer, timings = await service.translate(wanted, client.turn, noted, timeout)
+                answer, timings = await service.translate(
+                    wanted.to_pipeline(), client.turn, noted, timeout
+                )
             except BaseException as error:
                 if not noted.any:
                     raise
@@ -94,9 +98,9 @@ class _Noted:
         self.any = False
         self.drain = events.drain
 
-    def put(self, news: News) -> None:
+    def put(self, event: Event) -> None:
         self.any = True
-        self._events.put(news)
+        self._events.put(event)
 
 
 def spend(request: Request, client: Client, n_characters: int) -> None:

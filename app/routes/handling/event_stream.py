@@ -14,7 +14,8 @@ from starlette.types import Receive, Scope, Send
 from app.observe.logs import log_failure
 from app.routes.handling.answer_json import answer_json
 from app.routes.handling.disconnect import while_connected
-from app.wire.native.answers import Events, News, TokenEvent, TranslateAnswer
+from app.translation.answers import Event, Events, TokenEvent, TranslateAnswer
+from app.wire.native.answers import as_json
 from app.wire.problems import kind_of, problem_response
 
 KEEP_ALIVE = 15.0
@@ -31,13 +32,13 @@ class Unsent:
     """The events of a stream that its client has not taken yet, and None behind the last."""
 
     def __init__(self) -> None:
-        self._events: asyncio.Queue[News | None] = asyncio.Queue()
+        self._events: asyncio.Queue[Event | None] = asyncio.Queue()
         self._has_space = asyncio.Event()
         self._has_space.set()
 
-    def put(self, news: News | None) -> None:
+    def put(self, event: Event | None) -> None:
         """Append an event, or the end."""
-        self._events.put_nowait(news)
+        self._events.put_nowait(event)
         if self._events.qsize() >= MAX_UNSENT:
             self._has_space.clear()
 
@@ -45,7 +46,7 @@ class Unsent:
         """Wait while there are too many."""
         await self._has_space.wait()
 
-    async def get(self) -> News | str | None:
+    async def get(self) -> Event | str | None:
         """Return the next event; None after the last; a string after a timeout."""
         try:
             async with asyncio.timeout(KEEP_ALIVE):
@@ -79,7 +80,7 @@ async def event_stream(request: Request, work: Work) -> Response:
 class _Stream(EventSourceResponse):
     def __init__(
         self,
-        first: News | str | None,
+        first: Event | str | None,
         events: Unsent,
         working: asyncio.Task[TranslateAnswer],
         request: Request,
@@ -97,14 +98,14 @@ class _Stream(EventSourceResponse):
         finally:  # whether completed, aborted or never started
             self._working.cancel()
 
-    async def _lines(self, first: News | str | None) -> AsyncIterator[bytes]:
+    async def _lines(self, first: Event | str | None) -> AsyncIterator[bytes]:
         event = first
         while event is not None:
             if isinstance(event, str):
                 yield KEEPALIVE_COMMENT
             else:
                 name = "token" if isinstance(event, TokenEvent) else "segment"
-                yield format_sse_event(event=name, data_str=event.model_dump_json())
+                yield format_sse_event(event=name, data_str=as_json(event).decode())
             event = await self._events.get()
         yield await self._last()
 
@@ -112,7 +113,7 @@ class _Stream(EventSourceResponse):
         error = self._working.exception()
         if error is None:
             answer = await answer_json(self._working.result())
-            return format_sse_event(event="done", data_str=answer)
+            return format_sse_event(event="done", data_str=answer.decode())
         if not isinstance(error, Exception):
             raise error
         kind = kind_of(error)

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from app.languages.detection import Detected
+from app.languages.detection import DetectedLanguage
+from app.translation.answers import TranslateAnswer, Translation
 from app.wire.dialects.lenient_request import LenientRequest
-from app.wire.native.answers import DetectedLanguage, TranslateAnswer, Translation
 from app.wire.native.fields import MAX_BEAM_SIZE, MAX_LANGUAGE_CODE
 from app.wire.native.request import read_texts
 from app.wire.native.translate_request import TranslateRequest
@@ -108,7 +108,7 @@ class LibreTranslateDetected(BaseModel):
     language: str
 
     @classmethod
-    def of(cls, found: Detected | DetectedLanguage | None) -> LibreTranslateDetected:
+    def of(cls, found: DetectedLanguage | None) -> LibreTranslateDetected:
         """Convert from a probability of 0 … 1; None: there was no evidence."""
         if found is None:
             return cls(confidence=0, language=UNDETECTED)

@@ -1,5 +1,5 @@
 """The native dialect: its requests, parsed and validated, and its responses.
 
-The pipeline works with these types, so `app.translation` may import them; they import no HTTP.
-`request` has the base of all requests, `answers` every response.
+Requests convert themselves to those of `app.translation`. Nothing here imports HTTP. `request` has
+the base of all requests, `answers` every response.
 """

@@ -1,165 +1,23 @@
-"""The responses of the native dialect on the wire."""
+"""The responses of the native dialect on the wire; those of the pipeline are written as JSON."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from pydantic import BaseModel, Field, PlainSerializer, WithJsonSchema
-from pydantic.dataclasses import dataclass
+from pydantic import BaseModel, Field, TypeAdapter
 
-from app.text.flags import Flag
-from app.wire.native.nested_numbers import NestedNumbers, written
-from model.engine.explanations import AttentionKind
+from app.translation.answers import ScoreAnswer, SegmentEvent, TokenEvent, TranslateAnswer
 
+Written: TypeAlias = TranslateAnswer | ScoreAnswer | TokenEvent | SegmentEvent
 
-class Alternative(BaseModel):
-    """A further hypothesis."""
-
-    text: str
-    score: float
+_ADAPTERS: dict[type[Written], TypeAdapter[Any]] = {
+    kind: TypeAdapter(kind) for kind in (TranslateAnswer, ScoreAnswer, TokenEvent, SegmentEvent)
+}
 
 
-@dataclass(slots=True)  # a model takes thrice the memory, and a text may have 100,000 tokens
-class SourceToken:
-    """A token read by the encoder; start and end are code points of the text as sent.
-
-    The target-language symbol at the start and `</s>` at the end have an empty span.
-    """
-
-    piece: str
-    start: int
-    end: int
-
-
-@dataclass(slots=True)
-class TargetToken(SourceToken):
-    """A token produced by the decoder; start and end are code points of the text as returned."""
-
-    log_prob: float
-
-
-class AttentionWeights(BaseModel):
-    """Weights [layers, heads, target tokens, source tokens]; each row sums to 1.
-
-    For `encoder`, rows and columns are source tokens. For `decoder`, they are target tokens, and
-    column s is the position whose input was token s − 1.
-    """
-
-    kind: AttentionKind
-    layers: list[int]
-    heads: Literal["mean"] | list[int]
-    shape: list[int]
-    dtype: Literal["float16", "float32"]
-    encoding: Literal["json", "base64"]
-    weights: Annotated[
-        str | NestedNumbers,
-        PlainSerializer(written, return_type=Any, when_used="json"),
-        WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {}}]}),
-    ] = Field(
-        description="base64: little-endian float16, row-major. json: nested lists, 4 decimals."
-    )
-
-
-class Segment(BaseModel):
-    """A part translated separately; words are code point ranges, links pairs of word indices."""
-
-    source: tuple[int, int] = Field(description="code points of the text as sent")
-    target: tuple[int, int] = Field(description="code points of the text as returned")
-    source_tokens: list[SourceToken]
-    target_tokens: list[TargetToken]
-    source_words: list[tuple[int, int]] | None = None
-    target_words: list[tuple[int, int]] | None = None
-    alignment: list[tuple[int, int]] | None = None
-    attention: AttentionWeights | None = None
-
-
-class DetectedLanguage(BaseModel):
-    """A language that a text may be in."""
-
-    language: str = Field(description="BCP-47 code, preferably of a served language")
-    confidence: float = Field(description="0 … 1; for a served language, among the served ones")
-
-
-class Translation(BaseModel):
-    """One text's translation."""
-
-    text: str
-    source: str
-    detected: DetectedLanguage | None = Field(
-        None, description="with source auto: the detected source, if there was any evidence"
-    )
-    target: str
-    pivot: str | None = Field(
-        None, description="the intermediate language, if two models translate in sequence"
-    )
-    score: float = Field(description="length-normalised log-probability, by which the search ranks")
-    confidence: float = Field(description="geometric mean of the token probabilities")
-    flags: list[Flag]
-    alternatives: list[Alternative]
-    segments: list[Segment] | None = Field(None, description="with alignment or attention")
-
-
-class Usage(BaseModel):
-    """The request's usage; tokens include control symbols."""
-
-    characters: int
-    source_tokens: int
-    target_tokens: int
-
-
-class TranslateAnswer(BaseModel):
-    """The response of POST /translate."""
-
-    model: str
-    translations: list[Translation]
-    usage: Usage
-
-
-class TokenEvent(BaseModel):
-    """Event `token` of a stream: the next part of a translation."""
-
-    index: int = Field(description="index of the text in the request")
-    text: str
-
-
-class SegmentEvent(BaseModel):
-    """Event `segment` of a stream: a sentence is complete, and so are its `token` events."""
-
-    index: int = Field(description="index of the text in the request")
-    source: tuple[int, int] = Field(description="code points of the text as sent")
-    target: tuple[int, int] = Field(description="code points of the text as returned")
-    score: float
-
-
-News: TypeAlias = TokenEvent | SegmentEvent
-
-
-class Events(Protocol):
-    """Receives parts of a response before it is complete."""
-
-    def put(self, news: News) -> None:
-        """Send the next part."""
-
-    async def drain(self) -> None:
-        """Wait until the client has read most of what was put."""
-
-
-class PairScore(BaseModel):
-    """How probable one translation is."""
-
-    source: str
-    target: str
-    score: float = Field(description="length-normalised log-probability, by which the search ranks")
-    confidence: float = Field(description="geometric mean of the token probabilities")
-    segments: list[Segment] = Field(description="always one: pairs are not split into sentences")
-
-
-class ScoreAnswer(BaseModel):
-    """The response of POST /score."""
-
-    model: str
-    scores: list[PairScore]
-    usage: Usage
+def as_json(answer: Written) -> bytes:
+    """Return an answer of the pipeline as JSON, without the members that are not set."""
+    return _ADAPTERS[type(answer)].dump_json(answer, exclude_none=True)
 
 
 class LanguageAnswer(BaseModel):

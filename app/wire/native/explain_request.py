@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from app.translation.requests import TranslationRequest
 from app.wire.native.fields import (
     MAX_BEAM_SIZE,
     BeamSize,
@@ -71,10 +72,9 @@ class ExplainRequest(WireRequest):
         0, ge=0, le=MAX_POSITIONS, description="Rows of the positional encoding to return."
     )
 
-    @property
-    def as_translation(self) -> TranslateRequest:
-        """Return the request of POST /translate that runs the same search."""
+    def to_pipeline(self) -> TranslationRequest:
+        """Return the request that runs the same search, as that of POST /translate would be."""
         shared = {
             name: getattr(self, name) for name in self.model_fields_set - {"attention", "positions"}
         }
-        return TranslateRequest(**shared | {"text": [self.text]})
+        return TranslateRequest(**shared | {"text": [self.text]}).to_pipeline()

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from app.translation.requests import AttentionSelection
 from app.wire.native.request import without_surrogates
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY
 from model.engine.explanations import AttentionKind
@@ -89,6 +90,10 @@ class AttentionRequest(BaseModel):
     layers: Annotated[Literal["last", "all"] | list[int], _choice("last", "all")] = "last"
     heads: Annotated[Literal["mean", "all"] | list[int], _choice("mean", "all")] = "mean"
     encoding: Literal["json", "base64"] = "json"
+
+    def selection(self) -> AttentionSelection:
+        """Return it in the pipeline's terms."""
+        return AttentionSelection(self.kind, self.layers, self.heads, self.encoding)
 
 
 def _attention(value: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Self
 from pydantic import Field
 
 from app.errors import InvalidRequestError
+from app.translation.requests import ScoringRequest
 from app.wire.native.fields import AttentionChoice, GivenSource, LengthPenalty, Target
 from app.wire.native.request import Texts, WireRequest
 
@@ -32,3 +33,15 @@ class ScoreRequest(WireRequest):
                 f"List should have as many items as text, {len(request.text)}",
             )
         return request
+
+    def to_pipeline(self) -> ScoringRequest:
+        """Return the request in the pipeline's terms."""
+        return ScoringRequest(
+            self.text,
+            self.translation,
+            self.source,
+            self.target,
+            self.length_penalty,
+            self.attention.selection() if self.attention else None,
+            self.alignment,
+        )

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from app.text.glossary import NO_GLOSSARY, Glossary
+from app.text.markup import MarkupOptions
 from app.text.segmentation import Split
+from app.translation.requests import TranslationRequest
 from app.wire.native.fields import (
     MAX_BEAM_SIZE,
     AttentionChoice,
@@ -72,16 +73,29 @@ class TranslateRequest(WireRequest):
     alignment: bool = Field(False, description="Link the words of source and translation.")
     stream: bool = Field(False, description="Answer as text/event-stream.")
 
-    @property
-    def terms(self) -> Glossary:
-        """Return the terms to translate in a given way or not at all."""
-        if not self.glossary and not self.do_not_translate:
-            return NO_GLOSSARY
-        return Glossary(self.glossary, self.do_not_translate)
-
-    @property
-    def split(self) -> Split:
-        """Return how to split the text; in markup, line breaks are treated as spaces."""
+    def to_pipeline(self) -> TranslationRequest:
+        """Return the request in the pipeline's terms; in markup, line breaks are spaces."""
+        split: Split = "sentences" if self.split_sentences else "off"
         if self.split_sentences == "nonewlines" or (self.split_sentences and self.format != "text"):
-            return "nonewlines"
-        return "sentences" if self.split_sentences else "off"
+            split = "nonewlines"
+        return TranslationRequest(
+            self.text,
+            self.source,
+            self.target,
+            self.beam_size,
+            self.length_penalty,
+            self.alternatives,
+            self.max_target_tokens,
+            split,
+            self.glossary,
+            self.do_not_translate,
+            self.format,
+            MarkupOptions(
+                frozenset(self.ignore_tags),
+                frozenset(self.splitting_tags),
+                frozenset(self.non_splitting_tags),
+                self.outline_detection,
+            ),
+            self.attention.selection() if self.attention else None,
+            self.alignment,
+        )

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import SearchOptions
-from model.translator import Translator
+from model.translator import Sentence, Translator, offline_engines
 from tests.app.cli.conftest import Attend
 
 ENGLISH = ["A dog.", "", "The weather is nice today.", "The old cat sees a green house."]
@@ -17,10 +18,14 @@ ENGLISH = ["A dog.", "", "The weather is nice today.", "The old cat sees a green
 @pytest.fixture
 def perfect(tiny_checkpoint: Path, tmp_path: Path) -> Path:
     """A test file, English first, whose French is what the checkpoint says."""
-    translator = Translator.from_checkpoint(load_checkpoint(tiny_checkpoint))
-    french = translator.translate(ENGLISH, "fr", SearchOptions(beam_size=2))
+    loaded = load_checkpoint(tiny_checkpoint)
+    sentence = partial(
+        Sentence, codec=loaded.tokenizer, direction=("en", "fr"), max_tokens=128,
+        options=SearchOptions(beam_size=2),
+    )  # fmt: skip
+    french = Translator(sentence, offline_engines(loaded)).stream(ENGLISH)
     file = tmp_path / "perfect.tsv"
-    lines = [f"{en}\t{fr.text}\n" for en, fr in zip(ENGLISH, french, strict=True)]
+    lines = [f"{en}\t{fr.translation}\n" for en, fr in zip(ENGLISH, french, strict=True)]
     file.write_text("".join(lines), encoding="utf-8")
     return file
 

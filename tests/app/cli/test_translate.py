@@ -6,6 +6,7 @@ import socket
 import subprocess
 import threading
 from collections.abc import Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,7 +16,7 @@ import pytest
 from app.cli.translating.remote import MAX_TEXTS
 from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import SearchOptions
-from model.translator import Translator
+from model.translator import Sentence, Translator, offline_engines
 from tests.app.cli.conftest import Attend
 from tests.app.cli.test_main import start
 
@@ -25,9 +26,13 @@ SENTENCES = ["The weather is nice today.", "", "A dog.", "   ", "The old cat see
 @pytest.fixture(scope="module")
 def expected(tiny_checkpoint: Path) -> list[str]:
     """What the checkpoint says, one sentence at a time, from English to French."""
-    translator = Translator.from_checkpoint(load_checkpoint(tiny_checkpoint))
-    options = SearchOptions(beam_size=2)
-    return [translator.translate([text], "fr", options)[0].text for text in SENTENCES]
+    loaded = load_checkpoint(tiny_checkpoint)
+    sentence = partial(
+        Sentence, codec=loaded.tokenizer, direction=("en", "fr"), max_tokens=128,
+        options=SearchOptions(beam_size=2),
+    )  # fmt: skip
+    translator = Translator(sentence, offline_engines(loaded))
+    return [one.translation for text in SENTENCES for one in translator.stream([text])]
 
 
 def test_every_line_becomes_a_line_in_order_and_empty_ones_stay(

@@ -301,7 +301,7 @@ async def test_large_files_are_parsed_one_after_the_other(
         most = max(most, at_work)
         return open_text(data)
 
-    write = FileService.translate
+    write = FileService.translate_file
 
     async def translate(*args: Any, **options: Any) -> TranslatedFile:
         nonlocal at_work
@@ -312,7 +312,7 @@ async def test_large_files_are_parsed_one_after_the_other(
             at_work -= 1
 
     monkeypatch.setitem(FORMATS, ".txt", FORMATS[".txt"]._replace(open=opened))
-    monkeypatch.setattr(FileService, "translate", translate)
+    monkeypatch.setattr(FileService, "translate_file", translate)
     async with serve(FakeEngine(), max_file_characters=64_000) as client:
         large, small = b"The house.\n" * 5000, b"The house."
         answers = await asyncio.gather(*(send(client, "a.txt", large) for _ in range(3)))

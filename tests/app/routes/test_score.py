@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.translation.limits import Limits
+from app.translation.requests import Limits
 from model.engine.explanations import IdPair
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve

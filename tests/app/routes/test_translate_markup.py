@@ -11,7 +11,7 @@ import pytest
 
 from app.text import markup_tokens
 from app.text.markup_tokens import Format, tokens
-from app.translation import translated_document
+from app.translation import translated_text
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
@@ -74,7 +74,7 @@ async def test_markup_of_too_many_parts_is_refused(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of all texts of a request together, since each part takes memory."""
-    monkeypatch.setattr(translated_document, "MAX_DOCUMENTS", 4)
+    monkeypatch.setattr(translated_text, "MAX_DOCUMENTS", 4)
     monkeypatch.setattr(markup_tokens, "MAX_TOKENS", 20)
     async with serve(FakeEngine()) as client:
         for texts, reason in (

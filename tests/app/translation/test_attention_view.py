@@ -2,16 +2,18 @@ from __future__ import annotations
 
 import base64
 import json
+import tracemalloc
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from app.errors import InvalidRequestError
-from app.translation.attention_view import AttentionView
-from app.wire.native.fields import AttentionRequest
+from app.translation.attention_view import AttentionView, AttentionWeights, EncodedWeights
+from app.translation.requests import AttentionSelection
 from model.transformer.config import TransformerConfig
 
 SHAPE = TransformerConfig(
@@ -20,8 +22,11 @@ SHAPE = TransformerConfig(
 )  # fmt: skip
 
 
+WRITTEN = TypeAdapter(AttentionWeights)
+
+
 def view(**fields: Any) -> AttentionView:
-    return AttentionView(AttentionRequest(**fields), SHAPE)
+    return AttentionView(AttentionSelection(**fields), SHAPE)
 
 
 def test_the_default_is_the_mean_over_the_heads_of_the_last_layer() -> None:
@@ -29,14 +34,14 @@ def test_the_default_is_the_mean_over_the_heads_of_the_last_layer() -> None:
     weights[1] = [[[0.25, 0.75]], [[0.5, 0.5]]]
     shown = view().show(weights)
     assert (shown.layers, shown.heads, shown.shape) == ([1], "mean", [1, 1, 1, 2])
-    assert json.loads(shown.model_dump_json())["weights"] == [[[[0.375, 0.625]]]]
+    assert json.loads(WRITTEN.dump_json(shown))["weights"] == [[[[0.375, 0.625]]]]
 
 
 def test_base64_has_little_endian_halves_in_row_order() -> None:
     weights = np.arange(8, dtype=np.float32).reshape(2, 2, 1, 2) / np.float32(8)
     shown = view(layers=[0], heads=[1, 0], encoding="base64").show(weights)
-    assert isinstance(shown.weights, str)
-    assert np.frombuffer(base64.b64decode(shown.weights), "<f2").tolist() == [
+    encoded = json.loads(WRITTEN.dump_json(shown))["weights"]
+    assert np.frombuffer(base64.b64decode(encoded), "<f2").tolist() == [
         2 / 8,
         3 / 8,
         0,
@@ -80,3 +85,21 @@ def test_indices_beyond_the_model_are_refused(
         view(**fields)
     [fault] = caught.value.errors
     assert (fault.pointer, fault.detail) == (place, f"Indices should be less than {limit}")
+
+
+@pytest.mark.parametrize("shape", [(3,), (1, 2), (2, 1, 3, 2), (1, 1, 0, 3), (0,)])
+def test_weights_are_written_as_lists(shape: tuple[int, ...]) -> None:
+    values = np.random.default_rng(1).random(shape, dtype=np.float32)
+    written = TypeAdapter(EncodedWeights).dump_json(EncodedWeights(values, "json"))
+    assert json.loads(written) == values.astype(np.float64).round(4).tolist()
+
+
+def test_the_lists_are_not_all_in_memory() -> None:
+    shown = view().show(np.zeros((2, 2, 200, 200), np.float32))
+    WRITTEN.dump_json(shown)
+    tracemalloc.start()
+    try:
+        n_written = len(WRITTEN.dump_json(shown))
+        assert tracemalloc.get_traced_memory()[1] < 3 * n_written
+    finally:
+        tracemalloc.stop()

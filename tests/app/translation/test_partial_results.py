@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.translation.partial_results import TOLD_AT_A_TIME, Feed, LiveSegment, LiveText
+from app.translation.answers import Event, SegmentEvent, TokenEvent
+from app.translation.partial_results import MAX_SEGMENTS_AT_ONCE, Feed, LiveSegment, LiveText
 from app.translation.segments.segment import Segment
 from app.translation.segments.segmented_text import SegmentedText
-from app.wire.native.answers import News, SegmentEvent, TokenEvent
 from model.decoding.hypothesis import Hypothesis
 from model.text.text_codec import TextCodec
 from model.text.tokenizer import Tokenizer
@@ -21,26 +21,26 @@ def codec(tiny_checkpoint: Path) -> TextCodec:
     return Tokenizer.load(tiny_checkpoint / "sentencepiece.model")
 
 
-def live(text: str, codec: TextCodec) -> tuple[LiveText, SegmentedText, list[News]]:
-    news: list[News] = []
+def live(text: str, codec: TextCodec) -> tuple[LiveText, SegmentedText, list[Event]]:
+    news: list[Event] = []
     cut = segmented(text, codec)
     one = LiveText(Feed(7, Kept(news), has_segments=True))
     one.add(0, cut)
-    one.tell_news()
+    one.send()
     return one, cut, news
 
 
 class Kept:
     """Keeps the events of a stream."""
 
-    def __init__(self, news: list[News]) -> None:
+    def __init__(self, news: list[Event]) -> None:
         self.put = news.append
 
     async def drain(self) -> None:
         return
 
 
-def told(news: list[News]) -> str:
+def told(news: list[Event]) -> str:
     return "".join(one.text for one in news if isinstance(one, TokenEvent))
 
 
@@ -119,7 +119,7 @@ def test_where_nothing_is_to_translate_all_is_told_at_once(codec: TextCodec) -> 
 
 
 def test_segments_only_where_they_are_of_the_text_as_sent(codec: TextCodec) -> None:
-    news: list[News] = []
+    news: list[Event] = []
     cut = segmented("The dog.", codec)
     text = LiveText(Feed(0, Kept(news), has_segments=False))
     text.add(0, cut)
@@ -143,7 +143,7 @@ def test_in_whatever_order_it_comes_it_adds_up_to_the_answer(
     text, cut, news = live("".join(data.draw(st.lists(parts, max_size=5))), codec)
     chosen: dict[Segment, Hypothesis] = {}
     while pending := cut.pending():
-        text.tell_news()
+        text.send()
         segment = data.draw(st.sampled_from(pending))
         answer = chosen.setdefault(segment, said(" ".join(data.draw(st.lists(words))), codec))
         if data.draw(st.booleans()):
@@ -152,7 +152,7 @@ def test_in_whatever_order_it_comes_it_adds_up_to_the_answer(
             )
         else:
             LiveSegment(segment, text).settle([answer])
-    text.tell_news()
+    text.send()
     whole = cut.answer()
     assert told(news) == whole.after
     segments = [one for one in news if isinstance(one, SegmentEvent)]
@@ -165,15 +165,15 @@ def test_in_whatever_order_it_comes_it_adds_up_to_the_answer(
 
 
 def test_what_waited_for_the_first_sentence_is_told_a_part_at_a_time(codec: TextCodec) -> None:
-    n_sentences = 3 * TOLD_AT_A_TIME
+    n_sentences = 3 * MAX_SEGMENTS_AT_ONCE
     text, cut, news = live("The dog.\n" * n_sentences, codec)
     first, *others = cut.segments
     for segment in [*others, first]:
         LiveSegment(segment, text).settle([said("le chien.", codec)])
     n_told = [0, told(news).count("chien")]
-    while text.tell_news():
+    while text.send():
         n_told.append(told(news).count("chien"))
-    assert n_told == [0, TOLD_AT_A_TIME, 2 * TOLD_AT_A_TIME]
+    assert n_told == [0, MAX_SEGMENTS_AT_ONCE, 2 * MAX_SEGMENTS_AT_ONCE]
     assert told(news) == cut.answer().after
 
 

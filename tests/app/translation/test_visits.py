@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from app.cli.translating.line_translator import LineTranslator
 from app.languages.detection import LanguageDetector
 from app.text.markup import MarkupDocument
 from app.translation.segments import layout
 from app.translation.segments.reading import Reading
 from app.translation.segments.segment import Segment
+from app.translation.segments.segmented_text import SegmentedText
 from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import SearchOptions
 from model.text.tokenizer import Tokenizer
+from model.translator import Translator
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
@@ -130,7 +132,8 @@ def test_a_line_comes_to_each_stage_once(tiny_checkpoint: Path, visits: Visits) 
     loaded = load_checkpoint(tiny_checkpoint)
     reading = Reading(loaded.tokenizer, ("en", "fr"), 64, SearchOptions(beam_size=1))
     visits.clear()
-    for line in LineTranslator(reading, [FakeEngine()]).translate([TEXT, None]):
+    translator = Translator(partial(SegmentedText, reading=reading), [FakeEngine()])
+    for line in translator.stream([TEXT, None]):
         assert line.answer().after
         assert line.flags is not None
     assert {stage for stage, _ in visits} == EVERY

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from app import loading
-from app.translation import windows
+from app.translation import block, windows
+from app.translation.block import Block
 from app.translation.segments import layout
-from app.translation.translated_text import TranslatedText
 from tests.app.asking import answered, scheduler
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
@@ -112,7 +112,7 @@ async def test_what_is_refused_is_not_read(serve: Serve, monkeypatch: pytest.Mon
         body = {"text": "The cat sees the dog.\n" * 600, "target": "fr", "beam_size": 1}
         first = asyncio.create_task(client.post("/translate", json=body))
         await until(lambda: load.load.waiting + load.load.in_flight > 100)
-        monkeypatch.setattr(windows, "parts_of", None)
+        monkeypatch.setattr(block, "parts_of", None)
         refused = await client.post("/translate", json=body | {"text": str(body["text"]) * 4})
         assert refused.status_code == 429
         monkeypatch.undo()
@@ -139,11 +139,14 @@ async def test_a_full_queue_counts_what_is_still_to_come(
 
 
 def test_parts_are_joined_by_rank() -> None:
-    one = TranslatedText(2, ["a", "b"], [-1.0, -2.0], 3, 1, -1.0, ["numbers"], (1, 1))
-    other = TranslatedText(2, ["c"], [-4.0], 3, 3, -12.0, [], (4, 0))
-    whole = TranslatedText.joined([one, other])
+    one = Block("12", start=0, answers=["a", "b"], scores=[-1.0, -2.0], n_source_tokens=3,
+                n_target_tokens=1, log_prob=-1.0, flags=["numbers"], words=(1, 1))  # fmt: skip
+    other = Block("34", start=2, answers=["c"], scores=[-4.0], n_source_tokens=3,
+                  n_target_tokens=3, log_prob=-12.0, words=(4, 0))  # fmt: skip
+    whole = Block("1234", parts=[one, other])
+    whole.finish()
     assert whole.answers == ["ac", "bc"]
     assert [*whole.scores] == pytest.approx([-3.25, -3.5])
-    assert (whole.source, whole.n_source_tokens, whole.n_target_tokens) == (4, 6, 4)
+    assert (whole.n_source_tokens, whole.n_target_tokens) == (6, 4)
     assert whole.log_prob == -13.0
     assert whole.flags == ["copied_source", "numbers"]  # one of five words was read

@@ -130,7 +130,7 @@ async def test_what_nobody_foresaw(serve: Serve, way: str, monkeypatch: pytest.M
 
     dialect, ask = ASK[way]
     async with serve(FakeEngine()) as client:
-        monkeypatch.setattr("app.translation.service.open_documents", fail)
+        monkeypatch.setattr("app.translation.translated_text.open_documents", fail)
         response = await ask(client, SECRET)
     assert "request ID" in check(response, dialect, (500, 500, 500))
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from app import errors
-from app.translation.limits import Limits
+from app.translation.requests import Limits
 from app.wire.problems import KINDS, MAX_ERRORS
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve

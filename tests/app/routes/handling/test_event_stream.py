@@ -10,7 +10,7 @@ from starlette.types import Message, Scope
 
 from app.errors import QueueFullError
 from app.routes.handling.event_stream import MAX_UNSENT, Unsent, event_stream
-from app.wire.native.answers import Events, TokenEvent, TranslateAnswer, Usage
+from app.translation.answers import Events, TokenEvent, TranslateAnswer, Usage
 from tests.app.asynchronous import asynchronous
 
 ANSWER = TranslateAnswer(

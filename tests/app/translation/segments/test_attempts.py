@@ -14,13 +14,13 @@ from app.observe.metrics import Metrics
 from app.observe.timings import Timings
 from app.scheduling.requests import QueueTimings
 from app.text.glossary import Glossary
+from app.translation.block import Block
 from app.translation.partial_results import Feed
-from app.translation.pipeline import Turn, translate_step
+from app.translation.pipeline import RequestContext, translate_step
 from app.translation.segments.glossary_constraints import TermSpeller
 from app.translation.segments.reading import Reading
 from app.translation.segments.segment import Segment
 from app.translation.segments.segmented_text import SegmentedText
-from app.translation.windows import Block
 from model.text.text_codec import TextCodec
 from model.text.tokenizer import Tokenizer
 from tests.app.asynchronous import asynchronous
@@ -216,14 +216,14 @@ async def test_a_retry_after_the_deadline_leaves_the_first_answer(
         reading=reading(codec), model=SimpleNamespace(scheduler=scheduler), direction=("en", "fr")
     )
     block = Block("the dog 12", feed=Feed(0, Kept(news), has_segments=False) if is_live else None)
-    await translate_step([block], step, Turn(None, math.inf, Timings()))
-    assert (block.answer().text, block.passes[0].flags) == ("le chien 13", ["numbers"])
+    await translate_step([block], step, RequestContext(None, math.inf, Timings()))
+    assert (block.answer().text, block.flags) == ("le chien 13", ["numbers"])
     assert "".join(one.text for one in news) == ("le chien 13" if is_live else "")
     assert (
         b'attend_segment_retries_total{reason="numbers"} 1.0' in scheduler.metrics.exposition()[0]
     )
     with pytest.raises(DeadlineExceededError):
-        await translate_step([Block("the cat")], step, Turn(None, math.inf, Timings()))
+        await translate_step([Block("the cat")], step, RequestContext(None, math.inf, Timings()))
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from app.translation.answers import Alternative, TranslateAnswer, Translation, Usage
 from app.wire.dialects.libretranslate import LibreTranslateAnswer, LibreTranslateRequest
-from app.wire.native.answers import Alternative, TranslateAnswer, Translation, Usage
 
 
 def answer(*texts: tuple[str, list[str]]) -> TranslateAnswer:

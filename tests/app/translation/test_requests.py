@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from app.errors import InvalidRequestError, TextTooLongError
-from app.translation.limits import Limits
+from app.translation.requests import Limits
 
 LIMITS = Limits(max_texts=2, max_text_characters=5, timeout=1)
 

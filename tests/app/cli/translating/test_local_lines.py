@@ -1,17 +1,19 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import httpx
 import pytest
 
-from app.cli.translating.line_translator import LineTranslator
 from app.translation.segments.reading import Reading
+from app.translation.segments.segmented_text import SegmentedText
 from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Finished
 from model.errors import InputError
+from model.translator import Translator
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
@@ -26,23 +28,24 @@ LINES = [
 ]
 
 
-def reading(loaded: Checkpoint) -> Reading:
+def lines_of(loaded: Checkpoint) -> Callable[[str], SegmentedText]:
     max_length = loaded.config.transformer.max_length
-    return Reading(loaded.tokenizer, ("en", "fr"), max_length, SearchOptions(beam_size=2))
+    reading = Reading(loaded.tokenizer, ("en", "fr"), max_length, SearchOptions(beam_size=2))
+    return partial(SegmentedText, reading=reading)
 
 
 @pytest.fixture
-def translator(tiny_checkpoint: Path) -> LineTranslator:
+def translator(tiny_checkpoint: Path) -> Translator[SegmentedText]:
     loaded = load_checkpoint(tiny_checkpoint)
     engines = [FakeEngine(n_steps=2), FakeEngine(n_slots=1)]
-    return LineTranslator(reading(loaded), engines)
+    return Translator(lines_of(loaded), engines)
 
 
 @asynchronous
 async def test_a_line_is_translated_as_the_server_does(
-    serve: Serve, translator: LineTranslator
+    serve: Serve, translator: Translator[SegmentedText]
 ) -> None:
-    texts = list(translator.translate([*LINES, None]))
+    texts = list(translator.stream([*LINES, None]))
     assert [text.text for text in texts] == LINES
     async with serve(FakeEngine()) as client:
         response = await client.post("/translate", json={"text": LINES, "target": "fr"})
@@ -54,7 +57,7 @@ async def test_a_line_is_translated_as_the_server_does(
     assert "{name}" in texts[2].answer().after
 
 
-def test_everything_before_a_pause_is_handed_out(translator: LineTranslator) -> None:
+def test_everything_before_a_pause_is_handed_out(translator: Translator[SegmentedText]) -> None:
     out: list[str] = []
 
     def lines() -> Iterator[str | None]:
@@ -63,17 +66,19 @@ def test_everything_before_a_pause_is_handed_out(translator: LineTranslator) -> 
             yield None
             assert out[-1:] == [line]
 
-    for text in translator.translate(lines()):
+    for text in translator.stream(lines()):
         out.append(text.text)  # noqa: PERF401  (the lines look at it meanwhile)
     assert out == LINES
 
 
-def test_an_error_of_the_lines_comes_after_the_lines_before_it(translator: LineTranslator) -> None:
+def test_an_error_of_the_lines_comes_after_the_lines_before_it(
+    translator: Translator[SegmentedText],
+) -> None:
     def lines() -> Iterator[str]:
         yield from LINES
         raise InputError("line 7: too long")
 
-    out = iter(translator.translate(lines()))
+    out = iter(translator.stream(lines()))
     assert [next(out).text for _ in LINES] == LINES
     with pytest.raises(InputError, match="line 7"):
         next(out)
@@ -88,6 +93,6 @@ class FailingEngine(FakeEngine):
 
 def test_an_error_of_a_sentence_is_raised(tiny_checkpoint: Path) -> None:
     loaded = load_checkpoint(tiny_checkpoint)
-    translator = LineTranslator(reading(loaded), [FailingEngine()])
+    translator = Translator(lines_of(loaded), [FailingEngine()])
     with pytest.raises(ValueError, match="poison"):
-        list(translator.translate(["cat"]))
+        list(translator.stream(["cat"]))

@@ -1,0 +1,116 @@
+"""What POST /explain answers, in plain types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from app.translation.answers import Segment, Usage, described
+from model.engine.explanations import AttentionKind
+
+
+@dataclass(slots=True)
+class LikelyToken:
+    """A token that may come next."""
+
+    piece: str
+    log_prob: float
+    probability: float
+
+
+@dataclass(slots=True)
+class LiveBeam:
+    """A hypothesis that is alive when a step begins."""
+
+    parent: int | None = field(metadata=described("its place among the beams of the step before"))
+    piece: str | None = field(metadata=described("its last token; null at the first step"))
+    log_prob: float = field(metadata=described("of all its tokens"))
+    likeliest: list[LikelyToken] = field(metadata=described("next tokens, most probable first"))
+
+
+@dataclass(slots=True)
+class EndedBeam:
+    """A beam that became a finished hypothesis in this step."""
+
+    beam: int = field(metadata=described("its place among the beams of this step"))
+    text: str
+    score: float = field(
+        metadata=described("length-normalised log-probability, as a search ranks by")
+    )
+    capped: bool = field(metadata=described("it was cut at the token limit"))
+
+
+@dataclass(slots=True)
+class ShownStep:
+    """A step: which beams were alive, and which ended. The next step has those that lived on."""
+
+    beams: list[LiveBeam]
+    ended: list[EndedBeam]
+
+
+@dataclass(slots=True)
+class ShownSearch:
+    """A search as it went."""
+
+    rule: Literal["attend", "transformers", "marian"] = field(
+        metadata=described("whose rule of search the checkpoint is searched by")
+    )
+    beam_size: int
+    length_penalty: float
+    max_target_tokens: int = field(metadata=described("the limit of this sentence"))
+    steps: list[ShownStep]
+
+
+@dataclass(slots=True)
+class AttentionColumn:
+    """A token that is looked at, and what becomes of it in equation 1."""
+
+    piece: str
+    key: list[float]
+    value: list[float]
+    product: float = field(metadata=described("q·k"))
+    scaled: float = field(metadata=described("q·k / √d_k"))
+    seen: bool = field(metadata=described("false: the mask makes it −∞"))
+    weight: float = field(metadata=described("after the softmax"))
+
+
+@dataclass(slots=True)
+class ComputedAttention:
+    """Scaled dot-product attention of one token in one head: output = Σ weight · value."""
+
+    kind: AttentionKind
+    layer: int
+    head: int
+    token: int
+    piece: str
+    d_k: int
+    query: list[float]
+    columns: list[AttentionColumn]
+    output: list[float]
+
+
+@dataclass(slots=True, kw_only=True)
+class PositionTable:
+    """The first rows of the model's positional encoding, [positions, d_model]."""
+
+    shape: tuple[int, int]
+    dtype: Literal["float16"] = "float16"
+    encoding: Literal["base64"] = "base64"
+    weights: str = field(metadata=described("little-endian, row-major"))
+
+
+@dataclass(slots=True, kw_only=True)
+class ExplainAnswer:
+    """The answer of POST /explain."""
+
+    model: str
+    source: str
+    target: str
+    text: str = field(metadata=described("the translation"))
+    score: float
+    confidence: float
+    segment: Segment = field(metadata=described("its tokens and their places"))
+    search: ShownSearch
+    attention: ComputedAttention | None = None
+    positions: PositionTable | None = None
+    usage: Usage

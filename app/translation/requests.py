@@ -1,0 +1,110 @@
+"""What clients ask of the pipeline, in plain types; `app.wire` converts the dialects to these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from app.errors import InvalidRequestError, TextTooLongError
+from app.text.glossary import NO_GLOSSARY, Glossary
+from app.text.markup import MarkupOptions
+from app.text.segmentation import Split
+from model.engine.explanations import AttentionKind
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionSelection:
+    """The attention weights to return; layers and heads are indices, or a word."""
+
+    kind: AttentionKind = "cross"
+    layers: Literal["last", "all"] | list[int] = "last"
+    heads: Literal["mean", "all"] | list[int] = "mean"
+    encoding: Literal["json", "base64"] = "json"
+
+
+@dataclass(frozen=True, slots=True)
+class TranslationOptions:
+    """How to translate; the checkpoint sets omitted options.
+
+    with_tokens  whether the spans of tokens are needed
+    """
+
+    beam_size: int | None = None
+    length_penalty: float | None = None
+    alternatives: int = 0
+    max_target_tokens: int | None = None
+    split: Split = "sentences"
+    glossary: Glossary = NO_GLOSSARY
+    with_tokens: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TranslationRequest:
+    """Texts to translate; `untranslated` are terms that stay as they are."""
+
+    texts: Sequence[str]
+    source: str | None = None
+    target: str | None = None
+    beam_size: int | None = None
+    length_penalty: float | None = None
+    alternatives: int = 0
+    max_target_tokens: int | None = None
+    split: Split = "sentences"
+    glossary: Mapping[str, str] = field(default_factory=dict)
+    untranslated: Iterable[str] = ()
+    format: Literal["text", "html", "xml"] = "text"
+    markup: MarkupOptions = field(default_factory=MarkupOptions)
+    attention: AttentionSelection | None = None
+    alignment: bool = False
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether the answer has segments with tokens."""
+        return self.alignment or self.attention is not None
+
+    def options(self) -> TranslationOptions:
+        """Return how to translate the texts."""
+        has_terms = self.glossary or self.untranslated
+        return TranslationOptions(
+            self.beam_size,
+            self.length_penalty,
+            self.alternatives,
+            self.max_target_tokens,
+            self.split,
+            Glossary(self.glossary, self.untranslated) if has_terms else NO_GLOSSARY,
+            with_tokens=self.is_explained,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringRequest:
+    """Texts and a given translation of each."""
+
+    texts: Sequence[str]
+    translations: Sequence[str]
+    source: str | None = None
+    target: str | None = None
+    length_penalty: float | None = None
+    attention: AttentionSelection | None = None
+    alignment: bool = False
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of one request; `timeout` in seconds."""
+
+    max_attention_weights: ClassVar[int] = 2_000_000
+    max_texts: int
+    max_text_characters: int
+    timeout: float
+
+    def check_texts(self, texts: Sequence[str], field: str = "text") -> None:
+        """Raise `InvalidRequestError` for too many texts, `TextTooLongError` for one too long."""
+        if len(texts) > self.max_texts:
+            detail = f"List should have at most {self.max_texts} items"
+            raise InvalidRequestError.at(f"/{field}", detail)
+        if max(map(len, texts)) > self.max_text_characters:
+            raise TextTooLongError(
+                f"a text may have at most {self.max_text_characters:,} characters"
+            )
