@@ -1,11 +1,9 @@
 """Splits a text into segments to translate, leaving everything between them unchanged.
 
-A segment is a span of the text, and translations replace the spans, so that paragraphs, bullets,
-indentation and spaces are preserved.
-
-Sentence boundaries are found by `sentencex` (Wikimedia, MIT), which knows the abbreviations and
-full stops of some 300 languages. Its time is quadratic in the length of a line with unclosed
-quotations, and it holds the interpreter lock, so long lines are processed in windows.
+A segment is a span of the text, and translations replace the spans, so paragraphs, bullets,
+indentation and spaces are preserved. Sentence boundaries are found by `sentencex`, which knows the
+abbreviations and full stops of some 300 languages. It holds the GIL, and takes quadratic time for a
+line with unclosed quotations, so long lines are processed in windows.
 """
 
 from __future__ import annotations
@@ -30,7 +28,6 @@ nonewlines  at the end of a sentence and at a blank line: for text wrapped at so
 off         nowhere
 """
 
-
 _LINE_BREAK = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
 _BLANK_LINE = re.compile(r"(?:\r\n|\n|\r)[^\S\n\r]*(?:\r\n|\n|\r)\s*|[\f\u2029]\s*")
 LABEL = re.compile(
@@ -51,14 +48,11 @@ _WIDE_SPACE = re.compile(r"[^\S\x00-\x7f](?=\s*[^\w\s])")
 """A space of several bytes in UTF-8 before punctuation."""
 
 WINDOW = 2000
-"""Code points of a line per call of sentencex: at most 1.5 ms.
-
-A sentence or quotation of up to half a window ends where it would in the whole line.
-"""
+"""Code points of a line per call of sentencex: at most 1.5 ms. A sentence or quotation of up to
+half a window ends where it would in the whole line."""
 
 MAX_CHARACTERS = 8000
-"""Code points of a segment. No model reads as many at once, and a text without a full stop is
-thereby read, translated and put down in parts."""
+"""Maximum code points of a segment: more than any model reads at once."""
 
 _LONGEST_ABBREVIATION = 40
 """Code points before the end of a sentence that are searched for an abbreviation."""
@@ -98,17 +92,15 @@ def _bounded(masked: str, sentence: Span, whole: Sequence[Span]) -> Iterator[Spa
         window = Span(start, start + MAX_CHARACTERS)
         kept = clipped(whole, window)
         cut = _best_cut(window.of(masked), [one.shifted(-start) for one in kept])
-        end = start + cut if cut is not None else max(window.end, _end_of_last(whole, window))
+        if cut is None:  # after the last span that starts in the window
+            last = bisect_left(whole, window.end, key=lambda span: span.start) - 1
+            end = max(window.end, whole[last].end if last >= 0 else 0)
+        else:
+            end = start + cut
         yield Span(start, min(end, sentence.end))
         start = end
     if start < sentence.end:
         yield Span(start, sentence.end)
-
-
-def _end_of_last(spans: Sequence[Span], window: Span) -> int:
-    """Return where the last span that begins in a window ends."""
-    n_begun = bisect_left(spans, window.end, key=lambda span: span.start)
-    return spans[n_begun - 1].end if n_begun else window.end
 
 
 def split_to_fit(
@@ -120,9 +112,8 @@ def split_to_fit(
 ) -> list[Span]:
     """Split a span by repeated halving into pieces of at most `limit` tokens.
 
-    A piece is split at the end of a clause in its middle half, else at a space, else anywhere. A
-    single character or a protected span is not split. The pieces cover all characters except the
-    whitespace between them.
+    A piece is split at the end of a clause in its middle half, else at a space, else anywhere, but
+    not within a protected span. The pieces cover everything except the whitespace between them.
     """
     if n_tokens(span) <= limit:
         return [span]
@@ -146,14 +137,11 @@ def _mask(text: str, protected: Sequence[Span]) -> str:
 
 def _blocks(text: str, split: Split) -> Iterator[Span]:
     """Yield the parts between line breaks or blank lines."""
-    if split == "off":
-        yield Span(0, len(text))
-        return
-    separator = _LINE_BREAK if split == "sentences" else _BLANK_LINE
     start = 0
-    for match in separator.finditer(text):
-        yield Span(start, match.start())
-        start = match.end()
+    if split != "off":
+        for match in (_LINE_BREAK if split == "sentences" else _BLANK_LINE).finditer(text):
+            yield Span(start, match.start())
+            start = match.end()
     yield Span(start, len(text))
 
 
@@ -161,16 +149,16 @@ def _sentences(text: str, block: Span, language: str) -> Iterator[Span]:
     """Yield the sentences of a block, with trailing whitespace."""
     start = block.start
     for end in _ends(text, block, language):
-        if not _goes_on(text[max(start, end - _LONGEST_ABBREVIATION) : end], text[end]):
+        if not _is_abbreviation(text[max(start, end - _LONGEST_ABBREVIATION) : end], text[end]):
             yield Span(start, end)
             start = end
     yield Span(start, block.end)
 
 
 def _ends(text: str, block: Span, language: str) -> Iterator[int]:
-    """Yield the ends of sentences in a block, except the last, found by sentencex.
+    """Yield the ends of sentences in a block, except the last, by sentencex.
 
-    Ends in the first half of a window are certain, and the next window starts there.
+    Ends in the first half of a window are certain; the next window starts at the last of them.
     """
     at = block.start
     while at < block.end:
@@ -192,11 +180,10 @@ def _ends(text: str, block: Span, language: str) -> Iterator[int]:
 
 
 def _lengths(window: str, language: str) -> list[int]:
-    """Return the lengths of a window's sentences by sentencex, together those of the window.
+    """Return the lengths of the sentences that sentencex finds in a window.
 
-    sentencex takes every space for one byte where a letter, a space and a full stop follow each
-    other ("plan B ."), and panics at a no-break space. Should it panic elsewhere, the window is one
-    sentence. A panic is no `Exception`, so that no handler of errors would answer the request.
+    sentencex assumes one-byte spaces in "plan B .", and panics at a no-break space there. If it
+    panics elsewhere, the window is one sentence. A panic is not an `Exception`.
     """
     try:
         sentences = sentencex.segment(language, _WIDE_SPACE.sub(" ", window))
@@ -207,11 +194,8 @@ def _lengths(window: str, language: str) -> list[int]:
     return [len(sentence) for sentence in sentences]
 
 
-def _goes_on(sentence: str, following: str) -> bool:
-    """Whether a full stop that was treated as an end belongs to an abbreviation.
-
-    Joining two sentences does less harm than splitting one.
-    """
+def _is_abbreviation(sentence: str, following: str) -> bool:
+    """Whether the full stop belongs to an abbreviation: two joined sentences harm less than a cut."""
     sentence = sentence.rstrip()
     if not sentence.endswith("."):
         return False
@@ -226,27 +210,27 @@ def _goes_on(sentence: str, following: str) -> bool:
 def _trim(text: str, span: Span) -> Span:
     """Strip a line's prefix, and whitespace, emoji and invisible characters at both ends."""
     start, end = span
-    start = _skip_trimmings(text, start, end)
-    if _begins_line(text, start) and (label := LABEL.match(text, start, end)):
-        start = _skip_trimmings(text, label.end(), end)
-    while start < end and _is_trimmings(text[end - 1]):
+    start = _skip_trimmed(text, start, end)
+    if _starts_line(text, start) and (label := LABEL.match(text, start, end)):
+        start = _skip_trimmed(text, label.end(), end)
+    while start < end and _is_trimmed(text[end - 1]):
         end -= 1
     return Span(start, end)
 
 
-def _begins_line(text: str, at: int) -> bool:
+def _starts_line(text: str, at: int) -> bool:
     while at and text[at - 1] in " \t":
         at -= 1
     return not at or _LINE_BREAK.match(text[at - 1]) is not None
 
 
-def _skip_trimmings(text: str, start: int, end: int) -> int:
-    while start < end and _is_trimmings(text[start]):
+def _skip_trimmed(text: str, start: int, end: int) -> int:
+    while start < end and _is_trimmed(text[start]):
         start += 1
     return start
 
 
-def _is_trimmings(character: str) -> bool:
+def _is_trimmed(character: str) -> bool:
     if character < "\x7f":
         return character <= " "
     # So symbols and emoji, Cf their joiners and other invisible characters, Cc controls.
@@ -264,9 +248,9 @@ def _strip(text: str, span: Span) -> Span:
 
 
 def _best_cut(masked: str, kept: Sequence[Span]) -> int | None:
-    """Where to halve: the best kind of place, and of that kind the nearest to the middle.
+    """Return where to halve: the best kind of cut, and of that kind the nearest to the middle.
 
-    None of `kept`, in order and apart, is cut.
+    The ordered, disjoint spans `kept` are not cut.
     """
     middle, quarter = len(masked) // 2, len(masked) // 4
     for kind in _CLAUSE_ENDS:
@@ -275,15 +259,8 @@ def _best_cut(masked: str, kept: Sequence[Span]) -> int | None:
             return min(cuts, key=lambda cut: abs(cut - middle))
     for distance in range(len(masked) - middle):
         for cut in (middle - distance, middle + distance):
-            if (
-                0 < cut < len(masked)
-                and not unicodedata.combining(masked[cut])
-                and not _is_within(cut, kept)
-            ):
-                return cut
+            if 0 < cut < len(masked) and not unicodedata.combining(masked[cut]):
+                before = bisect_left(kept, cut, key=lambda span: span.start) - 1
+                if before < 0 or kept[before].end <= cut:
+                    return cut
     return None
-
-
-def _is_within(place: int, spans: Sequence[Span]) -> bool:
-    before = bisect_left(spans, place, key=lambda span: span.start) - 1
-    return before >= 0 and place < spans[before].end

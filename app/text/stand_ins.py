@@ -1,10 +1,8 @@
 """Stand-ins: forms that replace placeholders in the model's input and are copied reliably.
 
-They may also replace numbers and terms whose translation is known.
-
-A Transformer copies `{{count}}` or a URL piece by piece and sometimes loses a piece. It copies
-short forms from training far more reliably; remaining errors are detected, since each stand-in must
-occur in the translation exactly once.
+They may also replace numbers and terms with a known translation. A Transformer copies `{{count}}`
+or a URL piece by piece and sometimes loses a piece. It copies short forms known from training far
+more reliably; errors are detected, since a translation must have each stand-in exactly once.
 
 A space is inserted between a tag and an adjacent word, and removed from the translation: to a
 tokenizer, `{name}bold` would be an unknown word, which the model spells unpredictably.
@@ -13,7 +11,7 @@ tokenizer, `{name}bold` would be an unknown word, which the model spells unpredi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from operator import gt
@@ -46,8 +44,7 @@ FAMILIES: tuple[Callable[[], Iterator[str]], ...] = (variables, numbers)
 class Translated:
     """A span with a known translation, which replaces its stand-in: a number, a glossary's term.
 
-    may_be_capital  its first letter becomes a capital where the translation of a sentence that
-                    starts with one starts with it
+    may_be_capital  at the start of a translation, it starts with a capital if the sentence does
     """
 
     span: Span
@@ -57,10 +54,9 @@ class Translated:
 
 @dataclass(frozen=True, slots=True)
 class _Lifted:
-    """A lifted span with its context and its stand-in.
+    """A lifted span with its stand-in, and the `target` that replaces the stand-in.
 
-    target    what replaces the stand-in in a translation
-    attached  whether the span was adjacent to a letter or digit
+    attached  whether the span was adjacent to a letter or digit, at either side
     apart     whether it was a tag there, so that the adjacent text is a separate word
     """
 
@@ -81,12 +77,12 @@ class _Lifted:
         return f"{' ' * before}{self.stand_in}{' ' * behind}"
 
     def restored(self, at: int) -> str:
-        """Return what replaces the stand-in at a place of the translation."""
+        """Return the target for this position of the translation."""
         if at or not self.may_be_capital:
             return self.target
         return self.target[:1].upper() + self.target[1:]
 
-    def place_in(self, translation: str) -> Span | None:
+    def span_in(self, translation: str) -> Span | None:
         """Return the span of the stand-in with its inserted spaces, or None if it was lost."""
         start = translation.find(self.stand_in)
         end = start + len(self.stand_in)
@@ -107,13 +103,7 @@ class StandIns:
     placeholder. Numbers in the sentence are not used as stand-ins. The spans are disjoint.
     """
 
-    __slots__ = (
-        "_lifted",
-        "_n_braces",
-        "_opaque",
-        "rest",
-        "substitution",
-    )  # a text may have 50,000
+    __slots__ = ("_lifted", "_n_braces", "_opaque", "rest", "substitution")  # 50,000 in a text
 
     def __init__(
         self,
@@ -125,8 +115,6 @@ class StandIns:
         self.substitution = Substitution(sentence, [], [])
         self.rest = sentence
         self._lifted: Sequence[_Lifted] = ()
-        self._opaque: Set[str] = frozenset()
-        self._n_braces = 0
         if not placeholders and not translated:
             return
         self.rest = replace(sentence, placeholders, [" "] * len(placeholders))
@@ -137,8 +125,8 @@ class StandIns:
         taken = set(re.findall(r"\d+", rest))
         free = (stand_in for stand_in in family() if stand_in not in taken)
         starts_with_capital = next((one for one in sentence if one.isalnum()), "").isupper()
-        lifted: list[_Lifted] = []
-        opaque: set[str] = set()
+        self._lifted = lifted = list[_Lifted]()
+        self._opaque = set[str]()
         for span, stand_in in zip(spans, free, strict=False):
             one = known.get(span)
             original = span.of(sentence)
@@ -152,8 +140,7 @@ class StandIns:
                 )
             )
             if one is None:
-                opaque.add(stand_in)
-        self._lifted, self._opaque = lifted, opaque
+                self._opaque.add(stand_in)
         self.substitution = Substitution(sentence, spans, [one.read for one in lifted])
 
     @property
@@ -161,37 +148,34 @@ class StandIns:
         """The model's input."""
         return self.substitution.after
 
-    def put_back(self, translation: str) -> Substitution | None:
-        """Restore the lifted spans in a translation, or return None if it lacks or repeats one.
+    def restore(self, translation: str) -> Substitution | None:
+        """Replace the stand-ins in a translation by their targets; None if it is not valid.
 
-        Those with a known translation are restored as that. A separate placeholder may not become
-        adjacent to a letter or digit, and there may not be additional placeholders or parts of
-        them.
+        It has each stand-in once, a placeholder is not adjacent to a letter or digit unless it was
+        in the source, and there are no other placeholders or parts of them.
         """
         if not self._lifted:
             return Substitution(translation, [], [])
         found: list[tuple[Span, str]] = []
         for lifted in self._lifted:
-            place = lifted.place_in(translation)
-            if place is None:
+            span = lifted.span_in(translation)
+            if span is None:
                 return None
-            found.append((place, lifted.restored(place.start)))
+            found.append((span, lifted.restored(span.start)))
         found.sort()
-        put_back = Substitution(translation, *zip(*found, strict=True))
-        if find_placeholders(put_back.rest) or sum(map(put_back.rest.count, "{}")) > self._n_braces:
+        restored = Substitution(translation, *zip(*found, strict=True))
+        if find_placeholders(restored.rest) or sum(map(restored.rest.count, "{}")) > self._n_braces:
             return None
-        return put_back
+        return restored
 
-    def rest_of(self, put_back: Substitution) -> str:
+    def rest_of(self, restored: Substitution) -> str:
         """Return a restored translation with a space for each placeholder."""
-        if not self._lifted:
-            return put_back.after
-        before, after = put_back.before, put_back.after
-        shown = [
+        before, after = restored.before, restored.after
+        replacements = [
             " " if span.of(before).strip() in self._opaque else place.of(after)
-            for span, place in zip(put_back.spans, put_back.places, strict=True)
+            for span, place in zip(restored.spans, restored.places, strict=True)
         ]
-        return replace(before, put_back.spans, shown)
+        return replace(before, restored.spans, replacements) if replacements else after
 
 
 def _joins(text: str, at: int) -> bool:

@@ -123,7 +123,7 @@ class Segment:
         found: list[Rendering] = []
         for hypothesis in hypotheses:
             text, tokens = self._read(hypothesis)
-            substitution = self.stand_ins.put_back(text)
+            substitution = self.stand_ins.restore(text)
             if substitution is None:
                 continue
             rest = self.stand_ins.rest_of(substitution)

@@ -19,7 +19,7 @@ def lifted(sentence: str, family: int = 0) -> StandIns:
 def test_the_model_reads_stand_ins_and_the_client_gets_placeholders() -> None:
     stand_ins = lifted("See https://x.org/a, {{user}}!")
     assert stand_ins.text == "See {name}, {user}!"
-    put_back = stand_ins.put_back("{user}, voir {name} !")
+    put_back = stand_ins.restore("{user}, voir {name} !")
     assert put_back
     assert put_back.after == "{{user}}, voir https://x.org/a !"
     assert put_back.place_of(Span(13, 19)).of(put_back.after) == "https://x.org/a"
@@ -45,12 +45,12 @@ def test_a_stand_in_that_the_sentence_has_is_not_taken() -> None:
     ],
 )
 def test_a_translation_without_each_exactly_once_is_refused(translation: str) -> None:
-    assert lifted("Hello https://x.org !").put_back(translation) is None
+    assert lifted("Hello https://x.org !").restore(translation) is None
 
 
 def test_what_touched_a_letter_may_touch_one() -> None:
-    assert lifted("The {n}th day").put_back("Le {name}e jour")
-    assert lifted("The 5{n} day").put_back("Le 5{name} jour")
+    assert lifted("The {n}th day").restore("Le {name}e jour")
+    assert lifted("The 5{n} day").restore("Le 5{name} jour")
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_word_that_a_tag_touches_is_read_by_itself(
 ) -> None:
     stand_ins = lifted(sentence)
     assert stand_ins.text == read
-    put_back = stand_ins.put_back(translation)
+    put_back = stand_ins.restore(translation)
     assert put_back
     assert put_back.after == written
 
@@ -81,7 +81,7 @@ def test_there_are_always_enough() -> None:
     for family in (0, 1):
         stand_ins = lifted(sentence, family)
         assert len(set(stand_ins.text.split(" and "))) == 40
-        put_back = stand_ins.put_back(stand_ins.text)
+        put_back = stand_ins.restore(stand_ins.text)
         assert put_back
         assert put_back.after == sentence
 
@@ -94,7 +94,7 @@ def test_in_any_order_each_comes_back_once(
     stand_ins = lifted(" ".join([*words, "end"]), family)
     read = stand_ins.text.split(" ")
     shuffled.shuffle(read)
-    put_back = stand_ins.put_back(" and ".join(read))
+    put_back = stand_ins.restore(" and ".join(read))
     assert put_back
     text = put_back.after
     for placeholder in sorted(placeholders, key=len, reverse=True):  # one may lie within another
