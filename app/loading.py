@@ -9,7 +9,7 @@ from pathlib import Path
 import structlog
 
 from app import __version__
-from app.concurrency.thread_priority import LOADING_NICENESS, step_back
+from app.concurrency.threads import LOADING_NICENESS, step_back
 from app.errors import SettingsError
 from app.freed_memory import give_back
 from app.languages.served import Direction, described, fits

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from app.concurrency.daemon_thread import in_background
+from app.concurrency.threads import in_background
 from app.errors import (
     AppError,
     DrainingError,

@@ -1,1 +1,1 @@
-"""Coroutines and threads beside each other: in order, in the background, until nobody waits."""
+"""Runs coroutines and threads concurrently: side by side, in the background, until abandoned."""

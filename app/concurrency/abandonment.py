@@ -1,6 +1,6 @@
 """Ends work in threads once nobody waits for it: the client left, or the deadline passed.
 
-A thread cannot be cancelled. Work that may take long therefore calls `check_wanted` in its loops.
+A thread cannot be cancelled, so long work calls `check_abandoned` in its loops.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import TypeAlias, TypeVar
 T = TypeVar("T")
 
 Threads: TypeAlias = set[Future[None]]
-"""Threads that run, each with a future that is done when it has ended."""
+"""Running threads; each future is done when its thread has ended."""
 
 _abandoned: ContextVar[threading.Event | None] = ContextVar("abandoned", default=None)
-_noted: ContextVar[Threads | None] = ContextVar("noted", default=None)
+_tracked: ContextVar[Threads | None] = ContextVar("tracked", default=None)
 
 
 class AbandonedError(Exception):
-    """Nobody waits for this work any more. Nobody sees it either."""
+    """Nobody waits for the result of this work; nobody receives the error either."""
 
 
-def check_wanted() -> None:
+def check_abandoned() -> None:
     """Raise `AbandonedError` in a thread of `in_thread` whose result is no longer awaited."""
     abandoned = _abandoned.get()
     if abandoned is not None and abandoned.is_set():
@@ -34,24 +34,24 @@ def check_wanted() -> None:
 
 
 @contextmanager
-def noted_threads() -> Iterator[Threads]:
-    """Note which threads `in_thread` runs within the block, also while they run on behind it."""
+def tracked_threads() -> Iterator[Threads]:
+    """Track the threads that `in_thread` starts within the block, until they end."""
     threads: Threads = set()
-    token = _noted.set(threads)
+    token = _tracked.set(threads)
     try:
         yield threads
     finally:
-        _noted.reset(token)
+        _tracked.reset(token)
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Run `work` in a thread; if this is cancelled, `check_wanted` ends it."""
+    """Run `work` in a thread; if this is cancelled, `check_abandoned` ends it."""
     abandoned = threading.Event()
-    threads = _noted.get()
+    threads = _tracked.get()
 
     def run() -> T:
         _abandoned.set(abandoned)  # in the context of this call
-        check_wanted()  # it may have waited for a thread
+        check_abandoned()  # the call may have waited for a thread
         if threads is None:
             return work()
         ended: Future[None] = Future()

@@ -9,27 +9,26 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-async def side_by_side(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+async def side_by_side(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """Return the results in order. Raises the first error after cancelling the others."""
-    waiting = list(works)
-    if len(waiting) <= 1:  # as in most requests: no task needed
-        return [await one for one in waiting]
-    outcome = await _together(waiting)
+    pending = list(coroutines)
+    if len(pending) <= 1:  # as in most requests: no task needed
+        return [await one for one in pending]
+    outcome = await _together(pending)
     if isinstance(outcome, list):
         return outcome
     try:
         raise outcome from outcome.__cause__
-    finally:  # its traceback has this frame: what the works hold would be left to the collector
-        del outcome, waiting
+    finally:  # the traceback has this frame: avoid a reference cycle
+        del outcome, pending
 
 
-async def _together(works: Sequence[Coroutine[Any, Any, T]]) -> list[T] | BaseException:
+async def _together(coroutines: Sequence[Coroutine[Any, Any, T]]) -> list[T] | BaseException:
     """Return the results, or the first error once all have ended.
 
-    (A cancelled `asyncio.TaskGroup` keeps itself, and what is in the frames around it, until the
-    collector comes by.)
+    A cancelled `asyncio.TaskGroup` would keep itself and the frames around it in a cycle.
     """
-    tasks = [asyncio.create_task(work) for work in works]
+    tasks = [asyncio.create_task(one) for one in coroutines]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
         failed = [one for one in tasks if one in done and not one.cancelled() and one.exception()]

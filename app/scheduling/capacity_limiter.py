@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 
-from app.concurrency.abandonment import noted_threads
+from app.concurrency.abandonment import tracked_threads
 from app.errors import QueueFullError
 
 MIN_COUNTED_FRACTION = 1 / 64
@@ -70,7 +70,7 @@ class CapacityLimiter:
     @asynccontextmanager
     async def _reserve(self, size: int, client: Hashable) -> AsyncIterator[None]:
         await self._wait(_Waiter(size), client)
-        with noted_threads() as threads:
+        with tracked_threads() as threads:
             try:
                 yield
             finally:

@@ -10,7 +10,7 @@ from typing import Any
 
 import structlog
 
-from app.concurrency.thread_priority import step_back
+from app.concurrency.threads import step_back
 from app.errors import DeadlineExceededError, EngineDownError, EngineFailedError
 from app.observe.logs import log_failure
 from app.observe.metrics import EngineFailure, Metrics

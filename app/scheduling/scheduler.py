@@ -21,7 +21,7 @@ from functools import partial
 from itertools import count
 from typing import TypeVar
 
-from app.concurrency.daemon_thread import in_background
+from app.concurrency.threads import in_background
 from app.errors import QueueFullError
 from app.observe.metrics import Metrics
 from app.scheduling.callbacks import Callbacks

@@ -12,7 +12,7 @@ from typing import Generic
 
 import structlog
 
-from app.concurrency.daemon_thread import in_background
+from app.concurrency.threads import in_background
 from app.errors import AppError, DrainingError, ModelLoadingError, ModelTooLargeError
 from app.freed_memory import give_back
 from app.observe.logs import log_failure

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol, TypeAlias, TypeVar
 
-from app.concurrency.abandonment import check_wanted
+from app.concurrency.abandonment import check_abandoned
 from app.errors import UnreadableFileError
 from app.text.word_links import WordLink
 
@@ -92,7 +92,7 @@ class Parts:
         self._parts: list[str | Document] = []
         between: list[str] = []  # strings in a row are kept as one
         for part in parts:
-            check_wanted()
+            check_abandoned()
             if isinstance(part, str):
                 between.append(part)
                 continue
@@ -120,7 +120,7 @@ class Parts:
 
 
 def _translated(part: str | Document, remaining: Iterator[Answer]) -> str:
-    check_wanted()
+    check_abandoned()
     if isinstance(part, str):
         return part
     return part.with_translations(list(islice(remaining, len(part.texts))))

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from app.concurrency.abandonment import check_wanted
+from app.concurrency.abandonment import check_abandoned
 from app.text.linked_words import LinkedWords
 from app.text.spans import Span
 from app.text.word_links import WordLink
@@ -66,7 +66,7 @@ class _Placement:
 
     def place(self, parent: Element, first: int, last: int) -> None:
         """Place the children of `parent`, which has the words first … last."""
-        check_wanted()
+        check_abandoned()
         holding = [child for child in parent.children if child.span.of(self._text).strip()]
         ranges = self._ranges(parent, holding, first, last)
         for child, (start, end) in ranges.items():

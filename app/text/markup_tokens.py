@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Literal, Protocol, TypeAlias
 from xml.parsers import expat
 
-from app.concurrency.abandonment import check_wanted
+from app.concurrency.abandonment import check_abandoned
 from app.errors import UnreadableFileError
 
 Format = Literal["html", "xml"]
@@ -81,7 +81,7 @@ class _Lexer(HTMLParser):
         self.close()
 
     def _add(self, kind: Kind, name: str = "", translate: bool = True) -> None:
-        check_wanted()
+        check_abandoned()
         if kind == "text" and self.starts and self.starts[-1][1] == "text":
             return  # entities belong to the text around them
         line, column = self.getpos()
@@ -220,7 +220,7 @@ def _with_joined_text(encoded: bytes, starts: Sequence[int]) -> Iterator[tuple[i
     """
     text_start: int | None = None
     for start, end in pairwise(starts):
-        check_wanted()
+        check_abandoned()
         if not encoded.startswith((b"<", b"]]>"), start, end):
             text_start = start if text_start is None else text_start
             continue
@@ -236,7 +236,7 @@ def _with_joined_text(encoded: bytes, starts: Sequence[int]) -> Iterator[tuple[i
 def _joined_texts(found: Iterator[Token]) -> Iterator[Token]:
     pending: list[str] = []
     for token in found:
-        check_wanted()
+        check_abandoned()
         if token.kind == "text":
             pending.append(token.raw)
             continue

@@ -11,7 +11,7 @@ import re
 from array import array
 from bisect import bisect_left
 
-from app.concurrency.abandonment import check_wanted
+from app.concurrency.abandonment import check_abandoned
 from app.text.spans import Span, Spans
 
 ATOM = re.compile("\ue000\\d+\ue001")
@@ -75,7 +75,7 @@ def find_placeholders(text: str) -> Spans:
 def _next(text: str, at: int) -> re.Match[str] | None:
     """Return the first match from `at` on, searching one window at a time."""
     while at < len(text):
-        check_wanted()
+        check_abandoned()
         end = min(at + WINDOW, len(text))
         match = _START.search(text, at, end)
         if end == len(text):

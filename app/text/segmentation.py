@@ -17,7 +17,7 @@ from typing import Literal
 
 import sentencex
 
-from app.concurrency.abandonment import check_wanted
+from app.concurrency.abandonment import check_abandoned
 from app.text.spans import Span, Spans, clipped, replace, within
 
 Split = Literal["sentences", "nonewlines", "off"]
@@ -162,7 +162,7 @@ def _ends(text: str, block: Span, language: str) -> Iterator[int]:
     """
     at = block.start
     while at < block.end:
-        check_wanted()
+        check_abandoned()
         window = Span(at, min(at + WINDOW, block.end))
         is_last = window.end == block.end
         certain = window.end if is_last else at + WINDOW // 2
@@ -195,7 +195,7 @@ def _lengths(window: str, language: str) -> list[int]:
 
 
 def _is_abbreviation(sentence: str, following: str) -> bool:
-    """Whether the full stop belongs to an abbreviation: two joined sentences harm less than a cut."""
+    """Whether the full stop belongs to an abbreviation; joining two sentences does little harm."""
     sentence = sentence.rstrip()
     if not sentence.endswith("."):
         return False

@@ -257,6 +257,6 @@ def lane_of(n_segments: int) -> Lane:
 async def off_the_loop(work: Callable[[], T], n_characters: int) -> T:
     """Run `work` in a thread if `n_characters` is large, and return its result.
 
-    If this is cancelled, the thread ends at its next `check_wanted`.
+    If this is cancelled, the thread ends at its next `check_abandoned`.
     """
     return work() if n_characters <= MAX_INLINE_CHARACTERS else await in_thread(work)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from app.concurrency.abandonment import check_wanted
+from app.concurrency.abandonment import check_abandoned
 from app.concurrency.side_by_side import side_by_side
 from app.errors import InvalidRequestError, UnreadableFileError
 from app.text.document import MAX_DOCUMENTS, Document, PlainText
@@ -156,7 +156,7 @@ def open_documents(request: TranslationRequest) -> list[Document]:
     documents: list[Document] = []
     n_texts = 0
     for index, text in enumerate(request.texts):
-        check_wanted()
+        check_abandoned()
         try:
             documents.append(MarkupDocument(text, request.format, request.markup))
         except MarkupError as error:
@@ -208,7 +208,7 @@ async def _translate_along(
 
     def finish() -> None:
         for text in texts:
-            check_wanted()
+            check_abandoned()
             text.blocks = [next(translated) for _ in text.blocks]
             text.finish(request)
 

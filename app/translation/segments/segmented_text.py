@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from operator import mul
 from typing import Literal
 
-from app.concurrency.abandonment import check_wanted
+from app.concurrency.abandonment import check_abandoned
 from app.text.flags import MIN_SHARE_COPIED, Flag
 from app.text.segmentation import each_segment, split_to_fit
 from app.text.spans import Span, Substitution, clipped, replace
@@ -157,7 +157,7 @@ class SegmentedText:
 
     def _fitting(self, span: Span, family: int = 0) -> list[Segment]:
         """Split a span into segments that the model can read."""
-        check_wanted()
+        check_abandoned()
         made: dict[Span, Segment] = {}
         limit = self._reading.max_tokens
         form = Form(family) if family else AS_IT_IS
@@ -198,7 +198,7 @@ class SegmentedText:
     def _reviewed(self, segment: Segment) -> list[Segment]:
         """Return what replaces a segment: it stays, another is taken, or it is tried again."""
         while segment.is_settled and not segment.is_accepted:
-            check_wanted()
+            check_abandoned()
             step = next_step(segment)
             if step is None:
                 return self._without_placeholders(segment.span)

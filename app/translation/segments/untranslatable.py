@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge
 
-from app.concurrency.abandonment import check_wanted
+from app.concurrency.abandonment import check_abandoned
 from app.text.scripts import UNSPACED
 from app.text.spans import Span, Spans, apart
 from model.text.unknown_characters import UnknownCharacters
@@ -91,7 +91,7 @@ def _words(text: str, lacking: Iterable[tuple[int, int]]) -> Iterator[Span]:
     """Yield the words around unknown letters, and other unknown characters by themselves."""
     at = 0
     for first, last in lacking:
-        check_wanted()
+        check_abandoned()
         if last <= at or not any(map(_is_lifted, text[first:last])):
             continue
         start, end = max(first, at), last

@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 
-from app.concurrency.abandonment import AbandonedError, check_wanted, in_thread
+from app.concurrency.abandonment import AbandonedError, check_abandoned, in_thread
 from app.documents.files import file_format
 from app.text.document import Answer
 from app.text.markup import MarkupDocument
@@ -31,10 +31,10 @@ def kernels() -> None:
 @asynchronous
 async def test_a_thread_whose_result_is_awaited_goes_on() -> None:
     def work() -> str:
-        check_wanted()
+        check_abandoned()
         return "done"
 
-    check_wanted()  # outside of any thread
+    check_abandoned()  # outside of any thread
     assert await in_thread(work) == "done"
 
 

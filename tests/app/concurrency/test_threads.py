@@ -1,18 +1,50 @@
+"""Blocking work beside the event loop."""
+
 from __future__ import annotations
 
 import os
 import sys
 import threading
+import weakref
 
 import pytest
 
-from app.concurrency.thread_priority import NICENESS, step_back
+from app.concurrency.threads import NICENESS, in_background, step_back
 from model.engine.protocol import Finished
 from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import FakeEngine
 from tests.app.scheduling.harness import running, submit
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="said of threads on Linux alone")
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="niceness of threads is Linux's")
+
+
+class Work:
+    def __init__(self, result: object) -> None:
+        self.result = result
+
+    def __call__(self) -> object:
+        if isinstance(self.result, Exception):
+            raise self.result
+        return self.result
+
+
+@asynchronous
+async def test_the_result_or_the_error_is_passed_on() -> None:
+    assert await in_background(Work(7)) == 7
+    with pytest.raises(ZeroDivisionError):
+        await in_background(Work(ZeroDivisionError()))
+
+
+@asynchronous
+async def test_the_work_is_dropped_before_its_result_is_there() -> None:
+    """An unloaded model must be gone when its memory is returned."""
+    for _ in range(20):
+        work = Work(7)
+        dropped = weakref.ref(work)
+        waiting = in_background(work)
+        del work
+        await waiting
+        assert dropped() is None
 
 
 def niceness() -> int:
@@ -29,6 +61,7 @@ def in_a_thread(after: list[int]) -> None:
     thread.join()
 
 
+@on_linux
 def test_a_thread_steps_back_and_takes_no_other_with_it() -> None:
     before, after = niceness(), list[int]()
     in_a_thread(after)
@@ -36,6 +69,7 @@ def test_a_thread_steps_back_and_takes_no_other_with_it() -> None:
     assert niceness() == before
 
 
+@on_linux
 def test_where_it_is_not_allowed_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise PermissionError
@@ -46,6 +80,7 @@ def test_where_it_is_not_allowed_nothing_changes(monkeypatch: pytest.MonkeyPatch
     assert after == [niceness()]
 
 
+@on_linux
 @asynchronous
 async def test_engines_step_back(monkeypatch: pytest.MonkeyPatch) -> None:
     engine, seen = FakeEngine(), list[int]()
