@@ -14,6 +14,7 @@ CONSTRAINTS ?= constraints.txt
 TORCH_INDEX_URL ?=
 SENTENCES ?= benchmarks/sentences.txt
 RESULTS ?= results
+NATURAL = --checkpoint $(RESULTS)/natural-base-37000 --sentences $(RESULTS)/natural-base-37000.txt
 
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
@@ -64,9 +65,10 @@ test:
 
 bench: install
 	$(BIN)/python -m benchmarks.decode --sentences $(SENTENCES) --batches-each 1 --rounds 3 --json $(RESULTS)/decode-shipped.json
-	$(BIN)/python -m benchmarks.decode --random base --target-tokens 20 --count 64 --batches-each 1 --rounds 3 --json $(RESULTS)/decode-base.json
+	$(BIN)/python -m benchmarks.natural --work $(RESULTS)
+	$(BIN)/python -m benchmarks.decode $(NATURAL) --count 64 --batches-each 1 --rounds 3 --json $(RESULTS)/decode-base.json
 	$(BIN)/python -m benchmarks.serve --sentences $(SENTENCES) --seconds 5 --rounds 1 --json $(RESULTS)/serve.json
-	$(BIN)/python -m benchmarks.serve --random base --target-tokens 20 --sentences $(SENTENCES) --clients 1 --clients 32 --fraction 0.8 --seconds 5 --rounds 1 --json $(RESULTS)/serve-base.json
+	$(BIN)/python -m benchmarks.serve $(NATURAL) --clients 1 --clients 32 --fraction 0.8 --seconds 5 --rounds 1 --json $(RESULTS)/serve-base.json
 	$(BIN)/python -m benchmarks.memory --sentences $(SENTENCES) --starts 3 --json $(RESULTS)/memory.json
 	$(BIN)/python -m benchmarks.exactness --sentences $(SENTENCES) --count 200 --json $(RESULTS)/exactness.json
 

@@ -43,15 +43,8 @@ class Waiting:
 class MicroBatcher:
     """One queue, and as many concurrent batches as the translator has workers."""
 
-    def __init__(
-        self,
-        translator: Any,
-        workers: int,
-        options: Mapping[str, Any],
-        target_tokens: int | None = None,
-    ) -> None:
+    def __init__(self, translator: Any, workers: int, options: Mapping[str, Any]) -> None:
         self._translator = translator
-        self._target_tokens = target_tokens
         self._options = options
         self._queue: asyncio.Queue[Waiting] = asyncio.Queue()
         self._pool = ThreadPoolExecutor(workers)
@@ -107,7 +100,7 @@ class MicroBatcher:
         sources = [waiting.pieces for waiting in batch]
         return self._translator.translate_batch(
             sources,
-            max_decoding_length=self._target_tokens or max(map(len, sources)) + BEYOND_SOURCE,
+            max_decoding_length=max(map(len, sources)) + BEYOND_SOURCE,
             **self._options,
         )
 
@@ -154,7 +147,6 @@ def create_app(batcher: MicroBatcher, checkpoint: Path) -> FastAPI:
 @click.option("--inter-threads", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--intra-threads", type=click.IntRange(1), default=2, show_default=True)
 @click.option("--beam", type=click.IntRange(1), default=4, show_default=True)
-@click.option("--target-tokens", type=click.IntRange(1), help="Maximum length of a translation.")
 @click.option("--port", type=int, default=8001, show_default=True)
 def main(
     *,
@@ -163,7 +155,6 @@ def main(
     inter_threads: int,
     intra_threads: int,
     beam: int,
-    target_tokens: int | None,
     port: int,
 ) -> None:
     """Serve a converted model."""
@@ -179,7 +170,7 @@ def main(
         "length_penalty": config.length_penalty,
         "suppress_sequences": suppressed(config.transformer),
     }
-    batcher = MicroBatcher(translator, inter_threads, options, target_tokens)
+    batcher = MicroBatcher(translator, inter_threads, options)
     uvicorn.run(create_app(batcher, checkpoint), port=port, access_log=False, log_level="warning")
 
 

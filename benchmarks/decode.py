@@ -1,12 +1,7 @@
-"""Decoding speed: attend, CTranslate2 and `transformers` on the same weights.
-
-python -m benchmarks.decode                                   the shipped checkpoint
-python -m benchmarks.decode --random base --target-tokens 20  random weights, lengths forced
-"""
+"""Decoding speed: attend, CTranslate2 and `transformers` on the same weights."""
 
 from __future__ import annotations
 
-import random
 import statistics
 import time
 from collections import defaultdict
@@ -22,10 +17,8 @@ from benchmarks.options import (
     Setup,
     benchmark,
     peers_option,
-    random_option,
     rounds_option,
     setup_options,
-    weights_to_measure,
     work_option,
 )
 from benchmarks.ours import Attend
@@ -37,9 +30,6 @@ from model.engine.build import build_engines
 
 SETTLE = 0.2
 """Seconds between two systems, until the threads of the previous one stop spinning."""
-
-ORDINARY_IDS = 300
-"""First id of the pieces that random sources consist of."""
 
 COLUMNS = {
     "Beam": "d", "Batch": "d", "System": "", "Threads": "", "Tokens/s": ",.0f",
@@ -68,15 +58,6 @@ def natural_sources(checkpoint: Checkpoint, sentences: Sequence[str]) -> list[Id
     """Encode the sentences in the checkpoint's first direction."""
     source, target = checkpoint.config.directions[0]
     return [tuple(checkpoint.tokenizer.source_ids(one, target, source)) for one in sentences]
-
-
-def random_sources(checkpoint: Checkpoint, n: int, n_tokens: int) -> list[Ids]:
-    """Return n sources of `n_tokens` tokens: a target-language symbol, pieces, end of sentence."""
-    (symbol, *_), _ = natural_sources(checkpoint, ["a", "a"])
-    choose = random.Random(1)
-    pieces = range(ORDINARY_IDS, checkpoint.tokenizer.source_vocab_size - 16)
-    eos_id = checkpoint.tokenizer.eos_id
-    return [(symbol, *choose.choices(pieces, k=n_tokens - 2), eos_id) for _ in range(n)]
 
 
 def n_sentences(count: int, batch: int, n_batches: int) -> int:
@@ -154,15 +135,6 @@ def batch_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @benchmark
 @setup_options
-@random_option
-@click.option(
-    "--target-tokens",
-    type=click.IntRange(1),
-    help="Force every translation to this length, with random sources.",
-)
-@click.option(
-    "--source-tokens", type=click.IntRange(3), default=15, help="Length of the random sources."
-)
 @batch_options
 @rounds_option(5)
 @peers_option
@@ -171,9 +143,6 @@ def batch_options(command: Callable[..., None]) -> Callable[..., None]:
 def main(
     setup: Setup,
     *,
-    preset: str | None,
-    target_tokens: int | None,
-    source_tokens: int,
     count: int,
     batches_each: int,
     batches: Sequence[int],
@@ -184,15 +153,10 @@ def main(
     work: Path,
 ) -> None:
     """Compare attend, CTranslate2 and transformers in target tokens per second."""
-    loaded = load_checkpoint(weights_to_measure(setup.checkpoint, preset, target_tokens, work))
+    loaded = load_checkpoint(setup.checkpoint)
     n_batches = batches_each * setup.threads
     most = max(n_sentences(count, batch, n_batches) for batch in batches)
-    if target_tokens:
-        sources = random_sources(loaded, most, source_tokens)
-        lengths = f"{source_tokens} tokens in, {target_tokens} out"
-    else:
-        sources = natural_sources(loaded, setup.texts(most))
-        lengths = f"natural lengths ({setup.sentences.name})"
+    sources = natural_sources(loaded, setup.texts(most))
     torch.set_num_threads(setup.threads)
     systems: list[System] = [Attend(build_engines(loaded, setup.precision, setup.threads))]
     if peers:
@@ -200,25 +164,23 @@ def main(
 
         systems += make_peers(loaded, work, setup.threads, only_int8=only_int8)
     rows: list[dict[str, object]] = []
-    alpha = loaded.config.length_penalty
     for beam, batch in product(beams, batches):
         options = SearchOptions(
             beam,
-            length_penalty=alpha,
-            max_target_tokens=target_tokens,
+            length_penalty=loaded.config.length_penalty,
             rule=loaded.config.search_rule,
         )
         task = Task(sources[: n_sentences(count, batch, n_batches)], options, batch)
         rows += rows_of(task, best_of_each(measure(systems, task, rounds)))
     settings: dict[str, Cell] = {
         "checkpoint": loaded.config.name,
-        "lengths": lengths,
+        "sentences from": setup.sentences.name,
         "sentences": count,
         "batches of each thread": batches_each,
         "rounds": rounds,
         "threads": setup.threads,
     }
-    title = f"Decoding: {loaded.config.name}, {lengths}"
+    title = f"Decoding: {loaded.config.name}"
     setup.publish(Report("decode", title, settings, COLUMNS, rows, NOTES))
 
 

@@ -1,7 +1,7 @@
 """A GPU in one call of at most ten minutes: equality, throughput against peers, bandwidth.
 
 python -m benchmarks.gpu                     the first GPU, a base-size model
-python -m benchmarks.gpu --device cpu --random tiny --count 8 --rounds 1 --target-tokens 8
+python -m benchmarks.gpu --device cpu --preset tiny --count 8 --rounds 1
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from pathlib import Path
 import click
 import torch
 
-from benchmarks.checkpoints import endless_checkpoint, random_checkpoint
-from benchmarks.decode import measure, random_sources, rows_of
+from benchmarks.decode import measure, rows_of
+from benchmarks.natural import lengths_of_sentences, sources_of_lengths, write_natural
 from benchmarks.options import (
     benchmark,
     json_option,
     peers_option,
-    random_option,
     rounds_option,
     work_option,
 )
 from benchmarks.ours import Attend
 from benchmarks.report import Cell, Report, publish
-from benchmarks.system import Ids, System, Task
+from benchmarks.sentences import FIXTURE, read_sentences
+from benchmarks.system import System, Task
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.decoding.hypothesis import SearchOptions
@@ -35,6 +35,7 @@ from model.engine.build import build_engines
 from model.engine.device import pick_device
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Engine, PrecisionChoice
+from model.transformer.config import PRESETS
 
 N_BYTES = {"bfloat16": 2, "float16": 2, "float32": 4}
 """Bytes of a weight, by precision."""
@@ -42,7 +43,7 @@ N_BYTES = {"bfloat16": 2, "float16": 2, "float32": 4}
 COPY_BYTES = 2**28
 """Copied to measure the bandwidth of the device's memory."""
 
-BEAM, BATCH, SOURCE_TOKENS = 4, 64, 15
+BEAM, BATCH, N_FITTED = 4, 64, 96
 
 BUDGET = 420.0
 """Seconds after which no new measurement starts, so that a call stays within ten minutes."""
@@ -57,6 +58,15 @@ NOTES = (
     "weights that a token reads × tokens per second, in parts of what a copy within the device's "
     "memory reads and writes.",
 )
+
+
+def natural_checkpoint(preset: str, sentences: Sequence[str], work: Path) -> Path:
+    """Write random weights of a preset with natural lengths, once."""
+    folder = work / f"gpu-{preset}"
+    if not folder.exists():
+        work.mkdir(parents=True, exist_ok=True)
+        write_natural(folder, preset, None, sentences, N_FITTED)
+    return folder
 
 
 def n_equal(loaded: Checkpoint, device: str, task: Task) -> int:
@@ -136,9 +146,8 @@ def rows_for(
 
 @benchmark
 @click.option("--device", default="auto", help="As in `attend serve`; one.")
-@random_option
-@click.option("--target-tokens", type=click.IntRange(2), default=64)
-@click.option("--count", type=click.IntRange(4), default=256)
+@click.option("--preset", type=click.Choice(list(PRESETS)), default="base", help="Random weights.")
+@click.option("--count", type=click.IntRange(4), default=256, help="Sentences.")
 @rounds_option(3)
 @peers_option
 @work_option
@@ -146,8 +155,7 @@ def rows_for(
 def main(
     *,
     device: str,
-    preset: str | None,
-    target_tokens: int,
+    preset: str,
     count: int,
     rounds: int,
     peers: bool,
@@ -156,10 +164,10 @@ def main(
 ) -> None:
     """Measure the torch engine on one device."""
     device = pick_device(device)
-    loaded = load_checkpoint(endless_checkpoint(random_checkpoint(preset or "base", work), work))
-    sources: list[Ids] = random_sources(loaded, count, SOURCE_TOKENS)
-    beam = SearchOptions(BEAM, max_target_tokens=target_tokens)
-    greedy = SearchOptions(1, max_target_tokens=target_tokens)
+    sentences = read_sentences(FIXTURE, max(count, N_FITTED))
+    loaded = load_checkpoint(natural_checkpoint(preset, sentences, work))
+    sources = sources_of_lengths(loaded, lengths_of_sentences(sentences[:count]))
+    beam, greedy = SearchOptions(BEAM), SearchOptions(1)
     some = sources[:BATCH]
     equal = f"{n_equal(loaded, device, Task(some, beam, BATCH))} of {len(some)}"
     click.echo(f"float32: {equal} sentences as the reference on {device}")
@@ -170,7 +178,6 @@ def main(
     name = torch.cuda.get_device_name(device) if device.startswith("cuda") else device
     settings: dict[str, Cell] = {
         "device": name,
-        "target_tokens": target_tokens,
         "sentences": count,
         "rounds": rounds,
         "float32 as the reference": equal,

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.checkpoints import DEFAULT_WORK
-from benchmarks.decode import ORDINARY_IDS, natural_sources
+from benchmarks.decode import natural_sources
 from benchmarks.options import benchmark, sentences_option
 from benchmarks.sentences import read_sentences
 from benchmarks.system import Ids
@@ -34,6 +34,8 @@ from model.training.random_checkpoint import write_random_checkpoint
 from model.transformer.config import PRESETS
 from model.transformer.transformer import Transformer
 
+ORDINARY_IDS = 300
+"""First id of the pieces that random sources consist of."""
 SLOPE = 1.5
 PIECES_PER_WORD = 1.3
 MAX_SOURCE_TOKENS = 60

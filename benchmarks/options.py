@@ -11,12 +11,11 @@ from typing import get_args
 import click
 
 from app.shipped import SHIPPED_CHECKPOINT
-from benchmarks.checkpoints import DEFAULT_WORK, endless_checkpoint, random_checkpoint
+from benchmarks.checkpoints import DEFAULT_WORK
 from benchmarks.report import Report, publish
 from benchmarks.sentences import FIXTURE, read_sentences
 from benchmarks.server import Server, attend_server
 from model.engine.protocol import PrecisionChoice
-from model.transformer.config import PRESETS
 
 benchmark = click.command(context_settings={"show_default": True})
 """Decorator for the command of a benchmark; its help shows defaults."""
@@ -34,10 +33,6 @@ sentences_option = click.option(
     show_default="48 included sentences", help="File to translate, its first column.",
 )  # fmt: skip
 threads_option = click.option("--threads", type=click.IntRange(1), default=2, help="Per system.")
-random_option = click.option(
-    "--random", "preset", type=click.Choice(list(PRESETS)),
-    help="Use random weights of a preset instead of a checkpoint.",
-)  # fmt: skip
 precision_option = click.option(
     "--precision", type=click.Choice(get_args(PrecisionChoice)), default="auto",
     help="Precision of attend, as in `attend serve`.",
@@ -95,19 +90,3 @@ def setup_options(command: Callable[..., None]) -> Callable[..., None]:
     ):  # fmt: skip
         with_options = option(with_options)
     return with_options
-
-
-def weights_to_measure(
-    checkpoint: Path, preset: str | None, target_tokens: int | None, work: Path
-) -> Path:
-    """Return the checkpoint or one with random weights; endless if the length is forced.
-
-    Raises `click.UsageError`.
-    """
-    if preset:
-        checkpoint = random_checkpoint(preset, work)
-        if target_tokens is None:
-            raise click.UsageError(
-                "--random requires --target-tokens: its lengths are meaningless."
-            )
-    return endless_checkpoint(checkpoint, work) if target_tokens else checkpoint

@@ -21,16 +21,13 @@ from benchmarks.options import (
     beam_option,
     benchmark,
     peers_option,
-    random_option,
     rounds_option,
     setup_options,
-    weights_to_measure,
     work_option,
 )
 from benchmarks.report import Cell, Report
 from benchmarks.server import (
     Running,
-    attend_server,
     ctranslate2_servers,
     request_fields,
     running,
@@ -88,10 +85,6 @@ def capacity(outcomes: Sequence[Sequence[Outcome]]) -> float:
 
 @benchmark
 @setup_options
-@random_option
-@click.option(
-    "--target-tokens", type=click.IntRange(1), help="Force every translation to this length."
-)
 @click.option(
     "--clients", type=click.IntRange(1), multiple=True, default=(1, 8, 32, 128), help="Closed loop."
 )
@@ -114,8 +107,6 @@ def capacity(outcomes: Sequence[Sequence[Outcome]]) -> float:
 def main(
     setup: Setup,
     *,
-    preset: str | None,
-    target_tokens: int | None,
     clients: Sequence[int],
     fractions: Sequence[float],
     seconds: float,
@@ -128,14 +119,10 @@ def main(
     work: Path,
 ) -> None:
     """Compare throughput and latency of attend, CTranslate2 and LibreTranslate."""
-    checkpoint = weights_to_measure(setup.checkpoint, preset, target_tokens, work)
-    fields = request_fields(checkpoint, beam)
-    if target_tokens:
-        fields["max_target_tokens"] = target_tokens
-    texts = setup.texts()
-    servers = [attend_server(checkpoint, setup.threads, setup.precision)]
+    checkpoint = setup.checkpoint
+    servers = [setup.server()]
     if peers:
-        servers += ctranslate2_servers(checkpoint, work, setup.threads, beam, target_tokens)
+        servers += ctranslate2_servers(checkpoint, work, setup.threads, beam)
     if libretranslate:
         servers += libretranslate_servers(libretranslate, checkpoint, work, setup.threads, beam)
     rows: list[dict[str, Cell]] = []
@@ -144,8 +131,8 @@ def main(
         started = [stack.enter_context(running(server)) for server in servers]
         load = Load(
             port=0,
-            texts=texts,
-            fields=fields,
+            texts=setup.texts(),
+            fields=request_fields(checkpoint, beam),
             seconds=seconds,
             warm_up=warm_up,
         )
@@ -162,7 +149,6 @@ def main(
     settings: dict[str, Cell] = {
         "checkpoint": name,
         "sentences": setup.sentences.name,
-        "target tokens": target_tokens or "natural",
         "beam": beam,
         "threads": setup.threads,
         "rounds": rounds,

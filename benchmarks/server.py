@@ -63,12 +63,9 @@ def attend_server(checkpoint: Path, threads: int, precision: str, *flags: str) -
     return Server(f"attend {precision}", str(threads), command)
 
 
-def ctranslate2_servers(
-    checkpoint: Path, work: Path, threads: int, beam: int, target_tokens: int | None = None
-) -> list[Server]:
+def ctranslate2_servers(checkpoint: Path, work: Path, threads: int, beam: int) -> list[Server]:
     """Return `benchmarks.ct2_server` with both distributions of its threads."""
     model = ctranslate2_folder(load_checkpoint(checkpoint), work)
-    limit = ["--target-tokens", str(target_tokens)] if target_tokens else []
     return [
         Server(
             "CTranslate2 int8",
@@ -76,7 +73,7 @@ def ctranslate2_servers(
             [
                 sys.executable, "-m", "benchmarks.ct2_server", "--model", str(model),
                 "--checkpoint", str(checkpoint), "--inter-threads", str(inter),
-                "--intra-threads", str(intra), "--beam", str(beam), *limit, "--port",
+                "--intra-threads", str(intra), "--beam", str(beam), "--port",
             ],
         )
         for inter, intra in sorted({(1, threads), (threads, 1)})

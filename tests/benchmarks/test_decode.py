@@ -8,14 +8,12 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks import decode
-from benchmarks.checkpoints import endless_checkpoint
-from benchmarks.decode import Timing, best_of_each, main, measure, random_sources, rows_of
-from benchmarks.ours import Attend, Seats
+from benchmarks.decode import Timing, best_of_each, main, measure, rows_of
+from benchmarks.ours import Seats
 from benchmarks.system import Answer, Task
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import SearchOptions
-from model.engine.build import build_engines
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Job
 
@@ -85,27 +83,6 @@ def test_rows_by_hand() -> None:
     assert second["Same"] == 1
 
 
-def test_an_endless_checkpoint_fills_every_limit_and_changes_nothing_else(
-    tiny_checkpoint: Path, tmp_path: Path
-) -> None:
-    endless = load_checkpoint(endless_checkpoint(tiny_checkpoint, tmp_path))
-    sources = random_sources(endless, 9, 5)
-    assert {len(source) for source in sources} == {5}
-    for beam in (1, 3):
-        task = Task(sources, SearchOptions(beam, max_target_tokens=7), batch=4)
-        answer = Attend(build_engines(endless)).answer(task)
-        assert {len(target) for target in answer.targets} == {7}
-        assert not any(answer.ended)
-        assert answer.n_tokens == 63
-    ours = load_model(load_checkpoint(tiny_checkpoint)).state_dict()
-    theirs = load_model(endless).state_dict()
-    assert theirs.keys() - ours.keys() == {"output.bias"}
-    assert all(bool((ours[name] == theirs[name]).all()) for name in ours)
-    made = {path.name for path in tmp_path.iterdir()}
-    endless_checkpoint(tiny_checkpoint, tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == made
-
-
 def test_seats_bound_the_sentences_inside(tiny_checkpoint: Path) -> None:
     seats = Seats(EagerEngine(load_model(load_checkpoint(tiny_checkpoint))), 2)
     one, two, three = (Job(index, (5, 6, 1), GREEDY) for index in range(3))
@@ -120,17 +97,14 @@ def test_seats_bound_the_sentences_inside(tiny_checkpoint: Path) -> None:
     assert seats.room(one)
 
 
-@pytest.mark.parametrize("forced", [[], ["--target-tokens", "6"]])
-def test_the_program_prints_and_writes_a_table(
-    tiny_checkpoint: Path, tmp_path: Path, forced: list[str]
-) -> None:
+def test_the_program_prints_and_writes_a_table(tiny_checkpoint: Path, tmp_path: Path) -> None:
     file = tmp_path / "x.json"
     result = CliRunner().invoke(
         main,
         [
             *("--checkpoint", str(tiny_checkpoint), "--no-peers", "--work", str(tmp_path)),
             *("--count", "8", "--batch", "1", "--batch", "4", "--rounds", "1", "--threads", "1"),
-            *("--json", str(file), *forced),
+            *("--json", str(file)),
         ],
         catch_exceptions=False,
     )
@@ -139,9 +113,3 @@ def test_the_program_prints_and_writes_a_table(
     rows = json.loads(file.read_text())["rows"]
     assert [(row["Beam"], row["Batch"]) for row in rows] == [(1, 1), (1, 4), (4, 1), (4, 4)]
     assert all(row["Tokens/s"] > 0 and row["Same"] == 1 for row in rows)
-
-
-def test_random_weights_need_a_length(tmp_path: Path) -> None:
-    result = CliRunner().invoke(main, ["--random", "tiny", "--work", str(tmp_path)])
-    assert result.exit_code == 2
-    assert "--target-tokens" in result.output

@@ -15,7 +15,7 @@ def test_the_whole_measurement_on_a_cpu(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(decode, "SETTLE", 0)
     monkeypatch.setattr(gpu, "COPY_BYTES", 2**20)
     file = tmp_path / "gpu.json"
-    arguments = "--device cpu --random tiny --count 4 --rounds 1 --target-tokens 4 --no-peers"
+    arguments = "--device cpu --preset tiny --count 4 --rounds 1 --no-peers"
     result = CliRunner().invoke(
         main, [*arguments.split(), "--work", str(tmp_path), "--json", str(file)]
     )
@@ -34,7 +34,7 @@ def test_the_whole_measurement_on_a_cpu(tmp_path: Path, monkeypatch: pytest.Monk
 def test_what_is_out_of_time_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu, "BUDGET", -1.0)
     monkeypatch.setattr(gpu, "COPY_BYTES", 2**20)
-    arguments = "--device cpu --random tiny --count 4 --rounds 1 --target-tokens 2 --no-peers"
+    arguments = "--device cpu --preset tiny --count 4 --rounds 1 --no-peers"
     result = CliRunner().invoke(main, [*arguments.split(), "--work", str(tmp_path)])
     assert "out of time" in result.output
 
