@@ -1,7 +1,6 @@
-"""Sentences with numbers, money, times, dates, units, emoji and symbols, in English and in French.
+"""Generated sentences with numbers, times, units and symbols, and patterns of their translations.
 
-Each comes with its facts, by a notation of its own that no tested code writes or reads, so that
-what a translation says can be told from what it should say.
+The patterns share no code with the server, so that they can check it.
 """
 
 from __future__ import annotations
@@ -28,9 +27,8 @@ from benchmarks.fact_frames import (
 class Sentence:
     """A sentence to translate.
 
-    kind    what it has
-    number  a pattern of the number in either language, for numbers, money and times
-    kept    what has to come out unchanged, for emoji and symbols
+    number  a pattern of its number in either language
+    kept    an emoji, symbol or word that must come through unchanged
     """
 
     kind: str
@@ -39,7 +37,7 @@ class Sentence:
     kept: str | None = None
 
     def is_corrupted_by(self, translation: str) -> bool:
-        """Whether a translation lacks the number or the emoji, or has U+FFFD."""
+        """Whether a translation lacks the number or `kept`, or contains U+FFFD."""
         if "\ufffd" in translation:
             return True
         if self.kept is not None:
@@ -51,7 +49,7 @@ _GAP = "[ \u00a0\u2009\u202f]?"
 
 
 def sentences(language: Language, count: int, seed: int) -> list[Sentence]:
-    """Return sentences of every kind in turn; the same for the same seed."""
+    """Return sentences of every kind in turn, determined by the seed."""
     random = Random(seed)
     makers: list[Callable[[Random, Language], Sentence]] = [
         _count, _money, _symbol, _time, _decimal, _year, _percent, _symbol, _ordinal, _part, _time,
@@ -65,7 +63,7 @@ def _framed(kind: str, random: Random, language: Language, content: str) -> str:
 
 
 def _pattern(value: Decimal, *, unit: str = "") -> re.Pattern[str]:
-    """Return a pattern of a number, grouped or not, with either decimal mark."""
+    """Return a pattern of a number, with or without grouping, with either decimal mark."""
     whole, _, fraction = f"{value:f}".partition(".")
     grouped = f"{int(whole):,}".replace(",", "[.,'\u00a0\u2009\u202f ]?")
     tail = f"[.,]{fraction}0*" if fraction else r"(?![.,]?\d)"
@@ -198,9 +196,9 @@ def _scaled(random: Random, language: Language) -> Sentence:
 
 
 def _reign(random: Random, language: Language) -> Sentence:
-    name, numeral = random.choice(REIGNS)
-    text = _framed("reign", random, language, f"{name} {numeral}")
-    return Sentence("reign", text, re.compile(rf"\b{numeral}\b"))
+    name = random.choice(REIGNS)
+    pattern = re.compile(rf"\b{name.split()[1]}\b")
+    return Sentence("reign", _framed("reign", random, language, name), pattern)
 
 
 def _digits(random: Random, language: Language) -> Sentence:
@@ -213,8 +211,8 @@ def _digits(random: Random, language: Language) -> Sentence:
 
 def _year(random: Random, language: Language) -> Sentence:
     year = random.randrange(1100, 2050)
-    text = _framed("year", random, language, str(year))
-    return Sentence("year", text, re.compile(rf"(?<!\d){year}(?!\d)"))
+    pattern = re.compile(rf"(?<!\d){year}(?!\d)")
+    return Sentence("year", _framed("year", random, language, str(year)), pattern)
 
 
 def _percent(random: Random, language: Language) -> Sentence:

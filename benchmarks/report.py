@@ -61,20 +61,13 @@ def versions() -> dict[str, Cell]:
     return found
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
 @dataclass(frozen=True)
 class Report:
     """A table and the conditions of its measurement.
 
     name      the benchmark's module
-    title     a one-line description of the table
-    settings  all options
     columns   heading → format specification of its numbers, such as `.1f`
     rows      heading → value
-    notes     explanations for the reader
     """
 
     name: str
@@ -83,7 +76,7 @@ class Report:
     columns: Mapping[str, str]
     rows: Sequence[Mapping[str, Any]]
     notes: Sequence[str] = ()
-    date: str = field(default_factory=_now)
+    date: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     machine: Mapping[str, Cell] = field(default_factory=machine)
     versions: Mapping[str, Cell] = field(default_factory=versions)
 
@@ -98,10 +91,10 @@ class Report:
         text = json.dumps(asdict(self), indent=2, ensure_ascii=False)
         path.write_text(text + "\n", encoding="utf-8")
 
-    def shown(self) -> list[list[str]]:
+    def formatted(self) -> list[list[str]]:
         """Format the rows as text, in the order of the columns."""
         return [
-            [_show(row.get(heading), form) for heading, form in self.columns.items()]
+            [_formatted(row.get(heading), form) for heading, form in self.columns.items()]
             for row in self.rows
         ]
 
@@ -110,24 +103,21 @@ class Report:
         table = Table(title=self.title, caption="\n".join(self.notes))
         for heading, form in self.columns.items():
             table.add_column(heading, justify="right" if form else "left")
-        for row in self.shown():
+        for row in self.formatted():
             table.add_row(*row)
         return table
 
     def markdown(self) -> str:
         """Return Markdown, with all conditions of the measurement."""
         rules = ["---:" if form else "---" for form in self.columns.values()]
-        lines = [_row(list(self.columns)), _row(rules), *map(_row, self.shown())]
-        about = [
-            _pairs(self.settings),
-            _pairs(self.versions),
-            f"{_pairs(self.machine)}; {self.date}",
-        ]
+        lines = [_row(list(self.columns)), _row(rules), *map(_row, self.formatted())]
+        about = [_pairs(self.settings), _pairs(self.versions)]
+        about.append(f"{_pairs(self.machine)}; {self.date}")
         parts = [f"### {self.title}", "\n".join(lines), *self.notes, "  \n".join(about)]
         return "\n\n".join(parts)
 
 
-def _show(value: Cell, form: str) -> str:
+def _formatted(value: Cell, form: str) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else format(value, form)
