@@ -50,7 +50,7 @@ class Hub:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.endpoint = (endpoint or os.environ.get("HF_ENDPOINT") or PUBLIC_HUB).rstrip("/")
-        self._token = token or os.environ.get("HF_TOKEN") or None
+        self._token = (os.environ.get("HF_TOKEN") if token is None else token) or None
         headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
         self._sleep = sleep
         try:
@@ -121,6 +121,11 @@ class Hub:
             pause = response.headers.get("retry-after", "")
             reason = f"{self.endpoint} answered {status}"
             raise Interrupted(reason, float(pause) if pause.isdecimal() else None)
+        raise PullError(f"{repository}: {self._refusal(response, repository, revision)}")
+
+    def _refusal(self, response: httpx.Response, repository: str, revision: str) -> str:
+        """Return why a request failed for good."""
+        status = response.status_code
         code = response.headers.get("x-error-code", "")
         if code == "GatedRepo" or status == HTTPStatus.FORBIDDEN:
             reason = (
@@ -138,7 +143,22 @@ class Hub:
             reason = f"no such model on {self.endpoint}{private}"
         else:
             reason = f"{self.endpoint} answered {status}"
-        raise PullError(f"{repository}: {reason}")
+        return reason
+
+
+class FileServer(Hub):
+    """A web server with plain files: it gets no token."""
+
+    def __init__(
+        self,
+        address: str,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        super().__init__(address, "", transport, sleep)
+
+    def _refusal(self, response: httpx.Response, repository: str, revision: str) -> str:  # noqa: ARG002
+        return f"{response.url} answered {response.status_code}"
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -18,6 +20,7 @@ from app.hub.requests import Hub
 from model.checkpoint.reader import load_checkpoint
 from tests.app.cli.conftest import Attend
 from tests.app.hub.fake_hub import COMMIT, FakeHub
+from tests.firefox_model import word_vocabulary, write_model
 from tests.marian_folder import MakeFolder, change_json
 
 WEIGHTS = "model.safetensors"
@@ -260,3 +263,63 @@ def test_models_shows_what_does_not_load(
     assert rows["fine"]["precision"] == "float32"
     missing = attend("models", tmp_path / "nowhere")
     assert missing.stderr.count("expected a folder of models") == 1
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Path:
+    """A folder with a registry of Firefox's models, as a mirror keeps it."""
+    words = word_vocabulary(60)
+    models: dict[str, list[dict[str, object]]] = {}
+    for pair in ("en-fr", "fr-en", "en-de"):
+        letters = pair.replace("-", "")
+        model = write_model(tmp_path / letters, "test", (words,), (60, 60), pair=letters)
+        files = {"model": model, "vocab": tmp_path / letters / f"vocab.{letters}.spm"}
+        listed: dict[str, dict[str, object]] = {}
+        for kind, path in files.items():
+            (tmp_path / "mirror" / pair).mkdir(parents=True, exist_ok=True)
+            packed = tmp_path / "mirror" / pair / f"{path.name}.gz"
+            packed.write_bytes(gzip.compress(path.read_bytes()))
+            listed[kind] = {"path": f"{pair}/{packed.name}"}
+        digest = hashlib.sha256(model.read_bytes()).hexdigest()
+        listed["model"] |= {"uncompressedHash": digest, "uncompressedSize": model.stat().st_size}
+        source, _, target = pair.partition("-")
+        models[pair] = [
+            {"architecture": "tiny", "releaseStatus": "Release", "sourceLanguage": source,
+             "targetLanguage": target, "files": listed}
+        ]  # fmt: skip
+    (tmp_path / "mirror" / "models.json").write_text(json.dumps({"baseUrl": "", "models": models}))
+    return tmp_path / "mirror"
+
+
+def test_a_pair_of_firefox_is_pulled_once(attend: Attend, registry: Path, tmp_path: Path) -> None:
+    shelf = tmp_path / "models"
+    pulled = attend("pull", "firefox:en-fr", shelf, "--registry", registry)
+    assert pulled.stdout == f"wrote {shelf}/firefox-en-fr: firefox-en-fr, en to fr\n"
+    origin = read_origin(shelf / "firefox-en-fr")
+    assert origin
+    assert (origin.repository, origin.licence) == ("firefox:en-fr/tiny", "MPL-2.0")
+    again = attend("pull", "firefox:en-fr", shelf, "--registry", registry)
+    assert again.stdout == f"{shelf}/firefox-en-fr: already there, tiny\n"
+    listed = json.loads(attend("models", shelf, "--json").stdout)
+    assert [(one["name"], one["licence"], one["fault"]) for one in listed] == [
+        ("firefox-en-fr", "MPL-2.0", None)
+    ]
+    assert not list((tmp_path / "cache").rglob("*.bin"))
+
+
+def test_a_set_of_firefox_models(attend: Attend, registry: Path, tmp_path: Path) -> None:
+    result = attend("pull", "firefox:fr,en", tmp_path / "models", "--registry", registry)
+    assert result.exit_code == 0, result.stderr
+    found = sorted(path.name for path in (tmp_path / "models").iterdir())
+    assert found == ["firefox-en-fr", "firefox-fr-en"]
+    everything = attend("pull", "firefox:all", tmp_path / "models", "--registry", registry)
+    assert everything.stdout.splitlines()[-1].endswith("firefox-en-de, en to de")
+
+
+def test_a_pair_that_firefox_has_not_is_one_line(attend: Attend, registry: Path) -> None:
+    result = attend("pull", "firefox:en-xx", "--registry", registry)
+    assert result.exit_code == 1
+    assert result.stderr.splitlines() == [
+        "attend: firefox:en-xx: no such model; name a pair, languages such as en,fr,de, or all. "
+        "There are: en-de, en-fr, fr-en"
+    ]

@@ -1,0 +1,123 @@
+"""Downloads and unpacks the files of one of Firefox's models: resumed, and verified."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import zlib
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from pathlib import Path
+
+from app.errors import PullError
+from app.hub.firefox_registry import FirefoxModel, Registry, RegistryFile
+from app.hub.requests import FileServer
+
+_MAX_FILE_BYTES = 500_000_000
+_CHUNK = 1 << 20
+
+Report = Callable[[int], None]
+
+
+def fetch_model(
+    server: FileServer,
+    registry: Registry,
+    model: FirefoxModel,
+    folder: Path,
+    report: Report,
+) -> None:
+    """Download and unpack the files of a model into `folder`. Raises `PullError`.
+
+    What is complete is not fetched again, and what is not is resumed. `report` receives the number
+    of compressed bytes.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    done = 0
+
+    def report_all(n_bytes: int) -> None:
+        report(done + n_bytes)
+
+    for file in model.files:
+        unpacked = folder / file.name
+        if not unpacked.exists():
+            packed = _packed(server, registry.base, file, folder, report_all)
+            n_bytes = packed.stat().st_size
+            _unpack(packed, unpacked, file)
+            if packed.parent == folder:
+                packed.unlink()
+            done += n_bytes
+
+
+def _packed(
+    server: FileServer, base: str, file: RegistryFile, folder: Path, report: Report
+) -> Path:
+    """Return the published file: downloaded to `folder`, or in the folder of a registry."""
+    if "://" not in base:
+        for path in (Path(base) / file.path, Path(base) / file.path.removesuffix(".gz")):
+            if path.is_file():
+                return path
+        raise PullError(f"{Path(base) / file.path}: no such file")
+    url = f"{base.rstrip('/')}/{file.path}"
+    part = folder / f"{file.name}.part"
+
+    def size() -> int:
+        return part.stat().st_size if part.exists() else 0
+
+    def once() -> None:
+        have = size()
+        headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
+        with server.stream(url, file.name, "", headers) as response:
+            if response.status_code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+                return  # complete, unless its content shows otherwise
+            is_rest = response.status_code == HTTPStatus.PARTIAL_CONTENT
+            n_bytes = have if is_rest else 0
+            with part.open("ab" if is_rest else "wb") as out:
+                for chunk in response.iter_raw():
+                    n_bytes += len(chunk)
+                    if n_bytes > _MAX_FILE_BYTES:
+                        raise PullError(f"{file.name}: has more than {_MAX_FILE_BYTES:,} bytes")
+                    out.write(chunk)
+                    report(n_bytes)
+
+    server.retried(once, file.name, size)
+    return part
+
+
+def _unpack(packed: Path, unpacked: Path, file: RegistryFile) -> None:
+    """Unpack a gzipped or plain file and verify it; delete it if it is wrong.
+
+    Raises `PullError`.
+    """
+    unfinished = unpacked.with_name(f"{unpacked.name}.unpacked")
+    digest, n_bytes = hashlib.sha256(), 0
+    try:
+        with unfinished.open("wb") as out:
+            for chunk in _chunks(packed):
+                n_bytes += len(chunk)
+                if n_bytes > _MAX_FILE_BYTES:
+                    raise ValueError(f"unpacks to more than {_MAX_FILE_BYTES:,} bytes")
+                digest.update(chunk)
+                out.write(chunk)
+        if file.size not in (None, n_bytes):
+            raise ValueError(f"unpacks to {n_bytes:,} bytes, not {file.size:,} as announced")
+        if file.digest not in (None, digest.hexdigest()):
+            raise ValueError(
+                f"has the digest {digest.hexdigest()[:12]}…, not {file.digest:.12}… as announced"
+            )
+    except (ValueError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        unfinished.unlink(missing_ok=True)
+        if packed.name.endswith(".part"):
+            packed.unlink()
+        raise PullError(
+            f"{file.name}: {error}; it was deleted: run the command again, or use another "
+            "--registry"
+        ) from None
+    unfinished.rename(unpacked)
+
+
+def _chunks(packed: Path) -> Iterator[bytes]:
+    with packed.open("rb") as plain:
+        is_gzip = plain.read(2) == b"\x1f\x8b"
+    with gzip.open(packed) if is_gzip else packed.open("rb") as content:
+        while chunk := content.read(_CHUNK):
+            yield chunk
