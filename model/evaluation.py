@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import TypedDict
 
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 
-@dataclass(frozen=True, slots=True)
-class Scores:
+class Scores(TypedDict):
     """Corpus scores, 0 … 100, with signatures of how they were computed (Post 2018)."""
 
     bleu: float
@@ -22,7 +21,9 @@ class Scores:
 def score_translations(hypotheses: Sequence[str], references: Sequence[str]) -> Scores:
     """Score plain, untokenised text against one reference each."""
     bleu, chrf = BLEU(), CHRF()
-    # The score before the signature, which is known only after a corpus was scored.
-    bleu_score = bleu.corpus_score(hypotheses, [references]).score
-    chrf_score = chrf.corpus_score(hypotheses, [references]).score
-    return Scores(bleu_score, chrf_score, str(bleu.get_signature()), str(chrf.get_signature()))
+    return {  # signatures are known only after a corpus was scored
+        "bleu": bleu.corpus_score(hypotheses, [references]).score,
+        "chrf": chrf.corpus_score(hypotheses, [references]).score,
+        "bleu_signature": str(bleu.get_signature()),
+        "chrf_signature": str(chrf.get_signature()),
+    }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -87,7 +86,7 @@ def evaluate(
             {
                 "file": str(file),
                 "pairs": len(pairs),
-                **asdict(score_translations(hypotheses, references)),
+                **score_translations(hypotheses, references),
                 "sentences_per_second": len(pairs) / seconds,
                 "length_capped": capped,
             }

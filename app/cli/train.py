@@ -166,7 +166,7 @@ def train(
                 init=WarmStart(load_checkpoint(init), adapt) if init else None,
                 processes=processes,
             )
-            display.begin(trainer.counters, trainer.model.n_parameters())
+            display.start(trainer.counters, trainer.model.n_parameters())
             _save_on_interrupt(trainer)
             with flushed_denormals():
                 trainer.train()

@@ -77,7 +77,7 @@ def _parts(text: str) -> Iterator[str | Document]:
     yield text[at:]
 
 
-class _HtmlBlock:
+class _HtmlBlock(MarkupDocument):
     """A block of HTML; its first tag divides the text, like a block element."""
 
     def __init__(self, raw: str, markdown: MarkdownIt) -> None:
@@ -85,13 +85,11 @@ class _HtmlBlock:
         self._markdown = markdown
         first = _FIRST_TAG.match(raw)
         splitting = frozenset([first[1].lower()] if first else [])
-        self._document = MarkupDocument(raw, "html", MarkupOptions(splitting=splitting))
-        self.texts = self._document.texts
-        self.tagged = self._document.tagged
+        super().__init__(raw, "html", MarkupOptions(splitting=splitting))
 
     def with_translations(self, answers: Sequence[Answer]) -> str:
-        """Return the translation; the original HTML if that would not be one block any more."""
-        written = self._document.with_translations(answers)
+        """Return the translation; the original HTML if it would no longer be one block."""
+        written = super().with_translations(answers)
         made = [token.type for token in self._markdown.parse(written)]
         return written if made == ["html_block"] else self._raw
 

@@ -37,20 +37,15 @@ _DECLARATION_BYTES = 1024
 
 @dataclass(frozen=True, slots=True)
 class TextEncoding:
-    """How a file's text is encoded.
-
-    mark       the byte order mark, if there is one
-    line_end   the line end for "\\n"; mixed line ends are part of the text
-    is_markup  whether characters outside the encoding may be written as references
-    """
+    """A file's codec, byte order mark and line end; mixed line ends are part of the text."""
 
     codec: str
     mark: bytes
     line_end: str
-    is_markup: bool
 
     def encode(self, text: str) -> bytes:
-        """Encode the text; a lone surrogate, which no encoding has, becomes "?"."""
+        """Encode the text; a lone surrogate becomes "?", a character that only markup's codec
+        lacks a reference."""
         raw = text.replace("\n", self.line_end)
         errors = "replace" if self.codec.startswith("utf") else "xmlcharrefreplace"
         return self.mark + raw.encode(self.codec, errors)
@@ -76,7 +71,7 @@ def decode(data: bytes, *, is_markup: bool = False) -> tuple[str, TextEncoding]:
         n_ends = text.count(other)
         if n_ends and n_ends == text.count("\r") and text.count("\n") == other.count("\n") * n_ends:
             line_end = other
-    return text.replace(line_end, "\n"), TextEncoding(codec, mark, line_end, is_markup)
+    return text.replace(line_end, "\n"), TextEncoding(codec, mark, line_end)
 
 
 def _declared(data: bytes) -> str | None:

@@ -44,14 +44,8 @@ class WordFile:
         with _opened(data) as archive:
             _check(archive)
             self._parts = _read(archive)
-
-    @property
-    def texts(self) -> list[str]:
-        return [text for part in self._parts.values() for text in part.texts]
-
-    @property
-    def tagged(self) -> list[bool]:
-        return [tagged for part in self._parts.values() for tagged in part.tagged]
+        self.texts = [text for part in self._parts.values() for text in part.texts]
+        self.tagged = [tagged for part in self._parts.values() for tagged in part.tagged]
 
     def with_translations(self, answers: Sequence[Answer]) -> bytes:
         """Return the archive; the original if nothing was translated."""

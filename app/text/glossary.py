@@ -85,7 +85,7 @@ class Glossary:
     def __bool__(self) -> bool:
         return bool(self._by_first_word)
 
-    def of_what_is_said(self) -> Glossary:
+    def of_targets(self) -> Glossary:
         """Return a glossary that leaves the target terms untranslated, for a text that has them."""
         return Glossary({}, self._targets)
 
@@ -125,7 +125,7 @@ NO_GLOSSARY = Glossary({})
 """Without terms."""
 
 
-def all_said(terms: Sequence[Term], translation: str) -> bool:
+def has_all_terms(terms: Sequence[Term], translation: str) -> bool:
     """Whether a translation has the target of each term as often as required."""
     required = Counter(term.target for term in terms)
     return all(term.count_in(translation) >= required[term.target] for term in terms)

@@ -89,7 +89,7 @@ class LanguagePath:
             if len(steps) + 1 < len(self.models):
                 here = replace(here, alternatives=0, max_target_tokens=None)
             if steps and options.glossary:
-                here = replace(here, glossary=options.glossary.of_what_is_said())
+                here = replace(here, glossary=options.glossary.of_targets())
             model.beam_size(here)  # refuses what cannot be
             steps.append(PlannedStep(model, direction, here))
         return steps

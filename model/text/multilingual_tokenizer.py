@@ -33,7 +33,7 @@ class LanguageTokens:
     """The languages of a vocabulary.
 
     tokens  API code → token and its id, such as `fr` → (`__fr__`, 128028)
-    behind  the source's follows `</s>` instead of coming first (NLLB's `legacy_behaviour`)
+    behind  the source's token follows `</s>` instead of coming first (NLLB's `legacy_behaviour`)
     """
 
     tokens: Mapping[str, tuple[str, int]]

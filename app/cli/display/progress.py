@@ -1,4 +1,4 @@
-"""Progress bars, which only a terminal shows."""
+"""Progress bars on terminals."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from rich.progress import (
 def progress_bar(
     *columns: ProgressColumn | str,
     console: Console | None = None,
-    shown: bool = True,
+    visible: bool = True,
     transient: bool = True,
 ) -> Progress:
-    """Return a bar on stderr, or another console; it shows nothing if that is not a terminal.
+    """Return a bar on stderr, or another console; it is invisible unless that is a terminal.
 
-    transient  whether it vanishes in the end
+    transient  whether it disappears at the end
     """
     console = console or Console(stderr=True)
-    disable = not (shown and console.is_terminal)
+    disable = not (visible and console.is_terminal)
     return Progress(*columns, console=console, disable=disable, transient=transient)
 
 

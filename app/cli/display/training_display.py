@@ -46,7 +46,7 @@ class TrainingDisplay:
             TimeRemainingColumn(),
             "left",
             console=self._console,
-            shown=log is not None,
+            visible=log is not None,
             transient=False,
         )
         self._steps = steps
@@ -64,8 +64,8 @@ class TrainingDisplay:
         if self._log:
             self._log.close()
 
-    def begin(self, counters: Counters, n_parameters: int) -> None:
-        """Open the log and show the bar at the run's current step."""
+    def start(self, counters: Counters, n_parameters: int) -> None:
+        """Open the log and start the bar at the run's current step."""
         if self._path:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._log = self._path.open("a", encoding="utf-8", buffering=1)  # whole lines
@@ -98,23 +98,23 @@ class TrainingDisplay:
         self._sums.clear()
         self._count = 0
         self._write(figures | means | {"tokens_per_second": speed})
-        shown = f"loss {means['loss']:.3f}  {speed:,.0f} tokens/s"
+        summary = f"loss {means['loss']:.3f}  {speed:,.0f} tokens/s"
         if self._task is not None:
-            self._progress.update(self._task, figures=shown)
-        self._print(step, shown, seconds)
+            self._progress.update(self._task, figures=summary)
+        self._print(step, summary, seconds)
 
-    def _print(self, step: int, shown: str, seconds: float) -> None:
+    def _print(self, step: int, summary: str, seconds: float) -> None:
         if not self._console.is_terminal:
             # By the speed since the start: before a resume, the machine may have been another one.
             pace = (seconds - self._first.seconds) / (step - self._first.step)
             left = timedelta(seconds=round((self._steps - step) * pace))
-            self._console.print(f"step {step:,}/{self._steps:,}  {shown}  {left} left")
+            self._console.print(f"step {step:,}/{self._steps:,}  {summary}  {left} left")
 
     def on_validation(self, figures: dict[str, float]) -> None:
         """Write the measurement and print it above the bar."""
         self._write(figures)
-        shown = "  ".join(filter(None, map(_formatted, figures, figures.values())))
-        self._console.print(f"step {figures['step']:.0f}: {shown}", highlight=False)
+        summary = "  ".join(filter(None, map(_formatted, figures, figures.values())))
+        self._console.print(f"step {figures['step']:.0f}: {summary}", highlight=False)
 
     def on_warning(self, message: str) -> None:
         self._console.print(f"warning: {message}", highlight=False)

@@ -40,7 +40,7 @@ class TranslationProgress:
             TaskProgressColumn(show_speed=True),
             TimeRemainingColumn(),
             "left" if lines else "",
-            shown=not sys.stdout.isatty(),
+            visible=not sys.stdout.isatty(),
         )
         self._task = self._progress.add_task("", total=lines)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from app.text.glossary import all_said
+from app.text.glossary import has_all_terms
 from app.text.stand_ins import FAMILIES
 from app.translation.segments.segment import Form, Segment
 from app.translation.segments.term_places import (
@@ -73,7 +73,7 @@ def _after_stand_ins(segment: Segment) -> Attempt | Segment:
     said = [
         one
         for one in segment.renderings
-        if all_said(terms, one.rest)
+        if has_all_terms(terms, one.rest)
         and not is_behind_end(terms, one.rest)
         and not was_added(terms, was, one.rest)
     ]
@@ -86,7 +86,7 @@ def _after_stand_ins(segment: Segment) -> Attempt | Segment:
     shown = segment.renderings[0].rest
     for constrained in others:
         best = constrained.renderings[0].rest
-        if all_said(terms, best) and is_in_place(terms, was, best, shown):
+        if has_all_terms(terms, best) and is_in_place(terms, was, best, shown):
             return _with_numbers(constrained)
     return _with_numbers(segment)
 
@@ -97,7 +97,7 @@ def _replaces(constrained: Segment, was: str) -> bool:
     That has to do where a model loses every stand-in.
     """
     terms, best = constrained.terms, constrained.renderings[0].rest
-    is_said = all_said(terms, best) and not is_behind_end(terms, best)
+    is_said = has_all_terms(terms, best) and not is_behind_end(terms, best)
     return is_said and not was_added(terms, was, best)
 
 

@@ -17,7 +17,7 @@ from app.text.flags import (
     is_truncated,
     lost_characters,
 )
-from app.text.glossary import Term, all_said
+from app.text.glossary import Term, has_all_terms
 from app.text.spans import Span, Substitution
 from app.text.stand_ins import StandIns
 from model.decoding.hypothesis import Hypothesis, SearchOptions
@@ -148,7 +148,7 @@ class Segment:
 
     def _faults_in(self, rest: str) -> list[Fault]:
         faults: list[Fault] = []
-        if self.terms and not all_said(self.terms, rest):
+        if self.terms and not has_all_terms(self.terms, rest):
             faults.append("glossary_unmet")
         pair = self.stand_ins.rest, rest
         if not (same_numbers(*pair, self.direction) and same_units(*pair, self.direction)):

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from app.text.glossary import Term, all_said
+from app.text.glossary import Term, has_all_terms
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _END = re.compile("[.!?…。！？।؟]")
@@ -58,7 +58,7 @@ def is_in_place(terms: Sequence[Term], free: str, translation: str, with_stand_i
         for at in range(block.size)
     }
     for term in terms:
-        if all_said([term], free):
+        if has_all_terms([term], free):
             continue
         starts = [place.start for place in _places(term, words)]
         expected = [place.start for place in _places(term, shown)]
@@ -73,7 +73,7 @@ def is_in_place(terms: Sequence[Term], free: str, translation: str, with_stand_i
 
 def was_added(terms: Sequence[Term], free: str, translation: str) -> bool:
     """Whether a term was inserted into the free translation, rather than put for a word of it."""
-    missing = [term for term in terms if not all_said([term], free)]
+    missing = [term for term in terms if not has_all_terms([term], free)]
     words, free_words = _words(translation), _words(free)
     inserted = {
         index

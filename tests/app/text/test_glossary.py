@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.text.glossary import Glossary, all_said
+from app.text.glossary import Glossary, has_all_terms
 from app.text.spans import Span
 
 
@@ -80,7 +80,7 @@ def test_nothing_is_found_in_nothing(text: str) -> None:
 
 
 def test_a_text_that_says_the_targets_keeps_them() -> None:
-    said = Glossary({"cat": "Mieze"}, ["dog"]).of_what_is_said()
+    said = Glossary({"cat": "Mieze"}, ["dog"]).of_targets()
     terms = said.find("a Mieze, a dog, a cat")
     assert [(term.target, term.may_be_capital) for term in terms] == [
         ("Mieze", False), ("dog", False),
@@ -102,13 +102,13 @@ def test_a_text_that_says_the_targets_keeps_them() -> None:
 )
 def test_a_translation_says_each_term_as_often_as_asked(translation: str, is_said: bool) -> None:
     terms = list(Glossary({"cat": "chat", "kitty": "chat"}).find("a cat and a kitty"))
-    assert all_said(terms, translation) == is_said
+    assert has_all_terms(terms, translation) == is_said
 
 
 def test_what_stays_keeps_its_small_letter_at_the_beginning() -> None:
     terms = list(Glossary({}, ["iPhone"]).find("iPhone"))
-    assert all_said(terms, "iPhone")
-    assert not all_said(terms, "IPhone")
+    assert has_all_terms(terms, "iPhone")
+    assert not has_all_terms(terms, "IPhone")
 
 
 words = st.text(alphabet="aBé猫 -'.\u0301\n", max_size=12)
@@ -121,7 +121,7 @@ def test_what_is_found_is_in_order_apart_and_said_by_the_text_itself(
     terms = list(Glossary({}, sources).find(text))
     ends = [0, *(term.span.end for term in terms)]
     assert all(end <= term.span.start for end, term in zip(ends, terms, strict=False))
-    assert all_said(terms, text)
+    assert has_all_terms(terms, text)
     for source in sources:
         if source and source == source.strip() and not any(map(str.isspace, source)):
             [term] = list(Glossary({source: "x"}).find(source))

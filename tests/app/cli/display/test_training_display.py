@@ -24,7 +24,7 @@ def figures(step: int) -> dict[str, float]:
 
 def run(path: Path, first: int, last: int, steps: int) -> None:
     with TrainingDisplay(path, steps) as display:
-        display.begin(Counters(first, 1000 * first, 2.0 * first), 12_345)
+        display.start(Counters(first, 1000 * first, 2.0 * first), 12_345)
         for step in range(first + 1, last + 1):
             display.on_step(figures(step))
 
@@ -75,14 +75,14 @@ def test_the_time_left_is_by_the_speed_since_the_resumption(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with TrainingDisplay(tmp_path / "log.jsonl", 170) as display:
-        display.begin(Counters(70, 70_000, 1e6), 12_345)  # on a slow machine
+        display.start(Counters(70, 70_000, 1e6), 12_345)  # on a slow machine
         display.on_step(figures(71) | {"seconds": 1e6 + 3})
     assert "0:04:57 left" in capsys.readouterr().err
 
 
 def test_without_a_log_nothing_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     with TrainingDisplay(None, 10) as display:
-        display.begin(Counters(), 7)
+        display.start(Counters(), 7)
         display.on_corpus("toy", FilterCounts(3, 3))
         for step in range(1, 11):
             display.on_step(figures(step))
@@ -105,7 +105,7 @@ def test_validations_are_logged_and_shown(
         "dead_units": 0.125, "dead_units_worst": 0.95,
     }  # fmt: skip
     with TrainingDisplay(tmp_path / "log.jsonl", 10) as display:
-        display.begin(Counters(), 1)
+        display.start(Counters(), 1)
         display.on_validation(measured)
         display.on_warning("a layer is dead")
         display.on_validation({"step": 8.0, "dead_units": 0.0})
