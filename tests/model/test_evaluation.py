@@ -21,7 +21,7 @@ def test_nothing_scores_nothing_and_the_reference_scores_100() -> None:
     assert same["chrf"] == pytest.approx(100)
 
 
-def test_signatures_say_how_it_was_computed() -> None:
+def test_signatures_describe_the_computation() -> None:
     scores = score_translations(["a"], ["b"])
     assert "tok:13a|smooth:exp" in scores["bleu_signature"]
     assert "nc:6|nw:0" in scores["chrf_signature"]

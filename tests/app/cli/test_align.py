@@ -83,7 +83,7 @@ def test_two_files_are_a_side_each(
     assert run(attend, tiny_checkpoint, *files) == run(attend, tiny_checkpoint, pairs)
 
 
-def test_links_are_in_the_order_of_the_columns_whatever_the_direction(
+def test_links_are_in_the_order_of_the_columns_in_both_directions(
     attend: Attend, own: Path, pairs: Path, tmp_path: Path
 ) -> None:
     swapped = [f"{fr}\t{en}" for en, fr in zip(ENGLISH, FRENCH, strict=True)]
@@ -96,7 +96,7 @@ def test_links_are_in_the_order_of_the_columns_whatever_the_direction(
     assert parsed(run(attend, own, "--source", "fr", pairs)) == there
 
 
-def test_json_has_the_places_of_the_words(
+def test_json_has_the_spans_of_the_words(
     attend: Attend, tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
     file = write(tmp_path / "raw.tsv", ["A dog.\tLe chien d'un."])
@@ -150,7 +150,7 @@ def test_tuning_finds_and_records_a_method(
     assert scores(attend, own, "--gold", gold)["aer"] == tuned["aer"]
 
 
-def test_tuning_prints_what_it_tried(attend: Attend, own: Path, gold: Path) -> None:
+def test_tuning_prints_its_trials(attend: Attend, own: Path, gold: Path) -> None:
     printed = run(attend, own, "--gold", gold, "--tune")
     for shown in ("the best 10 of 20", "grow-diag", "intersection", "tuned on these pairs"):
         assert shown in printed

@@ -51,7 +51,7 @@ def test_its_own_translations_score_100(
     assert document["beam_size"] == 2  # the checkpoint's
 
 
-def test_english_is_the_first_column_whatever_the_direction(
+def test_english_is_the_first_column_in_both_directions(
     attend: Attend, tiny_checkpoint: Path, perfect: Path, tmp_path: Path
 ) -> None:
     swapped = tmp_path / "swapped.tsv"

@@ -8,7 +8,7 @@ from tests.app.cli.conftest import Attend
 from tests.marian_folder import MakeFolder
 
 
-def test_an_export_comes_back_as_it_was(
+def test_an_export_is_imported_as_the_original(
     attend: Attend, tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
     exported = attend("export", "marian", tiny_checkpoint, tmp_path / "theirs")
@@ -19,7 +19,7 @@ def test_an_export_comes_back_as_it_was(
         assert (tmp_path / "ours" / path.name).read_bytes() == path.read_bytes()
 
 
-def test_what_ctranslate2_gets_wrong_is_said(
+def test_conversion_errors_of_ctranslate2_are_reported(
     attend: Attend, make_folder: MakeFolder, tmp_path: Path
 ) -> None:
     attend("import", "marian", make_folder(), tmp_path / "ours")

@@ -166,7 +166,7 @@ def test_another_architecture_on_the_hub_is_refused_before_its_weights(
     assert not (tmp_path / "ours").exists()
 
 
-def test_what_is_neither_a_folder_nor_on_the_hub_is_told(
+def test_neither_a_folder_nor_a_name_on_the_hub(
     attend: Attend, make_folder: MakeFolder, tmp_path: Path, serving: Callable[[Path], FakeHub]
 ) -> None:
     serving(make_folder())

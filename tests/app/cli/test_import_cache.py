@@ -100,7 +100,7 @@ def test_a_cache_that_cannot_be_written_is_one_line(
         checkpoint_folder(folder, tmp_path / "cache")
 
 
-def test_the_cache_is_the_users_unless_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_is_the_users_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
     assert default_cache() == Path("/somewhere/attend")
     monkeypatch.setenv("XDG_CACHE_HOME", "")
@@ -108,7 +108,7 @@ def test_the_cache_is_the_users_unless_said(monkeypatch: pytest.MonkeyPatch) -> 
     assert default_cache() == Path("/home/me/.cache/attend")
 
 
-def test_without_a_home_the_way_out_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_home_the_flag_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def homeless() -> NoReturn:
         raise RuntimeError
 

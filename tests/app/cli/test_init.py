@@ -61,7 +61,7 @@ def test_nothing_is_overwritten(attend: Attend, tmp_path: Path, kind: str) -> No
 
 
 @pytest.mark.parametrize("codes", ["en", "en,en", "en,fr,de", "en,", "<en>,fr"])
-def test_two_languages_are_wanted(attend: Attend, tmp_path: Path, codes: str) -> None:
+def test_two_languages_are_required(attend: Attend, tmp_path: Path, codes: str) -> None:
     result = attend("init", "--preset", "tiny", "--languages", codes, tmp_path / "x")
     assert result.exit_code == 2
 

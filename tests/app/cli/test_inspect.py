@@ -32,7 +32,7 @@ def test_the_big_model_is_the_papers(attend: Attend) -> None:
     assert document["n_parameters_in_paper"] == 213e6
 
 
-def test_a_checkpoint_is_shown_with_its_directions(attend: Attend, tiny_checkpoint: Path) -> None:
+def test_a_checkpoint_is_printed_with_its_directions(attend: Attend, tiny_checkpoint: Path) -> None:
     shown = attend("inspect", tiny_checkpoint)
     assert shown.exit_code == 0
     assert "name: tiny\ndirections: en → fr, fr → en\nsha256: " in shown.stdout

@@ -49,7 +49,7 @@ def serving(monkeypatch: pytest.MonkeyPatch) -> Serving:
     return put
 
 
-def test_a_model_is_fetched_imported_and_shown(
+def test_a_model_is_fetched_imported_and_listed(
     attend: Attend, make_folder: MakeFolder, serving: Serving, tmp_path: Path
 ) -> None:
     hub, shelf = serving(make_folder()), tmp_path / "models"
@@ -134,7 +134,7 @@ def test_an_architecture_that_cannot_be_imported_is_refused_before_its_weights(
     assert not any(request.url.path.endswith(WEIGHTS) for request in hub.requests)
 
 
-def test_a_repository_without_weights_is_told(
+def test_a_repository_without_weights_is_reported(
     attend: Attend, make_folder: MakeFolder, serving: Serving, tmp_path: Path
 ) -> None:
     hub = serving(make_folder())
@@ -153,7 +153,7 @@ def test_a_repository_without_weights_is_told(
         ("someone/else", "someone/else: no such model on https://hub.test, or it is private"),
     ],
 )
-def test_a_name_that_means_nothing_is_told(
+def test_an_unknown_name_is_refused(
     attend: Attend, make_folder: MakeFolder, serving: Serving, tmp_path: Path, name: str, said: str
 ) -> None:
     serving(make_folder())
@@ -172,7 +172,7 @@ def test_revisions_are_checked(
     assert "not the name of a revision" in odd.stderr
 
 
-def test_what_is_there_is_replaced_only_if_told(
+def test_an_existing_model_is_replaced_only_with_the_flag(
     attend: Attend, make_folder: MakeFolder, serving: Serving, tmp_path: Path
 ) -> None:
     folder, shelf = make_folder(), tmp_path / "models"
@@ -213,7 +213,7 @@ def test_nothing_is_left_of_an_import_that_fails(
     assert list((tmp_path / "models").iterdir()) == []
 
 
-def test_a_disk_without_room_is_told_before_the_download(
+def test_a_full_disk_is_reported_before_the_download(
     attend: Attend, make_folder: MakeFolder, serving: Serving, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
@@ -238,7 +238,7 @@ def test_one_model_is_fetched_once_at_a_time(tmp_path: Path) -> None:
         pass
 
 
-def test_models_shows_what_does_not_load(
+def test_models_lists_models_that_do_not_load(
     attend: Attend, tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
     empty = attend("models", tmp_path)

@@ -29,7 +29,7 @@ def failing(*flags: str | Path, **environment: str) -> subprocess.CompletedProce
     )  # fmt: skip
 
 
-def test_translates_and_stops_on_sigterm_after_finishing_what_was_admitted(
+def test_translates_and_stops_on_sigterm_after_finishing_admitted_requests(
     tiny_checkpoint: Path,
 ) -> None:
     with (
@@ -197,7 +197,7 @@ SLOW = {
 }  # fmt: skip
 
 
-def test_what_takes_longer_than_the_limit_is_given_up(tiny_checkpoint: Path) -> None:
+def test_requests_beyond_the_limit_are_aborted(tiny_checkpoint: Path) -> None:
     flags = ("--threads", "1", "--shutdown-timeout", "1", "--sentence-cache-bytes", "0")
     with serving(tiny_checkpoint, *flags) as (process, client), ThreadPoolExecutor() as pool:
         asked = pool.submit(client.post, "/translate", json=SLOW)

@@ -85,7 +85,7 @@ def test_one_command_trains_and_writes_the_checkpoint(folder: Path) -> None:
     assert [line["step"] for line in log.validations] == [3]
 
 
-def test_a_run_begins_with_a_checkpoint(folder: Path) -> None:
+def test_a_run_starts_from_a_checkpoint(folder: Path) -> None:
     assert attend(folder, "--checkpoint", str(folder / "out")).exit_code == 0
     shutil.rmtree(folder / "run")
     result = attend(folder, "--init", str(folder / "out"))
@@ -255,7 +255,7 @@ def test_bad_recipes_are_one_line(folder: Path, content: str | None, message: st
     assert message in result.output
 
 
-def test_a_flag_under_a_key_that_is_no_table(folder: Path) -> None:
+def test_a_flag_under_a_key_that_is_not_a_table(folder: Path) -> None:
     (folder / "toy.toml").write_text("schedule = 3\n")
     result = attend(folder, "--schedule-steps", "5")
     assert result.exit_code == 1
@@ -273,7 +273,7 @@ def test_plot_draws_the_log_and_trains_no_further(folder: Path) -> None:
     assert (folder / "run" / "log.jsonl").read_bytes() == before
 
 
-def test_plot_without_matplotlib_says_what_to_install(
+def test_plot_without_matplotlib_names_the_package(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "app.cli.display.training_plot", None)

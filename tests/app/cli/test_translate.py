@@ -82,7 +82,7 @@ def test_a_translation_cut_at_the_limit_is_said(attend: Attend, tiny_checkpoint:
     assert result.stderr.endswith("; --flags lists them\n")
 
 
-def test_the_target_decides_what_is_said(
+def test_the_target_language_selects_the_symbol(
     attend: Attend, tiny_checkpoint: Path, expected: list[str]
 ) -> None:
     command = ("translate", "--checkpoint", tiny_checkpoint, "--json")
@@ -108,7 +108,7 @@ def test_a_line_that_cannot_be_is_named_after_those_before_are_done(
     assert result.stderr.splitlines()[-1].startswith(f"attend: {reason}")
 
 
-def test_a_language_it_does_not_speak_is_refused(attend: Attend, tiny_checkpoint: Path) -> None:
+def test_an_unsupported_language_is_refused(attend: Attend, tiny_checkpoint: Path) -> None:
     result = attend("translate", "--checkpoint", tiny_checkpoint, "--target", "de", stdin="x")
     assert result.exit_code == 1
     assert "--target de" in result.stderr
@@ -175,7 +175,7 @@ def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         thread.join()
 
 
-def test_a_server_is_asked_in_batches_and_without_the_empty_lines(attend: Attend, url: str) -> None:
+def test_a_server_gets_batches_without_empty_lines(attend: Attend, url: str) -> None:
     lines = [f"line {index}" for index in range(MAX_TEXTS + 1)]
     lines.insert(3, "")
     result = attend("translate", "--url", url, "--target", "fr", stdin="\n".join(lines))
@@ -196,7 +196,7 @@ def test_a_server_that_does_not_run_is_reported_without_a_number(attend: Attend)
     assert result.stderr == f"attend: {url}/translate: Connection refused\n"
 
 
-def test_a_server_is_shown_the_key(
+def test_the_api_key_is_sent_to_the_server(
     attend: Attend, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attend("translate", "--url", url, stdin="a\n")

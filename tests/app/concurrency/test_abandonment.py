@@ -29,7 +29,7 @@ def kernels() -> None:
 
 
 @asynchronous
-async def test_a_thread_whose_result_is_awaited_goes_on() -> None:
+async def test_a_thread_whose_result_is_awaited_continues() -> None:
     def work() -> str:
         check_abandoned()
         return "done"

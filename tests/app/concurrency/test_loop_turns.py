@@ -38,7 +38,7 @@ async def test_a_few_fit_into_one_iteration() -> None:
 
 
 @asynchronous
-async def test_a_caller_that_gives_up_holds_up_nobody() -> None:
+async def test_a_cancelled_caller_delays_nobody() -> None:
     waiting = [asyncio.create_task(turn_of_the_loop()) for _ in range(3)]
     waiting[0].cancel()
     waiting[1].cancel()

@@ -70,7 +70,7 @@ def test_a_thread_steps_back_and_takes_no_other_with_it() -> None:
 
 
 @on_linux
-def test_where_it_is_not_allowed_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_permission_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise PermissionError
 

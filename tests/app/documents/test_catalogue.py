@@ -48,7 +48,7 @@ def read(text: str) -> dict[tuple[str | None, str], tuple[str, dict[int, str]]]:
     return {(one.msgctxt, one.msgid): (one.msgstr, one.msgstr_plural) for one in polib.pofile(text)}
 
 
-def test_what_has_no_translation_gets_one() -> None:
+def test_missing_translations_are_filled_in() -> None:
     written = shouted(open_catalogue(CATALOGUE))
     before, after = read(CATALOGUE), read(written)
     assert after.pop((None, '%(n)d "new" message')) == (
@@ -69,13 +69,13 @@ def test_all_other_lines_stay_as_they_were() -> None:
     assert [line for line in written if line in kept] == kept
 
 
-def test_a_catalogue_without_gaps_comes_back_as_it_was() -> None:
+def test_a_complete_catalogue_is_unchanged() -> None:
     full = shouted(open_catalogue(CATALOGUE))
     assert open_catalogue(full).texts == []
     assert unchanged(open_catalogue(full)) == full
 
 
-def test_which_form_is_of_one_is_said_by_the_header() -> None:
+def test_the_header_defines_the_singular_form() -> None:
     slovenian = CATALOGUE.replace("plural=(n > 1)", "plural=(n%100==1 ? 1 : 0)")
     after = read(shouted(open_catalogue(slovenian)))
     assert after[None, '%(n)d "new" message'][1] == {
@@ -118,6 +118,6 @@ def test_a_translation_ends_no_string() -> None:
         ('msgid "a"\n', "the last msgid has no msgstr"),
     ],
 )
-def test_what_is_no_catalogue_is_told_with_its_line(text: str, reason: str) -> None:
+def test_errors_in_catalogues_name_the_line(text: str, reason: str) -> None:
     with pytest.raises(UnreadableFileError, match=reason):
         open_catalogue(text)

@@ -21,7 +21,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES, st.sampled_from([None, 2, "\t"]), st.booleans())
-def test_a_document_comes_back_as_it_was(
+def test_a_document_without_changes_is_identical(
     value: Any, indent: int | str | None, is_ascii: bool
 ) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=is_ascii)
@@ -55,12 +55,12 @@ def _compare(before: Any, after: Any, texts: set[str]) -> None:
     "value",
     ["btn_primary", "img/logo.png", "#ff00aa", "onClick", "v1.2", "text/html", "12", "", "a@b.c"],
 )
-def test_what_is_code_stays(value: str) -> None:
+def test_code_is_unchanged(value: str) -> None:
     assert open_json(json.dumps({"Some key": value})).texts == []
 
 
 @pytest.mark.parametrize("value", ["Cancel", "Save all", "OK", "Élan", "Mr. Smith has 2 dogs"])
-def test_what_is_language_is_translated(value: str) -> None:
+def test_language_is_translated(value: str) -> None:
     assert open_json(json.dumps({"Some key": value})).texts == [value]
 
 
@@ -88,6 +88,6 @@ def test_a_translation_is_escaped_as_the_file_is(text: str, answer: str, written
         ("[" * 100_000, "nested too deeply"),
     ],
 )
-def test_what_is_no_json_is_told_with_its_place(text: str, reason: str) -> None:
+def test_errors_in_json_name_the_position(text: str, reason: str) -> None:
     with pytest.raises(UnreadableFileError, match=reason):
         open_json(text)

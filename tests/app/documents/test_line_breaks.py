@@ -15,7 +15,7 @@ def test_lines_are_filled() -> None:
 
 
 @given(WORDS, st.integers(0, 30))
-def test_every_character_keeps_its_place_and_no_line_could_be_shorter(
+def test_every_character_keeps_its_position_and_no_line_could_be_shorter(
     text: str, width: int
 ) -> None:
     lines = filled(text, width)
@@ -25,7 +25,7 @@ def test_every_character_keeps_its_place_and_no_line_could_be_shorter(
         assert len(line) + 1 + len(after.split()[0]) > width
 
 
-def test_shares_are_cut_between_words_and_rather_behind_a_comma() -> None:
+def test_shares_are_cut_between_words_preferably_after_a_comma() -> None:
     assert apportioned("one two three four", [3, 3]) == ["one two", "three four"]
     assert apportioned("one two three, four", [8, 8]) == ["one two three,", "four"]
     assert apportioned("one two three four", [1, 5]) == ["one", "two three four"]

@@ -94,7 +94,7 @@ SHOUTED = {
 }  # fmt: skip
 
 
-def test_a_document_comes_back_as_it_was() -> None:
+def test_a_document_without_changes_is_identical() -> None:
     assert unchanged(open_markdown(README)) == README
 
 
@@ -187,7 +187,7 @@ DOCUMENTS = st.lists(BLOCK, max_size=5).map(
 
 @settings(max_examples=150)
 @given(DOCUMENTS)
-def test_any_document_comes_back_as_it_was(text: str) -> None:
+def test_any_document_without_changes_is_identical(text: str) -> None:
     assert unchanged(open_markdown(text)) == text
 
 
@@ -211,9 +211,7 @@ def formatting(text: str) -> Counter[str]:
 
 @settings(max_examples=150)
 @given(DOCUMENTS, st.randoms())
-def test_whatever_the_translation_the_markdown_is_the_same(
-    text: str, chooser: random.Random
-) -> None:
+def test_the_markdown_is_the_same_for_any_translation(text: str, chooser: random.Random) -> None:
     def scrambled(source: str) -> str:
         atoms = ATOM.findall(source)
         words = [word.upper() for word in ATOM.sub(" ", source).split()]
@@ -238,7 +236,7 @@ def test_whatever_the_translation_the_markdown_is_the_same(
         ("The text ends.\n[^1]: The note begins.\n", ["The text ends.", "The note begins."]),
     ],
 )
-def test_a_footnote_keeps_what_it_begins_with(markdown: str, texts: list[str]) -> None:
+def test_a_footnote_keeps_its_label(markdown: str, texts: list[str]) -> None:
     opened = open_markdown(markdown)
     assert opened.texts == texts
     made = opened.with_translations([Answer(f"Voici {text}") for text in texts])
@@ -254,7 +252,7 @@ def test_a_definition_of_a_link_is_none_of_a_note() -> None:
 @pytest.mark.parametrize(
     "block", ['<a href="u">\n*bar*\n</a>\n', "<Warning>\nbar\n</Warning>\n", "<del>\nfoo\n</del>\n"]
 )
-def test_html_that_stands_by_itself_goes_on_doing_so(block: str) -> None:
+def test_a_block_of_html_stays_a_block(block: str) -> None:
     assert shouted(open_markdown(block)) == re.sub(
         r"(?<=\n).*(?=\n<)", lambda m: m[0].upper(), block
     )

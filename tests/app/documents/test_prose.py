@@ -48,12 +48,12 @@ def test_lines_that_were_not_filled_are_texts_of_their_own() -> None:
     assert Prose(sentences).texts == sentences.splitlines()
 
 
-def test_a_line_stays_one_whatever_the_model_says() -> None:
+def test_a_line_stays_one_line_for_any_translation() -> None:
     assert translated(Prose("One\n\n2\nThree"), lambda _: "a\nb") == "a b\n\n2\na b"
 
 
 @given(st.lists(st.text("ab .\t-*1\r", max_size=70) | st.just(WRAPPED), max_size=8))
-def test_a_text_comes_back_as_it_was(lines: list[str]) -> None:
+def test_a_text_without_changes_is_identical(lines: list[str]) -> None:
     text = "\n".join(lines)
     assert unchanged(Prose(text)) == text
 

@@ -100,12 +100,12 @@ def test_nothing_becomes_a_tag_or_a_time() -> None:
 
 
 @given(CUES)
-def test_a_file_comes_back_as_it_was(text: str) -> None:
+def test_a_file_without_changes_is_identical(text: str) -> None:
     assert unchanged(open_subtitles(text)) == text
 
 
 @given(CUES, st.text("ab \n<>{}\\-", max_size=30))
-def test_whatever_the_translation_the_times_are_the_same(text: str, answer: str) -> None:
+def test_the_times_are_the_same_for_any_translation(text: str, answer: str) -> None:
     written = translated(open_subtitles(text), lambda one: f"x {answer} {one}")
     pattern = r"\d+\n00:.*"
     assert re.findall(pattern, written) == re.findall(pattern, text)
@@ -121,6 +121,6 @@ def test_whatever_the_translation_the_times_are_the_same(text: str, answer: str)
         ("1\n", 2),
     ],
 )
-def test_what_is_no_cue_is_told_with_its_line(text: str, line: int) -> None:
+def test_errors_in_subtitles_name_the_line(text: str, line: int) -> None:
     with pytest.raises(UnreadableFileError, match=f"line {line}: not SubRip"):
         open_subtitles(text)

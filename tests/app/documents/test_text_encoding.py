@@ -37,7 +37,7 @@ def test_mixed_line_ends_stay_mixed(text: str) -> None:
     assert encoding.encode(read) == text.encode()
 
 
-def test_what_is_no_text_is_told_with_its_line() -> None:
+def test_errors_in_encoding_name_the_line() -> None:
     with pytest.raises(UnreadableFileError, match=r"line 2: not UTF-8 \(byte 4\)"):
         decode(b"ok\nx\xff")
     with pytest.raises(UnreadableFileError, match="line 1: not UTF-16-LE"):
@@ -47,7 +47,7 @@ def test_what_is_no_text_is_told_with_its_line() -> None:
 @pytest.mark.parametrize(
     "head", [b'<?xml version="1.0" encoding="ISO-8859-1"?>', b"<html><meta charset=latin1>"]
 )
-def test_markup_says_its_encoding_and_has_references_for_what_that_lacks(head: bytes) -> None:
+def test_markup_declares_its_encoding_and_references_replace_other_characters(head: bytes) -> None:
     data = head + "caf\xe9".encode("latin-1")
     text, encoding = decode(data, is_markup=True)
     assert text.endswith("café")
@@ -77,7 +77,7 @@ NO_TEXT = (
 
 @pytest.mark.parametrize("name", NO_TEXT.split())
 @pytest.mark.parametrize("head", [b'<?xml version="1.0" encoding="%s"?>', b"<meta charset=%s>"])
-def test_what_is_no_encoding_of_text_files_is_refused(head: bytes, name: bytes) -> None:
+def test_codecs_that_are_not_for_text_files_are_refused(head: bytes, name: bytes) -> None:
     with pytest.raises(UnreadableFileError, match=r"line 1: "):
         decode(head % name + b"<a>xn--" + b"a" * 1000 + b"</a>", is_markup=True)
 

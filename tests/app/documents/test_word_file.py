@@ -40,7 +40,7 @@ def entries(data: bytes) -> dict[str, bytes]:
         return {entry.filename: file.read(entry) for entry in file.infolist()}
 
 
-def test_a_document_comes_back_as_it_was(report: bytes) -> None:
+def test_a_document_without_changes_is_identical(report: bytes) -> None:
     assert unchanged(WordFile(report)) == report
 
 
@@ -111,7 +111,7 @@ def broken(name: str, content: str | bytes) -> bytes:
         (archive({str(n): "" for n in range(MAX_ENTRIES + 1)}), "more than 10,000 entries"),
     ],
 )
-def test_what_is_no_document_is_told(data: bytes, reason: str) -> None:
+def test_errors_in_word_documents_are_reported(data: bytes, reason: str) -> None:
     with pytest.raises(UnreadableFileError, match=reason):
         WordFile(data)
 
@@ -135,14 +135,14 @@ def test_a_large_part_is_not_read() -> None:
         WordFile(broken("[Content_Types].xml", bytes(20_000_001)))
 
 
-def test_what_could_not_be_written_again_is_not_read() -> None:
+def test_a_damaged_entry_is_reported_before_the_archive_is_copied() -> None:
     data = bytearray(word_file(run("a")))
     data[data.index(b"\x89PNG")] ^= 1
     with pytest.raises(UnreadableFileError, match=r"word/media/image.png is damaged"):
         WordFile(bytes(data))
 
 
-def test_what_is_encrypted_or_ambiguous_is_refused() -> None:
+def test_encrypted_and_ambiguous_archives_are_refused() -> None:
     data = bytearray(word_file(run("a")))
     at = data.index(b"PK\x01\x02")
     data[at + 8] |= 1

@@ -59,7 +59,7 @@ def instruction(text: str) -> str:
         ("", []),
     ],
 )  # fmt: skip
-def test_what_is_a_text(paragraph: str, texts: list[str]) -> None:
+def test_texts_of_a_document(paragraph: str, texts: list[str]) -> None:
     data = word_file(paragraph)
     opened = WordFile(data)
     assert opened.texts == texts
@@ -86,7 +86,7 @@ def test_text_a_few_elements_in_is_translated(element: str) -> None:
 
 
 @pytest.mark.parametrize("element", [INS, BOX, LINK, CONTROL])
-def test_text_further_in_stays_as_it_is(element: str) -> None:
+def test_text_nested_deeper_is_not_translated(element: str) -> None:
     data = nest(element, 25)
     opened = WordFile(data)
     assert opened.texts == []
@@ -94,7 +94,7 @@ def test_text_further_in_stays_as_it_is(element: str) -> None:
 
 
 @pytest.mark.parametrize("element", [INS, BOX, CONTROL])
-def test_what_is_nested_deeper_than_any_document_is_refused_before_it_is_built(
+def test_deep_nesting_is_refused_before_it_is_parsed(
     element: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(word_paragraph, "_Paragraph", None)
@@ -107,7 +107,7 @@ def test_links_within_links_are_taken_apart_to_a_bounded_depth() -> None:
     assert unchanged(WordFile(data)) == data
 
 
-def test_a_paragraph_may_have_so_many_tags_and_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tags_and_texts_of_a_paragraph_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word_paragraph, "MAX_TOKENS", 100)
     assert WordFile(word_file(*[run("a") * 10] * 50)).texts == ["a" * 10] * 50
     with pytest.raises(UnreadableFileError, match="may have 100 tags and texts"):
@@ -130,7 +130,7 @@ def test_formatting_goes_with_its_words() -> None:
     assert body(written) == run("La voiture ") + run("rouge", BOLD)
 
 
-def test_what_encloses_runs_keeps_them_in_and_its_own_look() -> None:
+def test_elements_around_runs_keep_their_content_and_formatting() -> None:
     link = f'<w:hyperlink r:id="r1">{run("the report", LINK)}</w:hyperlink>'
     written = shouted(WordFile(word_file(run("read ") + link + run(" now"))))
     assert body(written) == run("READ ") + link.replace("the report", "THE REPORT") + run(" NOW")
@@ -194,7 +194,7 @@ PARAGRAPH = st.recursive(
 
 @settings(max_examples=200)
 @given(st.lists(PARAGRAPH, max_size=3), st.randoms())
-def test_whatever_the_translation_everything_but_text_is_there_once(
+def test_everything_but_text_is_there_once_in_any_translation(
     paragraphs: list[str], chooser: random.Random
 ) -> None:
     data = word_file(*paragraphs)

@@ -47,7 +47,7 @@ def test_a_file_is_there_afterwards_and_not_fetched_again(
     assert not fake.requests
 
 
-def test_it_goes_on_where_the_connection_broke(fake: FakeHub, tmp_path: Path) -> None:
+def test_it_resumes_where_the_connection_broke(fake: FakeHub, tmp_path: Path) -> None:
     fake.cut_after = [1000, 3000, 500]
     path = fetch(fake, tmp_path)
     assert path.read_bytes() == CONTENT
@@ -62,7 +62,7 @@ def test_progress_does_not_use_up_the_retries(fake: FakeHub, tmp_path: Path) -> 
     assert set(fake.slept) == {1.0}
 
 
-def test_another_call_resumes_what_was_given_up(fake: FakeHub, tmp_path: Path) -> None:
+def test_another_call_resumes_an_interrupted_download(fake: FakeHub, tmp_path: Path) -> None:
     fake.cut_after = [4000]
     gone = iter([False, *[True] * 99])
 
@@ -89,18 +89,18 @@ def test_a_short_answer_is_interrupted_and_not_an_end(fake: FakeHub, tmp_path: P
     assert len(fake.requests) == 2
 
 
-def test_a_server_without_ranges_sends_it_anew(fake: FakeHub, tmp_path: Path) -> None:
+def test_a_server_without_ranges_sends_the_whole_file(fake: FakeHub, tmp_path: Path) -> None:
     fake.ranges = False
     fake.cut_after = [100]
     assert fetch(fake, tmp_path).read_bytes() == CONTENT
 
 
-def test_a_part_that_is_too_long_is_begun_anew(fake: FakeHub, tmp_path: Path) -> None:
+def test_a_part_that_is_too_long_is_downloaded_again(fake: FakeHub, tmp_path: Path) -> None:
     (tmp_path / "model.safetensors.part").write_bytes(CONTENT + b"more")
     assert fetch(fake, tmp_path).read_bytes() == CONTENT
 
 
-def test_a_range_that_is_refused_is_begun_anew(fake: FakeHub, tmp_path: Path) -> None:
+def test_a_refused_range_is_downloaded_from_the_start(fake: FakeHub, tmp_path: Path) -> None:
     (tmp_path / "model.safetensors.part").write_bytes(CONTENT[:9])
     hub, listing = opened(fake)
     answers = [httpx.Response(416)]

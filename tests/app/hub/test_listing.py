@@ -34,7 +34,7 @@ def test_the_best_format_that_is_there_is_chosen(there: list[str], chosen: list[
     assert paths(weight_files(listing(*there))) == chosen
 
 
-def test_without_weights_the_error_says_what_there_is() -> None:
+def test_without_weights_the_error_lists_the_files() -> None:
     with pytest.raises(PullError, match=r"o/m: has no weights .* it has \.h5, \.onnx$"):
         weight_files(listing("tf_model.h5", "x.onnx", "config.json"))
     with pytest.raises(PullError, match=r"it has none$"):

@@ -31,7 +31,7 @@ def test_other_names_are_refused(name: str) -> None:
         repository_of(name)
 
 
-def test_a_local_folder_is_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_local_folder_is_not_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert is_name("opus-mt-en-de")
     Path("opus-mt-en-de").mkdir()

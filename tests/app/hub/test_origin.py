@@ -10,7 +10,7 @@ from app.hub.origin import ORIGIN_FILE, Origin, read_origin, write_origin
 @pytest.mark.parametrize(
     "origin", [Origin(repository="o/m", revision="0" * 40, licence="é"), Origin(repository="/x")]
 )
-def test_what_was_written_is_read(tmp_path: Path, origin: Origin) -> None:
+def test_origins_are_read_as_written(tmp_path: Path, origin: Origin) -> None:
     write_origin(tmp_path, origin)
     assert read_origin(tmp_path) == origin
 

@@ -104,7 +104,7 @@ def test_an_unwell_hub_is_given_up(fake: FakeHub, status: int) -> None:
     assert len(fake.requests) == RETRIES + 1
 
 
-def test_no_network_is_told(fake: FakeHub) -> None:
+def test_a_missing_network_is_reported(fake: FakeHub) -> None:
     def gone(_: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("no route")
 
@@ -114,7 +114,7 @@ def test_no_network_is_told(fake: FakeHub) -> None:
     assert len(fake.requests) == RETRIES + 1
 
 
-def test_a_circle_of_redirects_is_told(fake: FakeHub) -> None:
+def test_a_redirect_loop_is_reported(fake: FakeHub) -> None:
     fake.faults = lambda request: httpx.Response(302, headers={"Location": str(request.url)})
     with pytest.raises(PullError, match="redirects in a circle"):
         list_files(hub_of(fake), NAME, "main")
@@ -128,7 +128,7 @@ def test_a_circle_of_redirects_is_told(fake: FakeHub) -> None:
         httpx.Response(200, json={"sha": COMMIT}),
     ],
 )
-def test_an_answer_of_something_else_is_told(fake: FakeHub, answer: httpx.Response) -> None:
+def test_the_answer_of_another_service_is_reported(fake: FakeHub, answer: httpx.Response) -> None:
     fake.faults = lambda _: answer
     with pytest.raises(PullError, match=r"not as the hub does; check HF_ENDPOINT"):
         list_files(hub_of(fake), NAME, "main")
@@ -152,6 +152,6 @@ def test_a_listing_that_cannot_be_trusted_is_refused(
 
 
 @pytest.mark.parametrize("endpoint", ["hub.test", "ftp://hub.test", "http://", "http://[::"])
-def test_an_endpoint_that_is_no_address_is_refused(endpoint: str) -> None:
+def test_an_endpoint_that_is_not_an_address_is_refused(endpoint: str) -> None:
     with pytest.raises(PullError, match="HF_ENDPOINT"):
         Hub(endpoint)

@@ -33,7 +33,7 @@ def test_the_longer_term_goes_first_and_none_is_within_another() -> None:
     ]  # fmt: skip
 
 
-def test_small_letters_are_found_in_any_case_a_capital_as_it_is() -> None:
+def test_lower_case_terms_match_any_case_and_others_only_as_written() -> None:
     entries = {"house": "demeure", "US": "États-Unis", "Apple Pay": "Apple Pay"}
     text = "House HOUSE us US Apple pay Apple Pay"
     assert found(text, entries) == [
@@ -45,7 +45,7 @@ def test_small_letters_are_found_in_any_case_a_capital_as_it_is() -> None:
     ]  # fmt: skip
 
 
-def test_what_stays_is_to_be_as_the_text_has_it_and_goes_before_a_translation() -> None:
+def test_untranslated_terms_precede_translated_ones() -> None:
     assert found("House and house", {}, ["house"]) == [("House", "House"), ("house", "house")]
     assert found("the house", {"house": "demeure"}, ["house"]) == [("house", "house")]
 
@@ -66,7 +66,7 @@ def test_combining_marks_belong_to_their_word() -> None:
     assert found("cafe\u0301 cafe", {"cafe": "coffee"}) == [("cafe", "coffee")]
 
 
-def test_terms_do_not_touch_what_is_taken() -> None:
+def test_terms_do_not_overlap_other_spans() -> None:
     text = "a cat, {cat} cat"
     glossary = Glossary({"cat": "chat", "cat {": "x"})
     assert [term.span for term in glossary.find(text, [Span(7, 12)])] == [(2, 5), (13, 16)]
@@ -100,12 +100,14 @@ def test_a_text_that_says_the_targets_keeps_them() -> None:
         ("", False),
     ],
 )
-def test_a_translation_says_each_term_as_often_as_asked(translation: str, is_said: bool) -> None:
+def test_a_translation_has_each_term_as_often_as_the_source(
+    translation: str, is_said: bool
+) -> None:
     terms = list(Glossary({"cat": "chat", "kitty": "chat"}).find("a cat and a kitty"))
     assert has_all_terms(terms, translation) == is_said
 
 
-def test_what_stays_keeps_its_small_letter_at_the_beginning() -> None:
+def test_untranslated_terms_keep_their_lower_case_at_the_start() -> None:
     terms = list(Glossary({}, ["iPhone"]).find("iPhone"))
     assert has_all_terms(terms, "iPhone")
     assert not has_all_terms(terms, "IPhone")
@@ -115,9 +117,7 @@ words = st.text(alphabet="aBé猫 -'.\u0301\n", max_size=12)
 
 
 @given(text=words, sources=st.lists(words, max_size=4))
-def test_what_is_found_is_in_order_apart_and_said_by_the_text_itself(
-    text: str, sources: list[str]
-) -> None:
+def test_terms_are_in_order_disjoint_and_in_the_text(text: str, sources: list[str]) -> None:
     terms = list(Glossary({}, sources).find(text))
     ends = [0, *(term.span.end for term in terms)]
     assert all(end <= term.span.start for end, term in zip(ends, terms, strict=False))

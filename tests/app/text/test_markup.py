@@ -95,7 +95,7 @@ def tags(document: str, markup: Format) -> Counter[str]:
 
 @settings(max_examples=300, deadline=None)
 @given(DOCUMENTS, st.sampled_from(["html", "xml"]), st.randoms())
-def test_whatever_the_translation_the_markup_is_the_same(
+def test_the_markup_is_the_same_for_any_translation(
     document: str, markup: Format, chooser: random.Random
 ) -> None:
     opened = MarkupDocument(document, markup)
@@ -219,7 +219,7 @@ def test_tags_go_with_their_words(
         ("<p>42 &amp; <b>!</b></p>", []),
     ],
 )
-def test_what_is_a_text_in_html(document: str, read: list[str]) -> None:
+def test_texts_in_html(document: str, read: list[str]) -> None:
     assert MarkupDocument(document, "html").texts == read
 
 
@@ -238,7 +238,7 @@ def test_what_is_a_text_in_html(document: str, read: list[str]) -> None:
         ("<r>One <![CDATA[a < b]]> two</r>", {}, ["One ", " two"]),
     ],
 )
-def test_what_is_a_text_in_xml(document: str, options: dict[str, Any], read: list[str]) -> None:
+def test_texts_in_xml(document: str, options: dict[str, Any], read: list[str]) -> None:
     opened = MarkupDocument(document, "xml", MarkupOptions(**options))
     assert opened.texts == read
     assert opened.with_translations([Answer(text) for text in read]) == document

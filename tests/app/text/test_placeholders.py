@@ -146,7 +146,7 @@ def test_time_is_linear_in_the_length_of_one_placeholder(text: str) -> None:
         ("http://a.b/c!?", "http://a.b/c"),
     ],
 )
-def test_punctuation_behind_an_address_is_none_of_it(address: str, found: str) -> None:
+def test_punctuation_after_an_address_is_not_part_of_it(address: str, found: str) -> None:
     assert [span.of(address) for span in find_placeholders(address)] == [found]
 
 

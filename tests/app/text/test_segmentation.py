@@ -74,7 +74,7 @@ def test_segments_lie_in_order_and_between_them_is_nothing_to_translate(
 
 
 @given(TEXTS, SPLITS, st.data())
-def test_no_segment_ends_within_what_is_protected(
+def test_no_segment_ends_within_a_protected_span(
     text: str, split: Split, data: st.DataObject
 ) -> None:
     edges = data.draw(st.lists(st.integers(0, len(text)), unique=True, max_size=6).map(sorted))
@@ -151,7 +151,7 @@ def test_sentences_end_where_they_end(language: str, text: str, sentences: int) 
     assert len(cut(text, language)) == sentences
 
 
-def test_what_a_line_break_means() -> None:
+def test_the_meaning_of_a_line_break() -> None:
     text = "A line is\nbroken. So\nit goes.\n \nNew paragraph"
     assert cut(text) == ["A line is", "broken.", "So", "it goes.", "New paragraph"]
     assert cut(text, split="nonewlines") == ["A line is\nbroken.", "So\nit goes.", "New paragraph"]
@@ -193,7 +193,7 @@ def test_an_over_long_sentence_is_cut_where_it_hurts_least() -> None:
     ]  # fmt: skip
 
 
-def test_a_word_without_end_is_cut_anywhere_but_not_what_is_protected() -> None:
+def test_an_endless_word_is_cut_anywhere_except_within_protected_spans() -> None:
     text = "a" * 100
     pieces = split_to_fit(text, Span(0, 100), lambda span: span.end - span.start, 9, [Span(40, 60)])
     assert Span(40, 60) in pieces
@@ -212,7 +212,7 @@ def test_time_is_linear_in_the_length(unit: str) -> None:
     assert time.process_time() - began < 5
 
 
-def test_what_is_unbroken_has_no_end_of_a_sentence_in_it_but_is_translated() -> None:
+def test_unbroken_spans_contain_no_end_of_a_sentence_but_are_translated() -> None:
     text = "Buy Foo! Bar now. Foo! Bar"
     cut = [span.of(text) for span in each_segment(text, "en")]
     whole = [
@@ -270,7 +270,7 @@ def test_sentencex_never_reads_more_than_a_window(
 
 
 @pytest.mark.parametrize("split", ["sentences", "off"])
-def test_a_segment_has_at_most_so_many_characters(split: Split) -> None:
+def test_the_characters_of_a_segment_are_limited(split: Split) -> None:
     text = "a cat, a dog " * 2000
     found = list(each_segment(text, "en", split))
     lengths = [span.end - span.start for span in found]
@@ -280,7 +280,7 @@ def test_a_segment_has_at_most_so_many_characters(split: Split) -> None:
     assert all(span.of(text).endswith("cat,") for span in found[:-1])
 
 
-def test_no_limit_cuts_what_is_whole() -> None:
+def test_no_limit_cuts_a_protected_span() -> None:
     n_long = 2 * MAX_CHARACTERS
     text = "a cat " + "x" * n_long + " a dog " + "漢" * n_long
     whole = Span(6, 6 + n_long)
@@ -296,7 +296,7 @@ def test_a_sentence_longer_than_a_window_is_one() -> None:
     assert cut(f"It rains. {long} It rains.") == ["It rains.", long, "It rains."]
 
 
-def test_halving_masks_no_more_than_what_is_halved(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_halving_masks_only_the_span_that_is_halved(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of many pieces cost as much as the whole text."""
     masked: list[int] = []
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from app.text.spans import Span, Spans, Substitution, apart, replace, within
 
 
-def test_a_replacement_moves_what_is_behind_it() -> None:
+def test_a_replacement_moves_later_positions() -> None:
     edited = Substitution("Hello NAME, you!", [Span(6, 10)], ["x"])
     assert edited.after == "Hello x, you!"
     assert edited.places == [Span(6, 7)]
@@ -21,7 +21,7 @@ def test_a_replacement_moves_what_is_behind_it() -> None:
 
 
 @given(st.text(max_size=12), st.data())
-def test_what_is_not_replaced_keeps_its_characters(text: str, data: st.DataObject) -> None:
+def test_other_characters_are_unchanged(text: str, data: st.DataObject) -> None:
     edges = data.draw(st.lists(st.integers(0, len(text)), unique=True, max_size=6).map(sorted))
     spans = [Span(*edges[at : at + 2]) for at in range(0, len(edges) - 1, 2)]
     words = data.draw(st.lists(st.text(max_size=3), min_size=len(spans), max_size=len(spans)))

@@ -48,7 +48,7 @@ def test_a_translation_without_each_exactly_once_is_refused(translation: str) ->
     assert lifted("Hello https://x.org !").restore(translation) is None
 
 
-def test_what_touched_a_letter_may_touch_one() -> None:
+def test_attached_placeholders_may_stay_attached() -> None:
     assert lifted("The {n}th day").restore("Le {name}e jour")
     assert lifted("The 5{n} day").restore("Le 5{name} jour")
 

@@ -16,14 +16,14 @@ def test_atoms_are_marks_in_the_text_and_a_typed_mark_is_an_atom_too() -> None:
     assert written == "<x> B \ue000 <"
 
 
-def test_what_is_text_is_escaped_and_what_is_not_is_not() -> None:
+def test_text_is_escaped_and_markup_is_not() -> None:
     tagged = text_of(("open", "<b>"), ("text", "a"), ("close", "</b>"), ("atom", "<x>"))
     written = tagged.with_translation(Answer("<a>\ue0000\ue001"), lambda s: s.replace("<", "&lt;"))
     assert written.replace("<b>", "").replace("</b>", "") == "&lt;a><x>"
     assert tagged.is_tagged
 
 
-def test_what_stood_apart_stands_apart_again() -> None:
+def test_separate_elements_stay_separate() -> None:
     tagged = text_of(("text", "one "), ("void", "<i>"), ("text", " two "), ("void", "<j>"))
     assert tagged.text == "one two"
     assert tagged.with_translation(Answer("un deux"), str) == "un <i> deux <j>"

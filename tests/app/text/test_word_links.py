@@ -11,7 +11,7 @@ from app.text.word_links import WordLink, WordLinks, joined_links
 LE, CHAT, THE, CAT, KATZE = Span(0, 2), Span(3, 7), Span(0, 3), Span(4, 7), Span(4, 9)
 
 
-def test_links_are_a_sequence_of_what_was_put_in() -> None:
+def test_links_are_a_sequence() -> None:
     chooser = Random(1)
     links = [
         WordLink(
@@ -61,7 +61,7 @@ def test_words_are_linked_by_way_of_the_word_between() -> None:
     assert joined_links(to_pivot, onwards) == [WordLink(CHAT, KATZE)]
 
 
-def test_what_goes_by_a_guess_is_a_guess() -> None:
+def test_a_link_through_a_guess_is_a_guess() -> None:
     for guesses in ((False, True), (True, False), (True, True)):
         there, onwards = WordLink(CHAT, CAT, guesses[0]), WordLink(CAT, KATZE, guesses[1])
         assert joined_links([there], [onwards]) == [WordLink(CHAT, KATZE, is_guess=True)]

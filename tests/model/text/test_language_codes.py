@@ -9,7 +9,7 @@ from model.text.language_codes import codes_of_symbols, language_code
     ("name", "code"),
     [("fra", "fr"), ("fr", "fr"), ("por_BR", "pt-BR"), ("cmn_Hans", "zh-Hans"), ("gsw", "gsw")],
 )
-def test_codes_are_what_the_api_takes(name: str, code: str) -> None:
+def test_codes_are_those_of_the_api(name: str, code: str) -> None:
     assert language_code(name) == code
 
 

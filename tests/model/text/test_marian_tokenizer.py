@@ -60,7 +60,7 @@ def test_a_single_target_needs_no_symbol() -> None:
     assert [token.id for token in SINGLE.encode_source("", "fr")] == [SINGLE.eos_id] == [0]
 
 
-def test_several_targets_are_asked_for_by_symbol() -> None:
+def test_one_of_several_targets_is_selected_by_its_symbol() -> None:
     tokens = SEVERAL.encode_source("the dog", "es")
     assert tokens[0].piece == ">>spa<<"
     assert (tokens[0].start, tokens[0].end) == (0, 0)
@@ -122,7 +122,7 @@ def test_ids_alone_are_those_of_the_tokens(text: str) -> None:
         assert one.source_ids(text, language) == [token.id for token in tokens]
 
 
-def test_places_by_hand() -> None:
+def test_spans_by_hand() -> None:
     places = [(token.piece, token.start, token.end) for token in SINGLE.tokenize("a  the ☃")]
     assert places == [
         ("▁a", 0, 1), ("▁", 1, 3), ("the", 3, 6), ("▁", 6, 7), ("☃", 7, 8),
@@ -130,7 +130,7 @@ def test_places_by_hand() -> None:
 
 
 @given(st.lists(st.integers(0, SINGLE.target_vocab_size - 1), max_size=20))
-def test_every_produced_piece_has_its_place_in_the_text(ids: list[int]) -> None:
+def test_every_produced_piece_has_its_span_in_the_text(ids: list[int]) -> None:
     text, tokens = SEVERAL.decode_target(ids)
     assert text == SEVERAL.decode(ids) == text.strip()
     assert [token.id for token in tokens] == ids
@@ -207,5 +207,5 @@ def test_symbols_are_told_from_other_pieces() -> None:
 
 
 @given(st.lists(st.integers(0, SEVERAL.target_vocab_size - 1), max_size=12), st.integers(0, 12))
-def test_the_text_of_a_beginning_is_the_beginning_of_the_text(ids: list[int], n: int) -> None:
+def test_the_text_of_a_prefix_is_a_prefix_of_the_text(ids: list[int], n: int) -> None:
     assert SEVERAL.decode(ids).startswith(SEVERAL.decode(ids[:n]).rstrip("\ufffd"))

@@ -142,7 +142,7 @@ def test_batches_are_encoded_as_single_texts_are(tokenizer: Tokenizer) -> None:
     ]
 
 
-def test_control_symbols_vanish_in_decoding(tokenizer: Tokenizer) -> None:
+def test_decoded_text_has_no_control_symbols(tokenizer: Tokenizer) -> None:
     ids = [token.id for token in tokenizer.encode_source(SENTENCE, "fr")]
     assert tokenizer.decode([*ids, tokenizer.pad_id]) == SENTENCE
 
@@ -199,7 +199,7 @@ def test_the_normal_form_is_nfkc(tokenizer: Tokenizer, text: str) -> None:
     assert tokenizer.decode(ids) == unicodedata.normalize("NFKC", text)
 
 
-def test_offsets_survive_what_comes_before(tokenizer: Tokenizer) -> None:
+def test_offsets_are_right_after_other_text(tokenizer: Tokenizer) -> None:
     for before in ("ﬃ ", "é́ ", "👩\u200d🔧 ", "  \t ", "ﷺ ", "\ud800 ", "\x00 "):
         word = tokenizer.tokenize(before + "station")[-1]
         assert (before + "station")[: word.end] == before + "station"
@@ -244,7 +244,7 @@ def test_a_model_without_a_language_symbol_is_refused(tmp_path: Path, sentences:
         ("שx", [("▁", 0, 0), ("bytes", 0, 1), ("x", 1, 2)]),
     ],
 )
-def test_places_of_produced_pieces_by_hand(
+def test_spans_of_produced_pieces_by_hand(
     tokenizer: Tokenizer, text: str, expected: list[tuple[str, int, int]]
 ) -> None:
     decoded, tokens = tokenizer.decode_target([token.id for token in tokenizer.tokenize(text)])
@@ -254,7 +254,7 @@ def test_places_of_produced_pieces_by_hand(
 
 @given(st.lists(st.integers(0, 369), max_size=20))
 @settings(max_examples=400)
-def test_whatever_is_produced_has_places_in_the_decoded_text(
+def test_any_produced_ids_have_spans_in_the_decoded_text(
     tokenizer: Tokenizer, ids: list[int]
 ) -> None:
     text, tokens = tokenizer.decode_target(ids)
@@ -271,7 +271,7 @@ def test_whatever_is_produced_has_places_in_the_decoded_text(
 
 
 @given(st.data())
-def test_the_text_of_a_beginning_is_the_beginning_of_the_text(
+def test_the_text_of_a_prefix_is_a_prefix_of_the_text(
     tokenizer: Tokenizer, data: st.DataObject
 ) -> None:
     any_id = st.integers(0, tokenizer.vocab_size - 1)

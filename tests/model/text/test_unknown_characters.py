@@ -34,7 +34,7 @@ def test_a_text_of_known_characters_is_not_tokenised(
     assert list(finder.spans("a chat eat the")) == []
 
 
-def test_what_is_remembered_is_bounded(codec: Tokenizer) -> None:
+def test_the_memory_of_characters_is_bounded(codec: Tokenizer) -> None:
     finder = UnknownCharacters(codec)
     for at in range(0x4E00, 0x4E00 + MAX_REMEMBERED + 3000, 1000):
         list(finder.spans("".join(map(chr, range(at, at + 1000)))))

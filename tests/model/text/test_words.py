@@ -33,7 +33,7 @@ def test_words_by_hand(text: str, expected: list[str]) -> None:
     assert read(text, words(text)) == expected
 
 
-def test_whitespace_words_are_what_split_gives() -> None:
+def test_whitespace_words_are_those_of_split() -> None:
     text = " Mr.  Speaker ,\tl'homme "
     assert whitespace_words(text) == [(1, 4), (6, 13), (14, 15), (16, 23)]
     assert read(text, whitespace_words(text)) == text.split()

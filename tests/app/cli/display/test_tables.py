@@ -33,7 +33,7 @@ def test_scores_have_three_decimals() -> None:
     assert describe_scores(SCORES) == "AER 0.075, precision 0.900, recall 1.000"
 
 
-def test_the_best_heads_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_best_heads_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     trials = [
         Trial(AlignmentMethod(layer=7, head=head + 20), SCORES) for head in range(SHOWN_HEADS + 2)
     ]

@@ -62,7 +62,7 @@ def test_without_a_terminal_there_is_a_line_per_log_line(
     assert shown == [1, 2, 5, 10, 20, 50]
 
 
-def test_the_first_steps_after_a_resumption_are_shown(
+def test_the_first_steps_after_a_resumption_are_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run(tmp_path / "log.jsonl", 70, 90, steps=1000)
@@ -80,7 +80,7 @@ def test_the_time_left_is_by_the_speed_since_the_resumption(
     assert "0:04:57 left" in capsys.readouterr().err
 
 
-def test_without_a_log_nothing_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_log_there_is_no_output(capsys: pytest.CaptureFixture[str]) -> None:
     with TrainingDisplay(None, 10) as display:
         display.start(Counters(), 7)
         display.on_corpus("toy", FilterCounts(3, 3))
@@ -89,7 +89,7 @@ def test_without_a_log_nothing_is_shown(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr() == ("", "")
 
 
-def test_corpora_are_shown_with_their_counts(
+def test_corpora_are_printed_with_their_counts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with TrainingDisplay(tmp_path / "log.jsonl", 10) as display:
@@ -97,7 +97,7 @@ def test_corpora_are_shown_with_their_counts(
     assert "toy: 1,200 pairs, 1,199 kept (dropped: 1 identical)" in capsys.readouterr().err
 
 
-def test_validations_are_logged_and_shown(
+def test_validations_are_logged_and_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     measured = {

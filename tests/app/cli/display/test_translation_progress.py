@@ -48,13 +48,13 @@ def test_flags_are_summed_up_at_the_end(capsys: pytest.CaptureFixture[str]) -> N
     )
 
 
-def test_without_flags_there_is_nothing_to_say(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_flags_there_is_no_summary(capsys: pytest.CaptureFixture[str]) -> None:
     with TranslationProgress(2, list_flags=True) as progress:
         progress.on_line([])
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_terminal_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_shows_the_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     ours, theirs = pty.openpty()
     with os.fdopen(theirs, "w") as terminal, monkeypatch.context() as patch:
         patch.setattr("sys.stderr", terminal)

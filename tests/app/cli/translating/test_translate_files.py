@@ -28,7 +28,7 @@ def as_options(files: list[Path]) -> list[str | Path]:
     return [part for file in files for part in ("--file", file)]
 
 
-def test_a_file_goes_beside_its_source_or_where_it_is_told_to(
+def test_a_file_is_written_beside_its_source_or_to_the_output(
     attend: Attend, tiny_checkpoint: Path, files: list[Path], tmp_path: Path, kernels: None
 ) -> None:
     command = ("translate", "--checkpoint", tiny_checkpoint, "--file", files[0])
@@ -43,7 +43,7 @@ def test_a_file_goes_beside_its_source_or_where_it_is_told_to(
 
 
 @pytest.mark.parametrize("named", [False, True])
-def test_what_is_there_already_is_left_alone_unless_told_otherwise(
+def test_existing_files_are_not_overwritten_without_the_flag(
     attend: Attend, tiny_checkpoint: Path, files: list[Path], tmp_path: Path, kernels: None,
     named: bool,
 ) -> None:  # fmt: skip
@@ -110,7 +110,7 @@ def test_the_language_of_a_file_is_found_out(
     assert result.stdout == f"{tmp_path / 'a.en.txt'}\n"
 
 
-def test_what_cannot_be_is_said_in_a_line(
+def test_files_that_cannot_be_translated_are_reported_in_one_line(
     attend: Attend, tiny_checkpoint: Path, tmp_path: Path, kernels: None
 ) -> None:
     unknown, broken = tmp_path / "a.exe", tmp_path / "a.json"
@@ -131,9 +131,7 @@ def test_what_cannot_be_is_said_in_a_line(
     assert searched.exit_code == 2
 
 
-def test_what_is_no_attend_server_is_told(
-    attend: Attend, files: list[Path], tmp_path: Path
-) -> None:
+def test_another_server_is_reported(attend: Attend, files: list[Path], tmp_path: Path) -> None:
     with HTTPServer(("127.0.0.1", 0), _Stranger) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
