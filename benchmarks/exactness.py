@@ -157,20 +157,20 @@ def main(
     jobs = [Job(index, ids, options) for index, ids in enumerate(sources)]
     placed = ("cpu:0" if device == "cpu" else device,) if device else ("cpu",)
     engines = build_engines(loaded, setup.precision, setup.threads, devices=placed)
-    wanted = alone(engines, jobs)
+    expected = alone(engines, jobs)
     shares = [jobs[index :: len(engines)] for index in range(len(engines))]
     scattered = chain.from_iterable(
         arriving(engine, share, seed).items() for engine, share in zip(engines, shares, strict=True)
     )
     runs = {
-        f"batch {BATCH}": Difference.between(wanted, batched(engines, jobs)),
-        "random arrivals": Difference.between(wanted, dict(scattered)),
+        f"batch {BATCH}": Difference.between(expected, batched(engines, jobs)),
+        "random arrivals": Difference.between(expected, dict(scattered)),
     }
     exact = all(run.tokens == 0 for run in runs.values())
     exact &= bool(device) or all(run.scores == 0 for run in runs.values())
     if engines[0].info.precision == "float32":
         reference = Difference.between(
-            wanted, batched([EagerEngine(load_model(loaded, device or "cpu"))], jobs)
+            expected, batched([EagerEngine(load_model(loaded, device or "cpu"))], jobs)
         )
         exact &= reference.tokens == 0 and reference.largest <= TOLERANCE
         runs["the reference engine"] = reference

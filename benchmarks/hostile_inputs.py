@@ -1,7 +1,7 @@
-"""Texts and files that may cost a parser more than their length: units repeated, and nested.
+"""Texts and files that may cost a parser more than their length: repeated and nested units.
 
-Every Unicode general category and every delimiter of each format's parser is a unit; brackets of
-all kinds are nested, left open and closed without having been opened.
+There is a unit for every Unicode general category and every delimiter of each format's parser;
+brackets of all kinds are nested, left open, and closed without being opened.
 """
 
 from __future__ import annotations
@@ -79,12 +79,12 @@ _WORD_UNITS = (
 
 
 Wrap: TypeAlias = Callable[[str], "str | bytes"]
-"""A text or file of a format around some content."""
+"""Creates a text or file of a format from its content."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """`make` gives a text or file whose content has about so many characters."""
+    """`make` creates a text or file whose content has about the given number of characters."""
 
     form: str
     name: str
@@ -92,7 +92,7 @@ class Case:
 
 
 def characters() -> list[str]:
-    """One of each general category, and of each width and direction."""
+    """Return a character of each general category, width and direction."""
     found: dict[tuple[str, str, str], str] = {}
     for code in range(32, sys.maxunicode + 1):
         character = chr(code)
@@ -106,9 +106,9 @@ def characters() -> list[str]:
 
 
 def cases(form: str, *, is_own: bool = False) -> Iterator[Case]:
-    """All of a format: text, html, xml, or the end of a file's name.
+    """Return all cases of a format: text, html, xml, or a file name extension.
 
-    is_own  only those of its own delimiters, without those that any text may have
+    is_own  only with the format's own delimiters
     """
     units, brackets, wrap = _FORMS[form]
     if not is_own:
@@ -154,7 +154,7 @@ def _around(form: str, opening: str, closing: str, wrap: Wrap) -> Case:
 
 
 def _with_tail(form: str, unit: str, wrap: Wrap) -> Case:
-    """Where a pattern for the end of something is searched for."""
+    """For patterns that search for the end of something."""
     heads = "http://a", "%", "<a ", "a@"
     return Case(
         form,
@@ -172,7 +172,7 @@ def _file(body: str) -> bytes:
 
 
 def _xml(body: str) -> str:
-    """As it is, beside an element, if that is well-formed; else as text."""
+    """Insert the body unchanged if it may be well-formed, else as text."""
     return f"<r>{body if body.startswith('<') and '>' in body else escape(body)}</r>"
 
 
@@ -189,7 +189,7 @@ def _catalogue(body: str) -> bytes:
 
 
 def _json(body: str) -> bytes:
-    """As a string, or as several."""
+    """Insert the body as one string or several."""
     return _file(f'["{body}"]' if '","' in body else json.dumps([body]))
 
 
@@ -241,7 +241,7 @@ _FILES: dict[str, tuple[tuple[str, ...], tuple[tuple[str, str], ...], Wrap]] = {
         ("[],", '"a b",', '{"a":1},', "1,", "1", "\n"), (("[", "]"), ('{"a":', "}")), _json_file
     ),
 }  # fmt: skip
-"""What a file of a format has outside of its texts, or around them."""
+"""Units of a file format outside of its texts."""
 
 FORMS = tuple(_FORMS)
-"""What `cases` knows."""
+"""The formats of `cases`."""

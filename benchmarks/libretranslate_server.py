@@ -19,7 +19,7 @@ from model.text.tokenizer import TOKENIZER_FILE
 
 WORKER = Path(__file__).with_name("libretranslate_worker.py")
 CONTROL_TOKENS = 2
-"""Of a source: its symbol and </s>, which CTranslate2 adds here."""
+"""The target-language symbol and </s>, which CTranslate2 adds to a source."""
 
 
 def libretranslate_servers(

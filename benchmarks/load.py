@@ -202,7 +202,7 @@ def start(load: Load) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert process.stdin  # noqa: S101  (a pipe was asked for)
+    assert process.stdin  # noqa: S101  (a pipe was requested)
     process.stdin.write(json.dumps(asdict(load)))
     process.stdin.close()
     process.stdin = None

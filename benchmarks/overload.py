@@ -17,12 +17,10 @@ from benchmarks.scenario import CLIENTS, DEADLINE, PROBE_TIMEOUT, Finding, Setup
 from benchmarks.server import running
 
 ONSET = 3.0
-"""Seconds in which an overload fills the queue; measurements start after them, except that of the
-longest probe."""
+"""Seconds in which an overload fills the queue. Only the longest probe includes them."""
 
 CLIENT_NICENESS = 10
-"""Added niceness of the overloading client, which would normally be on another machine and here
-takes processor time from the server. It reports whether it is late."""
+"""Added niceness of the overloading client, which here shares the server's processor."""
 
 FINE = ("200", "429", "503", "504")
 

@@ -1,12 +1,12 @@
-"""How fast the page is, and what many people who type cost other clients.
+"""How fast the page is, and how much typing users slow down other clients.
 
 python -m benchmarks.page --sentences FILE
 
-In Chromium (Debian's `chromium` and `chromium-driver`; without them this part is left out): from
-the navigation to the first translation that is visible, and from the last keystroke to its
-translation, the page's pause of 50 ms included. Then a client that asks for one sentence after the
-other, alone and beside pages on which people type: each keystroke that is followed by a pause asks
-for a translation with word links as a stream, and the next one drops it, as the page does.
+In Chromium (Debian's `chromium` and `chromium-driver`, if installed): the time from navigation to
+the first visible translation, and from the last keystroke to its translation, including the page's
+pause of 50 ms. Then the latency of a client that sends single sentences, alone and beside simulated
+pages: after each pause in typing, a page requests a stream with word links, and the next keystroke
+cancels it.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ from benchmarks.report import Cell, Report
 from benchmarks.server import request_fields, running
 
 PAUSE, LONGEST_PAUSE = 0.05, 1.0
-"""Seconds without a keystroke after which the page asks: half of what the last answer took, within
-these bounds."""
+"""Bounds of the page's pause in seconds, which is half the time of the last answer."""
 
 KEY_INTERVAL = 0.2
 """Mean seconds between two keystrokes: 60 words a minute."""
@@ -60,7 +59,7 @@ SHOWN = "return document.querySelector('#translation .s') ? performance.now() : 
 
 
 def in_browser(port: int, texts: Sequence[str]) -> list[dict[str, Cell]]:
-    """Milliseconds from navigation and from a keystroke to a translation that is visible."""
+    """Measure the time from navigation and from a keystroke to a visible translation."""
     from selenium import webdriver
     from selenium.webdriver.chrome.options import Options
     from selenium.webdriver.chrome.service import Service
@@ -106,10 +105,10 @@ def _row(what: str, milliseconds: Sequence[float]) -> dict[str, Cell]:
     }
 
 
-async def people_typing(
+async def typing_users(
     port: int, texts: Sequence[str], fields: dict[str, str | int], n_pages: int, seconds: float
 ) -> list[float]:
-    """Milliseconds from a keystroke to its translation, of those that nobody typed on from."""
+    """Return the milliseconds from keystrokes to translations that were not cancelled."""
     pages = [Typist(port, texts, fields, number) for number in range(n_pages)]
     end = time.monotonic() + seconds
     await asyncio.gather(*(page.type_until(end) for page in pages))
@@ -117,9 +116,9 @@ async def people_typing(
 
 
 class Typist:
-    """A page on which somebody types sentences, from an address of its own: a client like others.
+    """A simulated page with a typing user and its own client address.
 
-    answered  milliseconds from a keystroke to its translation, where nobody typed on meanwhile
+    answered  milliseconds from keystrokes to translations that were not cancelled
     """
 
     def __init__(
@@ -137,7 +136,7 @@ class Typist:
         )
 
     async def type_until(self, end: float) -> None:
-        """Until that time of the monotonic clock."""
+        """Type until a time of the monotonic clock."""
         await asyncio.sleep(self._choose.random())
         async with self._client:
             while time.monotonic() < end:
@@ -154,13 +153,13 @@ class Typist:
     async def _ask(self, text: str) -> None:
         began = time.perf_counter()
         await asyncio.sleep(self._pause)
-        asked = time.perf_counter()
+        sent = time.perf_counter()
         body = self._fields | {"text": text, "stream": True, "alignment": True}
         async with self._client.stream("POST", "/translate", json=body) as answer:
             async for _ in answer.aiter_bytes():
                 pass
-        took = time.perf_counter() - asked
-        self._pause = min(LONGEST_PAUSE, max(PAUSE, took / 2))
+        seconds = time.perf_counter() - sent
+        self._pause = min(LONGEST_PAUSE, max(PAUSE, seconds / 2))
         self.answered.append(1e3 * (time.perf_counter() - began))
 
 
@@ -169,7 +168,7 @@ class Typist:
 @click.option("--pages", type=click.IntRange(1), default=50)
 @click.option("--seconds", type=float, default=20.0, help="Of each load.")
 def main(setup: Setup, *, pages: int, seconds: float) -> None:
-    """Time to a translation in a browser, and another client's latency beside people who type."""
+    """Measure the page in a browser, and another client's latency beside typing users."""
     texts = setup.texts()
     fields = request_fields(setup.checkpoint, 4)
     rows: list[dict[str, Cell]] = []
@@ -183,7 +182,7 @@ def main(setup: Setup, *, pages: int, seconds: float) -> None:
         for n_pages in (0, pages):
             with start(load) as other:
                 typed = asyncio.run(
-                    people_typing(server.port, texts, fields, n_pages, seconds + load.warm_up)
+                    typing_users(server.port, texts, fields, n_pages, seconds + load.warm_up)
                 )
                 outcome = finish(other)
             if outcome.errors:

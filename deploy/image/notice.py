@@ -1,9 +1,9 @@
-"""Writes NOTICE: the licences of what an image or an installation holds beside attend's own code.
+"""Writes NOTICE: the licences of the packages and corpora that an image contains.
 
 python -m deploy.image.notice
 
-Packages are what pyproject.toml asks for and what that needs in turn, as their own metadata says;
-corpora are those on the shipped checkpoint's card.
+Packages are the transitive dependencies of pyproject.toml; corpora are those of the shipped
+checkpoint's card.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ NOTICE = ROOT / "NOTICE"
 CARD = ROOT / "checkpoints" / "en-fr" / "CARD.md"
 
 FOR_GPUS = re.compile(r"nvidia-|cuda-|triton$")
-"""Packages that torch brings where it is built for GPUs, and not in the image as it is."""
+"""Dependencies of torch's builds for GPUs, which the default image does not contain."""
 
 _SPDX = {"Apache Software License": "Apache-2.0", "MIT License": "MIT"}
-"""What classifiers and free text name, where that is one licence."""
+"""Classifiers and free text that mean a single licence."""
 
 _READ = {
     "colorama": "BSD-3-Clause",
@@ -34,7 +34,7 @@ _READ = {
     "sympy": "BSD-3-Clause",
     "uvloop": "MIT OR Apache-2.0",
 }
-"""Where the metadata says only "BSD", or names two: as their licence files read."""
+"""Licences read from licence files, where the metadata is ambiguous."""
 
 _HEAD = """\
 attend
@@ -91,9 +91,9 @@ CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 
 
 def closure(requirements: list[str]) -> dict[str, Distribution]:
-    """What is installed of these and of what they need in turn, by canonical name, sorted.
+    """Return the installed transitive dependencies by canonical name, sorted.
 
-    Raises `PackageNotFoundError` where something is not installed.
+    Raises `PackageNotFoundError`.
     """
     found: dict[str, Distribution] = {}
     waiting = [Requirement(line) for line in requirements]
@@ -110,7 +110,7 @@ def closure(requirements: list[str]) -> dict[str, Distribution]:
 
 
 def licence(name: str, package: Distribution) -> str:
-    """An SPDX expression. Raises `ValueError` where the metadata names none that is known here."""
+    """Return an SPDX expression. Raises `ValueError` if the metadata has none."""
     metadata = package.metadata
     classifiers = [
         line.rpartition(" :: ")[2]
@@ -129,20 +129,20 @@ def licence(name: str, package: Distribution) -> str:
 
 
 def runtime_requirements() -> list[str]:
-    """The dependencies of attend, without extras."""
+    """Return the dependencies of attend, without extras."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     dependencies: list[str] = project["dependencies"]
     return dependencies
 
 
 def corpora() -> str:
-    """The list of corpora on the card, with their credits and licences."""
+    """Return the card's list of corpora, with credits and licences."""
     section = CARD.read_text(encoding="utf-8").partition("## Trained on\n")[2].partition("\n##")[0]
     return "\n".join(line for line in section.splitlines() if line.startswith("- "))
 
 
 def notice() -> str:
-    """The text of NOTICE."""
+    """Return the text of NOTICE."""
     packages = closure(runtime_requirements())
     width = max(map(len, packages))
     lines = [f"{name:{width}}  {licence(name, package)}" for name, package in packages.items()]

@@ -1,12 +1,12 @@
-"""attend as a Ray Serve application, for more than one machine can do.
+"""attend as a Ray Serve application, for several machines.
 
 cd deploy/ray && serve run --working-dir . attend_serve:build max_replicas=20
 
-Each replica is the whole server that `attend serve` runs, engines and queue included: sentences
-are batched where they are translated. Ray spreads requests over replicas, starts and ends them.
+Each replica is a complete server with its own queue and engines. Ray distributes requests among
+replicas, and starts and stops replicas.
 """
 
-# No `from __future__ import annotations`: Ray reads the annotation of what `build` takes.
+# No `from __future__ import annotations`: Ray reads the annotation of the parameter of `build`.
 import asyncio
 from typing import Any
 
@@ -23,10 +23,10 @@ from app.settings import Settings
 
 
 class Fleet(BaseModel):
-    """What `build` takes: `args` of serve.yaml, or name=value on the command line.
+    """Parameters of `build`: `args` of serve.yaml, or name=value on the command line.
 
-    settings  of the server on every replica, by their names in docs/settings.md; what is not given
-              here is taken from the environment of the node that the replica runs on
+    settings  settings of the server, by their names in docs/settings.md; others are read from the
+              environment of the replica's node
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -35,43 +35,45 @@ class Fleet(BaseModel):
     max_replicas: int = Field(10, ge=1)
     cores_per_replica: int = Field(2, ge=1, description="each with an engine on it")
     target_ongoing_requests: float = Field(
-        32, gt=0, description="per replica: more start others; docs/deploy.md says how many to take"
+        32, gt=0, description="per replica; above it, more replicas start; see docs/deploy.md"
     )
     max_ongoing_requests: int = Field(
-        128, ge=1, description="per replica; several batches, so that there is always a next one"
+        128, ge=1, description="per replica; several batches, so that the next one is always ready"
     )
     max_queued_requests: int = Field(
-        512, ge=0, description="per proxy, while no replica takes any; more are answered 429"
+        512, ge=0, description="per proxy, while all replicas are full; further requests get 429"
     )
-    look_back: float = Field(15, gt=10, description="seconds of which the ongoing requests count")
+    look_back: float = Field(
+        15, gt=10, description="seconds over which ongoing requests are averaged"
+    )
     upscale_delay: float = Field(5, ge=0, description="seconds")
     downscale_delay: float = Field(300, ge=0, description="seconds")
     settings: dict[str, Any] = {}
 
 
 class Translator:
-    """One replica: the application that `attend serve` has, and its health as Ray asks for it."""
+    """One replica: the application of `attend serve`, and its health check for Ray."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
-        """Raise `SettingsError` where the settings cannot be."""
+        """Raises `SettingsError` for invalid settings."""
         self._settings = Settings.parse(**settings)
         self._started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         configure_logs(self._settings.log_level, self._settings.log_format)
 
     def __serve_build_asgi_app__(self) -> FastAPI:
-        """Ray enters the application's lifespan next, which loads the models."""
+        """Return the application; Ray then enters its lifespan, which loads the models."""
         self._app = create_app(self._settings, load, self._started.set_exception, self._when_ready)
         return self._app
 
     def _when_ready(self) -> None:
-        if not self._started.done():  # and not once more after a reload
+        if not self._started.done():  # not again after a reload
             self._started.set_result(None)
 
     async def check_health(self) -> None:
-        """Raise what a restart may mend. The first call returns when the models are warm.
+        """Raise an error if a restart may help. The first call returns when the models are warm.
 
-        Until then Ray sends no request here. If they cannot be loaded, the replica has failed to
-        start, and Ray shows the reason.
+        Until then, Ray sends no requests. If the models cannot be loaded, the replica fails to
+        start and Ray shows the reason.
         """
         await asyncio.shield(self._started)
         if not self._app.state.lifecycle.alive:
@@ -79,7 +81,7 @@ class Translator:
 
 
 def build(fleet: Fleet) -> Application:
-    """The application to give to `serve run`, `serve deploy` or `ray.serve.run`."""
+    """Return the application for `serve run`, `serve deploy` or `ray.serve.run`."""
     drain = Settings.model_fields["shutdown_timeout"].default
     deployment = serve.deployment(
         serve.ingress()(Translator),

@@ -22,17 +22,17 @@ GROUPS = frozenset({
 
 
 def languages_of_card(folder: Path) -> list[str]:
-    """Return the codes under `language` in the head of README.md without groups; none if damaged.
+    """Return the codes under `language` in the head of README.md, of both sides, without groups.
 
-    They are those of both sides.
+    The list is empty if the head is missing or damaged.
     """
     try:
         _, head, _ = (folder / CARD_FILE).read_text("utf-8").split(f"{_FENCE}\n", 2)
-        # As text and nothing else: `no`, Norwegian, would be false.
+        # As strings: `no`, Norwegian, would be false.
         values = yaml.load(head, Loader=yaml.BaseLoader)  # noqa: S506
     except (OSError, ValueError, yaml.YAMLError):
         return []
-    said = values.get("language") if isinstance(values, dict) else None
-    names = said if isinstance(said, list) else [said]
+    listed = values.get("language") if isinstance(values, dict) else None
+    names = listed if isinstance(listed, list) else [listed]
     codes = [language_code(name) for name in names if isinstance(name, str) and name]
     return list(dict.fromkeys(code for code in codes if code not in GROUPS))

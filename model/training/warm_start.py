@@ -53,11 +53,11 @@ class WarmStart:
             )
         if isinstance(tokenizer, MarianTokenizer):
             self._check_imported(config)
-        wanted = config.tokenizer.vocab_size
-        if wanted and wanted != tokenizer.target_vocab_size:
+        vocab_size = config.tokenizer.vocab_size
+        if vocab_size and vocab_size != tokenizer.target_vocab_size:
             raise TrainingError(
                 f"{folder}: has {tokenizer.target_vocab_size} pieces, the recipe's "
-                f"tokenizer.vocab_size is {wanted}; omit it, or adapt the checkpoint to a new "
+                f"tokenizer.vocab_size is {vocab_size}; omit it, or adapt the checkpoint to a new "
                 f"vocabulary"
             )
         return tokenizer
@@ -94,13 +94,13 @@ class WarmStart:
 
 
 def check_same_shape(
-    origin: Checkpoint, wanted: TransformerConfig, *, but: tuple[str, ...] = ()
+    origin: Checkpoint, shape: TransformerConfig, *, but: tuple[str, ...] = ()
 ) -> None:
     """Raise `TrainingError` naming each field in which the two differ, except the given ones."""
     found = origin.config.transformer.model_dump()
     differing = [
         f"{name} {found[name]}, not {value}"
-        for name, value in wanted.model_dump().items()
+        for name, value in shape.model_dump().items()
         if found[name] != value and name not in (*but, *_WITHOUT_WEIGHTS)
     ]
     if differing:

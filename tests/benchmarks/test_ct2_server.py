@@ -47,7 +47,7 @@ async def ask_all(batcher: MicroBatcher, sources: list[list[str]]) -> list[Any]:
     return await asyncio.gather(*asked, return_exceptions=True)
 
 
-def test_what_arrives_together_is_a_batch_up_to_the_largest() -> None:
+def test_concurrent_requests_form_batches_up_to_the_maximum() -> None:
     translator = FakeTranslator()
     batcher = MicroBatcher(translator, 1, {"beam_size": 3})
     sources = [["<", str(index), ">"] for index in range(MAX_BATCH + 6)]
@@ -56,7 +56,7 @@ def test_what_arrives_together_is_a_batch_up_to_the_largest() -> None:
     assert translator.options == {"beam_size": 3, "max_decoding_length": 53}
 
 
-def test_what_arrives_while_a_worker_is_awaited_is_the_next_batch() -> None:
+def test_requests_that_wait_for_a_worker_form_the_next_batch() -> None:
     translator = FakeTranslator(gate=threading.Semaphore(0))
     batcher = MicroBatcher(translator, 1, {})
 
@@ -88,7 +88,7 @@ def test_two_workers_have_two_batches_at_a_time() -> None:
     run_with(batcher, work())
 
 
-def test_an_error_is_everybodys_of_its_batch_and_the_next_is_well() -> None:
+def test_an_error_fails_its_batch_only() -> None:
     batcher = MicroBatcher(FakeTranslator(), 1, {})
 
     async def work() -> list[Any]:

@@ -58,7 +58,7 @@ def timing(name: str, threads: str, *seconds: float) -> Timing:
     return Timing(Scripted(name, [], threads), answers)
 
 
-def test_of_each_name_the_way_with_the_best_median_is_kept() -> None:
+def test_the_best_median_of_each_name_is_kept() -> None:
     timings = [
         timing("ours", "1 × 2", 1.0),
         timing("other", "1 × 2", 0.1, 2.0, 2.0),
@@ -83,7 +83,7 @@ def test_rows_by_hand() -> None:
     assert second["Same"] == 1
 
 
-def test_seats_bound_the_sentences_inside(tiny_checkpoint: Path) -> None:
+def test_seats_limit_the_sentences_in_flight(tiny_checkpoint: Path) -> None:
     seats = Seats(EagerEngine(load_model(load_checkpoint(tiny_checkpoint))), 2)
     one, two, three = (Job(index, (5, 6, 1), GREEDY) for index in range(3))
     assert seats.room(one)

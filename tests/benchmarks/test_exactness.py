@@ -40,7 +40,7 @@ def test_a_sentence_that_is_missing_is_noticed() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_every_run_answers_every_sentence_and_no_stranger(tiny_checkpoint: Path, seed: int) -> None:
+def test_every_run_answers_exactly_its_sentences(tiny_checkpoint: Path, seed: int) -> None:
     engine = EagerEngine(load_model(load_checkpoint(tiny_checkpoint)))
     wanted = alone([engine], JOBS)
     for found in (batched([engine], JOBS), arriving(engine, JOBS, seed)):
@@ -90,7 +90,7 @@ def test_the_torch_engine_is_compared_with_the_reference(
     assert [row["Other tokens"] for row in report["rows"]] == [0] * 3
 
 
-def test_the_program_fails_where_there_is_one(
+def test_the_program_fails_if_there_is_a_difference(
     tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
@@ -100,6 +100,6 @@ def test_the_program_fails_where_there_is_one(
     assert CliRunner().invoke(main, arguments).exit_code == 1
 
 
-def test_what_a_sentence_died_of_is_raised() -> None:
+def test_the_error_of_a_sentence_is_raised() -> None:
     with pytest.raises(ValueError, match="lost"):
         exactness.best([Finished(0, ValueError("lost"))])

@@ -21,7 +21,7 @@ def test_no_sentence_is_corrupted_by_itself(language: Language) -> None:
 
 
 @pytest.mark.parametrize("language", get_args(Language))
-def test_each_is_by_another_of_its_kind_and_by_a_lost_character(language: Language) -> None:
+def test_each_is_corrupted_by_another_sentence_or_a_lost_character(language: Language) -> None:
     asked = sentences(language, COUNT, seed=6)
     for one in asked:
         assert one.is_corrupted_by("")

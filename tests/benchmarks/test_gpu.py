@@ -31,7 +31,9 @@ def test_the_whole_measurement_on_a_cpu(tmp_path: Path, monkeypatch: pytest.Monk
     assert [row.get("Bandwidth", 0) > 0 for row in rows] == [False] * 3 + [True] * 3
 
 
-def test_what_is_out_of_time_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_measurements_after_the_time_budget_are_omitted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(gpu, "BUDGET", -1.0)
     monkeypatch.setattr(gpu, "COPY_BYTES", 2**20)
     arguments = "--device cpu --preset tiny --count 4 --rounds 1 --no-peers"
@@ -39,7 +41,7 @@ def test_what_is_out_of_time_is_left_out(tmp_path: Path, monkeypatch: pytest.Mon
     assert "out of time" in result.output
 
 
-def test_a_device_that_is_not_there_is_refused() -> None:
+def test_a_missing_device_is_refused() -> None:
     result = CliRunner().invoke(main, ["--device", "cuda:7"])
     assert result.exit_code != 0
     assert "device 'cuda:7'" in str(result.exception)

@@ -47,7 +47,7 @@ def test_half_of_a_sample_has_the_parsers_own_delimiters(form: str) -> None:
     assert SMALLER == 16
 
 
-def test_a_server_that_is_attacked(tiny_checkpoint: Path, kernels: None) -> None:
+def test_attacks_on_a_real_server(tiny_checkpoint: Path, kernels: None) -> None:
     """Checks all bounds except times, which depend on the load of the machine."""
     for outcome in (
         parser_attacked("html", tiny_checkpoint, 4.0, 6),

@@ -85,7 +85,7 @@ def test_an_open_loop_does_not_wait_for_answers() -> None:
     assert 20 < answering.requests < 100
 
 
-def test_refusals_and_closed_connections_are_told_apart() -> None:
+def test_refusals_and_closed_connections_are_distinguished() -> None:
     answering = Answering()
     texts = ["a", "refuse", "leave"]
     load = replace(LOAD, texts=texts, clients=1, requests=30, warm_up=0)
@@ -123,7 +123,7 @@ def test_refusals_have_their_own_latency() -> None:
     assert outcome_of(Answering(), replace(LOAD, clients=1)).refused_p99 == 0
 
 
-def test_a_client_that_is_late_says_so() -> None:
+def test_a_late_client_is_reported() -> None:
     outcome = outcome_of(Answering(), replace(LOAD, rate=50.0))
     assert 0 < outcome.late_p99 < 1000
     assert outcome_of(Answering(), replace(LOAD, clients=1)).late_p99 == 0

@@ -27,7 +27,7 @@ def test_translations_end_near_the_length_of_their_source(tmp_path: Path) -> Non
     assert [len(ids) for ids in sources_of_lengths(loaded, wanted)] == wanted
 
 
-def test_every_worker_gets_batches_enough() -> None:
+def test_every_worker_gets_enough_batches() -> None:
     assert n_sentences(192, 64, 16) == 1024
     assert n_sentences(192, 4, 16) == 192
     assert n_sentences(192, 1, 16) == 48

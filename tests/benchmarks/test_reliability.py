@@ -29,7 +29,7 @@ def test_a_bound_is_from_above_or_from_below() -> None:
     }  # fmt: skip
 
 
-def test_of_rounds_the_median_counts() -> None:
+def test_the_median_of_rounds_counts() -> None:
     rounds = (97.0, 80.0, 91.4)
     finding = Finding("a", "b", rounds, 90, least=True)
     assert (finding.seen, finding.holds) == (91.4, True)
@@ -44,7 +44,7 @@ def test_p99_of_few_and_of_failures() -> None:
 
 
 @pytest.mark.parametrize("stay", [False, True])
-def test_a_crowd_counts_what_it_gets(stay: bool) -> None:
+def test_a_crowd_counts_statuses(stay: bool) -> None:
     async def ask() -> Crowd:
         answering = Answering(seconds=0.005)
         server = await asyncio.start_server(answering.serve, "127.0.0.1", 0)
@@ -60,7 +60,7 @@ def test_a_crowd_counts_what_it_gets(stay: bool) -> None:
     assert crowd.n_errors == crowd.statuses["429"] > 2
 
 
-def test_goodput_is_of_the_peaks_around_it() -> None:
+def test_goodput_is_relative_to_the_peaks_around_it() -> None:
     outcome = Outcome(
         110.0, 1.0, 2.0, 3.0, answered=540, errors={"429": 7, "504": 1, "500": 2, "EOFError": 3}
     )
@@ -69,7 +69,7 @@ def test_goodput_is_of_the_peaks_around_it() -> None:
     assert one.n_wrong == 5
 
 
-def test_overloads_are_of_the_last_peak_in_rounds(
+def test_overloads_are_multiples_of_the_last_peak(
     monkeypatch: pytest.MonkeyPatch, stub: Server
 ) -> None:
     """Three kinds twice, whose answers are 6 s of the rates asked for, and peaks that drift."""
@@ -109,7 +109,7 @@ def test_the_kind_of_an_overload_is_its_scenario() -> None:
     assert Kind(2, n_slow=3).scenario(10) == "2 × 10 requests/s, 3 slow connections"
 
 
-def test_a_poisoned_engine_raises_as_long_as_the_poison_is_in_it() -> None:
+def test_a_poisoned_engine_raises_while_it_has_the_poison() -> None:
     engine = PoisonedEngine(FakeEngine(n_steps=1), [2, 14, 0])
     fine, poison = (Job(i, (2, name, 0), SearchOptions()) for i, name in enumerate((11, 14)))
     engine.admit([fine, poison])
@@ -120,7 +120,7 @@ def test_a_poisoned_engine_raises_as_long_as_the_poison_is_in_it() -> None:
     assert [done.job_id for done in engine.step()] == [0]
 
 
-def test_probes_that_began_early_can_be_left_out(stub: Server) -> None:
+def test_early_probes_can_be_omitted(stub: Server) -> None:
     with running(stub) as one, probing(one.port) as probes:
         while len(probes.seconds) < 5:
             time.sleep(0.01)
@@ -129,7 +129,7 @@ def test_probes_that_began_early_can_be_left_out(stub: Server) -> None:
     assert probes.after(0.1) == probes.seconds[-len(probes.after(0.1)) :] != probes.seconds
 
 
-def test_a_probe_of_nobody_fails() -> None:
+def test_a_probe_without_a_server_fails() -> None:
     probes = Probes(port=free_port())
     probes.probe()
     assert probes.seconds == [float("inf")]

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.sentences import FIXTURE, read_sentences
 
 
-def test_the_first_column_without_empty_lines_over_again(tmp_path: Path) -> None:
+def test_the_first_column_without_empty_lines_is_repeated(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv"
     path.write_text("One.\tUn.\n\nTwo.\n")
     assert read_sentences(path) == ["One.", "Two."]
@@ -22,6 +22,6 @@ def test_a_file_without_sentences_is_refused(tmp_path: Path) -> None:
         read_sentences(path)
 
 
-def test_some_sentences_come_along() -> None:
+def test_some_sentences_are_included() -> None:
     sentences = read_sentences(FIXTURE)
     assert len(sentences) == len(set(sentences)) == 48

@@ -48,7 +48,7 @@ def test_plain_up_starts_the_server_alone_and_each_profile_adds_its_own() -> Non
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_every_service_is_confined_and_comes_back(name: str) -> None:
+def test_every_service_is_confined_and_restarted(name: str) -> None:
     service = SERVICES[name]
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
@@ -69,7 +69,7 @@ def test_admitted_requests_have_time_to_finish(name: str) -> None:
     assert "/readyz" in service["healthcheck"]["test"][-1]
 
 
-def test_ports_are_published_on_this_machine_alone_and_do_not_collide() -> None:
+def test_ports_are_published_locally_and_do_not_collide() -> None:
     ports = [port for service in SERVICES.values() for port in service.get("ports", ())]
     assert all(port.startswith("127.0.0.1:") for port in ports)
     published = [port.split(":")[1] for port in ports]
@@ -84,7 +84,7 @@ def test_the_gpu_is_reserved_and_torch_built_for_it() -> None:
     assert service["image"] != SERVICES["attend"]["image"]
 
 
-def test_what_is_mounted_is_here() -> None:
+def test_mounted_files_exist() -> None:
     mounts = [mount for service in SERVICES.values() for mount in service.get("volumes", ())]
     assert len(mounts) == 6
     for mount in mounts:
@@ -101,7 +101,7 @@ def test_a_replica_drains_only_after_the_proxy_has_noticed() -> None:
     assert "attend-replica:8000" in PROXY
 
 
-def test_a_replica_believes_the_proxy_alone_of_a_clients_address() -> None:
+def test_a_replica_trusts_only_the_proxy_for_client_addresses() -> None:
     trusting = [one for one in OURS if "FORWARDED_ALLOW_IPS" in SERVICES[one]["environment"]]
     assert trusting == ["attend-replica"]
     assert "ports" not in SERVICES["attend-replica"]

@@ -72,7 +72,7 @@ def test_its_variables_exist() -> None:
     assert set(re.findall(r"ATTEND_\w+", DOCKERFILE)) <= VARIABLES
 
 
-def test_nothing_but_what_it_is_made_of_is_sent_to_the_builder() -> None:
+def test_only_required_files_are_sent_to_the_builder() -> None:
     first, *others = [
         line for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines()
         if not line.startswith("#")

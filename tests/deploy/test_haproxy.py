@@ -23,7 +23,7 @@ def haproxy() -> tuple[Path, Path] | None:
 
 
 @pytest.mark.skipif(haproxy() is None, reason="there is no haproxy to ask")
-def test_haproxy_takes_the_configuration(tmp_path: Path) -> None:
+def test_haproxy_accepts_the_configuration(tmp_path: Path) -> None:
     found = haproxy()
     assert found
     program, libraries = found

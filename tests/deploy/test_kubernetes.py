@@ -58,7 +58,7 @@ def test_everything_selects_the_pods() -> None:
     assert OBJECTS["Service"]["spec"]["ports"][0]["targetPort"] == port["name"]
 
 
-def test_a_pod_may_do_nothing_that_it_need_not() -> None:
+def test_pods_are_unprivileged() -> None:
     assert POD["securityContext"]["runAsNonRoot"] is True
     assert POD["securityContext"]["runAsUser"] > 0
     assert POD["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
@@ -83,7 +83,7 @@ def test_admitted_requests_have_time_to_finish() -> None:
     assert DEPLOYMENT["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"] == 0
 
 
-def test_each_probe_asks_its_own_route() -> None:
+def test_each_probe_uses_its_own_route() -> None:
     probes = {
         kind: CONTAINER[f"{kind}Probe"]["httpGet"]["path"]
         for kind in ("startup", "readiness", "liveness")

@@ -59,7 +59,7 @@ def queries() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("query", "legend"), sorted(set(queries())))
-def test_what_is_asked_for_is_exposed(query: str, legend: str) -> None:
+def test_every_queried_metric_is_exposed(query: str, legend: str) -> None:
     labels = answered_labels(query, EXPOSED)
     assert labels is not None
     assert set(re.findall(r"{{(\w+)}}", legend)) <= labels
@@ -91,7 +91,7 @@ def test_a_slip_would_be_noticed(query: str) -> None:
         answered_labels(query, EXPOSED)
 
 
-def test_what_an_alert_asks_the_increase_of_is_there_before_the_first_time() -> None:
+def test_counters_of_alerts_exist_before_their_first_increase() -> None:
     body, _ = Metrics().exposition()
     there = {line.rpartition(" ")[0] for line in body.decode().splitlines()}
     asked = {series for rule in ALERTS for series in re.findall(r"increase\((.+?)\[", rule["expr"])}
@@ -99,7 +99,7 @@ def test_what_an_alert_asks_the_increase_of_is_there_before_the_first_time() -> 
     assert asked <= there
 
 
-def test_the_reasons_that_alerts_tell_apart_exist() -> None:
+def test_the_reasons_that_alerts_distinguish_exist() -> None:
     slugs = {kind.slug for kind in (*KINDS.values(), *HTTP_KINDS.values())}
     named = [
         reason
@@ -112,7 +112,7 @@ def test_the_reasons_that_alerts_tell_apart_exist() -> None:
 
 
 @pytest.mark.parametrize("rule", ALERTS, ids=lambda rule: rule["alert"])
-def test_every_alert_says_how_urgent_it_is_and_the_docs_what_to_do(rule: dict[str, Any]) -> None:
+def test_every_alert_has_a_severity_and_is_documented(rule: dict[str, Any]) -> None:
     assert rule["labels"]["severity"] in ("page", "ticket")
     assert rule["annotations"]["summary"]
     assert f"| `{rule['alert']}` |" in (ROOT / "docs" / "deploy.md").read_text("utf-8")

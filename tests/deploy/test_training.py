@@ -44,7 +44,7 @@ def test_the_kustomization_has_every_file_and_the_version_of_the_server() -> Non
 
 
 @pytest.mark.parametrize("place", COMMANDS)
-def test_the_command_is_one_that_restarts_continue(place: str) -> None:
+def test_restarts_continue_the_run(place: str) -> None:
     launcher, arguments = COMMANDS[place]
     assert launcher[0] == "torchrun"
     assert launcher[-3:] == ["--no-python", "--", "attend"]
@@ -64,7 +64,7 @@ def test_it_is_restarted_if_it_fails_and_has_time_to_save() -> None:
     assert OBJECTS["job.yaml"]["spec"]["backoffLimit"] > 0
 
 
-def test_it_may_do_nothing_that_it_need_not() -> None:
+def test_it_is_unprivileged() -> None:
     assert SERVICE["read_only"] is True
     assert SERVICE["cap_drop"] == ["ALL"]
     assert SERVICE["security_opt"] == ["no-new-privileges:true"]

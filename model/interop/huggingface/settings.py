@@ -78,8 +78,8 @@ VERBS = {"marian": "marian", "m2m_100": "m2m100"}
 
 def check_model_type(path: Path, values: Mapping[str, Any], form: type[MarianConfig]) -> None:
     """Raise `CheckpointError` unless config.json, read from `path`, is of the form's type."""
-    found, wanted = values.get("model_type"), _MODEL_TYPES[form]
-    if found == wanted:
+    found, expected = values.get("model_type"), _MODEL_TYPES[form]
+    if found == expected:
         return
     if found in VERBS:
         raise CheckpointError(f"{path}: model_type {found!r}; use `attend import {VERBS[found]}`")

@@ -1,4 +1,4 @@
-"""Which options of `transformers` attend can run a model with."""
+"""The options of `transformers` that attend supports."""
 
 from __future__ import annotations
 
@@ -150,9 +150,9 @@ def _contradictions(config: MarianConfig, generation: GenerationConfig) -> Itera
             config.decoder_start_token_id,
         ),
     }
-    for option, (found, wanted) in ids.items():
-        if found is not None and found not in (wanted, [wanted]):
-            yield f"{option} = {json.dumps(found)}, not {wanted} as {CONFIG_FILE} implies"
+    for option, (found, expected) in ids.items():
+        if found is not None and found not in (expected, [expected]):
+            yield f"{option} = {json.dumps(found)}, not {expected} as {CONFIG_FILE} implies"
     bad = generation.bad_words_ids
     if bad and bad != [[config.pad_token_id]]:
         yield f"bad_words_ids = {json.dumps(bad)}, not [[pad_token_id]]"

@@ -63,7 +63,7 @@ async def test_a_replica_imports_a_marian_folder_as_the_server_does(
 
 
 @asynchronous
-async def test_a_health_check_that_is_given_up_leaves_the_next_one_to_wait(
+async def test_a_cancelled_health_check_does_not_affect_the_next(
     tiny_checkpoint: Path,
 ) -> None:
     replica = Translator({"checkpoint": tiny_checkpoint})
@@ -85,17 +85,17 @@ async def test_a_checkpoint_that_cannot_be_loaded_fails_the_first_health_check_b
 
 
 @asynchronous
-async def test_settings_that_cannot_be_end_the_constructor() -> None:
+async def test_invalid_settings_raise_in_the_constructor() -> None:
     with pytest.raises(SettingsError, match="'precision'"):
         Translator({"precision": "int4"})
 
 
-def test_ray_reads_what_the_builder_takes_from_its_annotation() -> None:
+def test_ray_reads_the_annotation_of_the_builder() -> None:
     [parameter] = inspect.signature(build).parameters.values()
     assert issubclass(parameter.annotation, BaseModel)
 
 
-def test_the_arguments_of_the_command_line_are_strings_and_a_slip_is_told() -> None:
+def test_command_line_arguments_are_strings_and_invalid_ones_are_reported() -> None:
     fleet = Fleet.model_validate({"max_replicas": "20", "target_ongoing_requests": "16"})
     assert (fleet.max_replicas, fleet.target_ongoing_requests) == (20, 16)
     with pytest.raises(ValidationError, match="max_replica"):
@@ -112,7 +112,7 @@ def test_every_argument_is_described_with_its_default(argument: str) -> None:
     assert defaults.strip().split(", ")[place] == (f"{default:g}" if default else "")
 
 
-def test_the_deployment_keeps_our_batches_full_and_says_429_when_there_is_too_much() -> None:
+def test_the_deployment_keeps_batches_full_and_answers_429_on_overload() -> None:
     fleet = Fleet(cores_per_replica=4, settings={"shutdown_timeout": 10})
     deployment = build(fleet)._bound_deployment
     assert deployment.max_ongoing_requests >= 2 * fleet.target_ongoing_requests
@@ -122,7 +122,7 @@ def test_the_deployment_keeps_our_batches_full_and_says_429_when_there_is_too_mu
     assert deployment._deployment_config.graceful_shutdown_timeout_s == 15
 
 
-def test_the_file_for_serve_deploy_is_what_ray_and_the_builder_take() -> None:
+def test_ray_and_the_builder_accept_the_file_for_serve_deploy() -> None:
     from ray.serve.schema import ServeDeploySchema
 
     schema = ServeDeploySchema.model_validate(yaml.safe_load(SERVE_YAML.read_text("utf-8")))

@@ -199,7 +199,7 @@ def test_a_flood_is_answered_429_or_503_and_not_by_timeouts(cluster: Cluster) ->
     cluster.deploy()
 
 
-def test_more_is_asked_and_more_replicas_start(cluster: Cluster) -> None:
+def test_more_load_starts_more_replicas(cluster: Cluster) -> None:
     cluster.deploy(
         min_replicas=1, target_ongoing_requests=2, look_back=11, upscale_delay=0, downscale_delay=0
     )
@@ -214,7 +214,7 @@ def test_more_is_asked_and_more_replicas_start(cluster: Cluster) -> None:
     cluster.deploy()
 
 
-def test_a_node_that_dies_costs_what_was_in_flight_on_it_and_its_replica_comes_back(
+def test_a_dead_node_loses_only_requests_in_flight_and_its_replica_returns(
     cluster: Cluster,
 ) -> None:
     asyncio.run(until(lambda: cluster.n_running() == N_NODES, 2 * CONTROL_LOOP))

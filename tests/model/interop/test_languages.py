@@ -10,12 +10,12 @@ SYMBOLS = ["</s>", ">>fra<<", ">>por_BR<<", "a"]
 
 
 def test_each_source_with_each_target_but_itself() -> None:
-    said = Languages(("en", "fr"), ("fr", "de", "fr"))
+    given = Languages(("en", "fr"), ("fr", "de", "fr"))
     pairs = [("en", "fr"), ("en", "de"), ("fr", "de")]
-    assert directions("x", PLAIN, said) == (pairs, {})
+    assert directions("x", PLAIN, given) == (pairs, {})
 
 
-def test_symbols_are_the_targets_unless_some_are_said() -> None:
+def test_symbols_are_the_default_targets() -> None:
     both = {"fr": ">>fra<<", "pt-BR": ">>por_BR<<"}
     assert directions("x", SYMBOLS, Languages(("en",))) == ([("en", "fr"), ("en", "pt-BR")], both)
     assert directions("x", SYMBOLS, Languages(("en",), ("fr",))) == (
@@ -25,7 +25,7 @@ def test_symbols_are_the_targets_unless_some_are_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pieces", "said", "told"),
+    ("pieces", "given", "message"),
     [
         (PLAIN, NOT_GIVEN, "use `attend import marian --source`"),
         (PLAIN, Languages(("en",)), "use `attend import marian --target`"),
@@ -33,8 +33,10 @@ def test_symbols_are_the_targets_unless_some_are_said() -> None:
         (PLAIN, Languages(("en",), ("en",)), "from en to itself is no translation"),
     ],
 )
-def test_what_makes_no_direction(pieces: list[str], said: Languages, told: str) -> None:
+def test_languages_without_a_direction_are_refused(
+    pieces: list[str], given: Languages, message: str
+) -> None:
     with pytest.raises(CheckpointError) as caught:
-        directions("x", pieces, said)
+        directions("x", pieces, given)
     assert str(caught.value).startswith("x: ")
-    assert told in str(caught.value)
+    assert message in str(caught.value)

@@ -36,7 +36,7 @@ def test_a_recipe_of_corpora_alone_is_the_papers_base_model() -> None:
     assert shape.tie_output
 
 
-def test_both_directions_are_trained_unless_told_otherwise() -> None:
+def test_both_directions_are_trained_by_default() -> None:
     assert parse().all_directions == {("en", "fr"), ("fr", "en")}
     assert parse(directions=[["fr", "en"]]).all_directions == {("fr", "en")}
 

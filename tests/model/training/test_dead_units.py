@@ -60,7 +60,7 @@ def test_layers_are_counted_apart(model: Transformer) -> None:
     assert watched(model).found() == (0.25, 0.5, [])
 
 
-def test_what_is_active_at_padding_only_is_dead(model: Transformer) -> None:
+def test_activity_at_padding_does_not_count(model: Transformer) -> None:
     [layer] = model.encoder.layers
     w_1 = layer.feed_forward.w_1
     heard: list[torch.Tensor] = []

@@ -133,7 +133,7 @@ TAGGED = {"name": "words", "files": ["train.tsv"], "languages": ["en", "fr"], "t
         ({"tokenizer": {"vocab_size": 999}}, r"has \d+ pieces, .* is 999"),
     ],
 )  # fmt: skip
-def test_what_an_imported_model_does_not_fit_is_refused_by_name(
+def test_recipes_that_do_not_fit_an_imported_model_are_refused_by_name(
     words: Workshop, make_folder: MakeFolder, changes: dict[str, Any], complaint: str
 ) -> None:
     origin = imported(make_folder, words.folder / "imported")

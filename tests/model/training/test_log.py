@@ -26,7 +26,7 @@ def steps(path: Path) -> tuple[list[float], list[float]]:
     return [line["step"] for line in log.updates], [line["step"] for line in log.validations]
 
 
-def test_what_was_written_is_read(log: Path) -> None:
+def test_a_written_log_is_read(log: Path) -> None:
     assert read_log(log).updates[0] == UPDATE
     assert read_log(log).validations[0] == MEASUREMENT
 

@@ -82,7 +82,7 @@ def test_there_must_be_a_run_to_resume(workshop: Workshop) -> None:
     assert not (workshop.folder / "run").exists()
 
 
-def test_an_attempt_that_never_saved_is_begun_afresh(workshop: Workshop) -> None:
+def test_a_run_that_never_saved_starts_again(workshop: Workshop) -> None:
     first = workshop.open()
     (first.run / "log.jsonl").write_text('{"step": 1, "tokens": 3}\n')
     (first.run / "snapshots").mkdir()
@@ -286,7 +286,7 @@ def test_corpora_are_filtered_and_counted(workshop: Workshop) -> None:
     assert counts.dropped == {"empty": 1, "duplicates": 400 - len(set(pairs))}
 
 
-def test_a_corpus_of_which_nothing_is_left_is_refused(workshop: Workshop) -> None:
+def test_a_corpus_without_remaining_pairs_is_refused(workshop: Workshop) -> None:
     write_pairs(workshop.folder / "same.tsv", [("a", "a"), ("b", "b")])
     recipe = {"name": "same", "files": ["same.tsv"], "languages": ["xx", "yy"]}
     with pytest.raises(DataError, match=r"corpus 'same': 2 pairs, 0 kept \(dropped: 2 identical\)"):
@@ -303,7 +303,7 @@ def test_pairs_longer_than_max_length_are_counted_when_a_run_starts(workshop: Wo
     assert str(recorder.corpora["toy"]) == "103 pairs, 103 kept"
 
 
-def test_a_corpus_of_which_every_pair_is_too_long_is_refused(workshop: Workshop) -> None:
+def test_a_corpus_with_only_long_pairs_is_refused(workshop: Workshop) -> None:
     write_pairs(workshop.folder / "long.tsv", [("abcdefgh" * 8, "x" * 64)] * 3)
     corpora = [*workshop.recipe()["corpora"]]
     corpora.append({"name": "long", "files": ["long.tsv"], "languages": ["xx", "yy"]})

@@ -42,7 +42,7 @@ def test_two_files_are_read_side_by_side(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("one", "other", "shorter"), [("x\n", "x\ny\n", "a"), ("x", "", "b")])
-def test_of_two_files_the_shorter_one_is_named(
+def test_the_shorter_of_two_files_is_named(
     tmp_path: Path, one: str, other: str, shorter: str
 ) -> None:
     (tmp_path / "a").write_text(one)
@@ -59,7 +59,7 @@ def test_wrong_number_of_columns(tmp_path: Path, line: str, columns: int) -> Non
         list(read_pairs(path))
 
 
-def test_not_utf_8_names_the_very_line(tmp_path: Path) -> None:
+def test_not_utf_8_names_the_line(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_bytes(b"one\tun\n" * 1233 + b"caf\xe9\tcaf\n" + b"one\tun\n" * 99)
     with pytest.raises(DataError, match=r"a\.tsv:1234: not UTF-8"):

@@ -49,7 +49,7 @@ def test_each_filter_drops_its_pair(settings: dict[str, object], dropped: str, p
         assert counts.dropped == {"empty": 2, dropped: 1}
 
 
-def test_a_ratio_of_short_texts_says_nothing() -> None:
+def test_the_ratio_of_short_texts_is_ignored() -> None:
     counts = FilterCounts()
     pairs = [("no", "certainement pas"), ("I", "je le veux bien, ma foi")]
     kept = PairFilter(FilterConfig(max_ratio=2.0)).keep(pairs, counts)
@@ -76,7 +76,7 @@ def test_a_language_that_lingua_does_not_know_is_named() -> None:
         in_other_language([("a", "b")], ("xx", "en"))
 
 
-def test_pairs_of_which_one_side_is_held_out() -> None:
+def test_pairs_with_a_held_out_side_are_dropped() -> None:
     counts = FilterCounts()
     pairs = [("one", "un"), ("two", "deux"), ("uno", "un"), ("three", "trois")]
     kept = PairFilter(FilterConfig(held_out=True), {"un", "three"}).keep(pairs, counts)

@@ -26,7 +26,7 @@ def test_singular_values_come_near_one_and_directions_stay(
 
 
 @pytest.mark.parametrize("shape", [(8, 32), (32, 8), (24, 100)])
-def test_wide_matrices_take_another_way_to_the_same_result(shape: tuple[int, int]) -> None:
+def test_the_gram_form_for_wide_matrices_is_equal(shape: tuple[int, int]) -> None:
     torch.manual_seed(3)
     matrix = torch.randn(shape) * torch.logspace(-3, 0, shape[1])
     wide = matrix if shape[0] < shape[1] else matrix.T

@@ -22,7 +22,7 @@ CPU = torch.device("cpu")
         ("avx2", 0.1, torch.float32),
     ],
 )
-def test_auto_takes_bf16_where_it_is_there_and_measures_faster(
+def test_auto_selects_bf16_where_it_is_faster(
     monkeypatch: pytest.MonkeyPatch, capability: str, bf16_seconds: float, expected: torch.dtype
 ) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {capability: True})
@@ -37,13 +37,13 @@ def test_a_product_is_timed_in_either_type() -> None:
 
 
 @pytest.mark.parametrize(("name", "dtype"), [("fp32", torch.float32), ("bf16", torch.bfloat16)])
-def test_a_named_precision_is_taken(name: Literal["fp32", "bf16"], dtype: torch.dtype) -> None:
+def test_a_named_precision_is_used(name: Literal["fp32", "bf16"], dtype: torch.dtype) -> None:
     assert precision.resolve(name, CPU) == dtype
     with precision.autocast(CPU, dtype):
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == dtype
 
 
-def test_int8_is_refused_where_there_are_no_int8_products() -> None:
+def test_int8_is_refused_without_int8_products() -> None:
     with pytest.raises(TrainingError, match="precision int8 is for CPUs, not for cuda:1"):
         precision.resolve("int8", torch.device("cuda:1"))
     assert precision.resolve("int8", CPU) == torch.float32

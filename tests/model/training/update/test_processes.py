@@ -50,7 +50,7 @@ def test_a_single_process_exchanges_nothing() -> None:
     assert ALONE.is_first
 
 
-def test_without_torchrun_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_torchrun_there_is_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WORLD_SIZE", raising=False)
     assert Processes.from_environment(torch.device("cpu")) == ALONE
 
