@@ -8,12 +8,10 @@ from pathlib import Path
 
 import structlog
 
-from app import __version__
 from app.concurrency.threads import LOADING_NICENESS, step_back
 from app.errors import SettingsError
-from app.freed_memory import give_back
 from app.languages.served import Direction, described, fits
-from app.memory_limit import memory_limit
+from app.memory import give_back, memory_limit
 from app.observe.metrics import Metrics
 from app.runtime import Runtime
 from app.scheduling.admission import Admission
@@ -26,14 +24,14 @@ from app.translation.file_service import FileLimits, FileService
 from app.translation.requests import Limits
 from app.translation.served_model import Facts, KnownModel, ServedModel
 from app.translation.service import TranslationService, prepare
-from model.checkpoint.config import CheckpointConfig, read_config
+from model.checkpoint.config import read_config
 from model.checkpoint.parameters import n_parameters
 from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.checkpoint.shelf_folder import ShelvedCheckpoint, find_checkpoints
 from model.engine.build import build_engines, combined_info, expected_info, prepare_kernels
 from model.engine.device import pick_devices, usable_cores
 from model.engine.memory import expected_bytes
-from model.engine.protocol import Engine
+from model.engine.protocol import Engine, EngineInfo
 
 ENGINE_TIMEOUT = 120.0
 """Seconds after which an engine's step counts as hanging."""
@@ -44,9 +42,6 @@ MAX_QUEUE_TOKENS = 262_144
 TEXT_BYTES = 12
 """Memory of a vocabulary per byte of its files, approximately."""
 
-Claims = dict[tuple[str, str], Path]
-"""Which folder translates a direction, in lower case."""
-
 _log = structlog.get_logger()
 
 
@@ -56,10 +51,10 @@ def load_runtime(settings: Settings, metrics: Metrics) -> Runtime:
     Of the folder of models only the configurations are read. Raises `ModelError`, and
     `SettingsError` if two checkpoints claim a direction or a pinned model does not exist.
     """
-    check_directions([(folder, read_config(folder)) for folder in settings.checkpoint])
+    _check_directions(settings.checkpoint)
     shelved = _shelved(settings)
     builder = _Builder(settings, metrics)
-    builder.prepare()
+    prepare_kernels(settings.precision, builder.devices)
     checkpoints = [load_checkpoint(folder) for folder in settings.checkpoint]
     known = [
         *(builder.permanent(one, builder.engines(one)) for one in checkpoints),
@@ -68,11 +63,11 @@ def load_runtime(settings: Settings, metrics: Metrics) -> Runtime:
     return _assemble(known, settings, metrics)
 
 
-def check_directions(configs: Sequence[tuple[Path, CheckpointConfig]]) -> None:
-    """Raise `SettingsError` if two checkpoints, each given with its folder, claim a direction."""
-    claimed: Claims = {}
-    for folder, config in configs:
-        for source, target in config.directions:
+def _check_directions(folders: Sequence[Path]) -> None:
+    """Raise `SettingsError` if two checkpoints claim a direction."""
+    claimed: dict[Direction, Path] = {}
+    for folder in folders:
+        for source, target in read_config(folder).directions:
             direction = source.lower(), target.lower()
             if direction in claimed:
                 raise SettingsError(
@@ -117,22 +112,12 @@ class _Builder:
         self._settings = settings
         self._metrics = metrics
         self._n_threads = settings.threads or usable_cores()
-        self._devices = pick_devices(settings.device)
-
-    def prepare(self) -> None:
-        """Compile what the engines need, unless it is cached. Blocks, then for minutes."""
-        prepare_kernels(self._settings.precision, self._devices)
+        self.devices = pick_devices(settings.device)
 
     def engines(self, checkpoint: Checkpoint) -> Sequence[Engine]:
         """Build a checkpoint's engines. Blocks. Raises `ConfigError`."""
-        settings = self._settings
-        return build_engines(
-            checkpoint,
-            settings.precision,
-            self._n_threads,
-            settings.max_batch_tokens,
-            self._devices,
-        )
+        precision, n_tokens = self._settings.precision, self._settings.max_batch_tokens
+        return build_engines(checkpoint, precision, self._n_threads, n_tokens, self.devices)
 
     def permanent(self, checkpoint: Checkpoint, engines: Sequence[Engine]) -> KnownModel:
         """Return a model that is loaded already and stays."""
@@ -143,7 +128,7 @@ class _Builder:
         return KnownModel(checkpoint.config, slot, model.facts)
 
     def on_demand(self, found: ShelvedCheckpoint) -> KnownModel:
-        """Return a model that is loaded when it is asked for."""
+        """Return a model that is loaded by the first request for it."""
         settings, shape = self._settings, found.config.transformer
 
         def load() -> ServedModel:
@@ -151,49 +136,38 @@ class _Builder:
             checkpoint = load_checkpoint(found.folder)
             return self._served(checkpoint, self.engines(checkpoint))
 
-        info = expected_info(settings.precision, self._n_threads, self._devices)
+        info = expected_info(settings.precision, self._n_threads, self.devices)
         slot = ModelSlot(
             found.config.name,
             load,
-            expected_bytes(shape, settings.precision, self._n_threads, self._devices),
+            expected_bytes(shape, settings.precision, self._n_threads, self.devices),
             pinned=not found.names.isdisjoint(settings.pin),
         )
-        facts = Facts(
-            parameters=n_parameters(shape),
-            engine=info.engine,
-            device=info.device,
-            precision=info.precision,
-            threads=info.threads,
-        )
+        facts = _facts(n_parameters(shape), info)
         return KnownModel(found.config, slot, facts, (found.folder, found.fingerprint))
 
     def _served(self, checkpoint: Checkpoint, engines: Sequence[Engine]) -> ServedModel:
-        settings, info = self._settings, combined_info(engines)
         scheduler = Scheduler(
             engines,
             metrics=self._metrics,
-            cache_bytes=settings.sentence_cache_bytes,
+            cache_bytes=self._settings.sentence_cache_bytes,
             step_timeout=ENGINE_TIMEOUT,
             max_queue_tokens=MAX_QUEUE_TOKENS,
-            max_batch_tokens=settings.max_batch_tokens,
-        )
-        facts = Facts(
-            parameters=checkpoint.n_parameters,
-            engine=info.engine,
-            device=info.device,
-            precision=info.precision,
-            threads=info.threads,
-            digest=checkpoint.digest,
+            max_batch_tokens=self._settings.max_batch_tokens,
         )
         return ServedModel(
             checkpoint.config,
             checkpoint.tokenizer,
             scheduler,
             checkpoint.golden,
-            facts=facts,
+            facts=_facts(checkpoint.n_parameters, combined_info(engines), checkpoint.digest),
             prepare=prepare,
             n_text_bytes=TEXT_BYTES * sum(map(len, checkpoint.tokenizer.files.values())),
         )
+
+
+def _facts(parameters: int, info: EngineInfo, digest: str | None = None) -> Facts:
+    return Facts(parameters, info.engine, info.device, info.precision, info.threads, digest)
 
 
 def _assemble(known: Sequence[KnownModel], settings: Settings, metrics: Metrics) -> Runtime:
@@ -232,7 +206,7 @@ def _assemble(known: Sequence[KnownModel], settings: Settings, metrics: Metrics)
         CapacityLimiter(settings.max_file_characters, forecast, give_back),
         forecast,
     )
-    return Runtime(tuple(used), shelf, service, files, admission, __version__)
+    return Runtime(tuple(used), shelf, service, files, admission)
 
 
 def choose_models(
@@ -249,7 +223,9 @@ def choose_models(
         lost: list[Direction] = []
         used: dict[str, None] = {}
         for source, target in model.directions:
-            if languages and not (_among(source, languages) and _among(target, languages)):
+            if languages and not all(
+                any(fits(code, one) for one in languages) for code in (source, target)
+            ):  # `zh-Hant` is among `zh`
                 continue
             first = claimed.setdefault((source.lower(), target.lower()), model)
             if first is not model:
@@ -267,11 +243,6 @@ def choose_models(
         for source, target in model.directions
         if claimed.get((source.lower(), target.lower())) is model
     }
-
-
-def _among(code: str, languages: Sequence[str]) -> bool:
-    """Whether a model's language is one of those, or a variant of one: `zh-Hant` is `zh`."""
-    return any(fits(code, language) for language in languages)
 
 
 def _nothing_served(settings: Settings) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from app import __version__
 from app.concurrency.threads import in_background
 from app.errors import (
     AppError,
@@ -20,7 +21,6 @@ from app.errors import (
 from app.observe.gauges import Gauges, ModelMemory, RunningModel
 from app.observe.metrics import Metrics
 from app.scheduling.admission import Admission
-from app.scheduling.scheduler import Scheduler
 from app.shelf.shelf import Shelf
 from app.shelf.slot import ModelSlot
 from app.translation.file_service import FileService
@@ -35,14 +35,13 @@ _log = structlog.get_logger()
 
 @dataclass(eq=False)
 class Runtime:
-    """Everything that serves the models; those of `known` that are loaded are on the shelf."""
+    """Everything that serves the models; the shelf holds those that are loaded."""
 
     known: tuple[KnownModel, ...]
     shelf: Shelf[ServedModel]
     service: TranslationService
     files: FileService
     admission: Admission
-    version: str
     _n_held: int = 0
     _free: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -51,12 +50,7 @@ class Runtime:
         """The models, as GET /info shows them."""
         first, *others = map(_model_info, self.known)
         pivoted = self.service.languages.pivoted
-        return Info(**dict(first), others=others, pivoted=pivoted, version=self.version)
-
-    @property
-    def schedulers(self) -> tuple[Scheduler, ...]:
-        """Those of the loaded models."""
-        return tuple(model.scheduler for model in self.shelf.models)
+        return Info(**dict(first), others=others, pivoted=pivoted, version=__version__)
 
     @property
     def alive(self) -> bool:
@@ -72,8 +66,7 @@ class Runtime:
 
     def gauges(self) -> Gauges:
         """Return the current load."""
-        loads = [scheduler.load for scheduler in self.schedulers]
-        running = [(model.name, model.facts) for model in self.shelf.models]
+        loads = [model.scheduler.load for model in self.shelf.models]
         return Gauges(
             admitted=self.admission.n_admitted,
             queue_size=sum(load.waiting for load in loads),
@@ -82,7 +75,8 @@ class Runtime:
             batch_tokens=sum(load.in_flight_tokens for load in loads),
             engines=sum(load.engines for load in loads),
             models=tuple(
-                RunningModel(name, one.engine, one.device, one.precision) for name, one in running
+                RunningModel(one.name, one.facts.engine, one.facts.device, one.facts.precision)
+                for one in self.shelf.models
             ),
             memory=tuple(ModelMemory(one.name, one.slot.n_bytes) for one in self.known),
         )
@@ -227,7 +221,7 @@ class Lifecycle:
     async def start(self) -> None:
         """Load the models and start the engines. Raises as `load`, and `GoldenSentenceError`."""
         self._runtime = await self._make()
-        self._tell("ready")
+        self._report("ready")
         if self._settled:
             self._settled()
 
@@ -249,7 +243,7 @@ class Lifecycle:
         new.adopt(old)
         self._runtime = new
         self._metrics.reloads("done").inc()
-        self._tell("reloaded")
+        self._report("reloaded")
         retiring = asyncio.create_task(old.retire())
         self._retiring[retiring] = old
         retiring.add_done_callback(self._retired)
@@ -269,13 +263,13 @@ class Lifecycle:
             self._loading = False
         return runtime
 
-    def _tell(self, event: str) -> None:
+    def _report(self, event: str) -> None:
         # Without hyperparameters and pairs, whose number grows with the square of the languages.
-        shown = self.started.info.model_dump(
+        info = self.started.info.model_dump(
             exclude={"config": True, "pivoted": True, "others": {"__all__": {"config"}}}
         )
         address = {"address": self.address} if self.address else {}
-        _log.info(event, **address, **shown)
+        _log.info(event, **address, **info)
 
     def _retired(self, retiring: asyncio.Task[None]) -> None:
         del self._retiring[retiring]

@@ -13,6 +13,8 @@ from pydantic import (
     BeforeValidator,
     ByteSize,
     Field,
+    NonNegativeInt,
+    PositiveInt,
     SecretStr,
     ValidationError,
     model_validator,
@@ -55,127 +57,96 @@ def _commas(value: Any) -> Any:
     return [one.strip() for one in value.split(",")] if isinstance(value, str) else value
 
 
+Port = Annotated[int, Field(ge=0, le=65_535)]
+
+
 class Settings(BaseSettings):
     """The settings. Frozen; flags override the environment, which overrides defaults."""
 
-    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, frozen=True, extra="forbid")
+    model_config = SettingsConfigDict(
+        env_prefix=ENV_PREFIX, frozen=True, extra="forbid", use_attribute_docstrings=True
+    )
 
-    checkpoint: Annotated[tuple[Path, ...], BeforeValidator(_folders), NoDecode] = Field(
-        (SHIPPED_CHECKPOINT,),
-        description="Checkpoint folder, by default the shipped one; repeat the flag for several.",
-    )  # fmt: skip
-    models: Path | None = Field(
-        None,
-        description="Folder of models, each in a folder of its own, which are loaded on demand.",
+    checkpoint: Annotated[tuple[Path, ...], BeforeValidator(_folders), NoDecode] = (
+        SHIPPED_CHECKPOINT,
     )
-    model_memory: ByteSize | None = Field(
-        None, gt=0,
-        description="Memory for loaded models, such as 2GB; by default half of what there is.",
-    )  # fmt: skip
-    pin: Annotated[tuple[str, ...], BeforeValidator(_commas), NoDecode] = Field(
-        (),
-        description="Name of a model of --models that stays loaded; repeat the flag for several.",
-    )
-    languages: Annotated[tuple[str, ...] | None, BeforeValidator(_commas), NoDecode] = Field(
-        None, min_length=1,
-        description="Languages to translate between, such as en,de,fr; by default all.",
-    )  # fmt: skip
-    cache: Path | None = Field(
-        None, description="Cache folder for imported Marian models; by default the user's."
-    )
-    host: str = Field("127.0.0.1", description="Address to listen on.")
-    port: int = Field(8000, ge=0, le=65_535, description="Port to listen on; 0 chooses a free one.")
-    admin_host: str = Field("127.0.0.1", description="Address of the admin port.")
-    admin_port: int | None = Field(
-        None,
-        ge=0,
-        le=65_535,
-        description="Port for POST /reload and GET /metrics; none by default.",
-    )
-    page: bool = Field(True, description="Serve the page at / and the API reference at /docs.")
-    cors_origins: Annotated[tuple[str, ...] | None, BeforeValidator(_commas), NoDecode] = Field(
-        None,
-        description="Origins allowed by CORS, such as https://a.example,https://b.example, or *.",
-    )
-    device: str = Field(
-        "auto",
-        description="auto, cpu, cuda, cuda:1, xpu, mps, or several: cuda:0,cuda:1; auto uses an "
-        "NVIDIA or AMD GPU if any.",
-    )
-    precision: PrecisionChoice = Field(
-        "auto",
-        description="auto, int8, fp32, bf16 or fp16; auto is int8 on a CPU, bf16 on a GPU that "
-        "has it.",
-    )
-    threads: int | None = Field(
-        None, ge=1, description="CPU cores to use, with one engine on each; by default all."
-    )
-    max_concurrent_requests: int = Field(
-        512, ge=1, description="Maximum concurrent requests; further ones get 429."
-    )
-    max_batch_tokens: int = Field(
-        16_384, ge=1, description="Maximum source tokens in an engine at a time, including padding."
-    )
-    requests_per_minute: int | None = Field(
-        None,
-        ge=1,
-        description="Maximum requests per client (key or address); unlimited by default.",
-    )
-    characters_per_minute: int | None = Field(
-        None, ge=1, description="Maximum characters in a client's requests; unlimited by default."
-    )
-    max_connections: int = Field(
-        1000, ge=1, description="Maximum connections; beyond, idle and incomplete ones are closed."
-    )
-    max_texts: int = Field(10_000, ge=1, description="Maximum texts per request.")
-    max_text_characters: int = Field(250_000, ge=1, description="Maximum characters per text.")
-    max_body_bytes: int = Field(2_000_000, ge=1, description="Maximum bytes of a request body.")
-    api_keys: Annotated[tuple[SecretStr, ...] | None, BeforeValidator(_keys), NoDecode] = Field(
-        None, description="Comma-separated API keys; clients must present one. None by default."
-    )
-    character_limit: int | None = Field(
-        None, ge=1,
-        description="Maximum characters per key and calendar month (UTC).",
-    )  # fmt: skip
-    data: Path | None = Field(
-        None,
-        description="Folder for usage and stored glossaries; by default both are only in memory.",
-    )
-    max_file_bytes: int = Field(10_000_000, ge=1, description="Maximum bytes of an uploaded file.")
-    max_file_characters: int = Field(
-        1_000_000, ge=1, description="Maximum characters to translate per file."
-    )
-    max_concurrent_files: int = Field(
-        4, ge=1, description="Maximum files translated concurrently; further ones get 429."
-    )
-    file_timeout: float = Field(
-        600.0, gt=0, le=86_400, description="Seconds after which a file gets 504."
-    )
-    max_stored_bytes: int = Field(
-        100_000_000, ge=1,
-        description="Maximum bytes of all stored translated files; the oldest are dropped first.",
-    )  # fmt: skip
-    sentence_cache_bytes: int = Field(
-        32_000_000, ge=0,
-        description="Bytes of the cache of sentences per checkpoint; 0 disables it.",
-    )  # fmt: skip
-    request_timeout: float = Field(
-        30.0, gt=0, le=3600, description="Seconds after which a request gets 504."
-    )
-    drain_delay: float = Field(
-        0.0, ge=0, le=3600,
-        description="Seconds for which requests are accepted after SIGTERM, while /readyz fails.",
-    )  # fmt: skip
-    shutdown_timeout: int = Field(
-        30, ge=0, description="Seconds for admitted requests to finish after that."
-    )
-    log_format: LogFormat = Field("json", description="Log format: json, or console for people.")
-    otlp_endpoint: str | None = Field(
-        None, description="Collector for traces, such as http://collector:4318; none by default."
-    )
-    log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", description="Minimum severity to log: debug, info, warning or error."
-    )
+    """Checkpoint folder, by default the shipped one; repeat the flag for several."""
+    models: Path | None = None
+    """Folder of models, each in a folder of its own, which are loaded on demand."""
+    model_memory: Annotated[ByteSize | None, Field(gt=0)] = None
+    """Memory for loaded models, such as 2GB; by default half of what there is."""
+    pin: Annotated[tuple[str, ...], BeforeValidator(_commas), NoDecode] = ()
+    """Name of a model of --models that stays loaded; repeat the flag for several."""
+    languages: Annotated[
+        tuple[str, ...] | None, Field(min_length=1), BeforeValidator(_commas), NoDecode
+    ] = None
+    """Languages to translate between, such as en,de,fr; by default all."""
+    cache: Path | None = None
+    """Cache folder for imported Marian models; by default the user's."""
+    host: str = "127.0.0.1"
+    """Address to listen on."""
+    port: Port = 8000
+    """Port to listen on; 0 chooses a free one."""
+    admin_host: str = "127.0.0.1"
+    """Address of the admin port."""
+    admin_port: Port | None = None
+    """Port for POST /reload and GET /metrics; none by default."""
+    page: bool = True
+    """Serve the page at / and the API reference at /docs."""
+    cors_origins: Annotated[tuple[str, ...] | None, BeforeValidator(_commas), NoDecode] = None
+    """Origins allowed by CORS, such as https://a.example,https://b.example, or *."""
+    device: str = "auto"
+    """auto, cpu, cuda, cuda:1, xpu, mps, or several: cuda:0,cuda:1; auto uses a GPU if any."""
+    precision: PrecisionChoice = "auto"
+    """auto, int8, fp32, bf16 or fp16; auto is int8 on a CPU, bf16 on a GPU that has it."""
+    threads: PositiveInt | None = None
+    """CPU cores to use, with one engine on each; by default all."""
+    max_concurrent_requests: PositiveInt = 512
+    """Maximum concurrent requests; further ones get 429."""
+    max_batch_tokens: PositiveInt = 16_384
+    """Maximum source tokens in an engine at a time, including padding."""
+    requests_per_minute: PositiveInt | None = None
+    """Maximum requests per client (key or address); unlimited by default."""
+    characters_per_minute: PositiveInt | None = None
+    """Maximum characters in a client's requests; unlimited by default."""
+    max_connections: PositiveInt = 1000
+    """Maximum connections; beyond, idle and incomplete ones are closed."""
+    max_texts: PositiveInt = 10_000
+    """Maximum texts per request."""
+    max_text_characters: PositiveInt = 250_000
+    """Maximum characters per text."""
+    max_body_bytes: PositiveInt = 2_000_000
+    """Maximum bytes of a request body."""
+    api_keys: Annotated[tuple[SecretStr, ...] | None, BeforeValidator(_keys), NoDecode] = None
+    """Comma-separated API keys; clients must present one. None by default."""
+    character_limit: PositiveInt | None = None
+    """Maximum characters per key and calendar month (UTC)."""
+    data: Path | None = None
+    """Folder for usage and stored glossaries; by default both are only in memory."""
+    max_file_bytes: PositiveInt = 10_000_000
+    """Maximum bytes of an uploaded file."""
+    max_file_characters: PositiveInt = 1_000_000
+    """Maximum characters to translate per file."""
+    max_concurrent_files: PositiveInt = 4
+    """Maximum files translated concurrently; further ones get 429."""
+    file_timeout: Annotated[float, Field(gt=0, le=86_400)] = 600.0
+    """Seconds after which a file gets 504."""
+    max_stored_bytes: PositiveInt = 100_000_000
+    """Maximum bytes of all stored translated files; the oldest are dropped first."""
+    sentence_cache_bytes: NonNegativeInt = 32_000_000
+    """Bytes of the cache of sentences per checkpoint; 0 disables it."""
+    request_timeout: Annotated[float, Field(gt=0, le=3600)] = 30.0
+    """Seconds after which a request gets 504."""
+    drain_delay: Annotated[float, Field(ge=0, le=3600)] = 0.0
+    """Seconds for which requests are accepted after SIGTERM, while /readyz fails."""
+    shutdown_timeout: NonNegativeInt = 30
+    """Seconds for admitted requests to finish after that."""
+    log_format: LogFormat = "json"
+    """Log format: json, or console for people."""
+    otlp_endpoint: str | None = None
+    """Collector for traces, such as http://collector:4318; none by default."""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """Minimum severity to log: debug, info, warning or error."""
 
     @model_validator(mode="before")
     @classmethod

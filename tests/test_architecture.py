@@ -21,7 +21,7 @@ HTTP = ("fastapi", "starlette", "uvicorn")
 # `model.engine.protocol` and `.explanations`, the seam between scheduling and tensors.
 ROWS: dict[str, str] = {
     "app.cli": "app.cli.translating app.cli.display app.hub app.main app.server app.loading "
-    "app.runtime app.settings app.shipped app.freed_memory app.translation "
+    "app.runtime app.settings app.shipped app.memory app.translation "
     "app.translation.segments app.wire.native app.languages app.observe model.training "
     "model.training.data "
     "model.training.update model.interop model.interop.huggingface model.translator model.engine "
@@ -32,7 +32,7 @@ ROWS: dict[str, str] = {
     "app.cli.display": "model.training model.training.data model.alignment",
     "app.main": "app.routes app.routes.deepl app.routes.handling app.server app.loading "
     "app.runtime app.settings app.wire app.accounts app.observe app.web",
-    "app.routes": "app.routes.handling app.runtime app.settings app.wire app.wire.dialects "
+    "app.routes": "app.routes.handling app.settings app.wire app.wire.dialects "
     "app.wire.native app.translation app.accounts app.documents app.languages app.observe app.web "
     "app.explanation",
     "app.explanation": "app.translation app.translation.segments app.scheduling "
@@ -42,10 +42,9 @@ ROWS: dict[str, str] = {
     "app.routes.handling": "app.runtime app.settings app.wire app.wire.dialects app.wire.native "
     "app.translation app.accounts app.observe",
     "app.server": "app.runtime app.wire app.observe",
-    "app.loading": "app.memory_limit app.freed_memory app.runtime app.settings app.shelf "
+    "app.loading": "app.memory app.runtime app.settings app.shelf "
     "app.translation app.scheduling app.languages app.observe model.engine "
     "model.engine.protocol model.checkpoint",
-    "app.memory_limit": "",
     "app.runtime": "app.shelf app.translation app.scheduling app.wire.native app.observe "
     "model.checkpoint",
     "app.settings": "app.shipped app.observe model.engine.protocol model.transformer",
@@ -56,8 +55,8 @@ ROWS: dict[str, str] = {
     "app.languages app.text app.observe model.engine.explanations model.checkpoint "
     "model.alignment model.decoding model.text model.transformer",
     "app.translation.segments": "app.languages app.text app.text.facts model.decoding model.text",
-    "app.shelf": "app.freed_memory app.observe",
-    "app.freed_memory": "",
+    "app.shelf": "app.memory app.observe",
+    "app.memory": "",
     "app.scheduling": "app.observe model.engine.protocol model.engine.explanations model.decoding",
     "app.hub": "",
     "app.accounts": "",

@@ -1,7 +1,7 @@
-"""Documents that clients upload, ask about and download later: queued, translated, kept a while.
+"""Documents in DeepL's sense: uploaded, translated in the background, downloaded once.
 
-They belong to an account and have a key each: both are needed to see one. How many there are, for
-how long and of how many bytes is limited. Nothing is written to disk; a restart loses them.
+A document belongs to an account and has a key; both are needed to see it. Their number, age and
+bytes are limited. They are only in memory: a restart loses them.
 """
 
 from __future__ import annotations
@@ -17,12 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from app.accounts.result_files import LIFETIME, FileStore, StoredFile
-from app.errors import (
-    DocumentNotReadyError,
-    DrainingError,
-    QueueFullError,
-    UnknownDocumentError,
-)
+from app.errors import DocumentNotReadyError, DrainingError, QueueFullError, UnknownDocumentError
 
 MAX_DOCUMENTS = 1000
 """In memory, translated or not; beyond, the oldest finished ones are dropped."""
@@ -38,11 +33,12 @@ Status: TypeAlias = Literal["queued", "translating", "done", "error"]
 
 @dataclass(eq=False)
 class DocumentJob:
-    """A document on its way.
+    """A document in translation, or translated.
 
-    n_bytes        of the upload, which is kept until it is translated
-    n_characters   charged for it
-    error          why it failed
+    n_bytes       of the upload, which is kept until it is translated
+    n_characters  charged for it
+    done          fraction of its characters
+    error         why it failed
     """
 
     account: str
@@ -61,17 +57,12 @@ class DocumentJob:
     finished: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[StoredFile] | None = None
 
-    @property
-    def is_finished(self) -> bool:
-        """Whether it is translated or failed."""
-        return self.finished.is_set()
-
     def begin(self) -> None:
-        """Note that its translation begins."""
+        """Record the start of its translation."""
         self.status, self.began = "translating", self.clock()
 
     def advance(self, n_done: int, n_characters: int) -> None:
-        """Note how many of its characters are translated."""
+        """Record how many of its characters are translated."""
         self.done = n_done / max(1, n_characters)
 
     @property
@@ -105,16 +96,16 @@ class DocumentJobs:
     def check(self, client: str, n_bytes: int) -> None:
         """Raise `QueueFullError` if no further upload of the client can be kept."""
         self._forget(n_coming=1)
-        unfinished = [job for job in self._jobs.values() if not job.is_finished]
+        unfinished = [job for job in self._jobs.values() if not job.finished.is_set()]
+        message = None
         if sum(job.client == client for job in unfinished) >= MAX_UNFINISHED:
             message = f"{MAX_UNFINISHED} documents of this client wait already"
         elif len(unfinished) >= MAX_DOCUMENTS:
             message = f"{MAX_DOCUMENTS:,} documents wait already"
         elif sum(job.n_bytes for job in unfinished) + n_bytes > self._max_bytes:
             message = f"the waiting documents have {self._max_bytes:,} bytes already"
-        else:
-            return
-        raise QueueFullError(message, RETRY_AFTER)
+        if message:
+            raise QueueFullError(message, RETRY_AFTER)
 
     def submit(
         self,
@@ -140,22 +131,26 @@ class DocumentJobs:
         """Return an account's document. Raises `UnknownDocumentError`."""
         self._forget()
         job = self._jobs.get(document_id)
-        if job is None or job.account != account or not _equal(job.key, key):
+        given = key.encode("utf-8", "surrogatepass")
+        if (
+            job is None
+            or job.account != account
+            or not hmac.compare_digest(job.key.encode(), given)
+        ):
             raise UnknownDocumentError
         return job
 
     async def wait(self, job: DocumentJob, seconds: float) -> None:
-        """Wait until a document is finished, at most so long."""
+        """Wait at most `seconds` until a document is finished."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await job.finished.wait()
+            await asyncio.wait_for(job.finished.wait(), seconds)
 
     def file(self, job: DocumentJob) -> StoredFile:
         """Return a document's translation.
 
         Raises `DocumentNotReadyError`, and `UnknownDocumentError` if there is none any more.
         """
-        if not job.is_finished:
+        if not job.finished.is_set():
             raise DocumentNotReadyError
         if job.error:
             raise UnknownDocumentError("the document could not be translated")
@@ -165,7 +160,7 @@ class DocumentJobs:
         return file
 
     def delete(self, job: DocumentJob) -> None:
-        """Stop the translation of a document, if it goes on, and forget it."""
+        """Delete a document, stopping its translation."""
         self._jobs.pop(job.id, None)
         if job.task:
             job.task.cancel()
@@ -198,14 +193,10 @@ class DocumentJobs:
         job.finished.set()
 
     def _forget(self, n_coming: int = 0) -> None:
-        """Drop finished documents that are too old, or too many with those that are coming."""
+        """Drop finished documents that are too old, or the oldest if there are too many."""
         limit = self._clock() - LIFETIME
-        finished = [job for job in self._jobs.values() if job.is_finished]
+        finished = [job for job in self._jobs.values() if job.finished.is_set()]
         n_surplus = len(self._jobs) + n_coming - MAX_DOCUMENTS
         for index, job in enumerate(sorted(finished, key=lambda job: job.ended)):
             if index < n_surplus or job.ended <= limit:
                 self.delete(job)
-
-
-def _equal(known: str, given: str) -> bool:
-    return hmac.compare_digest(known.encode(), given.encode("utf-8", "surrogatepass"))

@@ -16,16 +16,14 @@ from typing import Any, TypeAlias
 
 import structlog
 
-from app.accounts.glossary_schema import prepare_tables
+from app.accounts.database import GLOSSARIES, open_database
 from app.errors import (
     QuotaExceededError,
-    SettingsError,
     StorageFullError,
     StorageUnavailableError,
     UnknownDictionaryError,
     UnknownGlossaryError,
 )
-from model.errors import reason
 
 FILE_NAME = "glossaries.sqlite"
 
@@ -102,17 +100,15 @@ class StoredGlossary:
 class GlossaryStore:
     """A store of glossaries. Methods are thread-safe, atomic, and block on the disk.
 
-    All but `open` and `close` raise `StorageFullError` and `StorageUnavailableError`, with a line
-    in the log that says what SQLite said.
+    All but `open` and `close` raise `StorageFullError` and `StorageUnavailableError`, and log
+    SQLite's reason.
 
     folder  contains the file, which several servers may share; None: in memory
     clock   the time, in UTC
     """
 
     def __init__(
-        self,
-        folder: Path | None = None,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        self, folder: Path | None = None, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
         self._file = folder / FILE_NAME if folder else None
         self._clock = clock
@@ -121,20 +117,7 @@ class GlossaryStore:
 
     def open(self) -> None:
         """Open the store. Raises `SettingsError` if the file cannot be opened."""
-        try:
-            if self._file:
-                self._file.parent.mkdir(parents=True, exist_ok=True)
-            database = sqlite3.connect(
-                self._file or ":memory:", check_same_thread=False, isolation_level=None
-            )
-            try:
-                prepare_tables(database, self._file)
-            except BaseException:
-                database.close()
-                raise
-        except (OSError, sqlite3.Error) as error:
-            raise SettingsError(f"'data': {self._file} cannot be used: {reason(error)}") from None
-        self._database = database
+        self._database = open_database(self._file, GLOSSARIES)
 
     def close(self) -> None:
         """Close the store, losing glossaries in memory."""

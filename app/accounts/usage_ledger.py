@@ -9,20 +9,16 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 import structlog
 
-from app.accounts.schema_version import USAGE_VERSION, check_version, note_version
-from app.errors import QuotaExceededError, SettingsError
-from model.errors import reason
+from app.accounts.database import USAGE, open_database, startup_errors
+from app.errors import QuotaExceededError
 
 SAVE_INTERVAL = 5.0
 """Seconds between saves, the most that a crash loses."""
-
-HOUR = 3600
 
 FILE_NAME = "usage.sqlite"
 
@@ -59,7 +55,7 @@ class UsageLedger:
         return self._counts[self._row(account)]
 
     def take(self, account: str, n_characters: int) -> Callable[[], None]:
-        """Count characters; calling the result takes them back. Raises `QuotaExceededError`."""
+        """Count characters; the result undoes it. Raises `QuotaExceededError`."""
         row = self._row(account)
         if self.limit is not None and self._counts[row] + n_characters > self.limit:
             raise QuotaExceededError(
@@ -83,22 +79,10 @@ class UsageLedger:
         """Read this month's counts. Raises `SettingsError` if the file cannot be opened."""
         if self._file is None:
             return
-        try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(self._file)) as database, database:
-                if check_version(database, self._file, USAGE_VERSION) < USAGE_VERSION:
-                    note_version(database, USAGE_VERSION)
-                database.execute(
-                    "CREATE TABLE IF NOT EXISTS usage (account TEXT, month TEXT, "
-                    "characters INTEGER NOT NULL, PRIMARY KEY (account, month)) WITHOUT ROWID"
-                )
-                found = database.execute(
-                    "SELECT account, month, characters FROM usage WHERE month = ?", (self._month(),)
-                )
-                for account, month, characters in found:
-                    self._counts[_Row(account, month)] = characters
-        except (OSError, sqlite3.Error) as error:
-            raise SettingsError(f"'data': {self._file} cannot be used: {reason(error)}") from None
+        select = "SELECT account, month, characters FROM usage WHERE month = ?"
+        with startup_errors(self._file), closing(open_database(self._file, USAGE)) as database:
+            for account, month, characters in database.execute(select, (self._month(),)):
+                self._counts[_Row(account, month)] = characters
 
     def save(self) -> None:
         """Add the counts since the last save to the file. Blocks.
@@ -135,13 +119,7 @@ class UsageLedger:
         return _Row(account, self._month())
 
     def _month(self) -> str:
-        return _month_of(int(self._clock() // HOUR))
-
-
-@lru_cache(maxsize=2)
-def _month_of(hour: int) -> str:
-    """Return the month of an hour since the epoch."""
-    return time.strftime("%Y-%m", time.gmtime(hour * HOUR))
+        return time.strftime("%Y-%m", time.gmtime(self._clock()))
 
 
 def _add_to(file: Path, counts: Counter[_Row]) -> dict[_Row, int]:

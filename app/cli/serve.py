@@ -16,9 +16,9 @@ from fastapi import FastAPI
 from app.cli.import_cache import checkpoint_folder
 from app.cli.main import Failure
 from app.errors import SettingsError
-from app.freed_memory import keep_few_heaps
 from app.loading import load_runtime
 from app.main import create_admin_app, create_app
+from app.memory import keep_few_heaps
 from app.observe.logs import configure_logs
 from app.observe.metrics import Metrics
 from app.runtime import Runtime

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 
 from app.languages.detection import DetectedLanguage
 from app.routes import libretranslate
 from app.routes.handling.access import client_of
 from app.routes.handling.charging import spend
-from app.routes.handling.dependencies import current_settings, held_runtime
-from app.routes.handling.dialect_choice import LibreTranslate, read_either
-from app.settings import Settings
+from app.routes.handling.dependencies import CurrentSettings, held_runtime
+from app.routes.handling.dialect_choice import LibreTranslateForm, read_either
 from app.wire.dialects.libretranslate import LibreTranslateDetected, LibreTranslateDetectRequest
 from app.wire.examples import DETECT_REQUEST_EXAMPLES
 from app.wire.native.detect_request import DetectRequest
@@ -32,7 +29,7 @@ router = APIRouter(tags=["translation"])
     responses=SHARED_PATH_ERRORS,
 )
 async def detect(
-    request: Request, settings: Annotated[Settings, Depends(current_settings)]
+    request: Request, settings: CurrentSettings
 ) -> (
     list[list[DetectedLanguage]] | list[LibreTranslateDetected] | list[list[LibreTranslateDetected]]
 ):
@@ -40,10 +37,10 @@ async def detect(
 
     With `q` instead of `text`, as LibreTranslate does: the languages of a single text.
     """
-    said = await read_either(request, settings.max_body_bytes, DetectRequest)
-    if isinstance(said, LibreTranslate):
-        return await libretranslate.detect(request, said.parameters)
+    body = await read_either(request, settings.max_body_bytes, DetectRequest)
+    if isinstance(body, LibreTranslateForm):
+        return await libretranslate.detect(request, body)
     client = client_of(request)
-    wanted = DetectRequest.parse(said.value)
+    wanted = DetectRequest.parse(body)
     spend(request, client, sum(map(len, wanted.text)))
     return await held_runtime(request).service.detect(wanted.text)

@@ -8,7 +8,7 @@ from app.routes import libretranslate
 from app.routes.handling.access import client_of
 from app.routes.handling.answer_json import answer_json
 from app.routes.handling.charging import streamed, translated
-from app.routes.handling.dialect_choice import LibreTranslate, read_either
+from app.routes.handling.dialect_choice import LibreTranslateForm, read_either
 from app.routes.handling.routing import PlainRoute
 from app.routes.handling.timeout import server_timing
 from app.settings import Settings
@@ -34,11 +34,11 @@ async def translate(request: Request) -> Response:
     """Translate one text or many, optionally as a stream; with `q` instead of `text`, as
     LibreTranslate does."""
     settings: Settings = request.app.state.settings
-    said = await read_either(request, settings.max_body_bytes, TranslateRequest)
-    if isinstance(said, LibreTranslate):
-        return await libretranslate.translate(request, said.parameters)
+    body = await read_either(request, settings.max_body_bytes, TranslateRequest)
+    if isinstance(body, LibreTranslateForm):
+        return await libretranslate.translate(request, body)
     client = client_of(request)
-    wanted = TranslateRequest.parse(said.value)
+    wanted = TranslateRequest.parse(body)
     if wanted.stream:
         return await streamed(request, client, wanted)
     answer, timings = await translated(request, client, wanted)

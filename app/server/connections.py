@@ -1,12 +1,10 @@
 """HTTP connections with limits of time and size in both directions.
 
-uvicorn's public settings limit the time of idle connections and the number of concurrent requests,
-and reject with a fixed text. They do not limit incomplete headers and bodies, unread responses, or
-the number of idle connections, and middleware only sees a request after its headers are received. A
-proxy can set some of these limits (`deploy/haproxy`), but the server must also be safe without one.
-Therefore uvicorn's protocol is extended, where possible through methods of asyncio and httptools.
-`tests/app/server/test_uvicorn.py` lists the overridden parts of uvicorn, and pyproject.toml the
-supported versions.
+uvicorn does not limit incomplete headers and bodies, unread responses, or the number of idle
+connections, and middleware only sees a request after its headers are received. A proxy can set some
+of these limits (`deploy/haproxy`), but the server must also be safe without one. Therefore it has a
+subclass of uvicorn's protocol. `tests/app/server/test_uvicorn.py` lists the overridden methods, and
+pyproject.toml the supported versions of uvicorn.
 """
 
 from __future__ import annotations
@@ -60,11 +58,7 @@ class ConnectionLimits:
 
 
 class Connections(ServerState):
-    """The shared state of a server's connections.
-
-    incomplete  connections without a complete request, the longest waiting first
-    unread      connections whose clients read too slowly
-    """
+    """A server's connections; those `incomplete` have no complete request, the oldest first."""
 
     def __init__(self, limits: ConnectionLimits) -> None:
         super().__init__()
@@ -74,11 +68,7 @@ class Connections(ServerState):
 
 
 class TimedProtocol(HttpToolsProtocol):
-    """One connection. The timeout for headers starts when it opens, or with their first byte.
-
-    With too many connections, the one that has waited longest for a complete request is closed in
-    favour of the new one, so that neither slow nor idle clients block probes.
-    """
+    """One connection. The timeout for headers starts when it opens, or with their first byte."""
 
     server_state: Connections
 
@@ -103,14 +93,19 @@ class TimedProtocol(HttpToolsProtocol):
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """If there are too many connections, close the one that has waited longest."""
+        """With too many connections, close the one that has waited longest for a request.
+
+        So neither slow nor idle clients block probes.
+        """
         super().connection_made(transport)
         state = self.server_state
         if len(state.connections) > state.limits.max_connections:
             if not state.incomplete:
                 self._refuse(503, "too many connections")
                 return
-            next(iter(state.incomplete)).give_way()
+            oldest = next(iter(state.incomplete))
+            del state.incomplete[oldest]
+            oldest.transport.abort()
         state.incomplete[self] = None
         self._watch()
 
@@ -120,11 +115,6 @@ class TimedProtocol(HttpToolsProtocol):
         self.server_state.incomplete.pop(self, None)
         self.server_state.unread.resumed(self.transport)
         self._stop_timer()
-
-    def give_way(self) -> None:
-        """Close without a response."""
-        self.server_state.incomplete.pop(self, None)
-        self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         """Receive a part of a request, or several requests."""
@@ -217,13 +207,9 @@ class TimedProtocol(HttpToolsProtocol):
             self._start_timer()
 
     def _start_timer(self) -> None:
-        limits = self.server_state.limits
-        seconds = {
-            "head": limits.head_timeout,
-            "body": limits.body_timeout,
-            "none": self.config.timeout_keep_alive,
-        }[self._phase]
-        self._timer = self.loop.call_later(seconds, self._too_late)
+        head, body = self.server_state.limits.head_timeout, self.server_state.limits.body_timeout
+        seconds = {"head": head, "body": body, "none": self.config.timeout_keep_alive}
+        self._timer = self.loop.call_later(seconds[self._phase], self._too_late)
 
     def _stop_timer(self) -> None:
         if self._timer:
@@ -232,7 +218,7 @@ class TimedProtocol(HttpToolsProtocol):
 
     @property
     def _has_earlier(self) -> bool:
-        """Whether requests before the incoming one are not answered yet."""
+        """Whether earlier requests are not answered yet."""
         return self._n_unanswered > (self._phase == "body")
 
     def _too_late(self) -> None:
@@ -246,9 +232,8 @@ class TimedProtocol(HttpToolsProtocol):
         elif self._phase == "none" or (self._phase == "head" and not self._head_bytes):
             self.transport.close()  # idle, or opened and never used
         else:
-            self._refuse(
-                408, f"the {'headers' if self._phase == 'head' else 'body'} arrived too slowly"
-            )
+            part = "headers" if self._phase == "head" else "body"
+            self._refuse(408, f"the {part} arrived too slowly")
 
     def _refuse(self, status: int, detail: str, *, linger: bool = False) -> None:
         """Respond without the application, unless another response is due before, and close.
@@ -270,7 +255,7 @@ class TimedProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def _linger(self) -> None:
-        """Close when the client does, or soon; a new connection may replace this one earlier."""
+        """Close when the client does, or after `LINGER`."""
         self._lingers = True
         self.transport.write_eof()
         self.server_state.incomplete[self] = None

@@ -81,13 +81,7 @@ class LoadShedding:
     """
 
     def __init__(
-        self,
-        app: ASGIApp,
-        lifecycle: Lifecycle,
-        metrics: Metrics,
-        *,
-        lag: LoopLag,
-        timeout: float,
+        self, app: ASGIApp, lifecycle: Lifecycle, metrics: Metrics, *, lag: LoopLag, timeout: float
     ) -> None:
         self._app = app
         self._lag = lag

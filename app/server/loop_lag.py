@@ -23,20 +23,20 @@ class LoopLag:
 
     @property
     def sustained(self) -> bool:
-        """Whether the loop has been late for several checks."""
+        """Whether the loop was late in the last checks."""
         return self._n_late >= SUSTAINED
 
     def start(self) -> None:
         """Start checking."""
         loop = asyncio.get_running_loop()
-        self._look(loop, loop.time())
+        self._check(loop, loop.time())
 
     def stop(self) -> None:
         """Stop checking."""
         if self._next:
             self._next.cancel()
 
-    def _look(self, loop: asyncio.AbstractEventLoop, due: float) -> None:
+    def _check(self, loop: asyncio.AbstractEventLoop, due: float) -> None:
         now = loop.time()
         self._n_late = self._n_late + 1 if now - due > MAX_LAG else 0
-        self._next = loop.call_later(INTERVAL, self._look, loop, now + INTERVAL)
+        self._next = loop.call_later(INTERVAL, self._check, loop, now + INTERVAL)

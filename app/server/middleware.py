@@ -36,10 +36,9 @@ _log = structlog.get_logger()
 
 
 class RequestMiddleware:
-    """Sets and returns the request ID; responds with 500 to unhandled exceptions; logs and counts.
+    """Sets the request ID, responds with 500 to unhandled exceptions, logs and counts.
 
-    A line has method, path, status, milliseconds and ids, but neither text nor exception messages,
-    which might quote it.
+    The log has neither text nor exception messages, which might quote it.
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
@@ -90,10 +89,10 @@ class RequestMiddleware:
                 release()
             status = status or GONE_STATUS
             seconds = time.perf_counter() - began
-            self._tell(scope, status, seconds)
+            self._record(scope, status, seconds)
             reset_contextvars(**bound)
 
-    def _tell(self, scope: Scope, status: int, seconds: float) -> None:
+    def _record(self, scope: Scope, status: int, seconds: float) -> None:
         path = scope["path"]
         route = getattr(scope.get("route"), "path", NO_ROUTE)
         log = _log.debug if path in PROBES else _log.info

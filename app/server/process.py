@@ -39,7 +39,7 @@ class AdminServer(LimitedServer):
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        """None."""
+        """Capture none."""
         yield
 
 
@@ -47,10 +47,10 @@ class Server(LimitedServer):
     """Drains on SIGTERM and SIGINT, exits at once on a second one; reloads the models on SIGHUP.
 
     After the first signal, the server is not ready but accepts requests for `drain_delay` seconds,
-    so that load balancers can notice. Then it accepts none, and finishes its work within
+    so that load balancers can notice. Then it finishes its work within
     `config.timeout_graceful_shutdown` seconds.
 
-    admin  a server and its socket, which run as long as this one
+    admin  another server and its socket
     """
 
     def __init__(

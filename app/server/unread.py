@@ -1,7 +1,4 @@
-"""Limits how long, and how much of, unread responses are kept.
-
-asyncio buffers all output until the client reads it, and uvicorn writes a response at once.
-"""
+"""Limits the time and size of unread responses, which asyncio buffers."""
 
 from __future__ import annotations
 
@@ -19,8 +16,7 @@ class UnreadAnswers:
     """Connections whose clients read slower than responses are written, the slowest first.
 
     timeout    seconds in which a client must read a part of its response, see `MIN_RATE`
-    max_bytes  kept for all connections; beyond it, the slowest are closed. The length of a single
-               response is not limited
+    max_bytes  for all connections; beyond it, the slowest are closed, but never the latest
     """
 
     def __init__(self, timeout: float, max_bytes: int) -> None:

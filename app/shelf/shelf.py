@@ -14,7 +14,7 @@ import structlog
 
 from app.concurrency.threads import in_background
 from app.errors import AppError, DrainingError, ModelLoadingError, ModelTooLargeError
-from app.freed_memory import give_back
+from app.memory import give_back
 from app.observe.logs import log_failure
 from app.observe.metrics import Metrics
 from app.shelf.load_queue import LoadQueue

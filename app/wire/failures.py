@@ -3,8 +3,8 @@
     native          RFC 9457 problem document (`app.wire.problems`)
     libretranslate  {"error": "…"}
     deepl           {"message": "…"}
-    undecided       a problem document that also has `error`: a body on a shared path that does not
-                    show its dialect; 400, as LibreTranslate has it, if neither has its text
+    undecided       a problem document with a member `error`, for a body on a shared path that could
+                    be of either dialect; 400, as in LibreTranslate, if there is no text
 
 `app.wire.problems.KINDS` has the status codes of all three.
 """
@@ -75,13 +75,13 @@ def dialect_of(scope: Scope) -> Dialect:
     if (
         path in LIBRETRANSLATE_PATHS
         or path.startswith(DOWNLOADS_PREFIX)
-        or (path in SHARED_PATHS and _says_libretranslate(scope))
+        or (path in SHARED_PATHS and _is_libretranslate(scope))
     ):
         return "libretranslate"
     return "native"
 
 
-def _says_libretranslate(scope: Scope) -> bool:
+def _is_libretranslate(scope: Scope) -> bool:
     return "q" in QueryParams(scope["query_string"]) or media_type(Headers(scope=scope)) in FORMS
 
 
@@ -95,8 +95,8 @@ def failure_response(error: Exception, scope: Scope) -> Response:
     if dialect == "undecided":
         if not isinstance(error, InvalidRequestError):
             status = kind.status
-        said = message_of(error, "libretranslate")
-        return problem_response(error, scope["state"]["request_id"], status, error=said)
+        message = message_of(error, "libretranslate")
+        return problem_response(error, scope["state"]["request_id"], status, error=message)
     body = json.dumps({_MEMBER[dialect]: message_of(error, dialect)})
     return Response(body, status, headers_of(error), "application/json")
 
@@ -104,21 +104,19 @@ def failure_response(error: Exception, scope: Scope) -> Response:
 def message_of(error: Exception, dialect: Dialect) -> str:
     """Return the text of an error in LibreTranslate's or DeepL's dialect."""
     if isinstance(error, UnknownLanguagesError):
-        return (
-            deepl_languages_message(error)
-            if dialect == "deepl"
-            else libretranslate_languages_message(error)
-        )
+        if dialect == "deepl":
+            return deepl_languages_message(error)
+        return libretranslate_languages_message(error)
     if not isinstance(error, InvalidRequestError):
         return detail_of(error)
-    if dialect == "libretranslate" and (said := invalid_request_message(error)):
-        return said
+    if dialect == "libretranslate" and (message := invalid_request_message(error)):
+        return message
     names = _FIELDS.get(dialect, {})
     faults = []
     for fault in error.errors[:MAX_ERRORS]:
         field, _, inner = fault.pointer.removeprefix("/").partition("/")
-        place = "/".join(filter(None, [names.get(field, field), inner]))[:MAX_FIELD]
-        faults.append(f"{place}: {fault.detail}" if place else fault.detail)
+        name = "/".join(filter(None, [names.get(field, field), inner]))[:MAX_FIELD]
+        faults.append(f"{name}: {fault.detail}" if name else fault.detail)
     return "; ".join(faults)
 
 

@@ -1,9 +1,6 @@
 """Error responses: one table maps exceptions to status codes and RFC 9457 documents.
 
-The other dialects' forms of the same errors are in `app.wire.failures`.
-
-A document has `type`, `title`, `status`, `detail` and `request_id`; validation adds `errors`.
-Of the request, only field names are quoted.
+Documents quote only field names of the request. `app.wire.failures` has the other dialects' forms.
 """
 
 from __future__ import annotations
@@ -16,36 +13,8 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from app.errors import (
-    AttentionTooLargeError,
-    DeadlineExceededError,
-    DocumentNotReadyError,
-    DrainingError,
-    EngineDownError,
-    EngineFailedError,
-    InvalidRequestError,
-    MalformedFormError,
-    MalformedJsonError,
-    MissingKeyError,
-    ModelLoadingError,
-    ModelUnavailableError,
-    QueueFullError,
-    QuotaExceededError,
-    RateLimitedError,
-    ReloadFailedError,
-    ReloadInProgressError,
-    StartingError,
-    StorageFullError,
-    StorageUnavailableError,
-    TextTooLongError,
-    TryAgainLaterError,
-    UnknownDictionaryError,
-    UnknownDocumentError,
-    UnknownGlossaryError,
-    UnknownLanguagesError,
-    UnreadableFileError,
-    WrongKeyError,
-)
+from app import errors
+from app.errors import InvalidRequestError, TryAgainLaterError
 
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:problem-type:attend:"
@@ -67,33 +36,39 @@ class Kind(NamedTuple):
 
 
 KINDS: dict[type[Exception], Kind] = {
-    InvalidRequestError: Kind(422, "invalid-request", "The request is not valid", 400, 400),
-    MalformedJsonError: Kind(422, "malformed-json", "The body is not JSON", 400, 400),
-    MalformedFormError: Kind(422, "malformed-form", "The body is not a form", 400, 400),
-    TextTooLongError: Kind(422, "text-too-long", "A text is too long", 400, 413),
-    UnreadableFileError: Kind(422, "unreadable-file", "The file cannot be read", 400),
-    AttentionTooLargeError: Kind(422, "attention-too-large", "Too many attention weights"),
-    UnknownLanguagesError: Kind(404, "unknown-languages", "No model translates this", 400, 400),
-    UnknownGlossaryError: Kind(404, "unknown-glossary", "No such glossary"),
-    UnknownDictionaryError: Kind(404, "unknown-dictionary", "No such dictionary"),
-    UnknownDocumentError: Kind(404, "unknown-document", "No such document"),
-    DocumentNotReadyError: Kind(503, "document-not-ready", "The document is not translated yet"),
-    MissingKeyError: Kind(401, "key-needed", "An API key is required", 400, 403),
-    WrongKeyError: Kind(401, "key-unknown", "The API key is unknown", 403, 403),
-    QuotaExceededError: Kind(403, "quota-exceeded", "The quota is exceeded", 403, 456),
-    RateLimitedError: Kind(429, "rate-limited", "The rate limit is exceeded"),
-    QueueFullError: Kind(429, "queue-full", "The queue is full"),
-    DeadlineExceededError: Kind(504, "deadline-exceeded", "The answer took too long", deepl=503),
-    StartingError: Kind(503, "starting", "The server is starting"),
-    ModelLoadingError: Kind(503, "model-loading", "The model is being loaded"),
-    ModelUnavailableError: Kind(503, "model-unavailable", "The model could not be loaded"),
-    DrainingError: Kind(503, "draining", "The server is stopping"),
-    EngineDownError: Kind(503, "engine-down", "The engine is down"),
-    ReloadFailedError: Kind(500, "reload-failed", "The reload failed"),
-    ReloadInProgressError: Kind(409, "reload-in-progress", "A reload is in progress"),
-    StorageFullError: Kind(507, "storage-full", "The disk is full"),
-    StorageUnavailableError: Kind(503, "storage-unavailable", "Stored data is unavailable"),
-    EngineFailedError: Kind(500, "engine-failed", "The engine failed"),
+    errors.InvalidRequestError: Kind(422, "invalid-request", "The request is not valid", 400, 400),
+    errors.MalformedJsonError: Kind(422, "malformed-json", "The body is not JSON", 400, 400),
+    errors.MalformedFormError: Kind(422, "malformed-form", "The body is not a form", 400, 400),
+    errors.TextTooLongError: Kind(422, "text-too-long", "A text is too long", 400, 413),
+    errors.UnreadableFileError: Kind(422, "unreadable-file", "The file cannot be read", 400),
+    errors.AttentionTooLargeError: Kind(422, "attention-too-large", "Too many attention weights"),
+    errors.UnknownLanguagesError: Kind(
+        404, "unknown-languages", "No model translates this", 400, 400
+    ),
+    errors.UnknownGlossaryError: Kind(404, "unknown-glossary", "No such glossary"),
+    errors.UnknownDictionaryError: Kind(404, "unknown-dictionary", "No such dictionary"),
+    errors.UnknownDocumentError: Kind(404, "unknown-document", "No such document"),
+    errors.DocumentNotReadyError: Kind(
+        503, "document-not-ready", "The document is not translated yet"
+    ),
+    errors.MissingKeyError: Kind(401, "key-needed", "An API key is required", 400, 403),
+    errors.WrongKeyError: Kind(401, "key-unknown", "The API key is unknown", 403, 403),
+    errors.QuotaExceededError: Kind(403, "quota-exceeded", "The quota is exceeded", 403, 456),
+    errors.RateLimitedError: Kind(429, "rate-limited", "The rate limit is exceeded"),
+    errors.QueueFullError: Kind(429, "queue-full", "The queue is full"),
+    errors.DeadlineExceededError: Kind(
+        504, "deadline-exceeded", "The answer took too long", deepl=503
+    ),
+    errors.StartingError: Kind(503, "starting", "The server is starting"),
+    errors.ModelLoadingError: Kind(503, "model-loading", "The model is being loaded"),
+    errors.ModelUnavailableError: Kind(503, "model-unavailable", "The model could not be loaded"),
+    errors.DrainingError: Kind(503, "draining", "The server is stopping"),
+    errors.EngineDownError: Kind(503, "engine-down", "The engine is down"),
+    errors.ReloadFailedError: Kind(500, "reload-failed", "The reload failed"),
+    errors.ReloadInProgressError: Kind(409, "reload-in-progress", "A reload is in progress"),
+    errors.StorageFullError: Kind(507, "storage-full", "The disk is full"),
+    errors.StorageUnavailableError: Kind(503, "storage-unavailable", "Stored data is unavailable"),
+    errors.EngineFailedError: Kind(500, "engine-failed", "The engine failed"),
     Exception: Kind(500, "internal-error", "Internal server error"),
 }
 

@@ -41,5 +41,5 @@ def refusal(response: httpx.Response, status: int, member: str) -> str:
 def scheduler(client: httpx.AsyncClient) -> Scheduler:
     """Of the first model of the application that the client asks."""
     app = client._transport.app  # type: ignore[attr-defined]
-    first: Scheduler = app.state.lifecycle.started.schedulers[0]
+    first: Scheduler = app.state.lifecycle.started.shelf.models[0].scheduler
     return first

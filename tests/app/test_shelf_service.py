@@ -16,7 +16,6 @@ from structlog.testing import capture_logs
 
 from app.errors import ReloadFailedError, SettingsError
 from app.loading import choose_models, load_runtime
-from app.memory_limit import memory_limit
 from app.observe.metrics import Metrics
 from app.runtime import Lifecycle, Runtime
 from app.settings import Settings
@@ -306,16 +305,3 @@ def test_a_model_that_others_replace_is_named_once() -> None:
     [warning] = logged
     assert (warning["unused"], len(warning["used"])) == ("many", len(pairs))
     assert warning["directions"] == f"ax to {', '.join(codes[1:])}"
-
-
-def test_the_memory_limit_is_the_containers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = memory_limit()
-    assert whole > 100_000_000
-    file = tmp_path / "memory.max"
-    monkeypatch.setattr("app.memory_limit._CGROUP_FILES", (tmp_path / "none", file))
-    for written, expected in (("123456789\n", 123_456_789), ("max\n", whole)):
-        file.write_text(written, "ascii")
-        assert memory_limit() >= expected
-        assert (memory_limit() == 123_456_789) == (written == "123456789\n")

@@ -41,12 +41,9 @@ from app.wire.failures import message_of
 from app.wire.openapi import deepl_errors, query_parameters, request_body, upload_body
 from app.wire.problems import kind_of
 
-PATIENCE = 1.0
-"""Seconds that a request for the status waits for the end of a translation.
-
-Official clients ask at once after the upload and then every five seconds, so that a short document
-would take five.
-"""
+STATUS_WAIT = 1.0
+"""Seconds that a request for the status waits for the end of a translation. Official clients ask at
+once after the upload and then every five seconds, so a short document would take five."""
 
 _DOWNLOAD: dict[str, Any] = {
     one.media_type: {"schema": {"type": "string", "format": "binary"}} for one in FORMATS.values()
@@ -78,35 +75,30 @@ async def deepl_upload_document(
         wanted = await _read_upload(request, client, settings)
         # It is parsed again when its turn comes: until then, only the file is kept.
         n_characters = await while_connected(request, runtime.files.checked(wanted))
-    n_bytes = len(wanted.data)
     spend(request, client, n_characters)
-    jobs.check(client.turn, n_bytes)
-    refund = ledger.take(client.account, n_characters)
-    work = _translation(request.app.state.lifecycle, client, wanted)
-    return DocumentHandle.of(
-        jobs.submit(
-            client.account,
-            client.turn,
-            work,
-            n_bytes=n_bytes,
-            n_characters=n_characters,
-            refund=refund,
-        )
+    jobs.check(client.turn, len(wanted.data))
+    job = jobs.submit(
+        client.account,
+        client.turn,
+        _translation(request.app.state.lifecycle, client, wanted),
+        n_bytes=len(wanted.data),
+        n_characters=n_characters,
+        refund=ledger.take(client.account, n_characters),
     )
+    return DocumentHandle.of(job)
 
 
 async def _read_upload(request: Request, client: Client, settings: Settings) -> FileRequest:
     form = await read_form(request, settings)
     try:
-        fields = [(name, said) for name, said in form.multi_items() if isinstance(said, str)]
-        asked = DocumentRequest.parse(gather(fields))
+        fields = [(name, one) for name, one in form.multi_items() if isinstance(one, str)]
+        options = DocumentRequest.parse(gather(fields))
         name, data = await uploaded_file(form, settings.max_file_bytes)
     finally:
         await form.close()
-    entries = await chosen_entries(request, client, asked)
-    return FileRequest(
-        asked.name_of(name), data, asked.source_lang or "auto", asked.target_lang, glossary=entries
-    )
+    entries = await chosen_entries(request, client, options)
+    name, source = options.name_of(name), options.source_lang or "auto"
+    return FileRequest(name, data, source, options.target_lang, glossary=entries)
 
 
 def _translation(lifecycle: Lifecycle, client: Client, wanted: FileRequest) -> Work:
@@ -127,7 +119,7 @@ def _translation(lifecycle: Lifecycle, client: Client, wanted: FileRequest) -> W
                 runtime = lifecycle.open
                 async with runtime.files.slot_in_turn() as deadline:
                     if runtime is not lifecycle.open:
-                        continue  # there were other models while it waited
+                        continue  # a reload replaced the models while it waited
                     release = runtime.hold()
                     try:
                         return await translate(runtime, deadline, job)
@@ -142,10 +134,10 @@ def _translation(lifecycle: Lifecycle, client: Client, wanted: FileRequest) -> W
 
 
 async def _found(
-    document_id: str, client: KnownClient, jobs: CurrentDocuments, said: SentParameters
+    document_id: str, client: KnownClient, jobs: CurrentDocuments, parameters: SentParameters
 ) -> DocumentJob:
     """Return the client's document with this id and key. Raises as `DocumentJobs.find`."""
-    return jobs.find(document_id, DocumentKey.parse(said).document_key, client.account)
+    return jobs.find(document_id, DocumentKey.parse(parameters).document_key, client.account)
 
 
 _Job = Annotated[DocumentJob, Depends(_found)]
@@ -161,17 +153,14 @@ async def deepl_document_status(
     request: Request, job: _Job, jobs: CurrentDocuments
 ) -> DocumentStatus:
     """A document's status; the answer may wait a second for the translation to end."""
-    await while_connected(request, jobs.wait(job, PATIENCE))
+    await while_connected(request, jobs.wait(job, STATUS_WAIT))
     return DocumentStatus.of(job, message_of(job.error, "deepl") if job.error else None)
 
 
 @router.post(
     "/{document_id}/result",
     response_class=Response,
-    responses={
-        200: {"content": _DOWNLOAD},
-        **deepl_errors(400, 403, 404, 413, 415, 429, 503),
-    },
+    responses={200: {"content": _DOWNLOAD}, **deepl_errors(400, 403, 404, 413, 415, 429, 503)},
     **_KEY,
 )
 async def deepl_download_document(job: _Job, jobs: CurrentDocuments) -> Response:

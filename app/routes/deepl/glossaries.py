@@ -23,24 +23,7 @@ from app.routes.handling.dependencies import (
     SentParameters,
 )
 from app.routes.handling.routing import Router
-from app.wire.dialects.deepl_glossaries import (
-    TSV,
-    DeepLGlossaries,
-    DeepLGlossary,
-    DeepLGlossaryPair,
-    DeepLGlossaryPairs,
-    DeepLGlossaryRequest,
-    DictionaryEntries,
-    DictionaryInfo,
-    DictionaryLanguages,
-    DictionaryRequest,
-    GlossaryChanges,
-    GlossaryEntriesAnswer,
-    MultilingualGlossaries,
-    MultilingualGlossary,
-    MultilingualGlossaryRequest,
-    sole_dictionary,
-)
+from app.wire.dialects import deepl_glossaries as wire
 from app.wire.examples import DEEPL_GLOSSARY_EXAMPLE, DEEPL_MULTILINGUAL_EXAMPLE
 from app.wire.openapi import deepl_errors, query_parameters, request_body
 
@@ -73,7 +56,7 @@ async def _stored_pair(
     glossary_id: str, client: KnownClient, store: CurrentGlossaries, parameters: SentParameters
 ) -> Pair:
     """Return the codes of a stored dictionary, whether or not they are still served."""
-    languages = DictionaryLanguages.parse(parameters)
+    languages = wire.DictionaryLanguages.parse(parameters)
     stored = await asyncio.to_thread(store.get, glossary_id, client.account)
     found = dictionary_of(stored, languages.source_lang, languages.target_lang)
     if found is None:
@@ -89,7 +72,7 @@ async def _read(
     request: Request,
     client: Client,
     languages: Languages,
-    dictionaries: Mapping[str, DictionaryRequest],
+    dictionaries: Mapping[str, wire.DictionaryRequest],
 ) -> dict[Pair, dict[str, str]]:
     """Charge and parse dictionaries by their locations in the request.
 
@@ -113,7 +96,9 @@ async def _read(
 @router.post(
     "/v3/glossaries",
     # Forms name the fields of a dictionary as OpenAPI cannot: dictionaries[0].source_lang.
-    openapi_extra=request_body(MultilingualGlossaryRequest, example=DEEPL_MULTILINGUAL_EXAMPLE),
+    openapi_extra=request_body(
+        wire.MultilingualGlossaryRequest, example=DEEPL_MULTILINGUAL_EXAMPLE
+    ),
     **_CREATED,
 )
 async def deepl_create_multilingual_glossary(
@@ -122,31 +107,31 @@ async def deepl_create_multilingual_glossary(
     runtime: ReadyRuntime,
     store: CurrentGlossaries,
     parameters: SentParameters,
-) -> MultilingualGlossary:
+) -> wire.MultilingualGlossary:
     """Store a glossary."""
-    wanted = MultilingualGlossaryRequest.parse(parameters)
+    wanted = wire.MultilingualGlossaryRequest.parse(parameters)
     read = await _read(request, client, runtime.service.languages, wanted.by_pointer)
     stored = await asyncio.to_thread(store.add, client.account, wanted.name, read)
-    return MultilingualGlossary.of(stored)
+    return wire.MultilingualGlossary.of(stored)
 
 
 @router.get("/v3/glossaries", **_LISTED)
 async def deepl_list_multilingual_glossaries(
     client: KnownClient, store: CurrentGlossaries
-) -> MultilingualGlossaries:
+) -> wire.MultilingualGlossaries:
     """All glossaries of the client, oldest first."""
     stored = await asyncio.to_thread(store.all_of, client.account)
-    return MultilingualGlossaries(glossaries=list(map(MultilingualGlossary.of, stored)))
+    return wire.MultilingualGlossaries(glossaries=list(map(wire.MultilingualGlossary.of, stored)))
 
 
 @router.get("/v3/glossaries/{glossary_id}", **_FOUND)
-async def deepl_get_multilingual_glossary(stored: _Stored) -> MultilingualGlossary:
+async def deepl_get_multilingual_glossary(stored: _Stored) -> wire.MultilingualGlossary:
     """A glossary without its entries."""
-    return MultilingualGlossary.of(stored)
+    return wire.MultilingualGlossary.of(stored)
 
 
 @router.patch(
-    "/v3/glossaries/{glossary_id}", openapi_extra=request_body(GlossaryChanges), **_CHANGED
+    "/v3/glossaries/{glossary_id}", openapi_extra=request_body(wire.GlossaryChanges), **_CHANGED
 )
 async def deepl_change_multilingual_glossary(
     *,
@@ -156,12 +141,12 @@ async def deepl_change_multilingual_glossary(
     runtime: ReadyRuntime,
     store: CurrentGlossaries,
     parameters: SentParameters,
-) -> MultilingualGlossary:
+) -> wire.MultilingualGlossary:
     """Rename a glossary, or add entries; those of the same source terms are replaced."""
-    changes = GlossaryChanges.parse(parameters)
+    changes = wire.GlossaryChanges.parse(parameters)
     read = await _read(request, client, runtime.service.languages, changes.by_pointer)
     stored = await asyncio.to_thread(store.update, glossary_id, client.account, changes.name, read)
-    return MultilingualGlossary.of(stored)
+    return wire.MultilingualGlossary.of(stored)
 
 
 @router.delete("/v3/glossaries/{glossary_id}", **_DELETED)
@@ -176,19 +161,19 @@ async def deepl_delete_multilingual_glossary(
 @router.get("/v3/glossaries/{glossary_id}/entries", **_DICTIONARY)
 async def deepl_multilingual_glossary_entries(
     glossary_id: str, client: KnownClient, store: CurrentGlossaries, pair: _StoredPair
-) -> GlossaryEntriesAnswer:
+) -> wire.GlossaryEntriesAnswer:
     """The entries of one language pair."""
     entries = await asyncio.to_thread(store.entries, glossary_id, client.account, pair)
     source, target = pair
-    dictionary = DictionaryEntries(
+    dictionary = wire.DictionaryEntries(
         source_lang=source, target_lang=target, entries=entries_as_tsv(entries)
     )
-    return GlossaryEntriesAnswer(dictionaries=[dictionary])
+    return wire.GlossaryEntriesAnswer(dictionaries=[dictionary])
 
 
 @router.put(
     "/v3/glossaries/{glossary_id}/dictionaries",
-    openapi_extra=request_body(DictionaryRequest, form=DictionaryRequest),
+    openapi_extra=request_body(wire.DictionaryRequest, form=wire.DictionaryRequest),
     **_CHANGED,
 )
 async def deepl_replace_dictionary(
@@ -199,12 +184,12 @@ async def deepl_replace_dictionary(
     runtime: ReadyRuntime,
     store: CurrentGlossaries,
     parameters: SentParameters,
-) -> DictionaryInfo:
+) -> wire.DictionaryInfo:
     """Replace or create the dictionary of one language pair."""
-    wanted = {"": DictionaryRequest.parse(parameters)}
+    wanted = {"": wire.DictionaryRequest.parse(parameters)}
     [(pair, entries)] = (await _read(request, client, runtime.service.languages, wanted)).items()
     stored = await asyncio.to_thread(store.replace, glossary_id, client.account, pair, entries)
-    return DictionaryInfo.of(stored)
+    return wire.DictionaryInfo.of(stored)
 
 
 @router.delete(
@@ -224,11 +209,11 @@ async def deepl_delete_dictionary(
 @router.get("/v2/glossary-language-pairs", responses=deepl_errors(403, 503))
 async def deepl_glossary_language_pairs(
     _: KnownClient, runtime: ReadyRuntime
-) -> DeepLGlossaryPairs:
+) -> wire.DeepLGlossaryPairs:
     """The pairs that glossaries may have: all that the server translates."""
-    return DeepLGlossaryPairs(
+    return wire.DeepLGlossaryPairs(
         supported_languages=[
-            DeepLGlossaryPair(source_lang=source.code, target_lang=target)
+            wire.DeepLGlossaryPair(source_lang=source.code, target_lang=target)
             for source in runtime.service.languages.sources
             for target in source.targets
         ]
@@ -238,7 +223,7 @@ async def deepl_glossary_language_pairs(
 @router.post(
     "/v2/glossaries",
     openapi_extra=request_body(
-        DeepLGlossaryRequest, form=DeepLGlossaryRequest, example=DEEPL_GLOSSARY_EXAMPLE
+        wire.DeepLGlossaryRequest, form=wire.DeepLGlossaryRequest, example=DEEPL_GLOSSARY_EXAMPLE
     ),
     **_CREATED,
 )
@@ -248,31 +233,33 @@ async def deepl_create_glossary(
     runtime: ReadyRuntime,
     store: CurrentGlossaries,
     parameters: SentParameters,
-) -> DeepLGlossary:
+) -> wire.DeepLGlossary:
     """Store a glossary."""
-    wanted = DeepLGlossaryRequest.parse(parameters)
+    wanted = wire.DeepLGlossaryRequest.parse(parameters)
     read = await _read(request, client, runtime.service.languages, {"": wanted})
     stored = await asyncio.to_thread(store.add, client.account, wanted.name, read)
-    return DeepLGlossary.of(stored)
+    return wire.DeepLGlossary.of(stored)
 
 
 @router.get("/v2/glossaries", **_LISTED)
-async def deepl_list_glossaries(client: KnownClient, store: CurrentGlossaries) -> DeepLGlossaries:
+async def deepl_list_glossaries(
+    client: KnownClient, store: CurrentGlossaries
+) -> wire.DeepLGlossaries:
     """The client's glossaries, oldest first."""
-    return DeepLGlossaries.of(await asyncio.to_thread(store.all_of, client.account))
+    return wire.DeepLGlossaries.of(await asyncio.to_thread(store.all_of, client.account))
 
 
 @router.get("/v2/glossaries/{glossary_id}", **_FOUND)
-async def deepl_get_glossary(stored: _Stored) -> DeepLGlossary:
+async def deepl_get_glossary(stored: _Stored) -> wire.DeepLGlossary:
     """A glossary without its entries."""
-    return DeepLGlossary.of(stored)
+    return wire.DeepLGlossary.of(stored)
 
 
 @router.get(
     "/v2/glossaries/{glossary_id}/entries",
     response_class=Response,
     responses={
-        200: {"content": {TSV: {"schema": {"type": "string"}, "example": "house\tdemeure"}}},
+        200: {"content": {wire.TSV: {"schema": {"type": "string"}, "example": "house\tdemeure"}}},
         **_FOUND["responses"],
     },
 )
@@ -280,9 +267,9 @@ async def deepl_glossary_entries(
     stored: _Stored, client: KnownClient, store: CurrentGlossaries
 ) -> Response:
     """A glossary's entries, one per line: source and target separated by a tab."""
-    pair = sole_dictionary(stored).pair
+    pair = wire.sole_dictionary(stored).pair
     entries = await asyncio.to_thread(store.entries, stored.id, client.account, pair)
-    return Response(entries_as_tsv(entries), media_type=TSV)
+    return Response(entries_as_tsv(entries), media_type=wire.TSV)
 
 
 @router.delete("/v2/glossaries/{glossary_id}", **_DELETED)
@@ -290,5 +277,5 @@ async def deepl_delete_glossary(
     stored: _Stored, client: KnownClient, store: CurrentGlossaries
 ) -> Response:
     """Delete a glossary."""
-    sole_dictionary(stored)
+    wire.sole_dictionary(stored)
     return await deepl_delete_multilingual_glossary(stored.id, client, store)

@@ -15,16 +15,7 @@ from app.routes.handling.dependencies import (
     SentParameters,
 )
 from app.routes.handling.routing import Router
-from app.wire.dialects.deepl import (
-    UNLIMITED,
-    DeepLAnswer,
-    DeepLLanguage,
-    DeepLRequest,
-    DeepLUsage,
-    LanguagesRequest,
-    source_languages,
-    target_languages,
-)
+from app.wire.dialects import deepl as wire
 from app.wire.examples import DEEPL_EXAMPLE
 from app.wire.openapi import deepl_errors, request_body
 
@@ -33,18 +24,20 @@ router = Router(prefix="/v2", tags=["DeepL"])
 
 @router.post(
     "/translate",
-    response_model=DeepLAnswer,
+    response_model=wire.DeepLAnswer,
     response_model_exclude_none=True,
-    openapi_extra=request_body(DeepLRequest, form=DeepLRequest, example=DEEPL_EXAMPLE),
+    openapi_extra=request_body(wire.DeepLRequest, form=wire.DeepLRequest, example=DEEPL_EXAMPLE),
     responses=deepl_errors(400, 403, 404, 413, 415, 429, 456, 500, 503),
 )
-async def deepl_translate(request: Request, client: KnownClient, said: SentParameters) -> Response:
+async def deepl_translate(
+    request: Request, client: KnownClient, parameters: SentParameters
+) -> Response:
     """Translate texts, each from its detected language unless one is given."""
-    asked = DeepLRequest.parse(said)
-    wanted = asked.native(await chosen_entries(request, client, asked))
-    answer, _ = await translated(request, client, wanted)
-    shown = DeepLAnswer.of(asked, answer)
-    return Response(shown.model_dump_json(exclude_none=True), media_type="application/json")
+    parsed = wire.DeepLRequest.parse(parameters)
+    native = parsed.native(await chosen_entries(request, client, parsed))
+    translation, _ = await translated(request, client, native)
+    answer = wire.DeepLAnswer.of(parsed, translation)
+    return Response(answer.model_dump_json(exclude_none=True), media_type="application/json")
 
 
 _TYPE = {"type": "string", "enum": ["source", "target"], "default": "source"}
@@ -58,17 +51,17 @@ _LANGUAGES: dict[str, Any] = {
 @router.get("/languages", **_LANGUAGES)
 @router.post("/languages", name="deepl_post_languages", **_LANGUAGES)
 async def deepl_languages(
-    _: KnownClient, runtime: ReadyRuntime, said: SentParameters
-) -> list[DeepLLanguage]:
+    _: KnownClient, runtime: ReadyRuntime, parameters: SentParameters
+) -> list[wire.DeepLLanguage]:
     """Source or target languages; `type` may be in the query or, even with GET, in a form."""
     languages = runtime.service.languages
-    if LanguagesRequest.parse(said).type == "target":
-        return target_languages(languages.targets)
-    return source_languages([language.code for language in languages.sources])
+    if wire.LanguagesRequest.parse(parameters).type == "target":
+        return wire.target_languages(languages.targets)
+    return wire.source_languages([language.code for language in languages.sources])
 
 
 @router.get("/usage", responses=deepl_errors(403))
-async def deepl_usage(client: KnownClient, ledger: CurrentLedger) -> DeepLUsage:
+async def deepl_usage(client: KnownClient, ledger: CurrentLedger) -> wire.DeepLUsage:
     """Characters translated for the key this month, and the limit."""
-    limit = UNLIMITED if ledger.limit is None else ledger.limit
-    return DeepLUsage(character_count=ledger.used(client.account), character_limit=limit)
+    limit = wire.UNLIMITED if ledger.limit is None else ledger.limit
+    return wire.DeepLUsage(character_count=ledger.used(client.account), character_limit=limit)

@@ -9,9 +9,7 @@ from http import HTTPStatus
 
 from fastapi import APIRouter, HTTPException, Request
 
-from app.routes.handling.dependencies import (
-    KnownClient,
-)
+from app.routes.handling.dependencies import KnownClient
 
 FEATURES = {
     "/v2/write/{rest:path}": "improving texts (/v2/write)",
@@ -28,7 +26,7 @@ router = APIRouter(include_in_schema=False)
 
 
 async def refuse(request: Request, _: KnownClient) -> None:
-    """Name the feature. Raises `HTTPException` 404, and as `known_client`."""
+    """Name the feature. Raises `HTTPException` 404, and as `client_of`."""
     feature = FEATURES[request.scope["route"].path]
     raise HTTPException(HTTPStatus.NOT_FOUND, f"this server does not support {feature}")
 

@@ -24,11 +24,6 @@ def holder_of(request: Request, api_key: object = None) -> Client | None:
     return client_of(request, api_key) if _presented(request, api_key) else None
 
 
-async def known_client(request: Request) -> Client:
-    """Return the client by the header only, as a FastAPI dependency. Raises as `client_of`."""
-    return client_of(request)
-
-
 def _presented(request: Request, api_key: object) -> str | None:
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() in _SCHEMES and key.strip():

@@ -72,12 +72,10 @@ class Body:
             raise _unsupported("application/json", *FORMS)
         if self.kind == FORMS[0]:
             try:
+                text = self.content.decode()
                 return gather(
-                    parse_qsl(
-                        self.content.decode(), keep_blank_values=True,
-                        max_num_fields=MAX_FORM_FIELDS,
-                    )
-                )  # fmt: skip
+                    parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FORM_FIELDS)
+                )
             except ValueError:
                 raise MalformedFormError(
                     f"the body is not UTF-8, or has more than {MAX_FORM_FIELDS:,} fields"
@@ -97,10 +95,7 @@ class Body:
 
 
 async def read_body(request: Request, max_bytes: int) -> bytes:
-    """Read the body. Raises `HTTPException` 413, and 415 if it is compressed.
-
-    Large bodies that arrive together are spread over iterations of the event loop.
-    """
+    """Read the body. Raises `HTTPException` 413, and 415 if it is compressed."""
     coding = request.headers.get("content-encoding", "").strip().lower()
     if coding not in ("", "identity"):
         raise HTTPException(
@@ -117,7 +112,7 @@ async def read_body(request: Request, max_bytes: int) -> bytes:
         if len(content) > max_bytes:
             raise _too_large(max_bytes)
     if len(content) > LARGE:
-        await turn_of_the_loop()
+        await turn_of_the_loop()  # several may have arrived together
     return bytes(content)
 
 
@@ -132,12 +127,12 @@ async def read_parameters(request: Request, max_bytes: int) -> Form:
     Raises as `read_json`, `MalformedFormError`, `InvalidRequestError`.
     """
     body = Body(await read_body(request, max_bytes), request.headers)
-    said: object = {}
+    parsed: object = {}
     if body.content:
-        said = body.json() if body.is_json else await body.form()
-    if not isinstance(said, Mapping):
+        parsed = body.json() if body.is_json else await body.form()
+    if not isinstance(parsed, Mapping):
         raise InvalidRequestError.at("", "the body should be an object")
-    return gather(request.query_params.multi_items()) | dict(said)
+    return gather(request.query_params.multi_items()) | dict(parsed)
 
 
 def gather(fields: Iterable[tuple[str, str]]) -> Form:

@@ -15,28 +15,19 @@ from app.accounts.document_jobs import DocumentJobs
 from app.accounts.glossary_store import GlossaryStore
 from app.accounts.result_files import FileStore
 from app.accounts.usage_ledger import UsageLedger
-from app.routes.handling.access import known_client
+from app.routes.handling.access import client_of
 from app.routes.handling.body import Form, read_parameters
 from app.runtime import Lifecycle, Runtime
 from app.settings import Settings
 
 
 def _from_state(name: str) -> Callable[[Request], Awaitable[Any]]:
-    """Return a dependency on what `create_app` left under this name in the application's state."""
+    """Return a dependency on an attribute of the application's state, set by `create_app`."""
 
     async def read(request: Request) -> Any:
         return getattr(request.app.state, name)
 
     return read
-
-
-current_settings = _from_state("settings")
-current_lifecycle = _from_state("lifecycle")
-current_keys = _from_state("keys")
-current_ledger = _from_state("ledger")
-current_glossaries = _from_state("glossaries")
-current_downloads = _from_state("downloads")
-current_documents = _from_state("documents")
 
 
 def held_runtime(request: Request) -> Runtime:
@@ -50,25 +41,28 @@ def held_runtime(request: Request) -> Runtime:
     return runtime
 
 
-async def ready_runtime(request: Request) -> Runtime:
-    """As `held_runtime`."""
+async def _ready_runtime(request: Request) -> Runtime:
     return held_runtime(request)
 
 
-async def sent_parameters(request: Request) -> Form:
-    """Read the query and the body. Name it after `KnownClient`: dependencies run in order."""
+async def _known_client(request: Request) -> Client:
+    """Return the client by the header only. Raises as `client_of`."""
+    return client_of(request)
+
+
+async def _sent_parameters(request: Request) -> Form:
     settings: Settings = request.app.state.settings
     return await read_parameters(request, settings.max_body_bytes)
 
 
-KnownClient = Annotated[Client, Depends(known_client)]
-ReadyRuntime = Annotated[Runtime, Depends(ready_runtime)]
-SentParameters = Annotated[Form, Depends(sent_parameters)]
-CurrentSettings = Annotated[Settings, Depends(current_settings)]
-CurrentLifecycle = Annotated[Lifecycle, Depends(current_lifecycle)]
-CurrentKeys = Annotated[Keys, Depends(current_keys)]
-CurrentLedger = Annotated[UsageLedger, Depends(current_ledger)]
-CurrentGlossaries = Annotated[GlossaryStore, Depends(current_glossaries)]
-CurrentDocuments = Annotated[DocumentJobs, Depends(current_documents)]
-CurrentDownloads = Annotated[FileStore, Depends(current_downloads)]
-"""Files live here across reloads."""
+KnownClient = Annotated[Client, Depends(_known_client)]
+ReadyRuntime = Annotated[Runtime, Depends(_ready_runtime)]
+SentParameters = Annotated[Form, Depends(_sent_parameters)]
+"""The query and the body. Name it after `KnownClient`: dependencies run in order."""
+CurrentSettings = Annotated[Settings, Depends(_from_state("settings"))]
+CurrentLifecycle = Annotated[Lifecycle, Depends(_from_state("lifecycle"))]
+CurrentKeys = Annotated[Keys, Depends(_from_state("keys"))]
+CurrentLedger = Annotated[UsageLedger, Depends(_from_state("ledger"))]
+CurrentGlossaries = Annotated[GlossaryStore, Depends(_from_state("glossaries"))]
+CurrentDocuments = Annotated[DocumentJobs, Depends(_from_state("documents"))]
+CurrentDownloads = Annotated[FileStore, Depends(_from_state("downloads"))]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass
 from functools import cache
 
 from fastapi import Request
@@ -16,27 +15,15 @@ from app.wire.dialects.libretranslate import LibreTranslateRequest
 from app.wire.failures import set_dialect
 from app.wire.native.request import WireRequest
 
-LIBRETRANSLATE_FIELDS = LibreTranslateRequest.model_fields.keys()
 
-
-@dataclass(frozen=True, slots=True)
-class Native:
-    """The body of a native request."""
-
-    value: object
-
-
-@dataclass(frozen=True, slots=True)
-class LibreTranslate:
+class LibreTranslateForm(Form):
     """The fields of a LibreTranslate request, from its body or query string."""
-
-    parameters: Form
 
 
 async def read_either(
     request: Request, max_bytes: int, model: type[WireRequest]
-) -> Native | LibreTranslate:
-    """Read the request and set the dialect of its errors.
+) -> LibreTranslateForm | object:
+    """Read the request and set the dialect of its errors; return a native request's JSON as it is.
 
     A form selects LibreTranslate's, and so does `q` in the object or query string, unless the
     object has `text`. With neither, a field that only `model`, the native request, has selects the
@@ -47,14 +34,18 @@ async def read_either(
     query = gather(request.query_params.multi_items()) if request.scope["query_string"] else {}
     if not body.is_form and "q" not in query:
         set_dialect(request, "undecided")
-    said = await _read(body)
-    if isinstance(said, dict):
-        if body.is_form or (("q" in query or "q" in said) and "text" not in said):
+    value: object = {}
+    if body.is_form:
+        value = await body.form()
+    elif body.content.strip():
+        value = body.json()
+    if isinstance(value, dict):
+        if body.is_form or (("q" in query or "q" in value) and "text" not in value):
             set_dialect(request, "libretranslate")
-            return LibreTranslate(query | said)
-        if not _only_native(model).isdisjoint(said):
+            return LibreTranslateForm(query | value)
+        if not _only_native(model).isdisjoint(value):
             set_dialect(request, "native")
-            return Native(said)
+            return value
     set_dialect(request, "undecided")
     client_of(request)  # only holders of a key learn more
     raise InvalidRequestError.at("/text", f"{REQUIRED}, in an object")
@@ -62,11 +53,4 @@ async def read_either(
 
 @cache
 def _only_native(model: type[WireRequest]) -> Set[str]:
-    """Return the fields that LibreTranslate's requests do not have."""
-    return model.model_fields.keys() - LIBRETRANSLATE_FIELDS
-
-
-async def _read(body: Body) -> object:
-    if body.is_form:
-        return await body.form()
-    return body.json() if body.content.strip() else {}
+    return model.model_fields.keys() - LibreTranslateRequest.model_fields.keys()

@@ -41,7 +41,7 @@ async def read_form(request: Request, settings: Settings) -> FormData:
     """
     check_form(request)
     try:
-        async with asyncio.timeout(settings.request_timeout):  # it occupies a place meanwhile
+        async with asyncio.timeout(settings.request_timeout):  # it occupies a slot meanwhile
             body = await read_body(request, settings.max_file_bytes + OVERHEAD_BYTES)
     except TimeoutError:
         raise DeadlineExceededError(

@@ -63,10 +63,7 @@ def _refuse(_: Any) -> Any:
     raise PydanticCustomError("not_supported", "Not supported by this server")
 
 
-Names = Annotated[
-    tuple[str, ...],
-    BeforeValidator(_names, json_schema_input_type=str | list[str]),
-]
+Names = Annotated[tuple[str, ...], BeforeValidator(_names, json_schema_input_type=str | list[str])]
 GlossaryId = Annotated[str, Field(max_length=100)]
 Refused = SkipJsonSchema[Annotated[None, BeforeValidator(_refuse)]]
 
@@ -79,8 +76,7 @@ class TranslationOptions(LenientRequest):
         None, max_length=MAX_LANGUAGE_CODE, description="If omitted, detected."
     )
     formality: Annotated[
-        Literal["default", "prefer_more", "prefer_less"],
-        BeforeValidator(_formality),
+        Literal["default", "prefer_more", "prefer_less"], BeforeValidator(_formality)
     ] = Field("default", description="These values have no effect; more and less are rejected.")
     glossary_id: GlossaryId | None = Field(
         None, description="ID of a stored glossary; requires source_lang."

@@ -1,8 +1,4 @@
-"""Errors in the words that clients of LibreTranslate and DeepL know, where these differ.
-
-Clients search them for `q`, `target_lang` or a language's code, as LibreTranslate 1.9.6 and DeepL
-answer. `app.wire.failures` has the other errors and the form of all.
-"""
+"""Error messages that clients of LibreTranslate 1.9.6 and DeepL search for names of fields."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ _NEEDED = {"q", "source", "target", "file"}
 
 
 def invalid_request_message(error: InvalidRequestError) -> str | None:
-    """Return LibreTranslate's message for the first fault, or None if it has no words for it."""
+    """Return LibreTranslate's message for the first fault, if it has one."""
     first = error.errors[0]
     name = first.pointer.removeprefix("/")
     name = "q" if name == "text" else name

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
 
-_FORMS = ["application/x-www-form-urlencoded", "application/json"]
-_Q = ("q", "Text to translate; in JSON also a list of texts", True)
-_KEY = ("api_key", "API key, if the server requires one", False)
+Field: TypeAlias = tuple[str, str, bool]
+"""Name, description, and whether it is required."""
+
 _TEXT = {"type": "string"}
 _NUMBER = {"type": "number"}
 _TRUTH = {"type": "boolean"}
@@ -28,7 +28,7 @@ def _ref(name: str) -> dict[str, Any]:
     return {"$ref": f"#/definitions/{name}"}
 
 
-DEFINITIONS: dict[str, Any] = {
+_DEFINITIONS: dict[str, Any] = {
     "error-response": _object(error=_TEXT),
     "error-slow-down": _object(error=_TEXT),
     "translate": _object(
@@ -55,56 +55,6 @@ DEFINITIONS: dict[str, Any] = {
         supportedFilesFormat=_list(_TEXT),
     ),
 }
-
-
-def swagger(title: str, version: str, base_path: str, suffixes: Iterable[str]) -> dict[str, Any]:
-    """Return the document.
-
-    base_path  the prefix of its paths, "/" by default
-    suffixes   of the files that POST /translate_file accepts
-    """
-    return {
-        "swagger": "2.0",
-        "info": {"title": f"{title}: LibreTranslate's dialect", "version": version},
-        "basePath": base_path,
-        "paths": _PATHS | {"/translate_file": _file(suffixes)},
-        "definitions": DEFINITIONS,
-    }
-
-
-def _get(summary: str, model: str, *errors: int) -> dict[str, Any]:
-    return {
-        "get": {
-            "summary": summary,
-            "produces": ["application/json"],
-            "responses": _responses(model, *errors),
-        }
-    }
-
-
-def _post(
-    summary: str, model: str | None, *fields: tuple[str, str, bool], errors: tuple[int, ...]
-) -> dict[str, Any]:
-    return {
-        "post": {
-            "summary": summary,
-            "consumes": _FORMS,
-            "produces": ["application/json"],
-            "parameters": [
-                {
-                    "name": name,
-                    "in": "formData",
-                    "type": "string",
-                    "description": description,
-                    "required": required,
-                }
-                for name, description, required in fields
-            ],
-            "responses": _responses(model, *errors),
-        }
-    }
-
-
 _ERRORS = {
     400: "Invalid request",
     403: "The API key is unknown, or the quota is used up",
@@ -115,43 +65,71 @@ _ERRORS = {
     504: "The answer took too long",
 }
 
+_Q = ("q", "Text to translate; in JSON also a list of texts", True)
+_SOURCE = ("source", "Source language code, or auto to detect it", True)
+_TARGET = ("target", "Target language code", True)
+_FORMAT = ("format", "text (default) or html", False)
+_ALTERNATIVES = ("alternatives", "Number of further translations, 0 to 7", False)
+_KEY = ("api_key", "API key, if the server requires one", False)
 
-def _responses(model: str | None, *errors: int) -> dict[str, Any]:
+
+def swagger(title: str, version: str, base_path: str, suffixes: Iterable[str]) -> dict[str, Any]:
+    """Return the document.
+
+    base_path  the prefix of its paths, "/" by default
+    suffixes   of the files that POST /translate_file accepts
+    """
+    detect = _post("Detect the language of a text", "detections", [_Q, _KEY])
+    fields = [_Q, _SOURCE, _TARGET, _FORMAT, _ALTERNATIVES, _KEY]
+    translate = _post("Translate a text", "translate", fields)
+    suggest = _post("Suggestions, which this server does not store", None, [], (403,))
+    translate_file = _post("Translate a file", "translate-file", [_SOURCE, _TARGET, _KEY])
+    translate_file["post"]["consumes"] = ["multipart/form-data"]
+    file = {"name": "file", "in": "formData", "type": "file", "required": True}
+    file["description"] = "one of " + ", ".join(suffixes)
+    translate_file["post"]["parameters"].insert(0, file)
+    return {
+        "swagger": "2.0",
+        "info": {"title": f"{title}: LibreTranslate's dialect", "version": version},
+        "basePath": base_path,
+        "paths": {
+            "/detect": detect,
+            "/frontend/settings": _get("Settings of a front end", "frontend-settings"),
+            "/health": _get("Whether the server accepts requests", "health"),
+            "/languages": _get("Source languages with their targets", "languages"),
+            "/suggest": suggest,
+            "/translate": translate,
+            "/translate_file": translate_file,
+        },
+        "definitions": _DEFINITIONS,
+    }
+
+
+def _get(summary: str, model: str) -> dict[str, Any]:
+    responses = _responses(model, (503,))
+    return {"get": {"summary": summary, "produces": ["application/json"], "responses": responses}}
+
+
+def _post(
+    summary: str, model: str | None, fields: Sequence[Field], errors: Iterable[int] = _ERRORS
+) -> dict[str, Any]:
+    described = {"in": "formData", "type": "string"}
+    operation = {
+        "summary": summary,
+        "consumes": ["application/x-www-form-urlencoded", "application/json"],
+        "produces": ["application/json"],
+        "parameters": [
+            {"name": name, "description": description, "required": required} | described
+            for name, description, required in fields
+        ],
+        "responses": _responses(model, errors),
+    }
+    return {"post": operation}
+
+
+def _responses(model: str | None, errors: Iterable[int]) -> dict[str, Any]:
     found = {"200": {"description": "Success", "schema": _ref(model)}} if model else {}
     for status in errors:
         name = "error-slow-down" if status == 429 else "error-response"
         found[str(status)] = {"description": _ERRORS[status], "schema": _ref(name)}
     return found
-
-
-_SOURCE = ("source", "Source language code, or auto to detect it", True)
-_TARGET = ("target", "Target language code", True)
-_ALL = (400, 403, 413, 429, 500, 503, 504)
-
-_PATHS: dict[str, Any] = {
-    "/detect": _post("Detect the language of a text", "detections", _Q, _KEY, errors=_ALL),
-    "/frontend/settings": _get("Settings of a front end", "frontend-settings", 503),
-    "/health": _get("Whether the server accepts requests", "health", 503),
-    "/languages": _get("Source languages with their targets", "languages", 503),
-    "/suggest": _post("Suggestions, which this server does not store", None, errors=(403,)),
-    "/translate": _post(
-        "Translate a text",
-        "translate",
-        _Q,
-        _SOURCE,
-        _TARGET,
-        ("format", "text (default) or html", False),
-        ("alternatives", "Number of further translations, 0 to 7", False),
-        _KEY,
-        errors=_ALL,
-    ),
-}
-
-
-def _file(suffixes: Iterable[str]) -> dict[str, Any]:
-    described = _post("Translate a file", "translate-file", _SOURCE, _TARGET, _KEY, errors=_ALL)
-    operation = described["post"]
-    operation["consumes"] = ["multipart/form-data"]
-    file = {"name": "file", "in": "formData", "type": "file", "required": True}
-    operation["parameters"].insert(0, file | {"description": "one of " + ", ".join(suffixes)})
-    return described

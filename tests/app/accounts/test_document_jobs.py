@@ -66,7 +66,7 @@ async def test_from_upload_to_download() -> None:
     job.advance(1, 4)
     assert job.seconds_remaining == 30
     await desk.jobs.wait(job, 0.01)
-    assert not job.is_finished
+    assert not job.finished.is_set()
     desk.gate.set()
     await desk.jobs.wait(job, 10)
     assert job.status == "done"

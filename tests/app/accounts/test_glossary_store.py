@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from app.accounts import glossary_store, usage_ledger
+from app.accounts.database import GLOSSARIES, USAGE
 from app.accounts.glossary_store import FILE_NAME, GlossaryStore, StoredDictionary
-from app.accounts.schema_version import GLOSSARIES_VERSION, USAGE_VERSION
 from app.accounts.usage_ledger import UsageLedger
 from app.errors import (
     QuotaExceededError,
@@ -167,7 +167,7 @@ def test_a_folder_of_a_newer_attend_is_refused_and_left_alone(tmp_path: Path) ->
     store.open()
     store.close()
     UsageLedger(folder=tmp_path).open()
-    versions = {FILE_NAME: GLOSSARIES_VERSION, usage_ledger.FILE_NAME: USAGE_VERSION}
+    versions = {FILE_NAME: GLOSSARIES.version, usage_ledger.FILE_NAME: USAGE.version}
     for name, version in versions.items():
         with closing(sqlite3.connect(tmp_path / name)) as database:
             assert database.execute("PRAGMA user_version").fetchone() == (version,)

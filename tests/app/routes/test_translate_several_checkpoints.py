@@ -157,7 +157,7 @@ async def test_one_dead_engine_is_told_by_the_probes(
 ) -> None:
     async with serve(FakeEngine(), FakeEngine(), checkpoint=row_of_checkpoints) as client:
         app = client._transport.app  # type: ignore[attr-defined]
-        await app.state.lifecycle.started.schedulers[broken].stop()
+        await app.state.lifecycle.started.shelf.models[broken].scheduler.stop()
         codes = [(await client.get(path)).status_code for path in ("/livez", "/readyz")]
     assert codes == [503, 503]
 

@@ -18,7 +18,7 @@ async def test_a_slow_warm_up_says_nothing_of_the_pace(serve: Serve) -> None:
     engine = FakeEngine(n_slots=1, gate=gate)
     threading.Timer(0.2, gate.release).start()
     async with serve(engine) as client:
-        scheduler = client._transport.app.state.lifecycle.started.schedulers[0]  # type: ignore[attr-defined]
+        scheduler = client._transport.app.state.lifecycle.started.shelf.models[0].scheduler  # type: ignore[attr-defined]
         asked = asyncio.create_task(client.post("/translate", json={"text": "a", "target": "fr"}))
         await until(lambda: scheduler.load.in_flight == 1)
         forecast = scheduler.forecast()

@@ -102,7 +102,7 @@ async def test_a_form_asks_as_well_as_json(serve: Serve) -> None:
 
 @asynchronous
 async def test_before_it_is_translated(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents, "PATIENCE", 0.01)
+    monkeypatch.setattr(documents, "STATUS_WAIT", 0.01)
     engine = FakeEngine(gate=threading.Semaphore(1))  # which the warm-up takes
     async with serve(engine, max_concurrent_files=1) as client:
         first, second = await uploaded(client), await uploaded(client)
@@ -121,7 +121,7 @@ async def test_before_it_is_translated(serve: Serve, monkeypatch: pytest.MonkeyP
 async def test_a_deleted_document_stops_and_is_not_charged(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(documents, "PATIENCE", 0.01)
+    monkeypatch.setattr(documents, "STATUS_WAIT", 0.01)
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(engine, max_concurrent_files=1) as client:
         first, second = await uploaded(client), await uploaded(client)

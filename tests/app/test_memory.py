@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from app import freed_memory
+from app import memory
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="glibc")
 
 FREED = """
 from pathlib import Path
-from app.freed_memory import give_back
+from app.memory import give_back
 
 def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1])
@@ -29,7 +30,7 @@ print(before - resident())
 HEAPS = """
 import threading
 from pathlib import Path
-from app.freed_memory import keep_few_heaps
+from app.memory import keep_few_heaps
 
 keep_few_heaps()
 held, go = [], threading.Barrier(17)
@@ -57,12 +58,35 @@ def test_pages_between_what_is_kept_go_back_to_the_system() -> None:
 
 @LINUX
 def test_threads_share_few_heaps() -> None:
-    assert printed(HEAPS) <= 2 * freed_memory.ARENAS  # 15 by default; others may begin alike
+    assert printed(HEAPS) <= 2 * memory.ARENAS  # 15 by default; others may begin alike
 
 
 def test_elsewhere_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    freed_memory._of_glibc.cache_clear()
+    memory._of_glibc.cache_clear()
     monkeypatch.setattr(sys, "platform", "darwin")
-    freed_memory.keep_few_heaps()
-    freed_memory.give_back()
-    freed_memory._of_glibc.cache_clear()
+    memory.keep_few_heaps()
+    memory.give_back()
+    memory._of_glibc.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("contents", "limit"),
+    [
+        ([], None),
+        (["max\n"], None),
+        (["1000000\n"], 1_000_000),
+        (["max\n", "2000000\n"], 2_000_000),
+        (["9223372036854771712\n"], None),  # version 1 without a limit
+        (["\xe9"], None),
+    ],
+)
+def test_the_smallest_limit_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, contents: list[str], limit: int | None
+) -> None:
+    files = [tmp_path / str(index) for index in range(2)]
+    monkeypatch.setattr(memory, "_CGROUP_FILES", files)
+    machine = memory.memory_limit()
+    assert machine > 2**28
+    for file, content in zip(files, contents, strict=False):
+        file.write_text(content, "utf-8")
+    assert memory.memory_limit() == (limit or machine)
