@@ -88,7 +88,7 @@ def test_a_text_that_says_the_targets_keeps_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("translation", "is_said"),
+    ("translation", "valid"),
     [
         ("un chat voit l'chat.", True),
         ("Chat et chat", True),
@@ -100,9 +100,7 @@ def test_a_text_that_says_the_targets_keeps_them() -> None:
         ("", False),
     ],
 )
-def test_a_translation_has_each_term_as_often_as_the_source(
-    translation: str, is_said: bool
-) -> None:
+def test_a_translation_has_each_term_as_often_as_the_source(translation: str, valid: bool) -> None:
     terms = list(Glossary({"cat": "chat", "kitty": "chat"}).find("a cat and a kitty"))
     assert has_all_terms(terms, translation) == is_said
 
