@@ -102,7 +102,7 @@ def test_a_text_that_says_the_targets_keeps_them() -> None:
 )
 def test_a_translation_has_each_term_as_often_as_the_source(translation: str, valid: bool) -> None:
     terms = list(Glossary({"cat": "chat", "kitty": "chat"}).find("a cat and a kitty"))
-    assert has_all_terms(terms, translation) == is_said
+    assert has_all_terms(terms, translation) == valid
 
 
 def test_untranslated_terms_keep_their_lower_case_at_the_start() -> None:
