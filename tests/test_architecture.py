@@ -75,7 +75,8 @@ ROWS: dict[str, str] = {
     "model.training.int8": "model.engine.cpu.kernels model.transformer",
     "model.training.update": "model.transformer",
     "model.interop": "model.interop.firefox model.interop.huggingface model.interop.npz "
-    "model.interop.m2m100 model.checkpoint model.decoding model.text model.transformer",
+    "model.interop.m2m100 model.alignment model.checkpoint model.decoding model.text "
+    "model.transformer",
     "model.interop.huggingface": "model.checkpoint model.decoding model.transformer",
     "model.interop.firefox": "",
     "model.interop.m2m100": "model.text",

@@ -26,6 +26,7 @@ from app.explanation.answer import (
 )
 from app.scheduling.fair_queue import Caller
 from app.translation import answers
+from app.translation.attention_view import check_kind
 from app.translation.explainer import ExplanationOptions
 from app.translation.language_paths import Step
 from app.translation.segments.segment import Segment
@@ -157,6 +158,7 @@ class SearchView:
         self, query: AttentionQuery, segment: Segment, shown: answers.Segment
     ) -> ComputedAttention:
         in_encoder, config = query.kind == "encoder", self._config
+        check_kind(query.kind, config)
         n_layers = config.n_encoder_layers if in_encoder else config.n_decoder_layers
         n_heads = config.n_heads if in_encoder else config.n_heads_of_decoder
         layer = n_layers - 1 if query.layer is None else query.layer

@@ -75,6 +75,13 @@ class AttentionWeights:
     )
 
 
+def check_kind(kind: AttentionKind, config: TransformerConfig) -> None:
+    """Raise `InvalidRequestError` for an attention that the model does not have."""
+    if kind == "decoder" and config.is_recurrent:
+        detail = "This model's decoder is recurrent, without attention; select cross or encoder"
+        raise InvalidRequestError.at("/attention/kind", detail)
+
+
 class AttentionView:
     """A request's selection from a model's attention.
 
@@ -82,6 +89,7 @@ class AttentionView:
     """
 
     def __init__(self, request: AttentionSelection, config: TransformerConfig) -> None:
+        check_kind(request.kind, config)
         in_encoder = request.kind == "encoder"
         n_layers = config.n_encoder_layers if in_encoder else config.n_decoder_layers
         n_heads = config.n_heads if in_encoder else config.n_heads_of_decoder

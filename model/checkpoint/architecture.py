@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from torch import nn
+from torch import Tensor, nn
 
 from model.transformer.attention import MultiHeadAttention
 from model.transformer.config import TransformerConfig
+from model.transformer.decoder import DecoderLayer
 from model.transformer.embedding import TokenEmbedding
 from model.transformer.feed_forward import FeedForward
+from model.transformer.ssru import SSRU
 from model.transformer.sublayer import Sublayer
 from model.transformer.transformer import Transformer
 
@@ -18,7 +20,7 @@ PAPER_PARAMETERS = {"base": 65e6, "big": 213e6}
 """Table 3. The paper does not define the count; these shapes give 2.8 % less and 0.5 % more."""
 
 
-Inner = MultiHeadAttention | FeedForward
+Inner = MultiHeadAttention | FeedForward | SSRU
 """The function inside a residual connection."""
 
 
@@ -70,14 +72,19 @@ def _decoder(model: Transformer) -> Iterator[Part]:
     yield _positions("Decoder", model.config)
     layers = list(model.decoder.layers)
     inner: list[tuple[str, str, Inner, Sublayer]] = [
-        ("Masked Multi-Head Attention", "self; ", layers[0].self_attention,
-         layers[0].self_attention_sublayer),
+        (*_first_of_decoder(layers[0]), layers[0].self_attention_sublayer),
         ("Multi-Head Attention", "encoder-decoder; ", layers[0].cross_attention,
          layers[0].cross_attention_sublayer),
         ("Feed Forward", "", layers[0].feed_forward, layers[0].feed_forward_sublayer),
     ]  # fmt: skip
     yield from _sublayers("Decoder", len(layers), model.config, inner)
     yield from _norm("Decoder", "Norm", model.decoder.norm, note="of the last sum")
+
+
+def _first_of_decoder(layer: DecoderLayer) -> tuple[str, str, Inner]:
+    if layer.is_recurrent:
+        return "SSRU", "", layer.ssru
+    return "Masked Multi-Head Attention", "self; ", layer.self_attention
 
 
 def _output(model: Transformer) -> Iterator[Part]:
@@ -119,16 +126,21 @@ def _sublayers(
     block = f"{stack} layer 1" + (f" … {copies}" if copies > 1 else "")
     n_heads = config.n_heads if stack == "Encoder" else config.n_heads_of_decoder
     d_k = config.d_model // n_heads
-    notes = {"W^Q": f"h = {n_heads}, d_k = {d_k}", "W_1": f"then {config.activation}"}
+    notes = {
+        "W^Q": f"h = {n_heads}, d_k = {d_k}",
+        "W_1": f"then {config.activation}",
+        "W": "in place of masked self-attention",
+    }
     for component, kind, module, sublayer in inner:
         for symbol, linear in _linears(module).items():
-            weight, bias = linear.weight, linear.bias
-            tensors = {
-                symbol: (weight.shape[1], weight.shape[0]),
-                symbol.replace("W", "b"): tuple(bias.shape),
-            }
+            weight: Tensor = linear.weight
+            bias: Tensor | None = linear.bias
+            tensors: dict[str, tuple[int, ...]] = {symbol: (weight.shape[1], weight.shape[0])}
+            n_parameters = weight.numel()
+            if bias is not None:
+                tensors[symbol.replace("W", "b")] = tuple(bias.shape)
+                n_parameters += bias.numel()
             note = kind + notes[symbol] if symbol in notes else ""
-            n_parameters = weight.numel() + bias.numel()
             yield Part(block, component, tensors, n_parameters, copies, note)
         note = "norm before the sub-layer" if sublayer.pre_norm else ""
         yield from _norm(block, "Add & Norm", sublayer.norm, copies, note)
@@ -138,6 +150,8 @@ def _linears(inner: Inner) -> dict[str, nn.Linear]:
     """Return the linear maps by the paper's symbols, in the paper's order."""
     if isinstance(inner, FeedForward):
         return {"W_1": inner.w_1, "W_2": inner.w_2}
+    if isinstance(inner, SSRU):
+        return {"W": inner.w, "W_f": inner.w_f}
     return {"W^Q": inner.w_q, "W^K": inner.w_k, "W^V": inner.w_v, "W^O": inner.w_o}
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from model.alignment.from_attention import AlignmentMethod
 from model.checkpoint.config import read_file
 from model.checkpoint.quantized import scale_name
 from model.decoding.rules import MarianRule
@@ -75,6 +76,8 @@ def read_firefox(folder: Path, languages: Languages) -> ForeignModel:
         shape=shape,
         weights=weights,
         tokenizer=tokenizer,
+        # The head that guided alignment trained: `transformer-guided-alignment-layer: last`.
+        alignment=AlignmentMethod(head=0),
     )
 
 

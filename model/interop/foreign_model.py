@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from model.alignment.from_attention import AlignmentMethod
 from model.checkpoint.directions import AnyPair, Direction
 from model.decoding.rules import Rule
 from model.text.marian_tokenizer import MarianTokenizer
@@ -19,6 +20,7 @@ class ForeignModel:
     """A validated model in attend's terms.
 
     project, origin  its project and the format it was read from, for its card
+    alignment        how words are linked, if the model was trained for it
     weights          a `Transformer`'s parameters by name, shared ones once
     """
 
@@ -31,3 +33,4 @@ class ForeignModel:
     shape: TransformerConfig
     weights: Mapping[str, Tensor]
     tokenizer: MarianTokenizer | MultilingualTokenizer
+    alignment: AlignmentMethod | None = None

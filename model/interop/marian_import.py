@@ -99,6 +99,7 @@ def _write(
         transformer=read.shape,
         marian_vocabulary=marian,
         multilingual_vocabulary=multilingual,
+        alignment=read.alignment,
     )
     card = _CARD.format(name=config.name, project=read.project, origin=read.origin)
     training = {"imported_from": f"{read.project}, {read.origin}"}

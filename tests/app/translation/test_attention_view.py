@@ -50,6 +50,16 @@ def test_base64_has_little_endian_halves_in_row_order() -> None:
     assert (shown.dtype, shown.shape) == ("float16", [1, 2, 1, 2])
 
 
+def test_a_recurrent_decoder_has_no_attention_of_its_own() -> None:
+    config = SHAPE.model_copy(update={"autoregression": "ssru"})
+    AttentionView(AttentionSelection(kind="cross"), config)
+    with pytest.raises(InvalidRequestError) as error:
+        AttentionView(AttentionSelection(kind="decoder"), config)
+    [fault] = error.value.errors
+    assert fault.pointer == "/attention/kind"
+    assert "recurrent" in fault.detail
+
+
 @given(
     kind=st.sampled_from(["encoder", "decoder", "cross"]),
     layers=st.sampled_from(["last", "all", [1, 0]]),

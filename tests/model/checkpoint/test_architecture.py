@@ -20,6 +20,7 @@ from model.transformer.transformer import transformer_without_weights
         {"share_embeddings": False, "tie_output": False, "output_bias": True},
         {"n_encoder_layers": 1, "n_decoder_layers": 3},
         {"decoder_n_heads": 2, "decoder_d_ff": 96, "scale_embedding": False},
+        {"autoregression": "ssru"},
     ],
 )
 def test_no_parameter_is_forgotten_or_counted_twice(changes: dict[str, Any]) -> None:
@@ -38,6 +39,15 @@ def test_the_decoder_layer_of_figure_1() -> None:
     first, *_ = (part for part in parts if part.component == "Feed Forward")
     assert first.tensors == {"W_1": (512, 2048), "b_1": (2048,)}
     assert first.n_parameters == 512 * 2048 + 2048
+
+
+def test_a_recurrent_decoder_has_an_ssru_in_its_place() -> None:
+    config = PRESETS["base"].model_copy(update={"autoregression": "ssru"})
+    parts = describe(transformer_without_weights(config))
+    first, second = (part for part in parts if part.component == "SSRU")
+    assert first.tensors == {"W": (512, 512)}
+    assert second.tensors == {"W_f": (512, 512), "b_f": (512,)}
+    assert not any("Masked" in part.component for part in parts)
 
 
 def test_one_layer_is_not_called_a_range() -> None:

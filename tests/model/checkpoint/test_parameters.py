@@ -20,6 +20,7 @@ APART: dict[str, Any] = {"share_embeddings": False, "tie_output": False, "source
         {"output_bias": True},
         {"tie_output": False},
         APART,
+        {"autoregression": "ssru"},
         {"decoder_d_ff": 7, "n_encoder_layers": 1, "n_decoder_layers": 3},
     ],
     ids=str,

@@ -94,6 +94,8 @@ def test_what_it_is(tmp_path: Path) -> None:
     config, shape = checkpoint.config, checkpoint.config.transformer
     assert list(config.directions) == [("en", "fr")]
     assert (config.beam_size, config.name) == (1, "m")
+    assert config.alignment
+    assert (config.alignment.layer, config.alignment.head) == (None, 0)
     assert (shape.d_model, shape.d_ff, shape.n_heads) == (256, 1536, 8)
     assert (shape.n_encoder_layers, shape.n_decoder_layers) == (6, 2)
     assert (shape.autoregression, shape.norm_order) == ("ssru", "post")

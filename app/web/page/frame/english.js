@@ -125,6 +125,8 @@ export const ENGLISH = {
   "figure.positions": "Positional encoding",
   "figure.self": "Self-attention",
   "figure.masked": "Masked self-attention",
+  "figure.ssru": "Recurrent unit (SSRU)",
+  "figure.ssru.note": "no attention: one state vector",
   "figure.cross": "Attention to the source",
   "figure.ffn": "Feed-forward",
   "figure.norm": "Add & norm",

@@ -125,6 +125,8 @@ export const FRENCH = {
   "figure.positions": "Encodage des positions",
   "figure.self": "Auto-attention",
   "figure.masked": "Auto-attention masquée",
+  "figure.ssru": "Unité récurrente (SSRU)",
+  "figure.ssru.note": "sans attention : un vecteur d’état",
   "figure.cross": "Attention à la source",
   "figure.ffn": "Propagation avant",
   "figure.norm": "Somme et norme",

@@ -7,9 +7,8 @@ import { drawCells, HeatMap, ramp } from "./heatmap.js";
 import { post } from "../server/server.js";
 import { number, t, whenLocaleChanges } from "../frame/strings.js";
 import { isSame, sentencePicker, subjectOf, subjectRequest } from "./subject.js";
-import { axes, tokenElements } from "./tokens.js";
+import { axes, kindsOf, tokenElements } from "./tokens.js";
 
-const KINDS = ["cross", "encoder", "decoder"];
 
 /** One head's weights [rows × columns] of [heads × rows × columns], or the mean of all. */
 export function headWeights(weights, [, heads, rows, columns], head) {
@@ -57,11 +56,16 @@ export function showAttention(place, store) {
     columnNodes[view.kind === "decoder" ? column - 1 : column]?.classList.add("linked");
   }
 
+  const model = () => {
+    const { info, result } = store.state;
+    return info && ([info, ...info.others].find((one) => one.model === result?.answer.model) ?? info);
+  };
+
   function showControls() {
     byId("attention-lead").textContent = t(`attention.lead.${view.kind}`);
     const subject = subjectOf(store.state);
     const focused = document.activeElement?.id || document.activeElement?.value;
-    const parts = [sentencePicker(subject, store), segmented("kind", t("attention.kind"), KINDS.map((kind) => [kind, t(`attention.${kind}`)]), view.kind, (kind) => {
+    const parts = [sentencePicker(subject, store), segmented("kind", t("attention.kind"), kindsOf(model()).map((kind) => [kind, t(`attention.${kind}`)]), view.kind, (kind) => {
       Object.assign(view, { kind, layer: "last", head: "mean" });
       load(true);
     })];

@@ -28,7 +28,9 @@ function sublayers(config, isDecoder) {
   const inner = (isDecoder && config.decoder_d_ff) || config.d_ff;
   const note = t("figure.heads", { h: heads, d: config.d_model / heads });
   const attention = (name) => ({ kind: "attention", title: t(name), note, name });
-  const parts = isDecoder ? [attention("figure.masked"), attention("figure.cross")] : [attention("figure.self")];
+  const ssru = { kind: "attention", title: t("figure.ssru"), note: t("figure.ssru.note"), name: "figure.ssru" };
+  const first = config.autoregression === "ssru" ? ssru : attention("figure.masked");
+  const parts = isDecoder ? [first, attention("figure.cross")] : [attention("figure.self")];
   parts.push({ kind: "ffn", title: t("figure.ffn"), note: `${number(config.d_model)} → ${number(inner)} → ${number(config.d_model)}, ${config.activation}` });
   const norm = { kind: "norm", title: t(config.norm_order === "pre" ? "figure.prenorm" : "figure.norm") };
   return parts.flatMap((part) => (config.norm_order === "pre" ? [norm, part] : [part, norm]));

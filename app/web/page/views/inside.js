@@ -10,10 +10,9 @@ import { searchTree } from "./search_tree.js";
 import { post } from "../server/server.js";
 import { number, t, whenLocaleChanges } from "../frame/strings.js";
 import { isSame, sentencePicker, subjectOf, subjectRequest } from "./subject.js";
-import { label } from "./tokens.js";
+import { kindsOf, label } from "./tokens.js";
 
 const POSITIONS = 128;
-const KINDS = ["cross", "encoder", "decoder"];
 const MOST_BEAMS = 8;
 
 /** Build the view in an element, and keep it up to date while it is shown. */
@@ -85,7 +84,7 @@ export function showInside(place, store) {
     const upTo = (n) => [...Array(n).keys()].map((i) => [i, i + 1]);
     const tokens = answer.segment[inEncoder ? "source_tokens" : "target_tokens"].map(({ piece }, i) => [i, label(piece)]);
     cards.step.body.replaceChildren(el("div", { className: "controls" },
-      segmented("step-kind", t("attention.kind"), KINDS.map((kind) => [kind, t(`attention.${kind}`)]), shown.kind, (kind) => again({ kind, layer: null, head: 0, token: 0 }, `input[value=${kind}][name=step-kind]`)),
+      segmented("step-kind", t("attention.kind"), kindsOf(model()).map((kind) => [kind, t(`attention.${kind}`)]), shown.kind, (kind) => again({ kind, layer: null, head: 0, token: 0 }, `input[value=${kind}][name=step-kind]`)),
       picker("step-layer", t("attention.layer"), upTo(layers), shown.layer, (layer) => again({ layer: Number(layer) }, "step-layer")),
       picker("step-head", t("attention.head"), upTo(heads), shown.head, (head) => again({ head: Number(head) }, "step-head")),
       picker("step-token", t("step.token"), tokens, shown.token, (token) => again({ token: Number(token) }, "step-token"))), productsTable(shown));

@@ -11,6 +11,9 @@ export function label(piece) {
   return /^[\p{L}\p{N}]/u.test(piece) ? `·${piece}` : piece;
 }
 
+/** The kinds of attention that a model of GET /info has: a recurrent decoder has none of its own. */
+export const kindsOf = (model) => (model?.config?.autoregression === "ssru" ? ["cross", "encoder"] : ["cross", "encoder", "decoder"]);
+
 /** Labels of the rows and columns of a kind of attention. */
 export function axes(kind, segment) {
   const source = segment.source_tokens.map(({ piece }) => label(piece));
