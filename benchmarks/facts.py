@@ -17,8 +17,7 @@ import click
 
 from app.translation.segments.reading import Reading
 from app.translation.segments.segmented_text import SegmentedText
-from benchmarks.fact_frames import Language
-from benchmarks.generated_facts import sentences
+from benchmarks.generated_facts import Language, sentences
 from benchmarks.options import (
     beam_option,
     benchmark,

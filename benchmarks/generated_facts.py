@@ -6,21 +6,20 @@ The patterns share no code with the server, so that they can check it.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from random import Random
+from typing import Literal
 
-from benchmarks.fact_frames import (
-    FRAMES,
-    KEPT,
-    MONTHS,
-    ORDINALS,
-    OTHER_DIGITS,
-    REIGNS,
-    UNITS,
-    Language,
-)
+Language = Literal["en", "fr"]
+
+_TABLES = tomllib.loads(Path(__file__).with_name("facts.toml").read_text(encoding="utf-8"))
+FRAMES: dict[Language, dict[str, list[str]]] = _TABLES["frames"]
+MONTHS: dict[Language, list[str]] = _TABLES["months"]
+ORDINALS: dict[int, str] = {int(rank): words for rank, words in _TABLES["ordinals"].items()}
 
 
 @dataclass(frozen=True)
@@ -176,7 +175,7 @@ def _date(random: Random, language: Language) -> Sentence:
 
 
 def _unit(random: Random, language: Language) -> Sentence:
-    sign, words = random.choice(UNITS)
+    sign, words = random.choice(list(_TABLES["units"].items()))
     value = Decimal(random.randrange(21, 999)) / random.choice((1, 10))
     if value == value.to_integral():
         value = Decimal(int(value))
@@ -196,13 +195,13 @@ def _scaled(random: Random, language: Language) -> Sentence:
 
 
 def _reign(random: Random, language: Language) -> Sentence:
-    name = random.choice(REIGNS)
+    name = random.choice(_TABLES["reigns"])
     pattern = re.compile(rf"\b{name.split()[1]}\b")
     return Sentence("reign", _framed("reign", random, language, name), pattern)
 
 
 def _digits(random: Random, language: Language) -> Sentence:
-    digits = random.choice(OTHER_DIGITS)
+    digits = random.choice(_TABLES["other_digits"])
     number = str(random.randrange(21, 9999))
     text = _framed("count", random, language, "".join(digits[int(one)] for one in number))
     written = "".join(f"[{one}{digits[int(one)]}]" for one in number)
@@ -223,5 +222,5 @@ def _percent(random: Random, language: Language) -> Sentence:
 
 
 def _symbol(random: Random, language: Language) -> Sentence:
-    kept = random.choice(KEPT)
+    kept = random.choice(_TABLES["kept"])
     return Sentence("symbol", _framed("symbol", random, language, kept), kept=kept)

@@ -6,8 +6,7 @@ from typing import get_args
 
 import pytest
 
-from benchmarks.fact_frames import FRAMES, Language
-from benchmarks.generated_facts import sentences
+from benchmarks.generated_facts import FRAMES, Language, sentences
 
 COUNT = 1_000
 
