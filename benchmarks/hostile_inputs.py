@@ -9,74 +9,18 @@ from __future__ import annotations
 import io
 import json
 import sys
+import tomllib
 import unicodedata
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias
 
-TEXT_BRACKETS = (
-    ("(", ")"), ("[", "]"), ("{", "}"), ("«", "»"), ("“", "”"), ("„", "“"), ("‘", "’"),
-    ("‹", "›"), ("「", "」"), ("`", "`"), ("'", "'"), ('"', '"'), ("{{", "}}"),
-    ("{%", "%}"), ("<!--", "-->"), ("<![CDATA[", "]]>"), ("<", ">"), ("<a>", "</a>"),
-    ("{n, plural, ", "}"),
-)  # fmt: skip
-TEXT_UNITS = (
-    ". ", "a. ", "a.b", "Mr. ", "M. ", "! ", "?.", "…", "1. ", "1.5 ", "- ", "a\n",
-    "a \n", "\r", "\r\n", "\n ", "\u2028", "\f", "e\u0301", "👍🏽", "🏳️‍🌈", "漢字", "ไทย",
-    "한국어", "नु", "l'a ", "a-", "http://", "www.", "http://a.b/", "a@", "a@a.", "%", "%0",
-    "%1$", "0", "{a", "{a:", "{{a", "${", "<a ", "<a b=", '<a b="', "&lt;b&gt;a",
-    "&lt;b ", "a ", "  ", "a(", "a) ", ", a", "X", "a\u200b", "\u202e", "€ 5 ",
-)  # fmt: skip
-_MARKUP_BRACKETS = (
-    ("<b>", "</b>"), ("<b>a", "</b>"), ("<div>", "</div>"), ("<p>a", "</p>"),
-    ("<pre>", "</pre>"), ('<a b="c">', "</a>"), ("<b translate='no'>", "</b>"),
-    ("&lt;b&gt;", "&lt;/b&gt;"), ("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?a ", "?>"),
-    ("<!DOCTYPE a [", "]>"),
-)  # fmt: skip
-_MARKUP_UNITS = (
-    "<br/>", "a <br/> ", "<b>a</b>", "<b>a</b> ", "<b> </b>", "&amp;", "&#65;", "&lt;",
-    "&eacute;", "&", "&#9", "<", "</", "<!", "<a", '<a b="', "<a b=c ", "a\n",
-    "<x-y.z:a/>", "<script>", "<title>", "<!---", "<p>a",
-)  # fmt: skip
-_MARKDOWN_BRACKETS = (
-    ("*", "*"), ("**", "**"), ("_", "_"), ("~~", "~~"), ("[", "](u)"), ("![", "](u)"),
-    ("[a](", ")"), ("<", ">"), ("> ", ""), ("- ", ""), ("*a ", " a*"), ("*a _", "_ a*"),
-    ("[^", "]"), ("$", "$"),
-)  # fmt: skip
-_MARKDOWN_UNITS = (
-    "# a\n", "- a\n", "1. a\n", "> a\n", "    a\n", "```\n", "| a | b |\n", "|", "|a",
-    "|-|-|\n", "a\n---\n", "***\n", "[a]: b\n", "[a]\n\n", "[^a]: b\n", "[^a] ", "\\",
-    "\\*", "a  \n", "<b>", "&amp;", "~", "*a", "a*", "**a_ ", "![", "<a@b.c>", "](",
-    "[](", "$a$ ", ":::\n", "[!NOTE]\n", "---\n", "\t",
-)  # fmt: skip
-_SUBTITLE_UNITS = (
-    "<i>", "<i>a</i> ", "{\\an8}", "{\\", "- a\n", "a\n", "</i>", "<font", "-->", "♪ ",
-    ". ", "<i>a\n",
-)  # fmt: skip
-_CATALOGUE_UNITS = ("\\", "\\n", '"\n"', "\\x", "\\0", "%s", "a\\n")
-_JSON_UNITS = ("\\", "\\u00e9", '"', "a\n", "\\\\", '","', '":"')
-_WORD_BRACKETS = (
-    ("<w:p>", "</w:p>"), ("<w:ins>", "</w:ins>"), ("<w:hyperlink>", "</w:hyperlink>"),
-    ("<w:sdt><w:sdtContent>", "</w:sdtContent></w:sdt>"), ("<w:r>", "</w:r>"),
-    ("<w:x>", "</w:x>"), ("<w:r><w:pict><w:p>", "</w:p></w:pict></w:r>"),
-    ("<w:tbl>", "</w:tbl>"),
-    (
-        '<w:r><w:fldChar w:fldCharType="begin"/></w:r>',
-        '<w:r><w:fldChar w:fldCharType="end"/></w:r>',
-    ),
-)  # fmt: skip
-_WORD_UNITS = (
-    "<w:p/>", "<w:p></w:p>", "<w:p><w:r><w:t>a</w:t></w:r></w:p>",
-    "<w:r><w:t>a</w:t></w:r>", "<w:r/>",
-    "<w:r><w:t>a</w:t></w:r><w:r><w:rPr><w:b/></w:rPr><w:t>b</w:t></w:r>",
-    "<w:r><w:tab/></w:r>", "<w:r><w:t>a</w:t><w:br/></w:r>", "<w:proofErr/>",
-    "<w:hyperlink><w:r><w:t>a</w:t></w:r></w:hyperlink>",
-    '<w:r><w:fldChar w:fldCharType="begin"/></w:r>', "<w:bookmarkStart/>",
-    "<w:r><w:pict/></w:r>",
-)  # fmt: skip
-
+_TABLES: dict[str, dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("hostile_units.toml").read_text(encoding="utf-8")
+)
 
 Wrap: TypeAlias = Callable[[str], "str | bytes"]
 """Creates a text or file of a format from its content."""
@@ -110,19 +54,23 @@ def cases(form: str, *, is_own: bool = False) -> Iterator[Case]:
 
     is_own  only with the format's own delimiters
     """
-    units, brackets, wrap = _FORMS[form]
+    tables, wrap = _FORMS[form]
     if not is_own:
-        units = (*characters(), *TEXT_UNITS, *units)
-        brackets = (*TEXT_BRACKETS, *brackets)
+        tables = ("any", *tables)
+    units = [unit for table in tables for unit in _TABLES[table]["units"]]
+    brackets = [pair for table in tables for pair in _TABLES[table]["brackets"]]
+    if not is_own:
+        units = [*characters(), *units]
     found = {case.name: case for case in _cases(form, units, brackets, wrap)}
     if form in _FILES:
-        for case in _cases(form, *_FILES[form]):
+        table = _TABLES[f"a file of {form}"]
+        for case in _cases(form, table["units"], table["brackets"], _FILES[form]):
             found[f"a file of {case.name}"] = replace(case, name=f"a file of {case.name}")
     return iter(found.values())
 
 
 def _cases(
-    form: str, units: Sequence[str], brackets: Sequence[tuple[str, str]], wrap: Wrap
+    form: str, units: Sequence[str], brackets: Sequence[Sequence[str]], wrap: Wrap
 ) -> Iterator[Case]:
     for unit in units:
         yield _repeated(form, unit, wrap)
@@ -211,37 +159,23 @@ def _word(body: str) -> bytes:
     return target.getvalue()
 
 
-_FORMS: dict[str, tuple[tuple[str, ...], tuple[tuple[str, str], ...], Wrap]] = {
-    "text": ((), (), _text),
-    "html": (_MARKUP_UNITS, _MARKUP_BRACKETS, _text),
-    "xml": (_MARKUP_UNITS, _MARKUP_BRACKETS, _xml),
-    ".txt": ((), (), _file),
-    ".html": (_MARKUP_UNITS, _MARKUP_BRACKETS, _file),
-    ".xml": (_MARKUP_UNITS, _MARKUP_BRACKETS, _xml_file),
-    ".md": (_MARKDOWN_UNITS, (*_MARKDOWN_BRACKETS, *_MARKUP_BRACKETS), _file),
-    ".srt": (_SUBTITLE_UNITS, (("<i>", "</i>"), ("{\\", "}")), _subtitles),
-    ".po": (_CATALOGUE_UNITS, (), _catalogue),
-    ".json": (_JSON_UNITS, (), _json),
-    ".docx": (_WORD_UNITS, _WORD_BRACKETS, _word),
+_FORMS: dict[str, tuple[Sequence[str], Wrap]] = {
+    "text": ((), _text),
+    "html": (("markup",), _text),
+    "xml": (("markup",), _xml),
+    ".txt": ((), _file),
+    ".html": (("markup",), _file),
+    ".xml": (("markup",), _xml_file),
+    ".md": ((".md", "markup"), _file),
+    ".srt": ((".srt",), _subtitles),
+    ".po": ((".po",), _catalogue),
+    ".json": ((".json",), _json),
+    ".docx": ((".docx",), _word),
 }
+"""The tables of a format's own delimiters, and how a text or file is created."""
 
-_FILES: dict[str, tuple[tuple[str, ...], tuple[tuple[str, str], ...], Wrap]] = {
-    ".srt": (
-        ("1\n00:00:01,000 --> 00:00:02,000\na\n\n", "1\n", "00:00:01,000 --> 00:00:02,000\n"),
-        (), _file,
-    ),
-    ".po": (
-        (
-            'msgid "a"\nmsgstr ""\n\n', 'msgid ""\n', 'msgctxt "a"\n', 'msgid_plural "a"\n', "#\n",
-            "#~ ", "#, fuzzy\n", 'msgstr[0] "a"\n', '"a"\n', '"',
-        ),
-        (), _file,
-    ),
-    ".json": (
-        ("[],", '"a b",', '{"a":1},', "1,", "1", "\n"), (("[", "]"), ('{"a":', "}")), _json_file
-    ),
-}  # fmt: skip
-"""Units of a file format outside of its texts."""
+_FILES: dict[str, Wrap] = {".srt": _file, ".po": _file, ".json": _json_file}
+"""Formats with units outside of their texts."""
 
 FORMS = tuple(_FORMS)
 """The formats of `cases`."""
