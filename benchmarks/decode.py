@@ -6,9 +6,11 @@ import statistics
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, fields, replace
+from functools import wraps
+from itertools import cycle, islice, product
 from pathlib import Path
+from typing import Any
 
 import click
 import torch
@@ -60,11 +62,6 @@ def natural_sources(checkpoint: Checkpoint, sentences: Sequence[str]) -> list[Id
     return [tuple(checkpoint.tokenizer.source_ids(one, target, source)) for one in sentences]
 
 
-def n_sentences(count: int, batch: int, n_batches: int) -> int:
-    """Return the number of sentences of a round, which fill at least `n_batches`."""
-    return -(-count // 4) if batch == 1 else max(count, n_batches * batch)
-
-
 def measure(systems: Sequence[System], task: Task, rounds: int) -> list[Timing]:
     """Warm up, then run all systems in turn, in an order that alternates between rounds."""
     suited = [system for system in systems if system.suits(task)]
@@ -113,8 +110,51 @@ def rows_of(task: Task, timings: Sequence[Timing]) -> Iterator[dict[str, object]
         }
 
 
+@dataclass(frozen=True)
+class Batches:
+    """The values of `batch_options`."""
+
+    count: int
+    batches_each: int
+    batches: Sequence[int]
+    beams: Sequence[int]
+
+    def n_sentences(self, batch: int, threads: int) -> int:
+        """Return the number of sentences of a round: `count`, and enough for every thread."""
+        return (
+            -(-self.count // 4)
+            if batch == 1
+            else max(self.count, self.batches_each * threads * batch)
+        )
+
+    def most(self, threads: int) -> int:
+        """Return the largest number of sentences of a round."""
+        return max(self.n_sentences(batch, threads) for batch in self.batches)
+
+    def rows(
+        self,
+        systems: Sequence[System],
+        sources: Sequence[Ids],
+        options: SearchOptions,
+        rounds: int,
+        threads: int,
+    ) -> Iterator[dict[str, object]]:
+        """Measure every beam and batch size, with the best configuration of each system."""
+        for beam, batch in product(self.beams, self.batches):
+            n = self.n_sentences(batch, threads)
+            task = Task(list(islice(cycle(sources), n)), replace(options, beam_size=beam), batch)
+            yield from rows_of(task, best_of_each(measure(systems, task, rounds)))
+
+
 def batch_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command --count, --batches-each, --batch and --beam."""
+    """Give a command the options of `Batches`, which becomes its argument `batches`."""
+
+    @wraps(command)
+    def with_batches(*setup: Setup, **values: Any) -> None:
+        chosen = {one.name: values.pop(one.name) for one in fields(Batches)}
+        command(*setup, **values, batches=Batches(**chosen))
+
+    with_options: Callable[..., None] = with_batches
     for option in (
         click.option("--beam", "beams", type=click.IntRange(1), multiple=True, default=(1, 4)),
         click.option(
@@ -129,8 +169,8 @@ def batch_options(command: Callable[..., None]) -> Callable[..., None]:
             help="Sentences per round at least; a quarter of them for batch 1.",
         ),
     ):  # fmt: skip
-        command = option(command)
-    return command
+        with_options = option(with_options)
+    return with_options
 
 
 @benchmark
@@ -141,42 +181,26 @@ def batch_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--only-int8", is_flag=True, help="Compare with CTranslate2's int8 alone.")
 @work_option
 def main(
-    setup: Setup,
-    *,
-    count: int,
-    batches_each: int,
-    batches: Sequence[int],
-    beams: Sequence[int],
-    rounds: int,
-    peers: bool,
-    only_int8: bool,
-    work: Path,
+    setup: Setup, *, batches: Batches, rounds: int, peers: bool, only_int8: bool, work: Path
 ) -> None:
     """Compare attend, CTranslate2 and transformers in target tokens per second."""
     loaded = load_checkpoint(setup.checkpoint)
-    n_batches = batches_each * setup.threads
-    most = max(n_sentences(count, batch, n_batches) for batch in batches)
-    sources = natural_sources(loaded, setup.texts(most))
+    sources = natural_sources(loaded, setup.texts(batches.most(setup.threads)))
     torch.set_num_threads(setup.threads)
     systems: list[System] = [Attend(build_engines(loaded, setup.precision, setup.threads))]
     if peers:
         from benchmarks.peers import make_peers
 
         systems += make_peers(loaded, work, setup.threads, only_int8=only_int8)
-    rows: list[dict[str, object]] = []
-    for beam, batch in product(beams, batches):
-        options = SearchOptions(
-            beam,
-            length_penalty=loaded.config.length_penalty,
-            rule=loaded.config.search_rule,
-        )
-        task = Task(sources[: n_sentences(count, batch, n_batches)], options, batch)
-        rows += rows_of(task, best_of_each(measure(systems, task, rounds)))
+    options = SearchOptions(
+        length_penalty=loaded.config.length_penalty, rule=loaded.config.search_rule
+    )
+    rows = list(batches.rows(systems, sources, options, rounds, setup.threads))
     settings: dict[str, Cell] = {
         "checkpoint": loaded.config.name,
         "sentences from": setup.sentences.name,
-        "sentences": count,
-        "batches of each thread": batches_each,
+        "sentences": batches.count,
+        "batches of each thread": batches.batches_each,
         "rounds": rounds,
         "threads": setup.threads,
     }

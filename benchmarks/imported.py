@@ -9,21 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from itertools import product
 from pathlib import Path
 
 import click
 
 from benchmarks.checkpoints import made
-from benchmarks.decode import (
-    COLUMNS,
-    NOTES,
-    batch_options,
-    best_of_each,
-    measure,
-    n_sentences,
-    rows_of,
-)
+from benchmarks.decode import COLUMNS, NOTES, Batches, batch_options
 from benchmarks.foreign import MULTILINGUAL, Multilingual, write_multilingual
 from benchmarks.natural import lengths_of_sentences
 from benchmarks.options import benchmark, json_option, rounds_option, threads_option, work_option
@@ -31,7 +22,7 @@ from benchmarks.ours import Attend
 from benchmarks.peers import BEYOND_SOURCE, CTranslate2
 from benchmarks.report import Cell, Report, publish
 from benchmarks.sentences import FIXTURE, read_sentences
-from benchmarks.system import Ids, System, Task
+from benchmarks.system import Ids, System
 from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import SearchOptions
 from model.engine.build import build_engines
@@ -81,10 +72,7 @@ def ctranslate2_peers(folder: Path, threads: int) -> Sequence[CTranslate2]:
 def main(
     *,
     name: str,
-    count: int,
-    batches_each: int,
-    batches: Sequence[int],
-    beams: Sequence[int],
+    batches: Batches,
     fitted: int,
     rounds: int,
     threads: int,
@@ -92,29 +80,23 @@ def main(
     json_file: Path | None,
 ) -> None:
     """Compare attend's int8 with CTranslate2's."""
-    n_batches = batches_each * threads
-    most = max(n_sentences(count, batch, n_batches) for batch in batches)
-    folder = written(name, MULTILINGUAL[name], max(most, 2 * fitted), fitted, work)
+    n = max(batches.most(threads), 2 * fitted)
+    folder = written(name, MULTILINGUAL[name], n, fitted, work)
     checkpoint = load_checkpoint(folder / "ours")
     sources: list[Ids] = [tuple(ids) for ids in json.loads((folder / "sources.json").read_text())]
     systems: list[System] = [Attend(build_engines(checkpoint, "int8", threads))]
     systems += ctranslate2_peers(folder, threads)
-    rows: list[dict[str, object]] = []
-    for beam, batch in product(beams, batches):
-        options = SearchOptions(
-            beam,
-            length_penalty=checkpoint.config.length_penalty,
-            rule=checkpoint.config.search_rule,
-            max_target_tokens=max(map(len, sources)) + BEYOND_SOURCE,
-            first_id=checkpoint.tokenizer.first_id(TARGET),
-        )
-        n = n_sentences(count, batch, n_batches)
-        task = Task((sources * -(-n // len(sources)))[:n], options, batch)
-        rows += rows_of(task, best_of_each(measure(systems, task, rounds)))
+    options = SearchOptions(
+        length_penalty=checkpoint.config.length_penalty,
+        rule=checkpoint.config.search_rule,
+        max_target_tokens=max(map(len, sources)) + BEYOND_SOURCE,
+        first_id=checkpoint.tokenizer.first_id(TARGET),
+    )
+    rows = list(batches.rows(systems, sources, options, rounds, threads))
     settings: dict[str, Cell] = {
         "checkpoint": checkpoint.config.name,
-        "sentences": count,
-        "batches of each thread": batches_each,
+        "sentences": batches.count,
+        "batches of each thread": batches.batches_each,
         "rounds": rounds,
         "threads": threads,
     }

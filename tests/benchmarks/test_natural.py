@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.decode import n_sentences
+from benchmarks.decode import Batches
 from benchmarks.natural import lengths_of_sentences, sources_of_lengths, write_natural
 from benchmarks.sentences import read_sentences
 from model.checkpoint.reader import load_checkpoint
@@ -28,6 +28,6 @@ def test_translations_end_near_the_length_of_their_source(tmp_path: Path) -> Non
 
 
 def test_every_worker_gets_enough_batches() -> None:
-    assert n_sentences(192, 64, 16) == 1024
-    assert n_sentences(192, 4, 16) == 192
-    assert n_sentences(192, 1, 16) == 48
+    batches = Batches(192, 8, (1, 4, 64), (1,))
+    assert [batches.n_sentences(batch, threads=2) for batch in (64, 4, 1)] == [1024, 192, 48]
+    assert batches.most(threads=2) == 1024
