@@ -74,9 +74,8 @@ def _with_hyperparameters(command: click.Command) -> click.Command:
     help="Folder with the recipe's files.",
 )  # fmt: skip
 @click.option(
-    "--run", type=path_type,
-    help="Folder for state, log and snapshots [default: runs/RECIPE].",
-)  # fmt: skip
+    "--run", type=path_type, help="Folder for state, log and snapshots [default: runs/RECIPE]."
+)
 @click.option("--resume", is_flag=True, help="Resume the run in that folder exactly.")
 @click.option(
     "--continue", "continues", is_flag=True,
@@ -104,9 +103,8 @@ def _with_hyperparameters(command: click.Command) -> click.Command:
     help="Folder for the finished checkpoint [default: RUN/checkpoint].",
 )  # fmt: skip
 @click.option(
-    "--finish", is_flag=True,
-    help="Do not train; write a checkpoint from what the run has saved.",
-)  # fmt: skip
+    "--finish", is_flag=True, help="Do not train; write a checkpoint from what the run has saved."
+)
 @click.option(
     "--plot", type=path_type, metavar="FILE",
     help="Do not train; plot the run's log to a .png, .svg or .pdf file.",
