@@ -104,19 +104,19 @@ def clipped(spans: Sequence[Span], whole: Span) -> list[Span]:
 class Substitution:
     """The text `before` with ordered, disjoint spans replaced: `after`.
 
-    `places` are the spans of the replacements in `after`.
+    `positions` are the spans of the replacements in `after`.
     """
 
-    __slots__ = ("after", "before", "places", "spans")
+    __slots__ = ("after", "before", "positions", "spans")
 
     def __init__(self, before: str, spans: Sequence[Span], replacements: Sequence[str]) -> None:
         self.before = before
         self.spans = spans
-        self.places: Sequence[Span] = ()
+        self.positions: Sequence[Span] = ()
         self.after = before
         if spans:
             self.after = replace(before, spans, replacements)
-            self.places = _places(spans, replacements)
+            self.positions = _positions(spans, replacements)
 
     @property
     def rest(self) -> str:
@@ -125,13 +125,13 @@ class Substitution:
             return self.before
         return replace(self.before, self.spans, [" "] * len(self.spans))
 
-    def place_of(self, span: Span) -> Span:
+    def position_of(self, span: Span) -> Span:
         """Map a span of `before` to `after`; it includes any replacement that it touches."""
-        return _mapped(span, self.spans, self.places)
+        return _mapped(span, self.spans, self.positions)
 
     def origin_of(self, span: Span) -> Span:
         """Map a span of `after` to `before`; it includes any replaced span that it touches."""
-        return _mapped(span, self.places, self.spans)
+        return _mapped(span, self.positions, self.spans)
 
 
 def replace(text: str, spans: Iterable[Span], replacements: Iterable[str]) -> str:
@@ -146,13 +146,13 @@ def replace(text: str, spans: Iterable[Span], replacements: Iterable[str]) -> st
     return replaced.getvalue()
 
 
-def _places(spans: Sequence[Span], replacements: Sequence[str]) -> list[Span]:
-    places: list[Span] = []
+def _positions(spans: Sequence[Span], replacements: Sequence[str]) -> list[Span]:
+    positions: list[Span] = []
     growth = 0
     for (start, end), replacement in zip(spans, replacements, strict=True):
-        places.append(Span(start + growth, start + growth + len(replacement)))
+        positions.append(Span(start + growth, start + growth + len(replacement)))
         growth += len(replacement) - (end - start)
-    return places
+    return positions
 
 
 def _mapped(span: Span, there: Sequence[Span], here: Sequence[Span]) -> Span:

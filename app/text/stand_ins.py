@@ -173,7 +173,7 @@ class StandIns:
         before, after = restored.before, restored.after
         replacements = [
             " " if span.of(before).strip() in self._opaque else place.of(after)
-            for span, place in zip(restored.spans, restored.places, strict=True)
+            for span, place in zip(restored.spans, restored.positions, strict=True)
         ]
         return replace(before, restored.spans, replacements) if replacements else after
 

@@ -73,7 +73,7 @@ class Explainer:
         self, text: SegmentedText, direction: Direction, options: ExplanationOptions, caller: Caller
     ) -> list[answers.Segment]:
         """Explain every segment. Raises as `QueuedExplanations.explain`."""
-        places = zip(text.segments, text.answer().places, strict=True)
+        places = zip(text.segments, text.answer().positions, strict=True)
         return [await self._segment(*one, direction, options, caller) for one in places]
 
     async def explain_pair(
@@ -133,7 +133,7 @@ class Explainer:
         """
         answer = text.answer()
         links: list[WordLink] = []
-        for segment, place in zip(text.segments, answer.places, strict=True):
+        for segment, place in zip(text.segments, answer.positions, strict=True):
             pair = _bitext(segment, direction)
             read, written = _places(pair, segment, place)
             found, guesses = await self._aligner.links_and_guesses(pair, caller)
@@ -142,20 +142,20 @@ class Explainer:
         for word in _words(text.text, []):
             at = bisect_right(answer.spans, word.start, key=lambda span: span.end)
             if at == len(answer.spans) or word.end <= answer.spans[at].start:
-                links.append(WordLink(word, answer.place_of(word)))
+                links.append(WordLink(word, answer.position_of(word)))
         return WordLinks(links)
 
 
 def _bitext(segment: Segment, direction: Direction) -> Bitext:
     """Return source and translation, with stand-ins."""
     best = segment.renderings[0]
-    lifted, put_back = segment.stand_ins.substitution, best.substitution
+    lifted, restored = segment.stand_ins.substitution, best.substitution
     return Bitext(
         lifted.after,
-        put_back.before,
+        restored.before,
         *direction,
-        _words(lifted.after, lifted.places),
-        _words(put_back.before, put_back.spans),
+        _words(lifted.after, lifted.positions),
+        _words(restored.before, restored.spans),
         best.tokens,
         segment.source_tokens,
     )

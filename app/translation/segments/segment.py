@@ -170,7 +170,7 @@ class Segment:
 
     def place(self, span: Span) -> Span:
         """Map a span of the best hypothesis to its rendering."""
-        return self.renderings[0].substitution.place_of(span)
+        return self.renderings[0].substitution.position_of(span)
 
     def flags(self) -> Iterator[Flag]:
         """Yield the flags of the best rendering."""

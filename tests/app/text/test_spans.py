@@ -10,14 +10,14 @@ from app.text.spans import Span, Spans, Substitution, apart, replace, within
 def test_a_replacement_moves_later_positions() -> None:
     edited = Substitution("Hello NAME, you!", [Span(6, 10)], ["x"])
     assert edited.after == "Hello x, you!"
-    assert edited.places == [Span(6, 7)]
+    assert edited.positions == [Span(6, 7)]
     assert edited.origin_of(Span(0, 5)) == (0, 5)
     assert edited.origin_of(Span(6, 7)) == (6, 10)
     assert edited.origin_of(Span(5, 8)) == (5, 11)  # " x," is " NAME,"
     assert edited.origin_of(Span(13, 13)) == (16, 16)
-    assert edited.place_of(Span(8, 12)) == (6, 9)
-    assert edited.place_of(Span(12, 15)) == (9, 12)
-    assert edited.place_of(Span(0, 0)) == (0, 0)
+    assert edited.position_of(Span(8, 12)) == (6, 9)
+    assert edited.position_of(Span(12, 15)) == (9, 12)
+    assert edited.position_of(Span(0, 0)) == (0, 0)
 
 
 @given(st.text(max_size=12), st.data())
@@ -27,14 +27,14 @@ def test_other_characters_are_unchanged(text: str, data: st.DataObject) -> None:
     words = data.draw(st.lists(st.text(max_size=3), min_size=len(spans), max_size=len(spans)))
     edited = Substitution(text, spans, words)
     assert edited.after == replace(text, spans, words)
-    for span, place, word in zip(spans, edited.places, words, strict=True):
+    for span, place, word in zip(spans, edited.positions, words, strict=True):
         assert place.of(edited.after) == word
         if word:
-            assert edited.place_of(span) == place
+            assert edited.position_of(span) == place
             assert edited.origin_of(place) == span
     for at, character in enumerate(text):
         if not any(span.start <= at < span.end for span in spans):
-            place = edited.place_of(Span(at, at + 1))
+            place = edited.position_of(Span(at, at + 1))
             assert place.of(edited.after) == character
             assert edited.origin_of(place) == (at, at + 1)
 

@@ -19,10 +19,10 @@ def lifted(sentence: str, family: int = 0) -> StandIns:
 def test_the_model_reads_stand_ins_and_the_client_gets_placeholders() -> None:
     stand_ins = lifted("See https://x.org/a, {{user}}!")
     assert stand_ins.text == "See {name}, {user}!"
-    put_back = stand_ins.restore("{user}, voir {name} !")
-    assert put_back
-    assert put_back.after == "{{user}}, voir https://x.org/a !"
-    assert put_back.place_of(Span(13, 19)).of(put_back.after) == "https://x.org/a"
+    restored = stand_ins.restore("{user}, voir {name} !")
+    assert restored
+    assert restored.after == "{{user}}, voir https://x.org/a !"
+    assert restored.position_of(Span(13, 19)).of(restored.after) == "https://x.org/a"
 
 
 def test_a_stand_in_that_the_sentence_has_is_not_taken() -> None:
@@ -71,9 +71,9 @@ def test_a_word_that_a_tag_touches_is_read_by_itself(
 ) -> None:
     stand_ins = lifted(sentence)
     assert stand_ins.text == read
-    put_back = stand_ins.restore(translation)
-    assert put_back
-    assert put_back.after == written
+    restored = stand_ins.restore(translation)
+    assert restored
+    assert restored.after == written
 
 
 def test_there_are_always_enough() -> None:
@@ -81,9 +81,9 @@ def test_there_are_always_enough() -> None:
     for family in (0, 1):
         stand_ins = lifted(sentence, family)
         assert len(set(stand_ins.text.split(" and "))) == 40
-        put_back = stand_ins.restore(stand_ins.text)
-        assert put_back
-        assert put_back.after == sentence
+        restored = stand_ins.restore(stand_ins.text)
+        assert restored
+        assert restored.after == sentence
 
 
 @given(st.lists(st.sampled_from(PLACEHOLDERS), max_size=4), st.sampled_from([0, 1]), st.randoms())
@@ -94,9 +94,9 @@ def test_in_any_order_each_comes_back_once(
     stand_ins = lifted(" ".join([*words, "end"]), family)
     read = stand_ins.text.split(" ")
     shuffled.shuffle(read)
-    put_back = stand_ins.restore(" and ".join(read))
-    assert put_back
-    text = put_back.after
+    restored = stand_ins.restore(" and ".join(read))
+    assert restored
+    text = restored.after
     for placeholder in sorted(placeholders, key=len, reverse=True):  # one may lie within another
         text = text.replace(placeholder, "", 1)
     assert set(text.split()) <= {"and", "end"}

@@ -159,7 +159,7 @@ def test_in_whatever_order_it_comes_it_adds_up_to_the_answer(
     assert [one.source for one in segments] == [
         (segment.span.start, segment.span.end) for segment in cut.segments
     ]
-    assert [one.target for one in segments] == [(one.start, one.end) for one in whole.places]
+    assert [one.target for one in segments] == [(one.start, one.end) for one in whole.positions]
     ends = [len(told(news[: news.index(one)])) for one in segments]
     assert ends == [one.target[1] for one in segments]
 

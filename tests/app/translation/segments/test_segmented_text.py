@@ -56,7 +56,7 @@ def test_sentences_are_read_one_by_one_and_the_rest_stays(codec: TextCodec) -> N
     assert read == ["The dog.", "The cat.", "The house"]
     answer = text.answer()
     assert answer.after == "- Le chien. The cat.\n\n  😀 \tLa maison"
-    assert [place.of(answer.after) for place in answer.places] == [
+    assert [place.of(answer.after) for place in answer.positions] == [
         "Le chien.", "The cat.", "La maison",
     ]  # fmt: skip
 
