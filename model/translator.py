@@ -30,13 +30,8 @@ CHUNK = 512
 class Search(Protocol):
     """A search for the translation of a text or of a part of it."""
 
-    @property
-    def source_ids(self) -> Sequence[int]:
-        """The encoder's input."""
-
-    @property
-    def options(self) -> SearchOptions:
-        """The options of the search."""
+    source_ids: Sequence[int]
+    options: SearchOptions
 
     def settle(self, hypotheses: Sequence[Hypothesis]) -> None:
         """Receive the result, best first."""
@@ -129,9 +124,7 @@ class _Run(Generic[T]):
             self._entries.append(entry)
             searches = self._opened(entry)
             yield from self._retried()
-            if not searches:
-                yield Finished(next(self._ids), [])
-            yield from self._jobs(searches)
+            yield from self._jobs(searches) if searches else [Finished(next(self._ids), [])]
         yield from self._pause()
         if failure is not None:
             raise failure
@@ -215,7 +208,7 @@ class Sentence:
         options: SearchOptions,
     ) -> None:
         source, target = direction
-        self.source_ids = codec.source_ids(text, target, source)
+        self.source_ids: Sequence[int] = codec.source_ids(text, target, source)
         if len(self.source_ids) > max_tokens:
             n_tokens = len(self.source_ids)
             raise InputError(f"{n_tokens} tokens, the model reads at most {max_tokens}")

@@ -88,8 +88,8 @@ class SearchView:
             )
             segment.settle(traces[segment].hypotheses)
         segment = _only_segment(text)
-        options = ExplanationOptions(view=None, alignment=False, max_weights=0)
-        [shown] = await self._step.model.explainer.explain(text, direction, options, self._caller)
+        options = ExplanationOptions()
+        [shown] = await self._step.model.explainer.explain(text, options, self._caller)
         computed = await self._attention(attention, segment, shown) if attention else None
         log_probs = segment.best.log_probs
         return ExplainAnswer(

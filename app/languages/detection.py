@@ -57,8 +57,8 @@ class DetectedLanguage:
 class LanguageDetector:
     """Detects languages. lingua loads its n-grams on first use.
 
-    languages  BCP-47 codes served, as source or target; one that lingua does not know is never
-               told, and of several with the same primary language the first is
+    languages  BCP-47 codes served, as source or target; codes that lingua does not know are never
+               reported, and of several with the same primary language only the first is
     """
 
     def __init__(self, languages: Iterable[str]) -> None:
@@ -87,19 +87,19 @@ class LanguageDetector:
         if anything and anything[0].language not in self._served:
             is_certain = anything[0].value >= CERTAIN
             if is_certain or not any(one.language in self._served for one in anything):
-                return self._told(anything)
+                return self._rounded(anything)
         if self._among_served is None:
             return [DetectedLanguage(code, 1.0) for code in self._served.values()]
-        return self._told(_possible(self._among_served, sample))
+        return self._rounded(_possible(self._among_served, sample))
 
-    def _told(self, possible: Sequence[ConfidenceValue]) -> list[DetectedLanguage]:
+    def _rounded(self, possible: Sequence[ConfidenceValue]) -> list[DetectedLanguage]:
         """Round probabilities, since lingua's order of summation varies between calls."""
-        told = [
+        rounded = [
             DetectedLanguage(self._code(one.language), round(one.value, DECIMALS))
             for one in possible
             if one.value >= LEAST
         ]
-        return sorted(told, key=lambda one: (-one.confidence, one.language))
+        return sorted(rounded, key=lambda one: (-one.confidence, one.language))
 
     def _code(self, language: Language) -> str:
         return self._served.get(language, language.iso_code_639_1.name.lower())

@@ -49,8 +49,8 @@ class Languages:
         self._fitting: dict[tuple[str | None, str | None], list[Direction]] = {}
         for direction in directions:
             source, target = map(str.lower, direction)
-            for said in ((source, target), (source, None), (None, target), (None, None)):
-                self._fitting.setdefault(said, []).append(direction)
+            for requested in ((source, target), (source, None), (None, target), (None, None)):
+                self._fitting.setdefault(requested, []).append(direction)
         self._pivoted = {
             (source.lower(), target.lower()): (source, pivot, target)
             for source, pivot, target in _pivoted(self._directions)
@@ -79,9 +79,9 @@ class Languages:
 
     @property
     def pivoted(self) -> list[tuple[str, str, str]]:
-        """Source, pivot and target of each pair that is served by two directions in sequence only.
+        """Source, pivot and target of each pair that only two directions in sequence serve.
 
-        With several pivots, that of the earlier directions is used.
+        Of several pivots, that of the earlier directions is used.
         """
         return list(self._pivoted.values())
 
@@ -106,9 +106,9 @@ class Languages:
         if direction := self._direct(source, target):
             return direction
         if source is not None and target is not None:
-            for said in product(_ever_more_general(source), _ever_more_general(target)):
-                if said in self._pivoted:
-                    return self._pivoted[said]
+            for pair in product(_ever_more_general(source), _ever_more_general(target)):
+                if pair in self._pivoted:
+                    return self._pivoted[pair]
             if fits(source, target) or fits(target, source):
                 for code in self.targets:
                     if fits(source, code) and fits(target, code):
@@ -116,7 +116,7 @@ class Languages:
         raise self._unknown(source, target)
 
     def pair(self, source: str, target: str) -> Direction:
-        """Return the codes of a pair of two languages that is translated, perhaps by a pivot.
+        """Return the codes of a pair that is translated, perhaps through a pivot.
 
         Raises as `chain`, and `InvalidRequestError` if both sides name the same language.
         """
@@ -130,15 +130,14 @@ class Languages:
 
         Raises `UnknownLanguagesError` if there is none.
         """
-        said = _ever_more_general(target)
         for language in self.sources:
-            if target is None or any(to.lower() in said for to in language.targets):
+            if target is None or any(fits(target, to) for to in language.targets):
                 return language.code
         raise self._unknown(None, target)
 
     def _direct(self, source: str | None, target: str | None) -> Direction | None:
-        for said in product(_ever_more_general(source), _ever_more_general(target)):
-            choices = self._fitting.get(said, [])
+        for pair in product(_ever_more_general(source), _ever_more_general(target)):
+            choices = self._fitting.get(pair, [])
             if len(choices) > 1:
                 missing = "/target" if target is None else "/source"
                 raise InvalidRequestError.at(missing, f"Field required: {self.known}")
@@ -163,7 +162,7 @@ class Languages:
 def described(directions: Sequence[Direction]) -> str:
     """Describe directions in short: `en to fr, fr to en`, or `any two of af, am, …`.
 
-    Beyond a few, sources with the same targets are taken together.
+    Beyond a few, sources with the same targets are listed together.
     """
     if len(directions) <= MAX_PAIRS_LISTED:
         return ", ".join(f"{source} to {target}" for source, target in directions)
@@ -204,9 +203,9 @@ def _pivoted(directions: Sequence[Direction]) -> Iterator[tuple[str, str, str]]:
                     yield source, pivot, target
 
 
-def fits(said: str | None, code: str) -> bool:
+def fits(requested: str | None, code: str) -> bool:
     """Whether a requested code matches a language code; None matches nothing."""
-    return code.lower() in _ever_more_general(said)
+    return code.lower() in _ever_more_general(requested)
 
 
 def _ever_more_general(code: str | None) -> list[str] | list[None]:

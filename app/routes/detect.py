@@ -12,7 +12,7 @@ from app.routes.handling.dependencies import CurrentSettings, held_runtime
 from app.routes.handling.dialect_choice import LibreTranslateForm, read_either
 from app.wire.dialects.libretranslate import LibreTranslateDetected, LibreTranslateDetectRequest
 from app.wire.examples import DETECT_REQUEST_EXAMPLES
-from app.wire.native.detect_request import DetectRequest
+from app.wire.native.request import DetectRequest
 from app.wire.openapi import SHARED_PATH_ERRORS, request_body
 
 router = APIRouter(tags=["translation"])

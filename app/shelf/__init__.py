@@ -1,8 +1,8 @@
-"""A shelf of models: each is loaded when it is asked for, and let go when others need its memory.
+"""A shelf of models, which are loaded on demand and evicted when others need their memory.
 
-    known ──lend──▶ wanted ──loaded──▶ lent and returned ──least recently used──▶ known
-                       └── failed: requests get the error, and it is tried again after a pause
+    known ──acquire──▶ queued ──loaded──▶ leased and released ──least recently used──▶ known
+                         └── failed: requests get the error, and it is tried again after a pause
 
-`slot` is one model's state, `load_queue` the order of loading, and `shelf` loads, lends and lets
-go. All belong to one event loop, and know neither texts nor HTTP nor tensors.
+`slot` is a model's state, and `shelf` loads, leases and evicts. Everything belongs to one event
+loop, and knows neither texts nor HTTP nor tensors.
 """

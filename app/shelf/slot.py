@@ -1,4 +1,4 @@
-"""One model's slot on the shelf: known, wanted, loaded, unloading, or failed."""
+"""A model's slot on the shelf, and the queue of slots to load."""
 
 from __future__ import annotations
 
@@ -59,8 +59,7 @@ class Failure:
     def after(cls, former: Failure | None, reason: str, now: float) -> Failure:
         """Return the failure that follows another, if there was one."""
         count = former.count + 1 if former else 1
-        pause = min(FIRST_PAUSE * 2 ** (count - 1), LONGEST_PAUSE)
-        return cls(reason, count, now + pause)
+        return cls(reason, count, now + min(FIRST_PAUSE * 2 ** (count - 1), LONGEST_PAUSE))
 
     def as_error(self, model: str, now: float) -> ModelUnavailableError:
         """Return the error of a request for the model."""
@@ -71,17 +70,13 @@ class Failure:
 class ModelSlot(Generic[M]):
     """A model's slot on the shelf.
 
-    name      in messages, logs and metrics
-    load      returns the model; blocks, in a thread of its own
-    expected  bytes of memory that it is expected to need, until it was loaded once
-    pinned    loaded at the start and never let go
-    permanent there before the start, and never loaded again
-    owner     the shelf that it is on
-    model     None unless loaded
-    n_leases    present uses
-    last_used its slot in the order of uses, for least recently used
-    unloading   no longer lent, and let go after the present uses
-    waiting   those who wait until it is loaded
+    load       returns the model; blocks, in a thread of its own
+    expected   bytes of memory that it is expected to need, until it was loaded once
+    pinned     loaded at the start and never evicted
+    permanent  there before the start, and never loaded again
+    last_used  position in the order of uses, for least recently used
+    unloading  takes no new requests and is unloaded when the present ones are done
+    waiting    requests that wait until it is loaded
     """
 
     name: str
@@ -101,8 +96,8 @@ class ModelSlot(Generic[M]):
 
     @property
     def usable(self) -> M | None:
-        """The model, if it can be lent now."""
-        return None if self.unloading or self.model is None else self.model
+        """The model, if it can be leased now."""
+        return None if self.unloading else self.model
 
     @property
     def state(self) -> State:
@@ -118,15 +113,15 @@ class ModelSlot(Generic[M]):
         """The memory that it holds now."""
         return 0 if self.model is None else self.model.n_bytes
 
-    def claims(self) -> list[asyncio.Future[M]]:
-        """Return the futures of those who still wait, and forget them."""
+    def take_waiting(self) -> list[asyncio.Future[M]]:
+        """Return the futures of the requests that still wait, and forget them."""
         waiting, self.waiting = self.waiting, []
         return [future for future in waiting if not future.done()]
 
     def lease(self, deadline: float) -> Lease[M]:
         """Return the model for a block, in which it stays loaded; load it first if necessary.
 
-        Raises as `Shelf.acquire`, by the shelf that it is on now.
+        Raises as `Shelf.acquire`.
         """
         return Lease(self, deadline)
 
@@ -144,4 +139,36 @@ class Lease(Generic[M]):
         return await self._slot.owner.acquire(self._slot, self._deadline)
 
     async def __aexit__(self, *_: object) -> None:
-        self._slot.owner.release(self._slot)  # it may have moved to another shelf
+        self._slot.owner.release(self._slot)  # which may be another shelf by now
+
+
+class LoadQueue(Generic[M]):
+    """Slots in the order of the first request for each; they are loaded one at a time."""
+
+    def __init__(self) -> None:
+        self._slots: list[ModelSlot[M]] = []
+        self._seconds = 0.0  # of recent loads, on average
+
+    def add(self, slot: ModelSlot[M]) -> None:
+        """Append a slot, unless it is in the queue."""
+        if slot not in self._slots:
+            self._slots.append(slot)
+
+    def remove(self, slot: ModelSlot[M]) -> None:
+        """Remove a slot, if it is in the queue."""
+        if slot in self._slots:
+            self._slots.remove(slot)
+
+    @property
+    def first(self) -> ModelSlot[M] | None:
+        """The next to load."""
+        return self._slots[0] if self._slots else None
+
+    def loaded_in(self, seconds: float) -> None:
+        """Record the duration of a load."""
+        self._seconds = seconds if not self._seconds else (3 * self._seconds + seconds) / 4
+
+    def seconds_until(self, slot: ModelSlot[M]) -> float:
+        """Forecast when a slot is loaded, by the loads before it; 0 before the first load."""
+        n_loads = self._slots.index(slot) + 1 if slot in self._slots else 1
+        return n_loads * self._seconds

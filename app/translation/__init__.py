@@ -1,7 +1,6 @@
-"""The pipeline of a request, below HTTP and above the queue.
+"""The pipeline of a request, below HTTP and above the queue, in plain requests and answers.
 
-Reading order: `service` (requests) and `file_service` (files), which both use `pipeline`; then
-`language_paths` (which models), `segmented_text` and `segment` (their input), `served_model` (one
-checkpoint), `translated_document` and `partial_results` (the response, whole or as a stream).
-Called by routes, `app.runtime` and the command line.
+Reading order: `service` (requests), `translated_text` (their texts), `language_paths` (models),
+`pipeline` (steps) and `windows`, `block` (a text and its translation), `segments`, `served_model`,
+`partial_results` (streaming), `explainer`; `file_service` (files) joins at `pipeline`.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import PurePath
@@ -93,31 +93,27 @@ class FileService:
         self._admission = Admission(limits.max_files, forecast)
         self._uploads = Admission(limits.max_files, forecast)
 
-    @asynccontextmanager
-    async def slot(self) -> AsyncIterator[float]:
-        """Reserve a file's place before reading it. Yields and raises as `Admission.place`."""
-        async with self._admission.slot(self._limits.timeout) as deadline:
-            yield deadline
+    def slot(self) -> AbstractAsyncContextManager[float]:
+        """Reserve a file's slot before reading it. Yields and raises as `Admission.slot`."""
+        return self._admission.slot(self._limits.timeout)
 
-    @asynccontextmanager
-    async def slot_in_turn(self) -> AsyncIterator[float]:
-        """As `place`, but waits for a place behind the files that wait already."""
-        async with self._admission.slot_in_turn(self._limits.timeout) as deadline:
-            yield deadline
+    def slot_in_turn(self) -> AbstractAsyncContextManager[float]:
+        """As `slot`, but waits behind the files that wait already."""
+        return self._admission.slot_in_turn(self._limits.timeout)
 
-    @asynccontextmanager
-    async def upload_slot(self) -> AsyncIterator[None]:
-        """Reserve a place to receive and check a file that is translated later. As `place`."""
-        async with self._uploads.slot(self._limits.timeout):
-            yield
+    def upload_slot(self) -> AbstractAsyncContextManager[float]:
+        """Reserve a slot to receive and check a file that is translated later. As `slot`."""
+        return self._uploads.slot(self._limits.timeout)
 
     async def checked(self, request: FileRequest) -> int:
-        """Parse a file, and return its characters to translate. Raises as `opened`.
+        """Parse a file, without waiting for others; return its characters to translate.
 
-        It does not wait for files that are being translated.
+        Raises as `opened`.
         """
         found = file_format(request.name)
-        async with self._checking_limiter.reserve(await _size(request, found)):
+        async with self._checking_limiter.reserve(
+            await in_thread(partial(found.size, request.data))
+        ):
             return (await self._open(request, found)).characters
 
     @asynccontextmanager
@@ -129,7 +125,9 @@ class FileService:
         Raises `UnreadableFileError`, `TextTooLongError`, and as `LanguagePaths.named` and `found`.
         """
         found = file_format(request.name)
-        async with self._limiter.reserve(await _size(request, found), client):
+        async with self._limiter.reserve(
+            await in_thread(partial(found.size, request.data)), client
+        ):
             yield await self._open(request, found)
 
     async def _open(self, request: FileRequest, found: FileFormat) -> OpenedFile:
@@ -183,17 +181,13 @@ class FileService:
         return TranslatedFile(data, opened.path.languages[-1], opened.media_type, dict(flags))
 
 
-async def _size(request: FileRequest, found: FileFormat) -> int:
-    return await in_thread(partial(found.size, request.data))
-
-
 def _sample(texts: Sequence[str]) -> str:
     """Return enough text without markup to detect the language."""
     sample = ""
     for text in texts:
-        sample += ATOM.sub(" ", text) + "\n"
         if len(sample) >= SAMPLE_CHARACTERS:
             break
+        sample += ATOM.sub(" ", text) + "\n"
     return sample
 
 

@@ -18,20 +18,19 @@ from app.translation.served_model import KnownModel, ServedModel
 AUTO = "auto"
 """The source of a request that requires language detection."""
 
-N_REMEMBERED = 1024
-"""Pairs of requested languages whose path is remembered."""
+CACHED_PATHS = 1024
+"""Pairs of requested languages whose path is cached."""
 
 MAX_INLINE_TEXTS = 4
-"""Detecting the languages of so many texts takes two milliseconds."""
-
+"""Detecting the languages of these takes two milliseconds."""
 
 SCRIPT_SAMPLES = ("The weather is nice.", "Погода хорошая.", "الطقس جميل.", "मौसम अच्छा है।")
-"""Scripts in which several languages are written, whose n-grams lingua loads together."""
+"""Scripts of several languages each, whose n-grams lingua loads together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One loaded model's part in a request."""
+    """A loaded model's part in a request."""
 
     model: ServedModel
     reading: Reading
@@ -44,20 +43,20 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """One model's part in a request, before it is known that the model is loaded."""
+    """A model's part in a request, before the model is leased."""
 
     model: KnownModel
     direction: Direction
     options: TranslationOptions
 
     def with_model(self, model: ServedModel) -> Step:
-        """Return the step with its model, which was lent."""
+        """Return the step with its leased model."""
         return Step(model, model.reading(self.direction, self.options))
 
 
 @dataclass(frozen=True, slots=True)
 class LanguagePath:
-    """Source, an optional pivot, and target; a single language if a text is already in its target.
+    """Source, an optional pivot, and target; one language if a text is already in its target.
 
     models  from each language to the next
     name    of the models; without any, of a model that translates to the target
@@ -77,6 +76,11 @@ class LanguagePath:
         """The models' directions."""
         return list(pairwise(self.languages))
 
+    @property
+    def pairs(self) -> str:
+        """Its directions, for error messages."""
+        return " and ".join(f"{source} to {target}" for source, target in self.directions)
+
     def steps(self, options: TranslationOptions) -> list[PlannedStep]:
         """Return the options of each model: the last gets all, earlier ones their best hypothesis.
 
@@ -85,13 +89,13 @@ class LanguagePath:
         """
         steps: list[PlannedStep] = []
         for model, direction in zip(self.models, self.directions, strict=True):
-            here = options
+            own = options
             if len(steps) + 1 < len(self.models):
-                here = replace(here, alternatives=0, max_target_tokens=None)
+                own = replace(own, alternatives=0, max_target_tokens=None)
             if steps and options.glossary:
-                here = replace(here, glossary=options.glossary.of_targets())
-            model.beam_size(here)  # refuses what cannot be
-            steps.append(PlannedStep(model, direction, here))
+                own = replace(own, glossary=options.glossary.of_targets())
+            model.beam_size(own)  # raises for invalid alternatives
+            steps.append(PlannedStep(model, direction, own))
         return steps
 
     def sole_step(self, options: TranslationOptions) -> PlannedStep:
@@ -99,8 +103,7 @@ class LanguagePath:
         if not self.models:
             raise InvalidRequestError.at("/text", "The text is already in the target language")
         if not self.is_direct:
-            pairs = " and ".join(f"{source} to {target}" for source, target in self.directions)
-            detail = f"Two models in sequence translate this; request {pairs} separately"
+            detail = f"Two models in sequence translate this; request {self.pairs} separately"
             raise InvalidRequestError.at("/target", detail)
         [step] = self.steps(options)
         return step
@@ -119,8 +122,8 @@ class LanguagePaths:
 
     def __init__(self, models: Mapping[Direction, KnownModel]) -> None:
         self.languages = Languages(list(models))
-        self._path = lru_cache(N_REMEMBERED)(partial(_path, models))
-        self._chain = lru_cache(N_REMEMBERED)(self.languages.chain)
+        self._path = lru_cache(CACHED_PATHS)(partial(_path, models))
+        self._chain = lru_cache(CACHED_PATHS)(self.languages.chain)
         self._detector = LanguageDetector(self.languages.codes)
 
     def prepare_detection(self) -> None:
@@ -168,9 +171,9 @@ class LanguagePaths:
             return FoundPath(self._path(self._chain(found.language, target)), found)
         except UnknownLanguagesError as error:
             name = NAMES.get(found.language)
-            called = f"{name} ({found.language})" if name else found.language
+            language = f"{name} ({found.language})" if name else found.language
             raise UnknownLanguagesError(
-                f"text {index} seems to be in {called}; {self.languages.known}",
+                f"text {index} seems to be in {language}; {self.languages.known}",
                 found.language,
                 target,
                 error.wrong,

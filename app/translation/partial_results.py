@@ -1,4 +1,4 @@
-"""Streams a translation during the search: certain parts are sent, and never withdrawn."""
+"""Streams a translation during the search: final parts are sent, and never withdrawn."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_SEGMENTS_AT_ONCE = 32
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """Receives the events of one text of a request, by its `index`.
+    """Receives the events of the text of a request with this index.
 
     has_segments  whether its segments are those of the text as sent
     """
@@ -30,32 +30,25 @@ class Feed:
     def token(self, text: str) -> None:
         """Send the next part of the translation."""
         if text:
-            self.events.put(TokenEvent(index=self.index, text=text))
+            self.events.put(TokenEvent(self.index, text))
 
     def segment(self, source: Span, target: Span, score: float) -> None:
         """Report a completed segment, all of whose translation was sent."""
         if self.has_segments:
-            self.events.put(
-                SegmentEvent(
-                    index=self.index,
-                    source=(source.start, source.end),
-                    target=(target.start, target.end),
-                    score=score,
-                )
-            )
+            self.events.put(SegmentEvent(self.index, source, target, score))
 
 
 class LiveText:
     """A text whose translation is streamed in order; its parts are added in order.
 
-    Its segments are searched concurrently: parts of a later one wait until all before it have
-    final renderings. Parts of one with placeholders, numbers or terms wait too, since its
-    translation may be rejected and the segment replaced (`SegmentedText.review`).
+    Segments are searched concurrently; each waits until all before it have final renderings. One
+    with placeholders, numbers or terms is sent when it is final itself, since its translation may
+    be rejected and the segment replaced (`SegmentedText.review`).
     """
 
     def __init__(self, feed: Feed) -> None:
         self._feed = feed
-        self._parts: deque[tuple[int, SegmentedText]] = deque()  # not yet sent, with their starts
+        self._parts: deque[tuple[int, SegmentedText]] = deque()  # not yet sent, with their offsets
         self._n_sent = 0  # characters of the translation
         # Within the first of these parts:
         self._n_complete = 0  # completely sent segments
@@ -70,15 +63,14 @@ class LiveText:
         """Wait until the client has read most of what was sent."""
         await self._feed.events.drain()
 
-    def is_next(self, segment: Segment) -> bool:
-        """Whether all segments before this one were sent."""
-        if not self._parts:
-            return False
-        segments = self._parts[0][1].segments
-        return self._n_complete < len(segments) and segments[self._n_complete] is segment
+    def send_if_next(self, segment: Segment) -> None:
+        """Send what is final if all segments before this one were sent."""
+        segments = self._parts[0][1].segments if self._parts else ()
+        if self._n_complete < len(segments) and segments[self._n_complete] is segment:
+            self.send()
 
     def send(self) -> bool:
-        """Send what is certain and was not sent yet; return whether there is more than a part."""
+        """Send what is final and was not sent yet; return whether there is more."""
         n_left = MAX_SEGMENTS_AT_ONCE
         while self._parts:
             start, text = self._parts[0]
@@ -88,23 +80,23 @@ class LiveText:
                 if not self._send_segment(start, text):
                     return False
                 n_left -= 1
-            self._emit(text.text[self._source_end :])
+            self._send_text(text.text[self._source_end :])
             self._parts.popleft()
             self._n_complete = self._source_end = 0
         return False
 
     def _send_segment(self, start: int, text: SegmentedText) -> bool:
-        """Send what is certain of the next segment; return whether that is all of it."""
+        """Send what is final of the next segment; return whether that is all of it."""
         segment = text.segments[self._n_complete]
         before = text.text[self._source_end : segment.span.start]
         self._source_end = segment.span.start
         if not segment.is_accepted:
             agreed = "" if segment.may_be_replaced else _agreed(segment)
-            self._emit(before + agreed[self._n_partial :])
+            self._send_text(before + agreed[self._n_partial :])
             self._n_partial = max(self._n_partial, len(agreed))
             return False
         rendering = segment.renderings[0].text
-        self._emit(before + rendering[self._n_partial :])
+        self._send_text(before + rendering[self._n_partial :])
         target = Span(self._n_sent - len(rendering), self._n_sent)
         self._feed.segment(segment.span.shifted(start), target, segment.best.score)
         self._source_end = segment.span.end
@@ -112,7 +104,7 @@ class LiveText:
         self._n_complete += 1
         return True
 
-    def _emit(self, text: str) -> None:
+    def _send_text(self, text: str) -> None:
         self._n_sent += len(text)
         self._feed.token(text)
 
@@ -141,11 +133,9 @@ class LiveSegment:
     def agree(self, ids: Sequence[int]) -> None:
         """Call `Segment.agree`, and send."""
         self.segment.agree(ids)
-        if self.text.is_next(self.segment):
-            self.text.send()
+        self.text.send_if_next(self.segment)
 
     def settle(self, hypotheses: Sequence[Hypothesis]) -> None:
         """Call `Segment.settle`, and send."""
         self.segment.settle(hypotheses)
-        if self.text.is_next(self.segment):
-            self.text.send()
+        self.text.send_if_next(self.segment)

@@ -80,7 +80,7 @@ async def translate_blocks(
         if number:
             blocks = [block.following() for block in blocks]
         began = time.perf_counter()
-        async with planned.model.lease(context.deadline) as model:
+        async with planned.model.slot.lease(context.deadline) as model:
             context.timings.queue += time.perf_counter() - began
             await translate_step(
                 blocks,
@@ -234,13 +234,13 @@ class _StepRun:
 
     async def _explain(self, part: Block, text: SegmentedText) -> None:
         """Link words to place tags, and explain the segments, where requested."""
-        explainer, direction = self.step.model.explainer, self.step.direction
+        explainer = self.step.model.explainer
         caller = Caller(self.context.client, self.lane)
         if part.tagged:
-            part.links = await explainer.word_links(text, direction, caller)
+            part.links = await explainer.word_links(text, caller)
         if self.explanations:
             self.explanations.count(text.segments)
-            part.explained = await explainer.explain(text, direction, self.explanations, caller)
+            part.explained = await explainer.explain(text, self.explanations, caller)
 
 
 async def _send_rest(window: Window) -> None:

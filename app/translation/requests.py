@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Literal
 
 from app.errors import InvalidRequestError, TextTooLongError
 from app.text.glossary import NO_GLOSSARY, Glossary
@@ -94,7 +94,6 @@ class ScoringRequest:
 class Limits:
     """Limits of one request; `timeout` in seconds."""
 
-    max_attention_weights: ClassVar[int] = 2_000_000
     max_texts: int
     max_text_characters: int
     timeout: float

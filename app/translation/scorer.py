@@ -37,10 +37,10 @@ class Scorer:
         caller: Caller,
         timings: Timings,
     ) -> list[Segment]:
-        """Read each pair as one segment, which is not cut and in which nothing is replaced.
+        """Return each pair as one segment, which is not split and in which nothing is replaced.
 
-        Its translation is its rendering, as if a search had found it; the end of the sentence is
-        scored, too. Raises `TextTooLongError`, and as `QueuedExplanations.score`.
+        Its rendering is the given translation, with the end of the sentence. Raises
+        `TextTooLongError`, and as `QueuedExplanations.score`.
         """
         with timings.measure("tokenize"):
             encoded = await asyncio.to_thread(
@@ -50,32 +50,34 @@ class Scorer:
         with timings.measure("decode"):
             scored = await self.engines.score(ids, options, caller)
         return [
-            Segment(
-                Span(0, len(text)),
-                StandIns(text, [], FAMILIES[0]),
-                source_ids,
-                options,
-                self.codec,
-                direction,
-                source_tokens=source_tokens,
-                renderings=[
-                    Rendering(
-                        finished_hypothesis(
-                            target_ids, log_probs.tolist(), self.codec.eos_id, options
-                        ),
-                        Substitution(translation, [], []),
-                        translation,
-                        tokens=target_tokens,
-                    )
-                ],
-                is_settled=True,
-                is_accepted=True,
-            )
-            for (text, translation), (source_tokens, target_tokens), (
-                source_ids,
-                target_ids,
-            ), log_probs in zip(pairs, encoded, ids, scored, strict=True)
+            self._segment(*one, direction, options)
+            for one in zip(pairs, encoded, [each.tolist() for each in scored], strict=True)
         ]
+
+    def _segment(
+        self,
+        pair: tuple[str, str],
+        tokens: tuple[Sequence[Token], Sequence[Token]],
+        log_probs: list[float],
+        direction: Direction,
+        options: SearchOptions,
+    ) -> Segment:
+        (text, translation), (source_tokens, target_tokens) = pair, tokens
+        target_ids = [token.id for token in target_tokens]
+        hypothesis = finished_hypothesis(target_ids, log_probs, self.codec.eos_id, options)
+        unchanged = Substitution(translation, [], [])
+        return Segment(
+            Span(0, len(text)),
+            StandIns(text, [], FAMILIES[0]),
+            [token.id for token in source_tokens],
+            options,
+            self.codec,
+            direction,
+            source_tokens=source_tokens,
+            renderings=[Rendering(hypothesis, unchanged, translation, tokens=target_tokens)],
+            is_settled=True,
+            is_accepted=True,
+        )
 
     def _encode(
         self, text: str, translation: str, direction: Direction

@@ -1,22 +1,19 @@
-"""One checkpoint in service: what is known of it, and how it prepares texts and searches."""
+"""A checkpoint in service: its profile, and how it prepares texts and searches."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Hashable, Sequence
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.errors import InvalidRequestError
 from app.languages.served import Direction
 from app.scheduling.scheduler import Scheduler
 from app.shelf.slot import ModelSlot
 from app.text.spans import Span
-from app.translation.attention_view import AttentionView
 from app.translation.explainer import Explainer
-from app.translation.requests import AttentionSelection, TranslationOptions
+from app.translation.requests import TranslationOptions
 from app.translation.scorer import Scorer
-from app.translation.segments.glossary_constraints import TermSpeller
-from app.translation.segments.reading import Reading
+from app.translation.segments.reading import Reading, TermSpeller
 from model.checkpoint.config import CheckpointConfig
 from model.checkpoint.golden import GoldenSentence
 from model.decoding.hypothesis import SearchOptions
@@ -27,8 +24,7 @@ STOP_SECONDS = 1.0
 """Seconds to wait for an idle engine to stop; one that hangs is abandoned."""
 
 WARM_UP_TOKENS = 16
-"""Limit for warming up: a checkpoint that never ends a sentence should neither delay the start nor
-appear slow because of it."""
+"""Limit for warming up: a checkpoint that never ends a sentence should not delay the start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +40,7 @@ class Facts:
 
 
 class ModelProfile:
-    """What is known of a model by its configuration alone: languages, defaults, limits."""
+    """The properties of a model that its configuration determines."""
 
     def __init__(self, config: CheckpointConfig) -> None:
         self.config = config
@@ -61,41 +57,28 @@ class ModelProfile:
         return beam_size
 
     def search_options(self, options: TranslationOptions, target: str) -> SearchOptions:
-        """Return how to search for a target language: as requested, else as in the checkpoint.
-
-        Raises as `beam_size`.
-        """
-        max_length = self.config.transformer.max_length
+        """Return how to search for a target language. Raises as `beam_size`."""
         max_target_tokens = options.max_target_tokens
-        return SearchOptions(
+        return replace(
+            self.scoring_options(target, options.length_penalty),
             beam_size=self.beam_size(options),
             n_best=1 + options.alternatives,
-            length_penalty=self._length_penalty(options.length_penalty),
-            max_target_tokens=max_target_tokens and min(max_target_tokens, max_length),
-            rule=self.config.search_rule,
-            first_id=self.config.first_id(target),
+            max_target_tokens=max_target_tokens
+            and min(max_target_tokens, self.config.transformer.max_length),
         )
 
     def scoring_options(self, target: str, length_penalty: float | None) -> SearchOptions:
-        """Return how to score a translation: as requested, else as in the checkpoint."""
+        """Return how to score a translation."""
         return SearchOptions(
-            length_penalty=self._length_penalty(length_penalty),
+            length_penalty=self.config.length_penalty if length_penalty is None else length_penalty,
             rule=self.config.search_rule,
             first_id=self.config.first_id(target),
         )
-
-    def attention_view(self, selection: AttentionSelection) -> AttentionView:
-        """Resolve a selection for this model. Raises `InvalidRequestError`."""
-        return AttentionView(selection, self.config.transformer)
-
-    def _length_penalty(self, wanted: float | None) -> float:
-        return self.config.length_penalty if wanted is None else wanted
 
 
 class ServedModel(ModelProfile):
     """A loaded checkpoint with its engines.
 
-    facts         as in GET /info
     prepare       called once its engines run; raises if it is not fit for service
     n_text_bytes  memory of its vocabulary, approximately
     """
@@ -139,7 +122,7 @@ class ServedModel(ModelProfile):
         await self._prepare(self)
 
     async def stop(self) -> None:
-        """Finish what was submitted, and stop the engines."""
+        """Finish submitted searches, and stop the engines."""
         await self.scheduler.stop(STOP_SECONDS)
 
     async def warm_up(self) -> None:
@@ -150,7 +133,7 @@ class ServedModel(ModelProfile):
         self.scheduler.forget_pace()
 
     def reading(self, direction: Direction, options: TranslationOptions) -> Reading:
-        """Return how to prepare and search texts. Raises as `search_options`."""
+        """Return how to prepare and search texts. Raises as `beam_size`."""
         return Reading(
             self._tokenizer,
             direction,
@@ -167,7 +150,7 @@ class ServedModel(ModelProfile):
 class KnownModel(ModelProfile):
     """A model of the server, loaded or not.
 
-    slot     where it is, or will be, loaded
+    slot      where it is, or will be, loaded
     key       equal for equal content: a reload keeps a loaded model by it; None if it always loads
     expected  facts until it was loaded
     """
@@ -190,7 +173,3 @@ class KnownModel(ModelProfile):
         if self.slot.model is not None:
             self._facts = self.slot.model.facts
         return self._facts
-
-    def lease(self, deadline: float) -> AbstractAsyncContextManager[ServedModel]:
-        """Lend the loaded model for a request's step. Raises as `ModelSlot.lease`."""
-        return self.slot.lease(deadline)

@@ -1,4 +1,4 @@
-"""The service of a server: admits requests, and hands them to the pipeline."""
+"""The translation service: admits requests, and passes them to the pipeline."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from app.observe.timings import Timings
 from app.scheduling.admission import Admission
 from app.scheduling.capacity_limiter import CapacityLimiter
 from app.scheduling.fair_queue import Caller
+from app.text.spans import Span
 from app.translation.answers import Events, ScoreAnswer, TranslateAnswer
+from app.translation.attention_view import AttentionView
 from app.translation.block import Block
 from app.translation.explainer import ExplanationOptions
 from app.translation.language_paths import AUTO, LanguagePaths, Step
@@ -81,9 +83,7 @@ class TranslationService:
             async with self._limiter.reserve(size, client):
                 timings.queue += time.perf_counter() - began
                 context = RequestContext(client, deadline, timings)
-                answer = await translate_texts(
-                    request, self.paths, context, events, self._limits.max_attention_weights
-                )
+                answer = await translate_texts(request, self.paths, context, events)
         self._metrics.translated(timings, answer.usage.source_tokens)
         return answer, timings
 
@@ -109,15 +109,15 @@ class TranslationService:
                 raise InvalidRequestError.at("/source", "Name the source language of the pair")
             path = self.paths.direct(request.source, request.target)
             [known], [direction] = path.models, path.directions
-            view = known.attention_view(request.attention) if request.attention else None
-            explanations = ExplanationOptions(
-                view, request.alignment, self._limits.max_attention_weights
-            )
+            view = None
+            if request.attention:
+                view = AttentionView(request.attention, known.transformer_config)
+            explanations = ExplanationOptions(view, request.alignment)
             options = known.scoring_options(direction[1], request.length_penalty)
             self._limits.check_texts(request.texts)
             self._limits.check_texts(request.translations, "translation")
             caller = Caller(client, lane_of(len(request.texts)))
-            async with known.lease(deadline) as model:
+            async with known.slot.lease(deadline) as model:
                 pairs = await model.scorer.score(
                     list(zip(request.texts, request.translations, strict=True)),
                     direction,
@@ -128,7 +128,9 @@ class TranslationService:
                 explanations.count(pairs)
                 with timings.measure("decode"):
                     explained = [
-                        await model.explainer.explain_pair(pair, direction, explanations, caller)
+                        await model.explainer.explain_segment(
+                            pair, Span(0, len(pair.renderings[0].text)), explanations, caller
+                        )
                         for pair in pairs
                     ]
         answer = score_answer(path.name, direction, pairs, explained)
@@ -153,7 +155,7 @@ class TranslationService:
             [text] = await open_texts(request, self.paths)
             options = replace(request.options(), with_tokens=True)
             planned = text.found.path.sole_step(options)
-            async with planned.model.lease(deadline) as model:
+            async with planned.model.slot.lease(deadline) as model:
                 return await explain(planned.with_model(model), Caller(client))
 
     def _seconds(self, timeout: float | None) -> float:

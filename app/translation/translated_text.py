@@ -14,6 +14,7 @@ from app.text.document import MAX_DOCUMENTS, Document, PlainText
 from app.text.markup import MarkupDocument
 from app.text.markup_tokens import MarkupError
 from app.translation.answers import Alternative, Events, TranslateAnswer, Translation, Usage
+from app.translation.attention_view import AttentionView
 from app.translation.block import Block, mean_score
 from app.translation.explainer import ExplanationOptions
 from app.translation.language_paths import FoundPath, LanguagePath, LanguagePaths
@@ -98,7 +99,6 @@ async def translate_texts(
     paths: LanguagePaths,
     context: RequestContext,
     events: Events | None,
-    max_attention_weights: int,
 ) -> TranslateAnswer:
     """Translate the texts of each language path, the paths concurrently.
 
@@ -114,7 +114,7 @@ async def translate_texts(
     contexts = [context.fork() for _ in by_path]
     try:
         await side_by_side(
-            _translate_along(path, alike, request, own, max_attention_weights)
+            _translate_along(path, alike, request, own)
             for (path, alike), own in zip(by_path.items(), contexts, strict=True)
         )
     except BaseException:  # whose traceback keeps these lists
@@ -178,8 +178,7 @@ def _check_explicable(request: TranslationRequest, path: LanguagePath) -> None:
         detail = f"{name.capitalize()} is available for plain text only"
         raise InvalidRequestError.at(f"/{name}", detail)
     if path.models and not path.is_direct:
-        pairs = " and ".join(f"{source} to {target}" for source, target in path.directions)
-        detail = f"No model attends from one to the other; request {pairs} separately"
+        detail = f"No model attends from one to the other; request {path.pairs} separately"
         raise InvalidRequestError.at(f"/{name}", detail)
 
 
@@ -188,7 +187,6 @@ async def _translate_along(
     texts: list[TranslatedText],
     request: TranslationRequest,
     context: RequestContext,
-    max_attention_weights: int,
 ) -> None:
     """Translate the texts of a request that use the same models."""
     steps = path.steps(request.options())
@@ -196,8 +194,8 @@ async def _translate_along(
     if request.is_explained:
         view = None
         if steps and request.attention:
-            view = steps[-1].model.attention_view(request.attention)
-        explanations = ExplanationOptions(view, request.alignment, max_attention_weights)
+            view = AttentionView(request.attention, steps[-1].model.transformer_config)
+        explanations = ExplanationOptions(view, request.alignment)
     blocks = [block for text in texts for block in text.blocks]
     try:
         translated = iter(await translate_blocks(blocks, steps, context, explanations))

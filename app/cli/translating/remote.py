@@ -65,10 +65,10 @@ class RemoteTranslator:
 
     def translate_texts(self, texts: Sequence[str]) -> list[RemoteTranslation]:
         """Translate texts in order; blank ones are not sent. Raises `RemoteError`."""
-        wanted = [index for index, text in enumerate(texts) if text and not text.isspace()]
+        sent = [index for index, text in enumerate(texts) if text and not text.isspace()]
         translations = [RemoteTranslation(text, 0.0, ()) for text in texts]
-        for start in range(0, len(wanted), MAX_TEXTS):
-            batch = wanted[start : start + MAX_TEXTS]
+        for start in range(0, len(sent), MAX_TEXTS):
+            batch = sent[start : start + MAX_TEXTS]
             for index, answer in zip(batch, self._post([texts[i] for i in batch]), strict=True):
                 translations[index] = answer
         return translations
@@ -113,7 +113,7 @@ class RemoteTranslator:
         return translations
 
     def _ask(self, method: str, path: str, body: object = None) -> Any:
-        """The answer's JSON."""
+        """Return the JSON of a response."""
         response = self._request(method, path, json=body)
         try:
             return response.json()

@@ -22,18 +22,18 @@ from app.errors import AppError, UnreadableFileError
 from app.translation.file_service import FileRequest, translated_name
 
 Report: TypeAlias = Callable[[int, int], None]
-"""Is told how much is done, and of how much."""
+"""Receives how much is done, and of how much."""
 
 TranslateFile: TypeAlias = Callable[[Path, Report], "Outcome"]
 
 
 class FileError(AppError):
-    """A file that was not translated; says which and why."""
+    """A file that could not be translated or written."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A translated file, what it is called, and what `--json` says of it."""
+    """A translated file, its name, and its members in the output of `--json`."""
 
     data: bytes
     name: str
@@ -48,10 +48,7 @@ def translate_files(
     as_json: bool,
     overwrite: bool = False,
 ) -> None:
-    """Translate every file and write it, telling of each. Raises `FileError`.
-
-    Nothing that is there already is written over unless that is wanted.
-
+    """Translate and write every file, with a line of output for each. Raises `FileError`.
 
     output  a file for a single one, a folder for several; by default `report.docx` becomes
             `report.fr.docx` beside it
@@ -66,16 +63,16 @@ def translate_files(
         for file in files:
             began = time.perf_counter()
             done = _translate(file, translate, progress)
-            place = _place(file, output, done.name)
+            path = _path(file, output, done.name)
             if not overwrite:
-                _check_free(place)
-            place.write_bytes(done.data)
+                _check_free(path)
+            path.write_bytes(done.data)
             seconds = round(time.perf_counter() - began, 2)
-            summary = {"file": str(file), "output": str(place), **done.summary, "seconds": seconds}
+            summary = {"file": str(file), "output": str(path), **done.summary, "seconds": seconds}
             flags = ", ".join(f"{flag} ({n})" for flag, n in done.summary.get("flags", {}).items())
             if flags:
                 click.echo(f"attend: {file}: {flags}", err=True)
-            click.echo(json.dumps(summary, ensure_ascii=False) if as_json else str(place))
+            click.echo(json.dumps(summary, ensure_ascii=False) if as_json else str(path))
 
 
 def _translate(file: Path, translate: TranslateFile, progress: Progress) -> Outcome:
@@ -92,24 +89,24 @@ def _translate(file: Path, translate: TranslateFile, progress: Progress) -> Outc
         progress.remove_task(task)
 
 
-def _check_free(place: Path) -> None:
-    if place.exists() and not place.is_char_device():
-        raise FileError(f"{place}: exists already; --overwrite replaces it")
+def _check_free(path: Path) -> None:
+    if path.exists() and not path.is_char_device():
+        raise FileError(f"{path}: exists already; --overwrite replaces it")
 
 
-def _place(file: Path, output: Path | None, name: str) -> Path:
+def _path(file: Path, output: Path | None, name: str) -> Path:
     if output is None:
         return file.with_name(name)
     return output / name if output.is_dir() else output
 
 
 def remote_files(translator: RemoteTranslator) -> TranslateFile:
-    """By a running server."""
+    """Return a function that translates a file with a running server."""
 
-    def translate(file: Path, _: Report) -> Outcome:
+    def translate_remotely(file: Path, _: Report) -> Outcome:
         return Outcome(*translator.translate_file(file.name, file.read_bytes()))
 
-    return translate
+    return translate_remotely
 
 
 @contextmanager
@@ -119,7 +116,7 @@ def local_files(
     search: tuple[int | None, float | None],
     **settings: Any,
 ) -> Iterator[TranslateFile]:
-    """By what a server would have of the checkpoint, without a limit to size or time."""
+    """Yield a function that translates a file as a server would, without limits."""
     from app.loading import load_runtime
     from app.observe.metrics import Metrics
     from app.settings import Settings
@@ -141,7 +138,7 @@ def local_files(
     with asyncio.Runner() as runner:
         runner.run(runtime.start())
 
-        async def translate(file: Path, report: Report) -> Outcome:
+        async def translate_here(file: Path, report: Report) -> Outcome:
             request = FileRequest(
                 file.name, file.read_bytes(), source, target, beam_size, length_penalty
             )
@@ -153,6 +150,6 @@ def local_files(
             return Outcome(done.data, translated_name(file.name, done.target), summary)
 
         try:
-            yield lambda file, report: runner.run(translate(file, report))
+            yield lambda file, report: runner.run(translate_here(file, report))
         finally:
             runner.run(runtime.stop())

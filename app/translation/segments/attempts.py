@@ -1,11 +1,11 @@
-"""What is tried next for a segment whose translation is not as it should be, and what is taken.
+"""Decides how a segment with a faulty translation is searched again, and which result is taken.
 
-A translation without all terms of the glossary is searched for again under the constraint that it
-has them, and then with stand-ins for them. The constrained one is taken if the other confirms where
-its terms are, because its words agree with the terms; else the one with stand-ins; without any of
-these, the constrained one if its terms replace words, and else the free one, flagged. A
-translation with other numbers is searched for again with stand-ins for the numbers. A retry is
-taken only if it mends the fault and brings none of its own; otherwise the fault is flagged.
+If terms of the glossary are missing, the next search is constrained to contain them, and the one
+after has stand-ins for them. The constrained translation is taken if the one with stand-ins has the
+terms at the same places, because its words agree with the terms; else the one with stand-ins. If
+neither is usable, the constrained one is taken if its terms replace words, else the free one, which
+is flagged. If numbers differ, the next search has stand-ins for the numbers. A retry is taken only
+if it mends the fault without a new one; otherwise the fault is flagged.
 """
 
 from __future__ import annotations
@@ -27,17 +27,14 @@ NUMBER_FAMILIES = (1, 0)
 
 
 class Attempt(NamedTuple):
-    """The form of the next search, and the searches before that it may be compared with."""
+    """The form of the next search, and the earlier searches to compare it with."""
 
     form: Form
     earlier: tuple[Segment, ...] = ()
 
 
 def next_step(segment: Segment) -> Attempt | Segment | None:
-    """Return what to try next, or the segment to take; None if there is neither.
-
-    `segment` is settled and not accepted.
-    """
+    """Return what to try next for a settled segment, or the segment to take; None if neither."""
     if segment.form.numbers:
         return _after_numbers(segment)
     if segment.form.terms == "stand-ins":
@@ -53,7 +50,7 @@ def next_step(segment: Segment) -> Attempt | Segment | None:
 
 
 def best_so_far(segment: Segment) -> Segment | None:
-    """Return what to take if no further search is possible; None if nothing was acceptable yet."""
+    """Return what to take without further searches; None if nothing was acceptable yet."""
     if segment.is_accepted:
         return segment
     if segment.form.numbers:
@@ -68,41 +65,40 @@ def _after_constrained(segment: Segment) -> Attempt:
 
 def _after_stand_ins(segment: Segment) -> Attempt | Segment:
     free, *others = segment.earlier
-    was = free.renderings[0].rest
-    terms = segment.terms
-    said = [
+    original, terms = free.renderings[0].rest, segment.terms
+    usable = [
         one
         for one in segment.renderings
         if has_all_terms(terms, one.rest)
         and not is_behind_end(terms, one.rest)
-        and not was_added(terms, was, one.rest)
+        and not was_added(terms, original, one.rest)
     ]
-    if not said:
+    if not usable:
         family = segment.form.family + 1
         if family < len(FAMILIES):
             return Attempt(Form(family, terms="stand-ins"), segment.earlier)
-        return _with_numbers(next((one for one in others if _replaces(one, was)), free))
-    segment.renderings = sorted(said, key=lambda one: -similarity(was, one.rest))
-    shown = segment.renderings[0].rest
+        return _with_numbers(next((one for one in others if _replaces(one, original)), free))
+    segment.renderings = sorted(usable, key=lambda one: -similarity(original, one.rest))
+    with_stand_ins = segment.renderings[0].rest
     for constrained in others:
         best = constrained.renderings[0].rest
-        if has_all_terms(terms, best) and is_in_place(terms, was, best, shown):
+        if has_all_terms(terms, best) and is_in_place(terms, original, best, with_stand_ins):
             return _with_numbers(constrained)
     return _with_numbers(segment)
 
 
-def _replaces(constrained: Segment, was: str) -> bool:
-    """Whether the terms seem to be in the place of words of the free translation.
+def _replaces(constrained: Segment, free: str) -> bool:
+    """Whether the terms seem to replace words of the free translation.
 
-    That has to do where a model loses every stand-in.
+    The only check that is possible if the model loses every stand-in.
     """
     terms, best = constrained.terms, constrained.renderings[0].rest
-    is_said = has_all_terms(terms, best) and not is_behind_end(terms, best)
-    return is_said and not was_added(terms, was, best)
+    has_all = has_all_terms(terms, best) and not is_behind_end(terms, best)
+    return has_all and not was_added(terms, free, best)
 
 
 def _with_numbers(segment: Segment) -> Attempt | Segment:
-    """Take a segment, or protect its numbers if they are others."""
+    """Take a segment, or protect its numbers if they differ."""
     if segment.fault != "numbers" or segment.best.capped:
         return segment
     return Attempt(_numbers_form(segment, 0), (segment,))

@@ -1,7 +1,7 @@
-"""Where a text is cut, found before any of it is tokenised; and its parts, one after another.
+"""Finds where a text is split, before any of it is tokenised, and divides a long one into parts.
 
-A segment under way takes 2 kB of memory, a hundred times its text if that is short. A long text is
-therefore read, translated and put down in parts.
+A segment in progress takes 2 kB of memory, a hundred times its text if that is short. A long text
+is therefore read, translated and detokenised in parts.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ PART_CHARACTERS = 8000
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a text consists of; spans are ordered and disjoint.
+    """The structure of a text; spans are ordered and disjoint.
 
-    kept       what the model must not be given
-    unbroken   terms of several words, which no segment's end divides
-    sentences  what is translated; one may be longer than a model reads
+    kept       spans that the model must not be given
+    unbroken   terms of several words, which are not divided between segments
+    sentences  spans to translate; one may be longer than a model reads
     """
 
     kept: Untranslatable
@@ -36,7 +36,7 @@ class Layout:
 
     @classmethod
     def of(cls, text: str, reading: Reading) -> Layout:
-        """Examine a text; its sentences are found when they are asked for, and only once."""
+        """Examine a text; its sentences are found lazily, and can be iterated once."""
         placeholders = find_placeholders(text)
         terms, of_one_line = Spans(), Spans()
         for term in reading.glossary.find(text, placeholders):
@@ -46,8 +46,7 @@ class Layout:
         kept = find_untranslatable(text, reading.unknown_characters, placeholders, terms)
         unbroken = apart(of_one_line, kept.spans) if of_one_line else ()
         source, _ = reading.direction
-        found = each_segment(text, source, reading.split, kept.masked, unbroken)
-        return cls(kept, unbroken, found)
+        return cls(kept, unbroken, each_segment(text, source, reading.split, kept.masked, unbroken))
 
     def within(self, part: Span, sentences: Sequence[Span]) -> Layout:
         """Return the layout of a part of the text with these sentences."""
@@ -76,7 +75,7 @@ class TextPart(NamedTuple):
 def parts_of(text: str, reading: Reading) -> Iterator[TextPart]:
     """Yield the parts of a text, whose concatenation it is; one if it has few sentences.
 
-    A part ends where a sentence does, so that it is segmented as it would be in the whole text.
+    A part ends with a sentence, so that it is split as it would be in the whole text.
     """
     layout = Layout.of(text, reading)
     start = n_characters = 0

@@ -1,10 +1,10 @@
-"""How the texts of a request are given to a model."""
+"""Prepares the texts of a request for a model, and converts glossary terms to constraints."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from app.languages.served import Direction
 from app.text.facts.number_conventions import has_digit
@@ -13,11 +13,33 @@ from app.text.glossary import NO_GLOSSARY, Glossary, Term
 from app.text.segmentation import Split
 from app.text.spans import Span
 from app.text.stand_ins import FAMILIES, StandIns, Translated
-from app.translation.segments.glossary_constraints import TermSpeller
-from app.translation.segments.segment import AS_IT_IS, Form, Segment
+from app.translation.segments.segment import PLAIN, Form, Segment
+from model.decoding.constraints import Constraint
 from model.decoding.hypothesis import SearchOptions
+from model.decoding.term_constraints import constraint_of, piece_edges
 from model.text.text_codec import TextCodec
 from model.text.unknown_characters import UnknownCharacters
+
+CACHED_TERMS = 4096
+"""Spelt terms kept, since the terms of a glossary recur in every sentence."""
+
+
+class TermSpeller:
+    """Spells terms in a model's tokens."""
+
+    def __init__(self, codec: TextCodec) -> None:
+        edges = piece_edges(codec)
+
+        @lru_cache(CACHED_TERMS)
+        def spell(target: str, may_be_capital: bool) -> Constraint | None:
+            return constraint_of(codec, edges, target, may_be_capital=may_be_capital)
+
+        self._spell = spell
+
+    def constraints(self, terms: Sequence[Term]) -> tuple[Constraint, ...]:
+        """Return a constraint per term, except those that the vocabulary cannot spell."""
+        found = (self._spell(term.target, term.may_be_capital) for term in terms)
+        return tuple(constraint for constraint in found if constraint)
 
 
 @dataclass(frozen=True)
@@ -28,7 +50,7 @@ class Reading:
     glossary     terms to find; terms of several words are not split
     speller      spells its terms
     with_tokens  whether the spans of tokens are needed, for explanations and tags
-    unknown      the characters that the model cannot read, if found before for other texts
+    unknown      characters that the model cannot read, if known from other texts
     """
 
     codec: TextCodec
@@ -51,14 +73,14 @@ class Reading:
         span: Span,
         text: str,
         placeholders: Sequence[Span],
-        form: Form = AS_IT_IS,
+        form: Form = PLAIN,
         *,
         with_tokens: bool = False,
         earlier: Sequence[Segment] = (),
     ) -> Segment:
         """Return a segment for a span, tokenised with stand-ins for the given placeholders.
 
-        The form may add stand-ins for its terms or its numbers; `earlier` are the searches before.
+        The form may add stand-ins for terms or numbers; `earlier` are the searches before.
         """
         terms = list(self.glossary.find(text, placeholders))
         translated = self._translated(text, placeholders, terms, form)
@@ -98,7 +120,7 @@ class Reading:
         return found
 
     def _options(self, is_selective: bool, terms: Sequence[Term], form: Form) -> SearchOptions:
-        """Return search options: all hypotheses if some may be rejected."""
+        """Return search options, for all hypotheses if some may be rejected."""
         options = self.options
         if form.terms == "constrained" and self.speller:
             return replace(options, constraints=self.speller.constraints(terms))

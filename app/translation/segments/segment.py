@@ -1,4 +1,4 @@
-"""A segment: a span of a text that is translated separately, from splitting to the response."""
+"""A segment: a span of a text that is translated by itself, from splitting to the response."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ Fault = Literal["glossary_unmet", "numbers"]
 class Form:
     """How a segment is given to the model.
 
-    family   of its stand-ins
-    terms    of the glossary: not looked after, required of the search, or as stand-ins
-    numbers  whether its numbers have stand-ins
+    family   of stand-ins
+    terms    of the glossary: ignored, required of the search, or replaced by stand-ins
+    numbers  whether numbers have stand-ins
     """
 
     family: int = 0
@@ -42,11 +42,11 @@ class Form:
 
     @property
     def is_first(self) -> bool:
-        """Whether it protects nothing that may also be left to the model."""
+        """Whether neither terms nor numbers are protected."""
         return self.terms == "free" and not self.numbers
 
 
-AS_IT_IS = Form()
+PLAIN = Form()
 """With stand-ins for placeholders only."""
 
 
@@ -55,7 +55,7 @@ class Rendering:
     """A hypothesis as text with its placeholders restored.
 
     rest    its text with a space for each placeholder
-    faults  for which another search may be worthwhile; None if it was not to be rejected for any
+    faults  reasons for another search; None if they were not checked
     tokens  the decoder's tokens with spans in `substitution.before`; see `Segment.source_tokens`
     """
 
@@ -73,20 +73,17 @@ class Rendering:
 
 @dataclass(eq=False, slots=True)
 class Segment:
-    """A segment, which each stage of the pipeline extends.
+    """A segment; each stage of the pipeline adds its result.
 
-    stand_ins       the text of the span with its placeholders replaced: the model's input
-    source_ids      its tokens, as the encoder's input
-    options         options of its search
-    form            how it was given to the model
+    stand_ins       the model's input: the text of the span with its placeholders replaced
+    source_ids      the encoder's input
     terms           glossary terms that its translation must contain
-    source_tokens   the tokens with spans in the model's input, if requested; then the renderings
-                    have tokens as well
+    source_tokens   tokens with spans in the model's input, if requested, as those of renderings
     may_be_retried  whether a rendering may be rejected for its numbers or terms
-    earlier         the searches for the same span before, which have renderings
-    agreed          certain prefix of the best hypothesis, as reported by an engine so far
-    renderings      the translations, best first; empty until there are any
-    is_settled      whether the search is over; without a rendering, no hypothesis was acceptable
+    earlier         earlier searches for the same span that have renderings
+    agreed          final prefix of the best hypothesis, as reported by an engine so far
+    renderings      the translations, best first
+    is_settled      whether the search is over; without renderings, no hypothesis was acceptable
     is_accepted     whether the renderings are final
     """
 
@@ -96,7 +93,7 @@ class Segment:
     options: SearchOptions
     codec: TextCodec
     direction: Direction
-    form: Form = AS_IT_IS
+    form: Form = PLAIN
     terms: Sequence[Term] = ()
     source_tokens: Sequence[Token] | None = None
     may_be_retried: bool = False
@@ -108,18 +105,15 @@ class Segment:
 
     @property
     def may_be_replaced(self) -> bool:
-        """Whether its translation may be rejected, so that no part of it is certain before."""
+        """Whether its translation may be rejected, so that no prefix is final."""
         return self.may_be_retried or bool(self.stand_ins.substitution.spans)
 
     def agree(self, ids: Sequence[int]) -> None:
-        """Store the certain prefix of the best hypothesis."""
+        """Store the final prefix of the best hypothesis."""
         self.agreed = ids
 
     def settle(self, hypotheses: Sequence[Hypothesis]) -> None:
-        """Accept the hypotheses that kept the placeholders and other words as renderings.
-
-        Of those, the ones that also have the source's numbers and the terms, if any has.
-        """
+        """Take the hypotheses that kept placeholders and other words, with the fewest faults."""
         found: list[Rendering] = []
         for hypothesis in hypotheses:
             text, tokens = self._read(hypothesis)
@@ -138,7 +132,7 @@ class Segment:
 
     @property
     def fault(self) -> Fault | None:
-        """A fault of the best rendering for which another search may be worthwhile."""
+        """The first fault of the best rendering, if it may be retried."""
         if not (self.may_be_retried and self.renderings):
             return None
         return next(iter(self._faults_of(self.renderings[0])), None)

@@ -16,7 +16,7 @@ from app.text.spans import Span, Substitution, clipped, replace
 from app.translation.segments.attempts import best_so_far, next_step
 from app.translation.segments.layout import Layout
 from app.translation.segments.reading import Reading
-from app.translation.segments.segment import AS_IT_IS, Form, Segment
+from app.translation.segments.segment import PLAIN, Form, Segment
 
 MAX_TOKEN_CHARACTERS = 32
 """Maximum characters of ordinary text in a token: twice the longest piece of usual vocabularies."""
@@ -24,16 +24,16 @@ MAX_TOKEN_CHARACTERS = 32
 _WORD = re.compile(r"[^\W\d_]+")
 
 Reason = Literal["placeholders", "glossary", "numbers"]
-"""For what a segment was searched again."""
+"""Why a segment was searched again."""
 
 
 class SegmentedText:
     """A text, split into `segments`; the text between them is unchanged.
 
-    The caller searches for the `pending` segments until there are none: a translation that lost a
+    The caller searches for the `pending` segments until there are none. A translation that lost a
     placeholder, or most other words, is retried with other stand-ins, and then without the
-    placeholder, which stays between two segments. One that lacks a term or has other numbers is
-    retried, too (`attempts`). `retried` counts the searches beyond the first, by reason.
+    placeholder, which stays between two segments; one without a term or with other numbers is
+    retried as well (`attempts`). `retried` counts the retries by reason.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class SegmentedText:
     def review(self) -> None:
         """Accept the best searches, and replace segments whose search was not good enough.
 
-        This tokenises replacements, so that it may take as long as reading the text did.
+        This may take as long as reading the text did, since replacements are tokenised.
         """
         if self.needs_review:
             self.segments = [
@@ -83,7 +83,7 @@ class SegmentedText:
             ]
 
     def give_up(self) -> bool:
-        """Take the best of what was found so far; false, and no change, if that is not enough."""
+        """Accept the best results so far; return False, and change nothing, if some are missing."""
         best = [best_so_far(segment) for segment in self.segments]
         found = [one for one in best if one is not None]
         if len(found) < len(best):
@@ -97,9 +97,9 @@ class SegmentedText:
         return all(segment.is_accepted for segment in self.segments)
 
     def answer(self, rank: int = 0) -> Substitution:
-        """Return the text with each segment's rendering of a rank, or its last if it has fewer.
+        """Return the text with each segment's rendering of a rank, or its last one.
 
-        Call only when all are answered.
+        All segments must be accepted.
         """
         if rank not in self._answers:
             spans = [segment.span for segment in self.segments]
@@ -140,7 +140,7 @@ class SegmentedText:
 
     @property
     def flags_of_segments(self) -> set[Flag]:
-        """Flags of the best translation without those of the text as a whole."""
+        """Flags of the best translation, except those of the whole text."""
         flags: set[Flag] = {flag for segment in self.segments for flag in segment.flags()}
         if self._is_cut_short:
             flags.add("truncated")
@@ -160,7 +160,7 @@ class SegmentedText:
         check_abandoned()
         made: dict[Span, Segment] = {}
         limit = self._reading.max_tokens
-        form = Form(family) if family else AS_IT_IS
+        form = Form(family) if family else PLAIN
 
         def n_tokens(piece: Span) -> int:
             if self._is_far_too_long(piece):
@@ -178,7 +178,7 @@ class SegmentedText:
         return readable
 
     def _is_far_too_long(self, piece: Span) -> bool:
-        """Whether a piece surely has too many tokens, so that it need not be tokenised."""
+        """Whether a piece has too many tokens in any case, so that it need not be tokenised."""
         most = MAX_TOKEN_CHARACTERS * self._reading.max_tokens
         if piece.end - piece.start <= most:
             return False
@@ -196,7 +196,7 @@ class SegmentedText:
         return has_pieces and any(map(str.isalpha, segment.stand_ins.rest))
 
     def _reviewed(self, segment: Segment) -> list[Segment]:
-        """Return what replaces a segment: it stays, another is taken, or it is tried again."""
+        """Return what replaces a segment: itself, an earlier search, or another attempt."""
         while segment.is_settled and not segment.is_accepted:
             check_abandoned()
             step = next_step(segment)
@@ -227,7 +227,7 @@ class SegmentedText:
 
 
 def is_mostly_foreign(n_words: int, n_read: int) -> bool:
-    """Whether a model could read so few of a text's words that the translation is a copy."""
+    """Whether a model could read too few words for the translation to be more than a copy."""
     return n_words > n_read and n_words - n_read >= MIN_SHARE_COPIED * n_words
 
 

@@ -1,7 +1,7 @@
-"""What a model must not be given: placeholders, emoji, symbols, characters it does not know.
+"""Finds what a model must not be given: placeholders, emoji, symbols, unknown characters.
 
-Each is replaced by a stand-in (`app.text.stand_ins`) and comes back as it was. A word with a letter
-that the vocabulary lacks is lifted as a whole, since its remainder means nothing.
+Each is replaced by a stand-in (`app.text.stand_ins`) and restored afterwards. A word with a letter
+that the vocabulary lacks is replaced as a whole, since its remainder is meaningless.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SYMBOLS = re.compile(
     re.VERBOSE,
 )
 _MAY_BE_SYMBOL = re.compile(rf"[{_PICTURE}\ufe0f\u20e3{_RAISED}{_SYMBOL}]")
-"""A character that every match of `_SYMBOLS` has one of."""
+"""Matches a character of every match of `_SYMBOLS`."""
 
 _MODIFIERS = "\ufe0e\ufe0f🏻🏼🏽🏾🏿"
 _JOINT = re.compile(r"[ \t]?")
@@ -50,8 +50,8 @@ class Untranslatable:
     """The spans of a text that are replaced by stand-ins, in order and disjoint.
 
     spans    all of them
-    masked   those that segmentation must not look into; it strips others from a segment's ends
-    foreign  those of words that the model cannot read
+    masked   those hidden from segmentation, which strips the others from the ends of segments
+    foreign  words that the model cannot read
     """
 
     spans: Sequence[Span] = ()
@@ -62,10 +62,7 @@ class Untranslatable:
 def find_untranslatable(
     text: str, unknown: UnknownCharacters, placeholders: Spans, terms: Spans
 ) -> Untranslatable:
-    """Return what a model with these unknown characters must not be given.
-
-    Terms of the glossary have a translation, and stay.
-    """
+    """Return what a model with these unknown characters must not be given, except terms."""
     symbols = apart(_symbols(text), terms) if _may_have_symbols(text) else ()
     if not symbols and unknown.knows(text):
         return Untranslatable(placeholders, placeholders)
@@ -105,10 +102,7 @@ def _words(text: str, lacking: Iterable[tuple[int, int]]) -> Iterator[Span]:
 
 
 def _is_lifted(character: str) -> bool:
-    """Whether an unknown character is lifted.
-
-    A mark or a joiner alone would break its word, and punctuation shapes the sentence.
-    """
+    """Whether an unknown character is replaced: not a mark, a joiner or punctuation."""
     return unicodedata.category(character)[0] in "LNS"
 
 
@@ -127,7 +121,7 @@ def _is_stripped(covered: str) -> bool:
 
 
 def _joined(text: str, spans: Iterable[Span], joint: re.Pattern[str]) -> Spans:
-    """Return ordered spans; those that meet, or have but a joint between them, as one."""
+    """Return ordered spans, merged if they meet or only a joint separates them."""
     found = Spans()
     for span in spans:
         if found and (

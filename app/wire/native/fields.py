@@ -19,30 +19,17 @@ MAX_LANGUAGE_CODE = 35
 MAX_TERM = 1024
 """Maximum characters of a term."""
 
-GivenSource = Annotated[
-    str | None,
-    Field(
-        max_length=MAX_LANGUAGE_CODE,
-        description="BCP-47 code; optional if the target implies it.",
-    ),
-]
-Source = Annotated[
-    str | None,
-    Field(
-        max_length=MAX_LANGUAGE_CODE,
-        description="BCP-47 code; auto: detected for each text; optional if the target implies it.",
-    ),
-]
-Target = Annotated[
-    str | None,
-    Field(
-        max_length=MAX_LANGUAGE_CODE,
-        description="BCP-47 code; optional if the source implies it.",
-    ),
-]
+_CODE = Field(max_length=MAX_LANGUAGE_CODE)
+_GIVEN_SOURCE = Field(description="BCP-47 code; optional if the target implies it.")
+_SOURCE = Field(
+    description="BCP-47 code; auto: detected for each text; optional if the target implies it."
+)
+_TARGET = Field(description="BCP-47 code; optional if the source implies it.")
+GivenSource = Annotated[str | None, _CODE, _GIVEN_SOURCE]
+Source = Annotated[str | None, _CODE, _SOURCE]
+Target = Annotated[str | None, _CODE, _TARGET]
 BeamSize = Annotated[
-    int | None,
-    Field(ge=1, le=MAX_BEAM_SIZE, description="1 is greedy. Default: the checkpoint's."),
+    int | None, Field(ge=1, le=MAX_BEAM_SIZE, description="1 is greedy. Default: the checkpoint's.")
 ]
 LengthPenalty = Annotated[
     float | None,
@@ -53,11 +40,9 @@ LengthPenalty = Annotated[
 ]  # fmt: skip
 MaxTargetTokens = Annotated[
     int | None,
-    Field(
-        ge=1,
-        description="Maximum target tokens, with the end of sentence. Default: source tokens + 50.",
-    ),
-]
+    Field(ge=1, description="Maximum target tokens, with the end of sentence. "
+          "Default: source tokens + 50."),
+]  # fmt: skip
 
 
 def _choice(*words: str) -> BeforeValidator:

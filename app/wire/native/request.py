@@ -60,5 +60,11 @@ class WireRequest(BaseModel):
         )
 
 
+class DetectRequest(WireRequest):
+    """The body of POST /detect."""
+
+    text: Texts
+
+
 def _pointer(loc: tuple[int | str, ...]) -> str:
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in loc)

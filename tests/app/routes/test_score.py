@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.translation.requests import Limits
+from app.translation import explainer
 from model.engine.explanations import IdPair
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
@@ -137,7 +137,7 @@ async def test_what_the_model_cannot_read_at_once_is_refused(serve: Serve) -> No
 async def test_weights_beyond_the_limit_are_refused(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Limits, "max_attention_weights", 10)
+    monkeypatch.setattr(explainer, "MAX_ATTENTION_WEIGHTS", 10)
     async with serve() as client:
         response = await client.post("/score", json=PAIR | {"attention": True})
         problem(response, 422, "attention-too-large")

@@ -13,8 +13,8 @@ from app.wire.dialects.libretranslate import (
     LibreTranslateDetectRequest,
     LibreTranslateRequest,
 )
-from app.wire.native.detect_request import DetectRequest
 from app.wire.native.explain_request import ExplainRequest
+from app.wire.native.request import DetectRequest
 from app.wire.native.score_request import ScoreRequest
 from app.wire.native.translate_request import TranslateRequest
 

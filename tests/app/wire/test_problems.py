@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from app import errors
-from app.translation.requests import Limits
+from app.translation import explainer
 from app.wire.problems import KINDS, MAX_ERRORS
 from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
@@ -225,7 +225,7 @@ async def test_languages_that_no_model_has(serve: Serve, codes: dict[str, str]) 
 async def test_more_attention_than_one_answer_may_hold(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Limits, "max_attention_weights", 90)
+    monkeypatch.setattr(explainer, "MAX_ATTENTION_WEIGHTS", 90)
     async with serve(FakeEngine()) as client:
         body = {"text": "the cat", "target": "fr", "attention": {"layers": "all", "heads": "all"}}
         response = await client.post("/translate", json=body)

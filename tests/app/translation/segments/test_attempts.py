@@ -17,8 +17,7 @@ from app.text.glossary import Glossary
 from app.translation.block import Block
 from app.translation.partial_results import Feed
 from app.translation.pipeline import RequestContext, translate_step
-from app.translation.segments.glossary_constraints import TermSpeller
-from app.translation.segments.reading import Reading
+from app.translation.segments.reading import Reading, TermSpeller
 from app.translation.segments.segment import Segment
 from app.translation.segments.segmented_text import SegmentedText
 from model.text.text_codec import TextCodec

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.shelf.load_queue import LoadQueue
-from app.shelf.slot import ModelSlot
+from app.shelf.slot import LoadQueue, ModelSlot
 
 
 def slots(n: int) -> list[ModelSlot[Any]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.text.glossary import Glossary
-from app.translation.segments.glossary_constraints import TermSpeller
+from app.translation.segments.reading import TermSpeller
 from model.text.text_codec import TextCodec
 from model.text.tokenizer import Tokenizer
 
