@@ -13,6 +13,7 @@ import structlog
 import uvicorn
 from fastapi import FastAPI
 
+from app.cli import options
 from app.cli.import_cache import checkpoint_folder
 from app.cli.main import Failure
 from app.errors import SettingsError
@@ -26,6 +27,7 @@ from app.server.connections import ConnectionLimits, TimedProtocol
 from app.server.descriptors import affordable_connections
 from app.server.process import ACCEPTED_AT_A_TIME, AdminServer, Server
 from app.settings import Settings, env_name, unknown_variables
+from model.checkpoint.shelf_folder import find_checkpoints
 from model.engine.device import pick_devices
 from model.errors import ConfigError
 
@@ -65,6 +67,9 @@ def _with_settings(command: click.Command) -> click.Command:
 def serve(**flags: Any) -> None:
     """Serve checkpoints over HTTP until SIGTERM or Ctrl-C.
 
+    Without --checkpoint and --models, it serves the models that `attend pull` has fetched into the
+    user's data folder, or the shipped checkpoint if there are none.
+
     With several checkpoints, the languages of a request select one; a pair that only two in
     sequence can translate uses both. With --models DIR, every model in DIR is loaded by the first
     request for it; the least recently used are unloaded to stay within --model-memory. A flag
@@ -72,6 +77,7 @@ def serve(**flags: Any) -> None:
     """
     try:
         settings = Settings.parse(**{k: v for k, v in flags.items() if v not in (None, ())})
+        settings = or_pulled_models(settings)
         pick_devices(settings.device)
     except (SettingsError, ConfigError) as error:
         raise BadSettings(str(error)) from None
@@ -97,6 +103,18 @@ def serve(**flags: Any) -> None:
     server.run([listener])
     if failures:
         raise failures[0]
+
+
+def or_pulled_models(settings: Settings) -> Settings:
+    """Return settings that serve the user's folder of models, unless others are given or none is.
+
+    `attend pull` fetches models into that folder by default.
+    """
+    folder = options.shelf_folder()
+    if not settings.model_fields_set.isdisjoint({"checkpoint", "models"}) or not folder.is_dir():
+        return settings
+    models, _ = find_checkpoints(folder)
+    return settings.model_copy(update={"models": folder, "checkpoint": ()}) if models else settings
 
 
 SWITCH_INTERVAL = 0.001

@@ -16,7 +16,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.cli.serve import listen
+from app.cli.serve import listen, or_pulled_models
+from app.settings import Settings
 from tests.app.server_process import ATTEND, ENVIRONMENT, free_port, serving
 
 pytestmark = pytest.mark.usefixtures("kernels")
@@ -112,6 +113,26 @@ def test_a_checkpoint_that_cannot_be_loaded_is_exit_1_and_one_line(
         last = result.stderr.splitlines()[-1]
         assert last.startswith("attend: ")
         assert named in last
+
+
+def test_pulled_models_are_served_unless_others_are_given(
+    tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    for name in ("ATTEND_MODELS", "ATTEND_CHECKPOINT"):
+        monkeypatch.delenv(name, raising=False)
+    shelf = tmp_path / "attend" / "models"
+    assert or_pulled_models(Settings.parse()).models is None
+    shelf.mkdir(parents=True)
+    (shelf / "not a model").mkdir()
+    assert or_pulled_models(Settings.parse()).models is None
+    shutil.copytree(tiny_checkpoint, shelf / "tiny")
+    served = or_pulled_models(Settings.parse())
+    assert (served.models, served.checkpoint) == (shelf, ())
+    given = or_pulled_models(Settings.parse(checkpoint=(tiny_checkpoint,)))
+    assert (given.models, given.checkpoint) == (None, (tiny_checkpoint,))
+    monkeypatch.setenv("ATTEND_CHECKPOINT", str(tiny_checkpoint))
+    assert or_pulled_models(Settings.parse()).models is None
 
 
 def test_two_checkpoints_of_one_direction_are_exit_1_and_one_line(tiny_checkpoint: Path) -> None:
