@@ -1,40 +1,20 @@
 """The exceptions raised above the model, as one tree; `app.wire.problems` maps them to statuses.
 
     AppError
-    ├── SettingsError                 a flag or environment variable has an invalid value
-    ├── RequestError                  the request is invalid; retrying does not help
-    │   ├── MalformedJsonError        the body is not JSON
-    │   ├── MalformedFormError        the body is not a form of its declared type
-    │   ├── InvalidRequestError       fields are missing, invalid or unknown, each with its location
-    │   ├── UnknownLanguagesError     no model translates the language or pair
-    │   ├── UnknownGlossaryError      no stored glossary has this id
-    │   │   └── UnknownDictionaryError  it has no dictionary of these languages
-    │   ├── UnknownDocumentError      no document has this id and key
-    │   ├── DocumentNotReadyError     the translated document cannot be downloaded yet
-    │   ├── UnreadableFileError       the file's content does not match its extension
-    │   ├── TextTooLongError          the text exceeds a limit in characters or tokens
-    │   └── AttentionTooLargeError    the attention weights exceed the limit of one response
-    ├── AccessError                   the client may not make this request
-    │   ├── MissingKeyError           an API key is required
-    │   ├── WrongKeyError             the API key is unknown
-    │   └── QuotaExceededError        the client's monthly character quota is exceeded
-    ├── DeadlineExceededError         the answer was not ready in time
-    ├── EngineFailedError             the engine failed on this work
-    ├── GoldenSentenceError           a model's translations differ from those recorded with it
-    ├── ReloadFailedError             the new models cannot be used; the old ones stay
-    ├── ReloadInProgressError         another reload is in progress
-    ├── PullError                     a model cannot be fetched from the hub, or not imported
-    ├── ModelTooLargeError            the model does not fit into the memory for models
-    ├── StorageFullError              the disk is full
-    ├── StorageUnavailableError       stored data cannot be read or changed
-    └── TryAgainLaterError            temporary; `retry_after` holds the seconds to wait
-        ├── QueueFullError            the queue is full
-        ├── RateLimitedError          the client exceeds its limit per minute
-        ├── StartingError             the server's models are being loaded
-        ├── ModelLoadingError         the model is being loaded, or about to be
-        ├── ModelUnavailableError     the model could not be loaded; it is tried again
-        ├── DrainingError             the server is shutting down
-        └── EngineDownError           no engine is running
+    ├── SettingsError, GoldenSentenceError, PullError, ModelTooLargeError
+    ├── RequestError              the request is invalid; retrying does not help
+    │   ├── MalformedJsonError, MalformedFormError, InvalidRequestError, UnreadableFileError
+    │   ├── UnknownLanguagesError, UnknownGlossaryError ─ UnknownDictionaryError
+    │   ├── UnknownDocumentError, DocumentNotReadyError
+    │   └── TextTooLongError, AttentionTooLargeError
+    ├── AccessError               the client may not make this request
+    │   └── MissingKeyError, WrongKeyError, QuotaExceededError
+    ├── DeadlineExceededError, EngineFailedError, ReloadFailedError, ReloadInProgressError
+    ├── StorageFullError, StorageUnavailableError
+    └── TryAgainLaterError        temporary; `retry_after` holds the seconds to wait
+        ├── QueueFullError, RateLimitedError
+        ├── StartingError, DrainingError, EngineDownError
+        └── ModelLoadingError, ModelUnavailableError
 
 Messages may be shown to clients: they name fields and limits and never quote the request.
 """

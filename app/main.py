@@ -28,18 +28,17 @@ from app.observe.metrics import Metrics
 from app.observe.tracing import SpanExport
 from app.routes import (
     admin,
+    analysis,
     detect,
-    explain,
     files,
     health,
     libretranslate,
     models,
     page,
-    score,
     translate,
 )
 from app.routes.deepl import documents, glossaries, text, unsupported
-from app.routes.handling.timeout import HEADER as TIMEOUT_HEADER
+from app.routes.handling.charging import TIMEOUT_HEADER
 from app.runtime import Lifecycle, Runtime
 from app.server.load_shedding import LoadShedding
 from app.server.loop_lag import LoopLag
@@ -128,7 +127,7 @@ def create_app(
     app.state.documents = jobs
     app.openapi = partial(openapi.describe, app)  # type: ignore[method-assign]
     modules = (
-        translate, detect, score, explain, libretranslate, files, models, health,
+        translate, detect, analysis, libretranslate, files, models, health,
         text, documents, glossaries, unsupported,
     )  # fmt: skip
     routers = [module.router for module in modules]

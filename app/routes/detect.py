@@ -6,9 +6,8 @@ from fastapi import APIRouter, Request
 
 from app.languages.detection import DetectedLanguage
 from app.routes import libretranslate
-from app.routes.handling.access import client_of
 from app.routes.handling.charging import spend
-from app.routes.handling.dependencies import CurrentSettings, held_runtime
+from app.routes.handling.dependencies import CurrentSettings, client_of, held_runtime
 from app.routes.handling.dialect_choice import LibreTranslateForm, read_either
 from app.wire.dialects.libretranslate import LibreTranslateDetected, LibreTranslateDetectRequest
 from app.wire.examples import DETECT_REQUEST_EXAMPLES

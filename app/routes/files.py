@@ -12,13 +12,14 @@ from starlette.datastructures import FormData
 
 from app.accounts.result_files import StoredFile
 from app.documents.files import FORMATS, SUFFIXES
-from app.routes.handling.access import client_of, holder_of
 from app.routes.handling.charging import spend
 from app.routes.handling.dependencies import (
     CurrentDownloads,
     CurrentLedger,
     CurrentSettings,
     ReadyRuntime,
+    client_of,
+    holder_of,
 )
 from app.routes.handling.disconnect import while_connected
 from app.routes.handling.file_transfer import FORM, as_download, read_form, uploaded_file

@@ -9,7 +9,6 @@ from fastapi import Request, Response
 
 from app.documents.files import SUFFIXES
 from app.languages.served import language_name
-from app.routes.handling.access import client_of
 from app.routes.handling.body import Form
 from app.routes.handling.charging import spend, translated
 from app.routes.handling.dependencies import (
@@ -17,6 +16,7 @@ from app.routes.handling.dependencies import (
     CurrentLifecycle,
     CurrentSettings,
     ReadyRuntime,
+    client_of,
     held_runtime,
 )
 from app.routes.handling.routing import Router

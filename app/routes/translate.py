@@ -5,12 +5,11 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from app.routes import libretranslate
-from app.routes.handling.access import client_of
-from app.routes.handling.answer_json import answer_json
 from app.routes.handling.charging import streamed, translated
+from app.routes.handling.dependencies import client_of
 from app.routes.handling.dialect_choice import LibreTranslateForm, read_either
+from app.routes.handling.json_response import timed_response
 from app.routes.handling.routing import PlainRoute
-from app.routes.handling.timeout import server_timing
 from app.settings import Settings
 from app.wire.dialects.libretranslate import LibreTranslateRequest
 from app.wire.examples import TRANSLATE_REQUEST_EXAMPLES
@@ -42,8 +41,4 @@ async def translate(request: Request) -> Response:
     if wanted.stream:
         return await streamed(request, client, wanted)
     answer, timings = await translated(request, client, wanted)
-    return Response(
-        await answer_json(answer),
-        media_type="application/json",
-        headers={"Server-Timing": server_timing(timings)},
-    )
+    return await timed_response(answer, timings)

@@ -9,7 +9,7 @@ class Throughput:
     """Seconds of engine time per source token; values older than `MEMORY` have little weight."""
 
     MEMORY = 10.0
-    """Seconds of work after which past values have weight 1/e: many segments, but soon over."""
+    """Seconds of work after which past values have weight 1/e."""
 
     def __init__(self) -> None:
         self._seconds = 0.0

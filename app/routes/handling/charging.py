@@ -10,15 +10,17 @@ from fastapi import Request, Response
 from app.accounts.clients import Client
 from app.accounts.rate_limits import RateLimits
 from app.accounts.usage_ledger import UsageLedger
+from app.errors import InvalidRequestError
 from app.observe.timings import Timings
 from app.observe.tracing import record_stages
 from app.routes.handling.dependencies import held_runtime
 from app.routes.handling.disconnect import while_connected
 from app.routes.handling.event_stream import event_stream
-from app.routes.handling.timeout import timeout_of
 from app.runtime import Runtime
 from app.translation.answers import Event, Events, TranslateAnswer
 from app.wire.native.translate_request import TranslateRequest
+
+TIMEOUT_HEADER = "X-Request-Timeout"
 
 T = TypeVar("T")
 
@@ -107,3 +109,18 @@ def spend(request: Request, client: Client, n_characters: int) -> None:
     """Charge the client's rate limits. Raises `RateLimitedError`."""
     limits: RateLimits = request.app.state.rate_limits
     limits.take(client.turn, n_characters)
+
+
+def timeout_of(request: Request) -> float | None:
+    """Return the seconds that the client sets, if any. Raises `InvalidRequestError`."""
+    given = request.headers.get(TIMEOUT_HEADER)
+    if given is None:
+        return None
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        detail = f"The header {TIMEOUT_HEADER} should be a number of seconds"
+        raise InvalidRequestError.at("", detail)
+    return seconds

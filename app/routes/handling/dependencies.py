@@ -1,6 +1,6 @@
-"""FastAPI dependencies that the application provides to routes, instead of globals.
+"""What the application provides to routes: the client, the models, the stores.
 
-Coroutines, since FastAPI runs plain functions in a thread pool.
+FastAPI's dependencies are coroutines, since it runs plain functions in a thread pool.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from app.accounts.document_jobs import DocumentJobs
 from app.accounts.glossary_store import GlossaryStore
 from app.accounts.result_files import FileStore
 from app.accounts.usage_ledger import UsageLedger
-from app.routes.handling.access import client_of
 from app.routes.handling.body import Form, read_parameters
 from app.runtime import Lifecycle, Runtime
 from app.settings import Settings
+
+_SCHEMES = ("bearer", "deepl-auth-key")
 
 
 def _from_state(name: str) -> Callable[[Request], Awaitable[Any]]:
@@ -28,6 +29,28 @@ def _from_state(name: str) -> Callable[[Request], Awaitable[Any]]:
         return getattr(request.app.state, name)
 
     return read
+
+
+def client_of(request: Request, api_key: object = None) -> Client:
+    """Return the client, by the header Authorization or else the given key.
+
+    Raises `MissingKeyError`, `WrongKeyError`.
+    """
+    keys: Keys = request.app.state.keys
+    address = request.client.host if request.client else ""
+    return keys.client(_presented(request, api_key), address)
+
+
+def holder_of(request: Request, api_key: object = None) -> Client | None:
+    """As `client_of`, but None if no key is presented. Raises `WrongKeyError`."""
+    return client_of(request, api_key) if _presented(request, api_key) else None
+
+
+def _presented(request: Request, api_key: object) -> str | None:
+    scheme, _, key = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() in _SCHEMES and key.strip():
+        return key.strip()
+    return api_key if isinstance(api_key, str) and api_key else None
 
 
 def held_runtime(request: Request) -> Runtime:

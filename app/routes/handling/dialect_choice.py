@@ -8,8 +8,8 @@ from functools import cache
 from fastapi import Request
 
 from app.errors import InvalidRequestError
-from app.routes.handling.access import client_of
 from app.routes.handling.body import Body, Form, gather, read_body
+from app.routes.handling.dependencies import client_of
 from app.wire.dialects.error_messages import REQUIRED
 from app.wire.dialects.libretranslate import LibreTranslateRequest
 from app.wire.failures import set_dialect

@@ -12,8 +12,8 @@ from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 from starlette.types import Receive, Scope, Send
 
 from app.observe.logs import log_failure
-from app.routes.handling.answer_json import answer_json
 from app.routes.handling.disconnect import while_connected
+from app.routes.handling.json_response import answer_json
 from app.translation.answers import Event, Events, TokenEvent, TranslateAnswer
 from app.wire.native.answers import as_json
 from app.wire.problems import kind_of, problem_response

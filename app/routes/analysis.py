@@ -1,0 +1,77 @@
+"""POST /score, the probability of a given translation, and POST /explain, how one is found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from pydantic import TypeAdapter
+
+from app.explanation.answer import ExplainAnswer
+from app.explanation.search_view import AttentionQuery, SearchView
+from app.observe.tracing import record_stages
+from app.routes.handling.body import read_json
+from app.routes.handling.charging import charged
+from app.routes.handling.dependencies import CurrentSettings, KnownClient
+from app.routes.handling.json_response import timed_response
+from app.translation.answers import ScoreAnswer
+from app.wire import examples
+from app.wire.native.explain_request import ExplainRequest
+from app.wire.native.score_request import ScoreRequest
+from app.wire.openapi import Responses, problem_answers, request_body
+
+router = APIRouter(tags=["translation"])
+
+_EXPLAIN_ANSWER = TypeAdapter(ExplainAnswer)
+
+
+def _responses(example: dict[str, Any]) -> Responses:
+    return {
+        200: {"content": {"application/json": {"example": example}}},
+        **problem_answers(401, 403, 404, 413, 415, 422, 429, 500, 503, 504),
+    }
+
+
+@router.post(
+    "/score",
+    response_model=ScoreAnswer,
+    openapi_extra=request_body(ScoreRequest, examples=examples.SCORE_REQUEST_EXAMPLES),
+    responses=_responses(examples.SCORE_ANSWER_EXAMPLE),
+)
+async def score(request: Request, client: KnownClient, settings: CurrentSettings) -> Response:
+    """Score a given translation of one text or many; the characters of both are counted."""
+    wanted = ScoreRequest.parse(await read_json(request, settings.max_body_bytes))
+    answer, timings = await charged(
+        request,
+        client,
+        sum(map(len, (*wanted.text, *wanted.translation))),
+        lambda runtime, timeout: runtime.service.score(wanted.to_pipeline(), client.turn, timeout),
+    )
+    record_stages(request.app.state.tracer, timings)
+    return await timed_response(answer, timings)
+
+
+@router.post(
+    "/explain",
+    response_model=ExplainAnswer,
+    openapi_extra=request_body(ExplainRequest, examples=examples.EXPLAIN_REQUEST_EXAMPLES),
+    responses=_responses(examples.EXPLAIN_ANSWER_EXAMPLE),
+)
+async def explain(request: Request, client: KnownClient, settings: CurrentSettings) -> Response:
+    """Show how one sentence is translated: each step of the search, and attention with numbers."""
+    wanted = ExplainRequest.parse(await read_json(request, settings.max_body_bytes))
+    query = AttentionQuery(**dict(wanted.attention)) if wanted.attention else None
+    answer = await charged(
+        request,
+        client,
+        len(wanted.text),
+        lambda runtime, timeout: runtime.service.explain(
+            wanted.to_pipeline(),
+            lambda step, caller: SearchView(step, caller).explain(
+                wanted.text, query, wanted.positions
+            ),
+            client.turn,
+            timeout,
+        ),
+    )
+    return Response(_EXPLAIN_ANSWER.dump_json(answer), media_type="application/json")
