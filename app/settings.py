@@ -181,9 +181,9 @@ class Settings(BaseSettings):
 
 
 def unknown_variables(environment: Mapping[str, str] = os.environ) -> dict[str, str | None]:
-    """Variables that begin as a setting's and are none, with the one that may be meant.
+    """Return variables with the prefix of settings that are none, and the one that may be meant.
 
-    They are no error: Kubernetes sets `ATTEND_SERVICE_HOST` beside a Service called attend.
+    They only cause a warning: Kubernetes sets `ATTEND_SERVICE_HOST` for a Service called attend.
     """
     known = [env_name(setting) for setting in Settings.model_fields]
     return {

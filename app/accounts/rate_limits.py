@@ -16,7 +16,7 @@ MAX_CLIENTS = 10_000
 
 
 class RateLimit:
-    """Allows each client so many per minute, with bursts of up to a minute's worth.
+    """Allows each client `per_minute`, with bursts of up to a minute's worth.
 
     per_minute  None: unlimited
     what        the limited unit, for the message

@@ -60,7 +60,7 @@ def log_failure(error: BaseException) -> None:
     cause: BaseException | None = error
     while cause is not None:
         frames = traceback.extract_tb(cause.__traceback__)
-        places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
-        causes.append({"type": type(cause).__qualname__, "traceback": places})
+        lines = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
+        causes.append({"type": type(cause).__qualname__, "traceback": lines})
         cause = cause.__cause__ or cause.__context__
     _log.error("failure", causes=causes)

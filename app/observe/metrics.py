@@ -59,7 +59,7 @@ class Metrics:
     Every series exists from the start, at 0: one that starts with the first failure would have no
     increase that `rate` could see.
 
-    reasons     of responses that are no success
+    reasons     of failures
     rejections  of these, those that reject a request before any work
     """
 

@@ -15,7 +15,7 @@ from app.routes.handling.charging import charged
 from app.routes.handling.dependencies import CurrentSettings, KnownClient
 from app.routes.handling.json_response import timed_response
 from app.translation.answers import ScoreAnswer
-from app.wire import examples
+from app.wire.examples import EXAMPLES
 from app.wire.native.explain_request import ExplainRequest
 from app.wire.native.score_request import ScoreRequest
 from app.wire.openapi import Responses, problem_answers, request_body
@@ -35,8 +35,8 @@ def _responses(example: dict[str, Any]) -> Responses:
 @router.post(
     "/score",
     response_model=ScoreAnswer,
-    openapi_extra=request_body(ScoreRequest, examples=examples.SCORE_REQUEST_EXAMPLES),
-    responses=_responses(examples.SCORE_ANSWER_EXAMPLE),
+    openapi_extra=request_body(ScoreRequest, examples=EXAMPLES["score_request"]),
+    responses=_responses(EXAMPLES["score_answer"]),
 )
 async def score(request: Request, client: KnownClient, settings: CurrentSettings) -> Response:
     """Score a given translation of one text or many; the characters of both are counted."""
@@ -54,8 +54,8 @@ async def score(request: Request, client: KnownClient, settings: CurrentSettings
 @router.post(
     "/explain",
     response_model=ExplainAnswer,
-    openapi_extra=request_body(ExplainRequest, examples=examples.EXPLAIN_REQUEST_EXAMPLES),
-    responses=_responses(examples.EXPLAIN_ANSWER_EXAMPLE),
+    openapi_extra=request_body(ExplainRequest, examples=EXAMPLES["explain_request"]),
+    responses=_responses(EXAMPLES["explain_answer"]),
 )
 async def explain(request: Request, client: KnownClient, settings: CurrentSettings) -> Response:
     """Show how one sentence is translated: each step of the search, and attention with numbers."""

@@ -10,7 +10,7 @@ from app.routes.handling.charging import spend
 from app.routes.handling.dependencies import CurrentSettings, client_of, held_runtime
 from app.routes.handling.dialect_choice import LibreTranslateForm, read_either
 from app.wire.dialects.libretranslate import LibreTranslateDetected, LibreTranslateDetectRequest
-from app.wire.examples import DETECT_REQUEST_EXAMPLES
+from app.wire.examples import EXAMPLES
 from app.wire.native.request import DetectRequest
 from app.wire.openapi import SHARED_PATH_ERRORS, request_body
 
@@ -23,7 +23,7 @@ router = APIRouter(tags=["translation"])
         DetectRequest,
         LibreTranslateDetectRequest,
         form=LibreTranslateDetectRequest,
-        examples=DETECT_REQUEST_EXAMPLES,
+        examples=EXAMPLES["detect_request"],
     ),
     responses=SHARED_PATH_ERRORS,
 )

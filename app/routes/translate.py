@@ -12,7 +12,7 @@ from app.routes.handling.json_response import timed_response
 from app.routes.handling.routing import PlainRoute
 from app.settings import Settings
 from app.wire.dialects.libretranslate import LibreTranslateRequest
-from app.wire.examples import TRANSLATE_REQUEST_EXAMPLES
+from app.wire.examples import EXAMPLES
 from app.wire.native.translate_request import TranslateRequest
 from app.wire.openapi import TRANSLATE_ANSWERS, request_body
 
@@ -25,7 +25,7 @@ router = APIRouter(tags=["translation"], route_class=PlainRoute)
         TranslateRequest,
         LibreTranslateRequest,
         form=LibreTranslateRequest,
-        examples=TRANSLATE_REQUEST_EXAMPLES,
+        examples=EXAMPLES["translate_request"],
     ),
     responses=TRANSLATE_ANSWERS,
 )

@@ -45,7 +45,7 @@ class SharedSegments:
         return True
 
     def n_new_tokens(self, jobs: Sequence[Job], lane: Lane) -> int:
-        """Source tokens of the jobs that no request has asked for before."""
+        """Source tokens of the jobs that are neither in flight nor cached."""
         if self._cache is None:
             return sum(len(job.source_ids) for job in jobs)
         new = {

@@ -119,7 +119,7 @@ class Scheduler:
     async def stop(self, seconds: float | None = None) -> None:
         """Accept nothing more, finish what was submitted, stop the threads.
 
-        After so many seconds, remaining threads are left to end with the process.
+        After `seconds`, the remaining threads are left to end with the process.
         """
         self._queue.close()
         end = None if seconds is None else time.monotonic() + seconds

@@ -16,7 +16,7 @@ from cachetools import LRUCache
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 
 ENTRY_BYTES = 850
-"""Bytes of an entry besides its numbers: its place in the table, its tuples, its options."""
+"""Bytes of an entry besides its numbers: in the table, its tuples, its options."""
 
 _Key = tuple[bytes, SearchOptions]
 _Packed = tuple[bytes, bytes, float, bool]

@@ -38,8 +38,8 @@ class SecurityHeaders:
             if message["type"] == "http.response.start":
                 own = dict(message["headers"])  # names in lower case, as in ASGI
                 is_page = own.get(b"content-type", b"").startswith(b"text/html")
-                wanted = _OF_PAGES if is_page else OF_DATA
-                added = [header for header in wanted if header[0] not in own]
+                headers = _OF_PAGES if is_page else OF_DATA
+                added = [header for header in headers if header[0] not in own]
                 message["headers"] = [*message["headers"], *added]
             await send(message)
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, TypeAdapter
 from app.translation.answers import SegmentEvent, TokenEvent, TranslateAnswer
 from app.wire.dialects.deepl import DeepLError
 from app.wire.dialects.libretranslate import LibreTranslateAnswer, LibreTranslateError
-from app.wire.examples import EVENT_EXAMPLE, TRANSLATE_ANSWER_EXAMPLES
+from app.wire.examples import EXAMPLES
 from app.wire.failures import FORMS, LIBRETRANSLATE_PATHS, SHARED_PATHS
 from app.wire.native.fields import AttentionRequest
 from app.wire.native.request import WireRequest
@@ -87,7 +87,7 @@ _EVENT_STREAM: dict[str, Any] = {
             _event("error", Problem),
         ],
     },
-    "example": EVENT_EXAMPLE,
+    "example": EXAMPLES["translate_event"],
 }
 
 
@@ -121,7 +121,7 @@ TRANSLATE_ANSWERS: Responses = SHARED_PATH_ERRORS | {
     200: {
         "model": TranslateAnswer | LibreTranslateAnswer,
         "content": {
-            "application/json": {"examples": TRANSLATE_ANSWER_EXAMPLES},
+            "application/json": {"examples": EXAMPLES["translate_answer"]},
             "text/event-stream": _EVENT_STREAM,
         },
     }

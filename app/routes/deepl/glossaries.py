@@ -24,7 +24,7 @@ from app.routes.handling.dependencies import (
 )
 from app.routes.handling.routing import Router
 from app.wire.dialects import deepl_glossaries as wire
-from app.wire.examples import DEEPL_GLOSSARY_EXAMPLE, DEEPL_MULTILINGUAL_EXAMPLE
+from app.wire.examples import EXAMPLES
 from app.wire.openapi import deepl_errors, query_parameters, request_body
 
 router = Router(tags=["DeepL"])
@@ -97,7 +97,7 @@ async def _read(
     "/v3/glossaries",
     # Forms name the fields of a dictionary as OpenAPI cannot: dictionaries[0].source_lang.
     openapi_extra=request_body(
-        wire.MultilingualGlossaryRequest, example=DEEPL_MULTILINGUAL_EXAMPLE
+        wire.MultilingualGlossaryRequest, example=EXAMPLES["deepl_multilingual_glossary"]
     ),
     **_CREATED,
 )
@@ -223,7 +223,9 @@ async def deepl_glossary_language_pairs(
 @router.post(
     "/v2/glossaries",
     openapi_extra=request_body(
-        wire.DeepLGlossaryRequest, form=wire.DeepLGlossaryRequest, example=DEEPL_GLOSSARY_EXAMPLE
+        wire.DeepLGlossaryRequest,
+        form=wire.DeepLGlossaryRequest,
+        example=EXAMPLES["deepl_glossary"],
     ),
     **_CREATED,
 )

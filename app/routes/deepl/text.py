@@ -16,7 +16,7 @@ from app.routes.handling.dependencies import (
 )
 from app.routes.handling.routing import Router
 from app.wire.dialects import deepl as wire
-from app.wire.examples import DEEPL_EXAMPLE
+from app.wire.examples import EXAMPLES
 from app.wire.openapi import deepl_errors, request_body
 
 router = Router(prefix="/v2", tags=["DeepL"])
@@ -26,7 +26,9 @@ router = Router(prefix="/v2", tags=["DeepL"])
     "/translate",
     response_model=wire.DeepLAnswer,
     response_model_exclude_none=True,
-    openapi_extra=request_body(wire.DeepLRequest, form=wire.DeepLRequest, example=DEEPL_EXAMPLE),
+    openapi_extra=request_body(
+        wire.DeepLRequest, form=wire.DeepLRequest, example=EXAMPLES["deepl_request"]
+    ),
     responses=deepl_errors(400, 403, 404, 413, 415, 429, 456, 500, 503),
 )
 async def deepl_translate(

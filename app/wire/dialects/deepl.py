@@ -152,18 +152,17 @@ class DeepLRequest(TranslationOptions):
 
     @property
     def model_type_used(self) -> ModelType | None:
-        """Return what the response says of the search, if the request chose one."""
-        if self.model_type is None:
-            return None
-        is_fast = self.model_type == "latency_optimized"
-        return "latency_optimized" if is_fast else "quality_optimized"
+        """Return the search that the response reports, if the request chose one."""
+        if self.model_type in (None, "latency_optimized"):
+            return self.model_type
+        return "quality_optimized"
 
     def native(self, glossary: Mapping[str, str]) -> TranslateRequest:
         """Return the equivalent native request, with the entries of the glossaries.
 
         Raises `InvalidRequestError`.
         """
-        wanted = TranslateRequest.parse(
+        native = TranslateRequest.parse(
             {
                 "text": self.text,
                 "source": self.source_lang or "auto",
@@ -177,7 +176,7 @@ class DeepLRequest(TranslationOptions):
                 "non_splitting_tags": self.non_splitting_tags,
             }
         )
-        return wanted.model_copy(update={"glossary": dict(glossary)})
+        return native.model_copy(update={"glossary": dict(glossary)})
 
 
 class DeepLTranslation(BaseModel):
@@ -195,18 +194,18 @@ class DeepLAnswer(BaseModel):
     translations: list[DeepLTranslation]
 
     @classmethod
-    def of(cls, asked: DeepLRequest, answer: TranslateAnswer) -> DeepLAnswer:
+    def of(cls, request: DeepLRequest, answer: TranslateAnswer) -> DeepLAnswer:
         """Convert the native response to this dialect."""
 
         def one(text: str, translation: Translation) -> DeepLTranslation:
             return DeepLTranslation(
                 detected_source_language=translation.source.upper(),
                 text=translation.text,
-                billed_characters=len(text) if asked.show_billed_characters else None,
-                model_type_used=asked.model_type_used,
+                billed_characters=len(text) if request.show_billed_characters else None,
+                model_type_used=request.model_type_used,
             )
 
-        return cls(translations=list(map(one, asked.text, answer.translations)))
+        return cls(translations=list(map(one, request.text, answer.translations)))
 
 
 class DeepLLanguage(BaseModel):

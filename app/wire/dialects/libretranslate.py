@@ -125,14 +125,14 @@ class LibreTranslateAnswer(BaseModel):
     alternatives: list[str] | list[list[str]] | None = Field(None, description="if requested")
 
     @classmethod
-    def of(cls, asked: LibreTranslateRequest, answer: TranslateAnswer) -> LibreTranslateAnswer:
+    def of(cls, request: LibreTranslateRequest, answer: TranslateAnswer) -> LibreTranslateAnswer:
         """Convert the native response to this dialect."""
         translations = answer.translations
         texts = [one.text for one in translations]
-        is_auto = asked.source.lower() == "auto"
+        is_auto = request.source.lower() == "auto"
         found = [LibreTranslateDetected.of(one.detected) for one in translations]
-        others = [_others(one) for one in translations] if asked.alternatives else None
-        if isinstance(asked.q, list):
+        others = [_others(one) for one in translations] if request.alternatives else None
+        if isinstance(request.q, list):
             return cls(
                 translatedText=texts,
                 detectedLanguage=found if is_auto else None,
@@ -147,8 +147,8 @@ class LibreTranslateAnswer(BaseModel):
 
 def _others(translation: Translation) -> list[str]:
     """The texts of other hypotheses; as in LibreTranslate, each once and none empty."""
-    said = dict.fromkeys(other.text for other in translation.alternatives)
-    return [text for text in said if text not in ("", translation.text)]
+    texts = dict.fromkeys(other.text for other in translation.alternatives)
+    return [text for text in texts if text not in ("", translation.text)]
 
 
 class LibreTranslateError(BaseModel):

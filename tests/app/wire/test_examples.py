@@ -5,7 +5,6 @@ from pydantic import TypeAdapter
 
 from app.explanation.answer import ExplainAnswer
 from app.translation.answers import ScoreAnswer, TranslateAnswer
-from app.wire import examples
 from app.wire.dialects.deepl import DeepLRequest
 from app.wire.dialects.deepl_glossaries import DeepLGlossaryRequest
 from app.wire.dialects.libretranslate import (
@@ -13,14 +12,15 @@ from app.wire.dialects.libretranslate import (
     LibreTranslateDetectRequest,
     LibreTranslateRequest,
 )
+from app.wire.examples import EXAMPLES
 from app.wire.native.explain_request import ExplainRequest
 from app.wire.native.request import DetectRequest
 from app.wire.native.score_request import ScoreRequest
 from app.wire.native.translate_request import TranslateRequest
 
-TRANSLATE = examples.TRANSLATE_REQUEST_EXAMPLES
-DETECT = examples.DETECT_REQUEST_EXAMPLES
-ANSWERS = examples.TRANSLATE_ANSWER_EXAMPLES
+TRANSLATE = EXAMPLES["translate_request"]
+DETECT = EXAMPLES["detect_request"]
+ANSWERS = EXAMPLES["translate_answer"]
 
 
 @pytest.mark.parametrize(
@@ -32,13 +32,13 @@ ANSWERS = examples.TRANSLATE_ANSWER_EXAMPLES
         (LibreTranslateAnswer, ANSWERS["libretranslate"]["value"]),
         (DetectRequest, DETECT["many"]["value"]),
         (LibreTranslateDetectRequest, DETECT["libretranslate"]["value"]),
-        (ScoreRequest, examples.SCORE_REQUEST_EXAMPLES["one"]["value"]),
-        (ExplainRequest, examples.EXPLAIN_REQUEST_EXAMPLES["search"]["value"]),
-        (ExplainRequest, examples.EXPLAIN_REQUEST_EXAMPLES["attention"]["value"]),
-        (ExplainAnswer, examples.EXPLAIN_ANSWER_EXAMPLE),
-        (ScoreAnswer, examples.SCORE_ANSWER_EXAMPLE),
-        (DeepLRequest, examples.DEEPL_EXAMPLE),
-        (DeepLGlossaryRequest, examples.DEEPL_GLOSSARY_EXAMPLE),
+        (ScoreRequest, EXAMPLES["score_request"]["one"]["value"]),
+        (ExplainRequest, EXAMPLES["explain_request"]["search"]["value"]),
+        (ExplainRequest, EXAMPLES["explain_request"]["attention"]["value"]),
+        (ExplainAnswer, EXAMPLES["explain_answer"]),
+        (ScoreAnswer, EXAMPLES["score_answer"]),
+        (DeepLRequest, EXAMPLES["deepl_request"]),
+        (DeepLGlossaryRequest, EXAMPLES["deepl_glossary"]),
     ],
 )
 def test_examples_are_what_their_models_take(model: type, example: object) -> None:
