@@ -22,7 +22,7 @@ class LikelyToken:
 class LiveBeam:
     """A hypothesis that is alive when a step begins."""
 
-    parent: int | None = field(metadata=described("its place among the beams of the step before"))
+    parent: int | None = field(metadata=described("its index among the beams of the step before"))
     piece: str | None = field(metadata=described("its last token; null at the first step"))
     log_prob: float = field(metadata=described("of all its tokens"))
     likeliest: list[LikelyToken] = field(metadata=described("next tokens, most probable first"))
@@ -32,7 +32,7 @@ class LiveBeam:
 class EndedBeam:
     """A beam that became a finished hypothesis in this step."""
 
-    beam: int = field(metadata=described("its place among the beams of this step"))
+    beam: int = field(metadata=described("its index among the beams of this step"))
     text: str
     score: float = field(
         metadata=described("length-normalised log-probability, as a search ranks by")
@@ -50,10 +50,10 @@ class ShownStep:
 
 @dataclass(slots=True)
 class ShownSearch:
-    """A search as it went."""
+    """The steps of a search."""
 
     rule: Literal["attend", "transformers", "marian"] = field(
-        metadata=described("whose rule of search the checkpoint is searched by")
+        metadata=described("the rule of search of the checkpoint")
     )
     beam_size: int
     length_penalty: float
@@ -63,7 +63,7 @@ class ShownSearch:
 
 @dataclass(slots=True)
 class AttentionColumn:
-    """A token that is looked at, and what becomes of it in equation 1."""
+    """A token that is attended to, in equation 1."""
 
     piece: str
     key: list[float]
@@ -109,7 +109,7 @@ class ExplainAnswer:
     text: str = field(metadata=described("the translation"))
     score: float
     confidence: float
-    segment: Segment = field(metadata=described("its tokens and their places"))
+    segment: Segment = field(metadata=described("its tokens and their spans"))
     search: ShownSearch
     attention: ComputedAttention | None = None
     positions: PositionTable | None = None

@@ -32,7 +32,7 @@ from app.translation.language_paths import Step
 from app.translation.segments.segment import Segment
 from app.translation.segments.segmented_text import SegmentedText
 from model.decoding.rules import HuggingFaceRule, MarianRule
-from model.decoding.trace import SearchTrace
+from model.decoding.trace import NextToken, SearchTrace
 from model.engine.explanations import AttentionKind, AttentionRow, Projections
 from model.transformer.positions import sinusoidal_positions
 
@@ -89,8 +89,8 @@ class SearchView:
             segment.settle(traces[segment].hypotheses)
         segment = _only_segment(text)
         options = ExplanationOptions()
-        [shown] = await self._step.model.explainer.explain(text, options, self._caller)
-        computed = await self._attention(attention, segment, shown) if attention else None
+        [explained] = await self._step.model.explainer.explain(text, options, self._caller)
+        computed = await self._attention(attention, segment, explained) if attention else None
         log_probs = segment.best.log_probs
         return ExplainAnswer(
             model=self._step.model.name,
@@ -99,8 +99,8 @@ class SearchView:
             text=text.answer().after,
             score=text.score(),
             confidence=math.exp(math.fsum(log_probs) / len(log_probs)),
-            segment=shown,
-            search=await asyncio.to_thread(self._shown, segment, traces[segment]),
+            segment=explained,
+            search=await asyncio.to_thread(self._search, segment, traces[segment]),
             attention=computed,
             positions=self._positions(n_positions) if n_positions else None,
             usage=answers.Usage(
@@ -110,60 +110,56 @@ class SearchView:
             ),
         )
 
-    def _shown(self, segment: Segment, trace: SearchTrace) -> ShownSearch:
+    def _search(self, segment: Segment, trace: SearchTrace) -> ShownSearch:
         options = segment.options
         piece = cache(self._codec.piece)
 
-        def shown(log_prob: float) -> float:
-            return round(log_prob, DIGITS)
+        def likely(one: NextToken) -> LikelyToken:
+            return LikelyToken(
+                piece(one.token), _rounded(one.log_prob), _rounded(math.exp(one.log_prob))
+            )
 
+        steps = [
+            ShownStep(
+                beams=[
+                    LiveBeam(
+                        beam.parent,
+                        None if beam.token is None else piece(beam.token),
+                        _rounded(beam.log_prob),
+                        [likely(one) for one in beam.likeliest],
+                    )
+                    for beam in step.beams
+                ],
+                ended=[
+                    EndedBeam(
+                        one.beam,
+                        self._codec.decode(one.hypothesis.ids),
+                        one.hypothesis.score,
+                        one.hypothesis.capped,
+                    )
+                    for one in step.ended
+                ],
+            )
+            for step in trace.steps
+        ]
         return ShownSearch(
             rule=_RULES[type(options.rule)],
             beam_size=options.beam_size,
             length_penalty=options.length_penalty,
             max_target_tokens=options.token_limit(len(segment.source_ids), self._config.max_length),
-            steps=[
-                ShownStep(
-                    beams=[
-                        LiveBeam(
-                            parent=beam.parent,
-                            piece=None if beam.token is None else piece(beam.token),
-                            log_prob=shown(beam.log_prob),
-                            likeliest=[
-                                LikelyToken(
-                                    piece=piece(one.token),
-                                    log_prob=shown(one.log_prob),
-                                    probability=shown(math.exp(one.log_prob)),
-                                )
-                                for one in beam.likeliest
-                            ],
-                        )
-                        for beam in step.beams
-                    ],
-                    ended=[
-                        EndedBeam(
-                            beam=one.beam,
-                            text=self._codec.decode(one.hypothesis.ids),
-                            score=one.hypothesis.score,
-                            capped=one.hypothesis.capped,
-                        )
-                        for one in step.ended
-                    ],
-                )
-                for step in trace.steps
-            ],
+            steps=steps,
         )
 
     async def _attention(
-        self, query: AttentionQuery, segment: Segment, shown: answers.Segment
+        self, query: AttentionQuery, segment: Segment, explained: answers.Segment
     ) -> ComputedAttention:
         in_encoder, config = query.kind == "encoder", self._config
         check_kind(query.kind, config)
         n_layers = config.n_encoder_layers if in_encoder else config.n_decoder_layers
         n_heads = config.n_heads if in_encoder else config.n_heads_of_decoder
         layer = n_layers - 1 if query.layer is None else query.layer
-        source = [token.piece for token in shown.source_tokens]
-        target = [token.piece for token in shown.target_tokens]
+        source = [token.piece for token in explained.source_tokens]
+        target = [token.piece for token in explained.target_tokens]
         rows = source if in_encoder else target
         for field, value, n in (
             ("layer", layer, n_layers),
@@ -245,3 +241,7 @@ def _computed(
 
 def _numbers(vector: NDArray[np.floating]) -> list[float]:
     return [float(f"{number:.{DIGITS}g}") for number in vector]
+
+
+def _rounded(log_prob: float) -> float:
+    return round(log_prob, DIGITS)

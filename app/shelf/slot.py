@@ -101,7 +101,7 @@ class ModelSlot(Generic[M]):
 
     @property
     def state(self) -> State:
-        """Its state, as shown to users."""
+        """Its state, as in GET /info."""
         if self.model is not None:
             return "loaded"
         if self.loading:

@@ -144,7 +144,7 @@ def _bitext(segment: Segment) -> Bitext:
 
 def _placed(segment: Segment, span: Span, target: Span) -> Span:
     """Map a span of the best hypothesis to the translation."""
-    return segment.place(span).shifted(target.start)
+    return segment.position(span).shifted(target.start)
 
 
 def _words_of(pair: Bitext, segment: Segment, target: Span) -> tuple[list[Span], list[Span]]:

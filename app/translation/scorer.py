@@ -110,9 +110,9 @@ def score_answer(
                 target=target,
                 score=pair.best.score,
                 confidence=math.exp(math.fsum(pair.best.log_probs) / len(pair.best.log_probs)),
-                segments=[shown],
+                segments=[segment],
             )
-            for pair, shown in zip(pairs, explained, strict=True)
+            for pair, segment in zip(pairs, explained, strict=True)
         ],
         usage=answers.Usage(
             characters=sum(len(one.stand_ins.text) + len(one.renderings[0].text) for one in pairs),

@@ -2,7 +2,7 @@
 
 If terms of the glossary are missing, the next search is constrained to contain them, and the one
 after has stand-ins for them. The constrained translation is taken if the one with stand-ins has the
-terms at the same places, because its words agree with the terms; else the one with stand-ins. If
+terms at the same positions, because its words agree with the terms; else the one with stand-ins. If
 neither is usable, the constrained one is taken if its terms replace words, else the free one, which
 is flagged. If numbers differ, the next search has stand-ins for the numbers. A retry is taken only
 if it mends the fault without a new one; otherwise the fault is flagged.

@@ -162,7 +162,7 @@ class Segment:
         """Map a span of the model's input to the whole text."""
         return self.stand_ins.substitution.origin_of(span).shifted(self.span.start)
 
-    def place(self, span: Span) -> Span:
+    def position(self, span: Span) -> Span:
         """Map a span of the best hypothesis to its rendering."""
         return self.renderings[0].substitution.position_of(span)
 

@@ -49,23 +49,23 @@ def is_in_place(terms: Sequence[Term], free: str, translation: str, with_stand_i
     words that both translations share, and a word that a stand-in replaces in the free translation
     must not occur more often than with the stand-in.
     """
-    words, free_words, shown = map(_words, (translation, free, with_stand_ins))
-    counts, shown_counts = Counter(words), Counter(shown)
+    words, free_words, reference = map(_words, (translation, free, with_stand_ins))
+    counts, reference_counts = Counter(words), Counter(reference)
     pairs = {
         (block.a + at, block.b + at)
-        for block in _matcher(words, shown).get_matching_blocks()
+        for block in _matcher(words, reference).get_matching_blocks()
         for at in range(block.size)
     }
     for term in terms:
         if has_all_terms([term], free):
             continue
         starts = [position.start for position in _positions(term, words)]
-        expected = [position.start for position in _positions(term, shown)]
+        expected = [position.start for position in _positions(term, reference)]
         if len(starts) != len(expected) or not pairs.issuperset(zip(starts, expected, strict=True)):
             return False
-        replaced = [word for word in _replaced(term, free_words, shown) if word[0].isalnum()]
+        replaced = [word for word in _replaced(term, free_words, reference) if word[0].isalnum()]
         longest = max(replaced, key=len, default="")
-        if counts[longest] > shown_counts[longest]:
+        if counts[longest] > reference_counts[longest]:
             return False
     return not is_behind_end(terms, translation)
 
@@ -90,13 +90,13 @@ def similarity(one: str, other: str) -> float:
     return _matcher(_words(one), _words(other)).ratio()
 
 
-def _replaced(term: Term, free: Sequence[str], shown: Sequence[str]) -> list[str]:
+def _replaced(term: Term, free: Sequence[str], reference: Sequence[str]) -> list[str]:
     """Return the words of the free translation that the term replaces in another."""
-    starts = {position.start for position in _positions(term, shown)}
+    starts = {position.start for position in _positions(term, reference)}
     return [
         word
-        for tag, start, end, start_shown, end_shown in _matcher(free, shown).get_opcodes()
-        if tag == "replace" and not starts.isdisjoint(range(start_shown, end_shown))
+        for tag, start, end, start_other, end_other in _matcher(free, reference).get_opcodes()
+        if tag == "replace" and not starts.isdisjoint(range(start_other, end_other))
         for word in free[start:end]
     ]
 

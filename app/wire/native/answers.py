@@ -55,9 +55,9 @@ class ModelInfo(BaseModel):
     precision: str = Field(description="int8, float32, bfloat16 or float16")
     threads: int
     state: Literal["loaded", "loading", "known", "failed"] = Field(
-        description="known: loaded when it is asked for; failed: could not be loaded, see the log"
+        description="known: loaded when a request needs it; failed: loading failed, see the log"
     )
-    pinned: bool = Field(description="never let go")
+    pinned: bool = Field(description="never evicted")
     memory_bytes: int = Field(description="memory that it holds now, 0 unless it is loaded")
 
 
