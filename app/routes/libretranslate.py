@@ -33,7 +33,7 @@ async def translate(request: Request, values: Form) -> Response:
     """POST /translate for a parsed request of this dialect."""
     client = client_of(request, values.get("api_key"))
     parsed = wire.LibreTranslateRequest.parse(values)
-    translation, _ = await translated(request, client, parsed.native())
+    translation, _ = await translated(request, client, parsed.native().to_pipeline())
     answer = wire.LibreTranslateAnswer.of(parsed, translation)
     return Response(answer.model_dump_json(exclude_none=True), media_type="application/json")
 

@@ -37,8 +37,9 @@ async def translate(request: Request) -> Response:
     if isinstance(body, LibreTranslateForm):
         return await libretranslate.translate(request, body)
     client = client_of(request)
-    wanted = TranslateRequest.parse(body)
-    if wanted.stream:
-        return await streamed(request, client, wanted)
-    answer, timings = await translated(request, client, wanted)
+    parsed = TranslateRequest.parse(body)
+    translation = parsed.to_pipeline()
+    if parsed.stream:
+        return await streamed(request, client, translation)
+    answer, timings = await translated(request, client, translation)
     return await timed_response(answer, timings)

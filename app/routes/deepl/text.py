@@ -37,7 +37,7 @@ async def deepl_translate(
     """Translate texts, each from its detected language unless one is given."""
     parsed = wire.DeepLRequest.parse(parameters)
     native = parsed.native(await chosen_entries(request, client, parsed))
-    translation, _ = await translated(request, client, native)
+    translation, _ = await translated(request, client, native.to_pipeline())
     answer = wire.DeepLAnswer.of(parsed, translation)
     return Response(answer.model_dump_json(exclude_none=True), media_type="application/json")
 

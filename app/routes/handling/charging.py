@@ -18,7 +18,7 @@ from app.routes.handling.disconnect import while_connected
 from app.routes.handling.event_stream import event_stream
 from app.runtime import Runtime
 from app.translation.answers import Event, Events, TranslateAnswer
-from app.wire.native.translate_request import TranslateRequest
+from app.translation.requests import TranslationRequest
 
 TIMEOUT_HEADER = "X-Request-Timeout"
 
@@ -45,22 +45,22 @@ async def charged(
 
 
 async def translated(
-    request: Request, client: Client, wanted: TranslateRequest
+    request: Request, client: Client, translation: TranslationRequest
 ) -> tuple[TranslateAnswer, Timings]:
     """Return the response. Raises as `charged` and the service."""
     answer, timings = await charged(
         request,
         client,
-        sum(map(len, wanted.text)),
+        sum(map(len, translation.texts)),
         lambda runtime, timeout: runtime.service.translate(
-            wanted.to_pipeline(), client.turn, timeout=timeout
+            translation, client.turn, timeout=timeout
         ),
     )
     record_stages(request.app.state.tracer, timings)
     return answer, timings
 
 
-async def streamed(request: Request, client: Client, wanted: TranslateRequest) -> Response:
+async def streamed(request: Request, client: Client, translation: TranslationRequest) -> Response:
     """Return the response as a stream of events; its characters count from the first event on.
 
     Raises as `translated`, before the first event.
@@ -68,15 +68,13 @@ async def streamed(request: Request, client: Client, wanted: TranslateRequest) -
     ledger: UsageLedger = request.app.state.ledger
     service = held_runtime(request).service
     timeout = timeout_of(request)
-    spend(request, client, sum(map(len, wanted.text)))
+    spend(request, client, sum(map(len, translation.texts)))
 
     async def work(events: Events) -> TranslateAnswer:
         noted = _Noted(events)
-        with ledger.charge(client.account, sum(map(len, wanted.text))):
+        with ledger.charge(client.account, sum(map(len, translation.texts))):
             try:
-                answer, timings = await service.translate(
-                    wanted.to_pipeline(), client.turn, noted, timeout
-                )
+                answer, timings = await service.translate(translation, client.turn, noted, timeout)
             except BaseException as error:
                 if not noted.any:
                     raise
