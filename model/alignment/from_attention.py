@@ -77,10 +77,7 @@ class Bitext:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """One teacher-forced pass, whose weights `Engine.explain` returns, and the words of both sides.
-
-    reverse  the pass translates the pair's target into its source
-    """
+    """A teacher-forced pass for `Engine.explain`; if `reverse`, from target to source."""
 
     source: Sequence[Token]
     target: Sequence[Token]
@@ -220,8 +217,8 @@ def grow_diag(one: set[Link], other: set[Link]) -> set[Link]:
 
 
 def _averaged(by_pass: Sequence[WordWeights], method: AlignmentMethod) -> NDArray[np.float32]:
-    wanted = by_pass if method.both_directions else by_pass[:1]
-    chosen = [_of_head(getattr(weights, method.position), method) for weights in wanted]
+    used = by_pass if method.both_directions else by_pass[:1]
+    chosen = [_of_head(getattr(weights, method.position), method) for weights in used]
     averaged: NDArray[np.float32] = np.mean(chosen, axis=0)
     return averaged
 

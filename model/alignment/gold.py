@@ -60,12 +60,12 @@ def score_alignments(
 ) -> AlignmentScores:
     """Score all pairs together; 0 / 0 counts as a perfect score."""
     n_links = n_sure = sure_hits = possible_hits = 0
-    for alignment, wanted in zip(alignments, gold, strict=True):
+    for alignment, expected in zip(alignments, gold, strict=True):
         found = frozenset(alignment)
         n_links += len(found)
-        n_sure += len(wanted.sure)
-        sure_hits += len(found & wanted.sure)
-        possible_hits += len(found & wanted.possible)
+        n_sure += len(expected.sure)
+        sure_hits += len(found & expected.sure)
+        possible_hits += len(found & expected.possible)
     both = n_links + n_sure
     return AlignmentScores(
         aer=1 - (sure_hits + possible_hits) / both if both else 0.0,

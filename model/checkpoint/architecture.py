@@ -26,12 +26,10 @@ Inner = MultiHeadAttention | FeedForward | SSRU
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One row: a part of figure 1, its parameters, its number of copies.
+    """A part of figure 1, such as "Encoder layer 1 … 6", "Multi-Head Attention".
 
-    block         such as "Encoder layer 1 … 6"
-    component     such as "Multi-Head Attention"
     tensors       symbol → shape, where W maps a row vector x to x W + b, as in the paper
-    n_parameters  of one copy; 0 if there are none, or if they are shared and counted elsewhere
+    n_parameters  of one copy; 0 if they are shared and counted elsewhere
     copies        number of layers with this part
     note          details that the names do not show
     """
@@ -50,35 +48,28 @@ def describe(model: Transformer) -> list[Part]:
 
 
 def _encoder(model: Transformer) -> Iterator[Part]:
-    embedding = model.source_embedding
-    note = _scaling(model.config)
-    yield _tokens("Encoder", "Input Embedding", embedding, note, counted=True)
-    yield _positions("Encoder", model.config)
-    layers = list(model.encoder.layers)
+    layers, note = list(model.encoder.layers), _scaling(model.config)
+    yield _tokens("Encoder", "Input Embedding", model.source_embedding, note, counted=True)
     inner: list[tuple[str, str, Inner, Sublayer]] = [
         ("Multi-Head Attention", "self; ", layers[0].self_attention,
          layers[0].attention_sublayer),
         ("Feed Forward", "", layers[0].feed_forward, layers[0].feed_forward_sublayer),
     ]  # fmt: skip
-    yield from _sublayers("Encoder", len(layers), model.config, inner)
-    yield from _norm("Encoder", "Norm", model.encoder.norm, note="of the last sum")
+    yield from _stack("Encoder", len(layers), model.config, inner, model.encoder.norm)
 
 
 def _decoder(model: Transformer) -> Iterator[Part]:
-    embedding = model.target_embedding
+    layers, embedding = list(model.decoder.layers), model.target_embedding
     shared = embedding is model.source_embedding
     note = "is the Input Embedding" if shared else _scaling(model.config)
     yield _tokens("Decoder", "Output Embedding", embedding, note, counted=not shared)
-    yield _positions("Decoder", model.config)
-    layers = list(model.decoder.layers)
     inner: list[tuple[str, str, Inner, Sublayer]] = [
         (*_first_of_decoder(layers[0]), layers[0].self_attention_sublayer),
         ("Multi-Head Attention", "encoder-decoder; ", layers[0].cross_attention,
          layers[0].cross_attention_sublayer),
         ("Feed Forward", "", layers[0].feed_forward, layers[0].feed_forward_sublayer),
     ]  # fmt: skip
-    yield from _sublayers("Decoder", len(layers), model.config, inner)
-    yield from _norm("Decoder", "Norm", model.decoder.norm, note="of the last sum")
+    yield from _stack("Decoder", len(layers), model.config, inner, model.decoder.norm)
 
 
 def _first_of_decoder(layer: DecoderLayer) -> tuple[str, str, Inner]:
@@ -112,17 +103,15 @@ def _scaling(config: TransformerConfig) -> str:
     return "times √d_model" if config.scale_embedding else ""
 
 
-def _positions(block: str, config: TransformerConfig) -> Part:
-    shape = (config.max_length, config.d_model)
-    return Part(block, "Positional Encoding", {"PE": shape}, 0, note="sinusoids, not learnt")
-
-
-def _sublayers(
+def _stack(
     stack: str,
     copies: int,
     config: TransformerConfig,
     inner: Sequence[tuple[str, str, Inner, Sublayer]],
+    norm: nn.Module,
 ) -> Iterator[Part]:
+    shape = (config.max_length, config.d_model)
+    yield Part(stack, "Positional Encoding", {"PE": shape}, 0, note="sinusoids, not learnt")
     block = f"{stack} layer 1" + (f" … {copies}" if copies > 1 else "")
     n_heads = config.n_heads if stack == "Encoder" else config.n_heads_of_decoder
     d_k = config.d_model // n_heads
@@ -144,6 +133,7 @@ def _sublayers(
             yield Part(block, component, tensors, n_parameters, copies, note)
         note = "norm before the sub-layer" if sublayer.pre_norm else ""
         yield from _norm(block, "Add & Norm", sublayer.norm, copies, note)
+    yield from _norm(stack, "Norm", norm, note="of the last sum")
 
 
 def _linears(inner: Inner) -> dict[str, nn.Linear]:

@@ -33,7 +33,7 @@ TRAINING_FILE = "training.json"
 
 
 _PROJECTS = {"marian": ("a Marian", "marian"), "m2m_100": ("an M2M-100 or NLLB", "m2m100")}
-"""`model_type` in Hugging Face format → what it is called, and the verb that imports it."""
+"""`model_type` in Hugging Face format → the project, and the verb that imports its models."""
 
 
 class MarianVocabulary(BaseModel):
@@ -54,7 +54,7 @@ class MultilingualVocabulary(BaseModel):
 
     listed     ids are those of vocab.json (M2M-100), else of the SentencePiece model (NLLB)
     languages  API code → token and its id, such as `fr` → (`__fr__`, 128028)
-    behind     the source's language stands behind the text (NLLB's `legacy_behaviour`)
+    behind     the source language follows the text (NLLB's `legacy_behaviour`)
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -65,7 +65,7 @@ class MultilingualVocabulary(BaseModel):
 
 
 def _project(rule: object) -> str:
-    """Whose rule of search it is, of which Marian's alone names `<unk>`."""
+    """Which project's rule it is: only Marian's names `<unk>`."""
     names = rule if isinstance(rule, dict) else vars(rule) if isinstance(rule, MarianRule) else {}
     return "marian" if "unk_id" in names else "transformers"
 
@@ -77,7 +77,7 @@ SearchRule = Annotated[
 
 
 def _form(directions: object) -> str:
-    """Which of the forms of `directions` it is."""
+    """Which form of `directions` it is."""
     return "any_of" if isinstance(directions, dict | AnyPair) else "pairs"
 
 
@@ -114,37 +114,25 @@ class CheckpointConfig(BaseModel):
     transformer: TransformerConfig
 
     @model_validator(mode="after")
-    def _distinct_directions(self) -> Self:
+    def _check_combinations(self) -> Self:
         is_list = not isinstance(self.directions, AnyPair)
         if is_list and len(set(self.directions)) != len(self.directions):
             raise ValueError("directions contains a pair twice")
-        return self
-
-    @model_validator(mode="after")
-    def _one_vocabulary(self) -> Self:
         if self.marian_vocabulary and self.multilingual_vocabulary:
-            raise ValueError("there is one vocabulary, marian_vocabulary or the multilingual one")
-        return self
-
-    @model_validator(mode="after")
-    def _alignment_is_possible(self) -> Self:
+            raise ValueError("expected one of marian_vocabulary and multilingual_vocabulary")
         method, shape = self.alignment or AlignmentMethod(), self.transformer
         for name, n in (("layer", shape.n_decoder_layers), ("head", shape.n_heads_of_decoder)):
             if (index := getattr(method, name) or 0) >= n:
                 raise ValueError(f"alignment.{name} {index} is outside the decoder")
         if method.both_directions and not self.is_two_way:
             raise ValueError("alignment.both_directions requires the reverse of every direction")
-        return self
-
-    @model_validator(mode="after")
-    def _unk_is_a_token(self) -> Self:
         unk_id = traits_of(self.search_rule).unk_id
         if unk_id is not None and unk_id >= self.transformer.target_vocab_size:
             raise ValueError(f"search_rule.unk_id {unk_id} is outside the target vocabulary")
         return self
 
     def first_id(self, target: str) -> int | None:
-        """The token that translations to a language begin with; see `TextCodec.first_id`."""
+        """The first token of translations to a language; see `TextCodec.first_id`."""
         vocabulary = self.multilingual_vocabulary
         return vocabulary.languages[target][1] if vocabulary else None
 
@@ -192,3 +180,10 @@ def read_file(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise CheckpointError(f"{path}: {error.strerror}") from None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text atomically, with one newline at its end."""
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
+    partial.replace(path)

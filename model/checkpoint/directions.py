@@ -14,13 +14,13 @@ Direction: TypeAlias = tuple[str, str]
 class AnyPair(Sequence[Direction]):
     """From any of these languages to any other: in JSON `{"any_of": ["af", "am", …]}`.
 
-    M2M-100 has 9,900 directions, which are listed by nobody. As a sequence, it is all of them, by
-    source in the order of the languages. Raises `ValueError`.
+    A short form for M2M-100's 9,900 directions. As a sequence, it contains all of them, by source
+    in the order of the languages. Raises `ValueError`.
     """
 
     any_of: tuple[str, ...]
 
-    __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012  (it travels in a checkpoint)
+    __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012  (stored in a checkpoint)
 
     def __post_init__(self) -> None:
         if len(self.any_of) < 2:

@@ -13,6 +13,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from model.checkpoint.config import read_file, write_text
 from model.errors import CheckpointError
 from model.transformer.config import describe_validation
 
@@ -38,12 +39,9 @@ _Sentences: TypeAdapter[list[GoldenSentence]] = TypeAdapter(
 def read_golden(folder: Path, directions: Sequence[tuple[str, str]]) -> tuple[GoldenSentence, ...]:
     """Read a folder's golden sentences, none if the file is missing. Raises `CheckpointError`."""
     path = folder / GOLDEN_FILE
-    try:
-        written = path.read_bytes()
-    except FileNotFoundError:
+    if not path.exists():
         return ()
-    except OSError as error:
-        raise CheckpointError(f"{path}: {error.strerror}") from None
+    written = read_file(path)
     try:
         sentences = _Sentences.validate_json(written)
     except ValidationError as error:
@@ -59,7 +57,4 @@ def read_golden(folder: Path, directions: Sequence[tuple[str, str]]) -> tuple[Go
 def write_golden(folder: Path, sentences: Iterable[GoldenSentence]) -> None:
     """Write golden sentences, replacing existing ones."""
     values = [sentence.model_dump() for sentence in sentences]
-    partial = folder / f".{GOLDEN_FILE}.partial"
-    written = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
-    partial.write_text(written, encoding="utf-8")
-    partial.replace(folder / GOLDEN_FILE)
+    write_text(folder / GOLDEN_FILE, json.dumps(values, indent=2, ensure_ascii=False))

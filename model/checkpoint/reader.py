@@ -1,8 +1,7 @@
 """Reads checkpoint folders: configuration, weights, vocabulary, card and training settings.
 
 Any defect of a folder is a `CheckpointError` that names the file and the reason. Nothing is
-unpickled. Reading does not import torch, so that serving on a CPU, which does not either, starts
-faster and in half the memory; `pretrained` builds the modules.
+unpickled. Neither reading nor serving on a CPU imports torch, which saves half the memory.
 """
 
 from __future__ import annotations
@@ -97,7 +96,7 @@ def read_tokenizer(folder: Path, config: CheckpointConfig) -> TextCodec:
         ("eos_id", tokenizer.eos_id, shape.eos_id),
     ):
         if ours != theirs:
-            raise CheckpointError(f"{path}: {name} {ours}, but {CONFIG_FILE} says {theirs}")
+            raise CheckpointError(f"{path}: {name} {ours}, but {CONFIG_FILE} has {theirs}")
     for target in dict.fromkeys(target for _, target in config.directions):
         if not tokenizer.can_translate_to(target):
             raise CheckpointError(
@@ -117,13 +116,13 @@ def check_weights(
 ) -> None:
     """Raise `CheckpointError` unless `weights`, read from `path`, match the configuration."""
     n_layers = shape.n_encoder_layers + shape.n_decoder_layers
-    if n_layers > len(weights):  # before millions of names are made up
+    if n_layers > len(weights):  # before computing millions of names
         raise CheckpointError(
             f"{path}: has {len(weights):,} tensors, too few for the {n_layers:,} layers of "
             f"{CONFIG_FILE}"
         )
-    wanted = parameter_shapes(shape)
-    for name, dimensions in wanted.items():
+    expected = parameter_shapes(shape)
+    for name, dimensions in expected.items():
         if name not in weights:
             raise CheckpointError(f"{path}: tensor '{name}' is missing")
         found = weights[name]
@@ -134,7 +133,7 @@ def check_weights(
             )
         if not np.isfinite((np.min(found), np.max(found))).all():  # NaN propagates to both
             raise CheckpointError(f"{path}: tensor '{name}' holds NaN or infinity")
-    if unknown := sorted(weights.keys() - wanted.keys()):
+    if unknown := sorted(weights.keys() - expected.keys()):
         raise CheckpointError(f"{path}: unknown tensor {unknown[0]!r}")
 
 

@@ -15,7 +15,7 @@ Fingerprint = tuple[tuple[str, int, int, int], ...]
 
 @dataclass(frozen=True)
 class ShelvedCheckpoint:
-    """A checkpoint on a shelf; `fingerprint` is equal as long as no file is replaced."""
+    """A checkpoint on a shelf; replacing a file changes `fingerprint`."""
 
     folder: Path
     config: CheckpointConfig
@@ -23,7 +23,7 @@ class ShelvedCheckpoint:
 
     @property
     def names(self) -> set[str]:
-        """The names by which it may be called: in the API, and of its folder."""
+        """Its names: in the API, and of its folder."""
         return {self.config.name, self.folder.name}
 
     @property
@@ -68,5 +68,5 @@ def _files(folder: Path) -> Iterator[tuple[str, int, int, int]]:
             if path.is_file():
                 stat = path.stat()
                 yield path.name, stat.st_size, stat.st_mtime_ns, stat.st_ino
-    except OSError:  # removed meanwhile, or unreadable: loading it says why
+    except OSError:  # removed meanwhile, or unreadable: loading it reports why
         return

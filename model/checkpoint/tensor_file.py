@@ -1,4 +1,4 @@
-"""Maps the tensors of a safetensors file into memory, one at a time."""
+"""Reads safetensors files, one tensor at a time."""
 
 from __future__ import annotations
 
@@ -7,31 +7,73 @@ import math
 import mmap
 import os
 import weakref
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
 
-from model.checkpoint.lazy_tensors import LazyTensors
 from model.checkpoint.quantized import scale_name
-from model.checkpoint.safetensors_file import open_safetensors
 from model.errors import CheckpointError
+
+T = TypeVar("T")
 
 _TYPES = {"F32": "<f4", "F16": "<f2", "F64": "<f8", "BF16": "<u2", "I8": "<i1"}
 _LENGTH_BYTES = 8
 
 
+@contextmanager
+def open_safetensors(path: Path, framework: Literal["numpy", "pt"]) -> Iterator[Any]:
+    """Open a file with `safe_open`. Raises `CheckpointError`, also for errors while it is open."""
+    try:
+        path.open("rb").close()  # safetensors reports any OS error as a missing file
+        with safe_open(path, framework=framework) as file:
+            yield file
+    except SafetensorError as error:
+        reason = " ".join(str(error).split())
+        raise CheckpointError(f"{path}: damaged or not a safetensors file: {reason}") from None
+    except OSError as error:
+        raise CheckpointError(f"{path}: {error.strerror or error}") from None
+
+
+class LazyTensors(Mapping[str, T]):
+    """Name → tensor, read on each access; all names are known in advance."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = dict.fromkeys(names)
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._read(name)
+
+    @abstractmethod
+    def _read(self, name: str) -> T:
+        """Return the tensor with one of the names."""
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
 class TensorFile(LazyTensors[NDArray[np.float32]]):
     """Name → float32 array, mapped from the file on each access.
 
-    A float32 tensor is the file's own pages, which take memory once they are touched and for as
-    long as the array lives: a row that is looked up in a table of 256,000 is one page. Writing to
-    an array does not change the file. What is read stays that of the file as it was opened, even if
-    another replaces it.
+    A float32 tensor is the file's own pages, which take memory from when they are read until the
+    array is freed: looking up a row in a table of 256,000 takes one page. Writing to an array does
+    not change the file, and replacing the file does not change the arrays.
 
-    `scales` has the scale of each 8-bit matrix (`model.checkpoint.quantized`), which is read
-    as float32, too.
+    `scales` has the scale of each 8-bit matrix (`model.checkpoint.quantized`); these are read as
+    float32, too.
 
     Raises `CheckpointError` on creation for a file that is missing, truncated or of another format,
     and on access for a tensor that is not floating-point.
@@ -65,7 +107,7 @@ class TensorFile(LazyTensors[NDArray[np.float32]]):
             return array.astype(np.float32) * np.float32(self.scales[name])
         if self._tensors[name]["dtype"] == "BF16":  # float32 without its last two bytes
             array = (array.astype(np.uint32) << 16).view(np.float32)
-        # Kernels are compiled for arrays that begin at a multiple of their type's size.
+        # Kernels are compiled for arrays aligned to their type.
         return np.require(array, np.float32, "A")
 
     def _stored(self, name: str) -> NDArray[Any]:
@@ -75,17 +117,16 @@ class TensorFile(LazyTensors[NDArray[np.float32]]):
             raise CheckpointError(
                 f"{self._path}: tensor '{name}' has type {found['dtype']}, not floating-point"
             )
-        kind = np.dtype(_TYPES[found["dtype"]])
         if not math.prod(found["shape"]):
             return np.zeros(found["shape"], np.float32)
-        first, behind = (self._start + offset for offset in found["data_offsets"])
+        first, end = (self._start + offset for offset in found["data_offsets"])
         try:
-            array = self._mapped(first, behind).view(kind)
+            array = self._mapped(first, end).view(_TYPES[found["dtype"]])
         except (OSError, ValueError):
             raise CheckpointError(f"{self._path}: damaged: it became shorter") from None
         return array.reshape(found["shape"])
 
-    def _mapped(self, first: int, behind: int) -> NDArray[np.uint8]:
+    def _mapped(self, first: int, end: int) -> NDArray[np.uint8]:
         base = first - first % mmap.ALLOCATIONGRANULARITY
-        pages = mmap.mmap(self._file, behind - base, access=mmap.ACCESS_COPY, offset=base)
+        pages = mmap.mmap(self._file, end - base, access=mmap.ACCESS_COPY, offset=base)
         return np.frombuffer(pages, np.uint8, offset=first - base)

@@ -19,6 +19,7 @@ from model.checkpoint.config import (
     WEIGHTS_FILE,
     CheckpointConfig,
     read_config,
+    write_text,
 )
 from model.checkpoint.golden import GoldenSentence, write_golden
 from model.checkpoint.tensor_writer import write_tensors
@@ -49,12 +50,12 @@ def save_checkpoint(  # noqa: PLR0917  (the parts of the folder, in its order)
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     try:
-        _write_text(partial / CONFIG_FILE, config.model_dump_json(indent=2))
+        write_text(partial / CONFIG_FILE, config.model_dump_json(indent=2))
         write_tensors(partial / WEIGHTS_FILE, weights)
         for name, content in tokenizer.files.items():
             (partial / name).write_bytes(content)
-        _write_text(partial / CARD_FILE, card)
-        _write_text(partial / TRAINING_FILE, json.dumps(training, indent=2, ensure_ascii=False))
+        write_text(partial / CARD_FILE, card)
+        write_text(partial / TRAINING_FILE, json.dumps(training, indent=2, ensure_ascii=False))
         if golden:
             write_golden(partial, golden)
     except BaseException:
@@ -77,9 +78,7 @@ def record_alignment(folder: Path, method: AlignmentMethod) -> None:
         config = CheckpointConfig.model_validate_json(json.dumps(values))
     except ValidationError as error:
         raise CheckpointError(f"{folder}: {describe_validation(error)}") from None
-    partial = folder / f".{CONFIG_FILE}.partial"
-    _write_text(partial, config.model_dump_json(indent=2))
-    partial.replace(folder / CONFIG_FILE)
+    write_text(folder / CONFIG_FILE, config.model_dump_json(indent=2))
 
 
 def check_new_folder(folder: Path) -> None:
@@ -90,7 +89,3 @@ def check_new_folder(folder: Path) -> None:
 
 def _is_replaceable(folder: Path) -> bool:
     return folder.is_dir() and ((folder / CONFIG_FILE).is_file() or not any(folder.iterdir()))
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text.rstrip("\n") + "\n", encoding="utf-8")

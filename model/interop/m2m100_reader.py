@@ -8,7 +8,7 @@ from pathlib import Path
 from torch import Tensor
 
 from model.checkpoint.directions import AnyPair, Direction
-from model.checkpoint.lazy_tensors import LazyTensors
+from model.checkpoint.tensor_file import LazyTensors
 from model.errors import CheckpointError, TokenizerError
 from model.interop.foreign_model import ForeignModel
 from model.interop.huggingface.config_files import TOKENIZER_FILE, M2M100Config, read_object

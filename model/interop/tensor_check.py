@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.checkpoint.lazy_tensors import LazyTensors
 from model.checkpoint.quantized import is_scale, scale_name
 from model.checkpoint.reader import check_weights
+from model.checkpoint.tensor_file import LazyTensors
 from model.errors import CheckpointError
 from model.transformer.config import TransformerConfig
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from model.checkpoint.lazy_tensors import LazyTensors
+from model.checkpoint.tensor_file import LazyTensors
 from model.errors import CheckpointError
 from model.interop.huggingface import key_map
 from model.transformer.config import TransformerConfig

@@ -12,8 +12,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from model.checkpoint.lazy_tensors import LazyTensors
-from model.checkpoint.safetensors_file import open_safetensors
+from model.checkpoint.tensor_file import LazyTensors, open_safetensors
 from model.errors import CheckpointError
 from model.interop.huggingface.config_files import read_object
 
