@@ -25,7 +25,7 @@ class CountingEngine:
         """Whether jobs are in flight."""
         return bool(self._left)
 
-    def room(self, job: Job) -> bool:  # noqa: ARG002
+    def can_admit(self, job: Job) -> bool:  # noqa: ARG002
         """Always true."""
         return True
 

@@ -113,7 +113,7 @@ def arriving(engine: Engine, jobs: Sequence[Job], seed: int) -> Found:
                     rule=choose.choice([*RULES.values()]),
                 )
                 job = replace(choose.choice(jobs), id=next(strangers), options=other)
-            if not engine.room(job):
+            if not engine.can_admit(job):
                 break
             if job is waiting[-1]:
                 waiting.pop()

@@ -19,9 +19,9 @@ class Seats(WrappedEngine):
         self._n = n
         self._inside: set[int] = set()
 
-    def room(self, job: Job) -> bool:
+    def can_admit(self, job: Job) -> bool:
         """Whether a seat is free and the engine has room."""
-        return not self._inside or (len(self._inside) < self._n and self._engine.room(job))
+        return not self._inside or (len(self._inside) < self._n and self._engine.can_admit(job))
 
     def admit(self, jobs: Sequence[Job]) -> None:
         """Admit jobs."""

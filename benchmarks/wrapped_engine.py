@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from model.engine.explanations import DelegatedExplanations
 from model.engine.protocol import Engine, EngineInfo, EngineMemory, Finished, Job, Progress
 
 
-class WrappedEngine(DelegatedExplanations):
+class WrappedEngine:
     """Delegates to the wrapped engine; see `Engine`. Subclasses override methods."""
 
     def __init__(self, engine: Engine) -> None:
-        super().__init__(engine)
         self._engine = engine
+        self.explain, self.score = engine.explain, engine.score
+        self.project, self.trace = engine.project, engine.trace
 
     @property
     def info(self) -> EngineInfo:
@@ -30,9 +30,9 @@ class WrappedEngine(DelegatedExplanations):
         """Delegate to the engine."""
         return self._engine.busy
 
-    def room(self, job: Job) -> bool:
+    def can_admit(self, job: Job) -> bool:
         """Delegate to the engine."""
-        return self._engine.room(job)
+        return self._engine.can_admit(job)
 
     def admit(self, jobs: Sequence[Job]) -> None:
         """Admit jobs."""

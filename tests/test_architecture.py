@@ -84,17 +84,16 @@ ROWS: dict[str, str] = {
     "model.translator": "model.engine model.engine.protocol model.checkpoint model.decoding "
     "model.text",
     "model.engine": "model.engine.torch model.engine.cpu model.engine.cpu.forward "
-    "model.engine.cpu.kernels model.engine.protocol "
+    "model.engine.cpu.kernels model.engine.jobs model.engine.protocol "
     "model.engine.explanations model.checkpoint model.decoding model.transformer",
-    "model.engine.torch": "model.engine.admissible model.engine.protocol "
+    "model.engine.torch": "model.engine.jobs model.engine.protocol "
     "model.engine.explanations model.decoding model.transformer",
     "model.engine.cpu": "model.engine.cpu.forward model.engine.cpu.kernels "
-    "model.engine.admissible model.engine.protocol model.engine.explanations model.decoding "
+    "model.engine.jobs model.engine.protocol model.engine.explanations model.decoding "
     "model.transformer",
-    "model.engine.cpu.forward": "model.engine.cpu.kernels model.engine.explanations model.decoding "
-    "model.transformer",
+    "model.engine.cpu.forward": "model.engine.cpu.kernels model.decoding model.transformer",
     "model.engine.cpu.kernels": "model.decoding",
-    "model.engine.admissible": "model.engine.protocol model.transformer",
+    "model.engine.jobs": "model.engine.protocol model.transformer",
     "model.engine.protocol": "model.engine.explanations model.decoding",
     "model.engine.explanations": "model.decoding",
     "model.checkpoint": "model.alignment model.decoding model.text model.transformer",

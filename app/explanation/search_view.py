@@ -146,7 +146,9 @@ class SearchView:
             rule=_RULES[type(options.rule)],
             beam_size=options.beam_size,
             length_penalty=options.length_penalty,
-            max_target_tokens=options.token_limit(len(segment.source_ids), self._config.max_length),
+            max_target_tokens=options.limits(
+                len(segment.source_ids), self._config.max_length
+            ).n_tokens,
             steps=steps,
         )
 

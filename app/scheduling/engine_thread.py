@@ -158,11 +158,12 @@ class EngineThread:
             self._lower_max_tokens(sum(inside[job_id].n_tokens for job_id in lost))
         if len(lost) > 1:
             self._metrics.engine_failures(_kind_of(error)).inc()
-            try:
-                self._engine.cancel(lost)  # an engine that raised may still hold jobs
-            except Exception as another:
-                error = another
-            else:
+        try:
+            self._engine.cancel(lost)  # only a `step` that raised leaves the engine empty
+        except Exception as another:
+            error = another
+        else:
+            if len(lost) > 1:
                 self._suspects.suspect(lost)
                 return []
         self._n_failures += 1
@@ -210,7 +211,7 @@ class EngineThread:
                 n_rows = self._in_flight.n_bulk_rows + segment.job.options.beam_size
                 if n_rows > self._bulk_share.n_rows(now):
                     return False
-            return self._engine.room(segment.job)
+            return self._engine.can_admit(segment.job)
 
         while segment := self._queue.take(self._in_flight, fits):
             if isinstance(segment, Explanation):
@@ -245,7 +246,7 @@ class EngineThread:
         n_read = n_written = 0
         for job_id, outcome in finished:
             segment = self._in_flight.remove(job_id)
-            if segment is None:  # an engine that raised may still hold jobs
+            if segment is None:  # an engine whose `cancel` raised may still hold jobs
                 continue
             self.throughput.finished(segment.n_tokens)
             if isinstance(outcome, Exception):

@@ -9,7 +9,7 @@ from typing import TypeAlias, TypeVar
 from model.decoding.hypothesis import Hypothesis
 
 Agreed: TypeAlias = Callable[[], list[list[int]]]
-"""Computes the certain prefix of each sentence's best hypothesis; it only grows."""
+"""Computes the stable prefix of each sentence's best hypothesis; it only grows."""
 
 Steps: TypeAlias = Generator[Agreed, None, list[list[Hypothesis]]]
 """A search that yields after every token but the last, and returns its result."""
@@ -28,7 +28,7 @@ def finished(steps: Generator[object, None, T]) -> T:
 
 
 def agreed_ids(rows: Iterable[Sequence[int]], ends: Collection[int]) -> list[int]:
-    """The ids that all rows, which are all that may become the best, begin with, up to an end."""
+    """Return the common prefix of all rows, up to the first id in `ends`."""
     columns = zip(*rows, strict=False)
     alike = takewhile(lambda ids: len(set(ids)) == 1 and ids[0] not in ends, columns)
     return [ids[0] for ids in alike]

@@ -26,9 +26,8 @@ from torch import Tensor
 from model.decoding.agreement import Steps, agreed_ids, finished
 from model.decoding.distribution import next_log_probs
 from model.decoding.hypothesis import Hypothesis, SearchOptions, best_first, finished_hypothesis
-from model.decoding.limits import token_limits
 from model.decoding.rules import BEHIND_FINISHED
-from model.decoding.stopping import unsettled
+from model.decoding.stopping import token_limits, unsettled
 from model.transformer.transformer import Transformer
 
 

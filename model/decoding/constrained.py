@@ -7,16 +7,15 @@ completed, while a hypothesis with the same first token that does not start the 
 well. So no hypothesis has to be unwound. Within a term, a hypothesis ranks by its score at the
 term's first token, since those that start later have not paid for the rest yet.
 
-The rule. A hypothesis's continuations are its 2W most probable tokens and, for each term that it
-has not started, the first token of each wording that fits; within a term, only its next token.
+The rule. The continuations of a hypothesis are its 2W most probable tokens and, for each term that
+it has not started, the first token of each wording that fits; within a term, only the next token.
 After a term, no letter or digit may follow. A hypothesis may end when it contains all terms, and
-must leave room for the remaining terms before the token limit. The W places are divided evenly
-among the existing banks, for the best of each; places that a bank cannot fill go to the best of all
-others. Those that end among the first K of the last bank are finished. The end of the search and
-the result are as in beam search, also with K = 1.
+must leave enough tokens for the remaining terms before the token limit. The beam of W hypotheses is
+divided evenly among the non-empty banks, for the best of each; shares that a bank cannot fill go to
+the best of all others. Those that end among the first K of the last bank are finished. The end of
+the search and the result are as in beam search, also with K = 1.
 
-One of several hypotheses with the same tokens in the same state is kept. Ties go to the smaller
-bank.
+Of hypotheses with the same tokens in the same state, one is kept. Ties go to the smaller bank.
 """
 
 from __future__ import annotations
@@ -32,18 +31,9 @@ from torch import Tensor
 from model.decoding.agreement import Steps, agreed_ids
 from model.decoding.agreement import finished as finished_by
 from model.decoding.beam import beam_steps
-from model.decoding.constraints import (
-    FIRST,
-    GLUED,
-    Constraint,
-    PieceEdges,
-    Wording,
-    fitting,
-    search_width,
-)
+from model.decoding.constraints import FIRST, GLUED, Constraint, PieceEdges, Wording
 from model.decoding.distribution import next_log_probs
 from model.decoding.hypothesis import Hypothesis, SearchOptions, best_first, finished_hypothesis
-from model.decoding.limits import token_limits
 from model.decoding.rules import BEHIND_FINISHED
 from model.decoding.stopping import unsettled
 from model.transformer.transformer import Transformer
@@ -53,12 +43,12 @@ from model.transformer.transformer import Transformer
 class Progress:
     """A hypothesis's progress with the terms.
 
-    begun    for each constraint, whether it was started
+    started  for each constraint, whether it was started
     within   the wording in progress, and `position`, its tokens so far
     closed   a term has just ended that no letter or digit may follow
     """
 
-    begun: tuple[bool, ...]
+    started: tuple[bool, ...]
     within: Wording | None = None
     position: int = 0
     closed: bool = False
@@ -66,33 +56,34 @@ class Progress:
     @property
     def bank(self) -> int:
         """See `n_banks`."""
-        return 2 * sum(self.begun) - (self.within is not None)
+        return 2 * sum(self.started) - (self.within is not None)
 
     @property
     def done(self) -> bool:
         """Whether all terms are complete."""
-        return all(self.begun) and self.within is None
+        return all(self.started) and self.within is None
 
-    def begin(self, index: int, wording: Wording) -> Progress:
+    def start(self, index: int, wording: Wording) -> Progress:
         """Return the progress after the first token of a wording."""
-        begun = (*self.begun[:index], True, *self.begun[index + 1 :])
-        return _said(begun, wording, 1)
+        started = (*self.started[:index], True, *self.started[index + 1 :])
+        return _after(started, wording, 1)
 
     def n_missing(self, constraints: Sequence[Constraint]) -> int:
         """Tokens that the terms still require."""
         rest = len(self.within.ids) - self.position if self.within else 0
         return rest + sum(
             constraint.n_tokens
-            for constraint, begun in zip(constraints, self.begun, strict=True)
-            if not begun
+            for constraint, started in zip(constraints, self.started, strict=True)
+            if not started
         )
 
 
 @dataclass(frozen=True)
 class _Live:
-    """A hypothesis: its log-probability, its tokens and their log-probabilities, its cache row.
+    """A hypothesis, with its row in the cache.
 
-    rank  its rank: the log-probability, within a term that at its start
+    score  its log-probability
+    rank   what it is ranked by: the score, within a term that at the term's start
     """
 
     score: float
@@ -119,14 +110,12 @@ def constrained_steps(
     model: Transformer, source_ids: Tensor, options: SearchOptions, edges: PieceEdges
 ) -> Steps:
     """`constrained_search` as a generator that yields after every token but the last."""
-    config = model.config
-    limit = int(token_limits(source_ids, config, options)[0])
+    config, beam = model.config, options.beam_size
+    limit, constraints, width = options.limits(source_ids.shape[1], config.max_length)
     normalisation_at_limit = options.normalisation(limit)
-    constraints = fitting(options.constraints, options.room_for_terms(limit))
-    n_usable = options.n_given + options.room_for_terms(limit)
+    n_usable = limit - options.traits.forces_end
     if not constraints:
         return (yield from beam_steps(model, source_ids, options))
-    beam, width = options.beam_size, search_width(options.beam_size, len(constraints))
     cache = model.start(model.encode(source_ids))
     live = [_Live(0.0, 0.0, (), (), Progress((False,) * len(constraints)), 0)]
     finished: list[tuple[float, _Live]] = []
@@ -138,8 +127,7 @@ def constrained_steps(
         log_probs = next_log_probs(
             model.step(source_ids.new_tensor(latest), cache), config, options, length, at_limit
         )
-        n_wanted = min(2 * width, log_probs.shape[1])
-        likely = log_probs.topk(n_wanted).indices.tolist()
+        likely = log_probs.topk(min(2 * width, log_probs.shape[1])).indices.tolist()
         candidates: dict[object, _Live] = {}
         for row, (one, tokens, row_log_probs) in enumerate(
             zip(live, likely, log_probs.tolist(), strict=True)
@@ -165,12 +153,13 @@ def constrained_steps(
         for new in sorted(candidates.values(), key=lambda new: -new.rank):
             banks.setdefault(new.progress.bank, []).append(new)
         normalisation = options.normalisation(length)
-        for place, new in enumerate(banks.get(2 * len(constraints), [])):
-            ends = new.ids[-1] == config.eos_id
-            at_end = length == limit and options.traits.at_limit != "behind"
-            if place < beam and (ends or at_end):
-                finished.append((new.score / normalisation, new))
-        live = _share_out(
+        at_end = length == limit and options.traits.at_limit != "behind"
+        finished += [
+            (new.score / normalisation, new)
+            for new in banks.get(2 * len(constraints), [])[:beam]
+            if at_end or new.ids[-1] == config.eos_id
+        ]
+        live = _allocate(
             [[one for one in bank if one.ids[-1] != config.eos_id] for bank in banks.values()],
             width,
         )
@@ -199,7 +188,7 @@ def constrained_steps(
 def _agreed(
     live: Sequence[_Live], finished: Sequence[tuple[float, _Live]], eos_id: int
 ) -> list[list[int]]:
-    """What all that may become the best, be they alive or finished, begin with."""
+    """Return the common prefix of all hypotheses that may become the best."""
     return [agreed_ids([one.ids for one in (*live, *(one for _, one in finished))], {eos_id})]
 
 
@@ -216,28 +205,28 @@ def _continuations(
     progress = one.progress
     if progress.within:
         within, position = progress.within, progress.position
-        yield within.ids[position], _said(progress.begun, within, position + 1)
+        yield within.ids[position], _after(progress.started, within, position + 1)
         return
-    onwards = Progress(progress.begun)
+    outside = Progress(progress.started)
     if progress.done:
-        yield eos_id, onwards
+        yield eos_id, outside
     for token in tokens:
         if token != eos_id and not (progress.closed and edges.before[token]):
-            yield token, onwards
+            yield token, outside
     for index, constraint in enumerate(constraints):
-        is_next = not index or constraints[index - 1] != constraint or progress.begun[index - 1]
-        if progress.begun[index] or not is_next:
+        is_next = not index or constraints[index - 1] != constraint or progress.started[index - 1]
+        if progress.started[index] or not is_next:
             continue
         for wording in constraint.wordings:
             if _fits(wording, one, at_start, edges):
-                yield wording.ids[0], progress.begin(index, wording)
+                yield wording.ids[0], progress.start(index, wording)
 
 
-def _said(begun: tuple[bool, ...], wording: Wording, n: int) -> Progress:
+def _after(started: tuple[bool, ...], wording: Wording, n: int) -> Progress:
     """Return the progress after n tokens of a wording."""
     if n < len(wording.ids):
-        return Progress(begun, wording, n)
-    return Progress(begun, closed=wording.closed)
+        return Progress(started, wording, n)
+    return Progress(started, closed=wording.closed)
 
 
 def _fits(wording: Wording, one: _Live, at_start: bool, edges: PieceEdges) -> bool:
@@ -250,7 +239,7 @@ def _fits(wording: Wording, one: _Live, at_start: bool, edges: PieceEdges) -> bo
     return True
 
 
-def _share_out(banks: Sequence[Sequence[_Live]], width: int) -> list[_Live]:
+def _allocate(banks: Sequence[Sequence[_Live]], width: int) -> list[_Live]:
     """Select the surviving hypotheses, best first, from banks sorted best first."""
 
     def order(one: _Live) -> tuple[float, int]:

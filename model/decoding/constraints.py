@@ -16,7 +16,7 @@ MAX_WIDTH = 32
 """Maximum hypotheses of a constrained search."""
 
 MAX_CONSTRAINTS = (MAX_WIDTH - 1) // 2
-"""Per sentence, so that each bank has a hypothesis, see `n_banks`."""
+"""Per sentence, so that each bank has a hypothesis; see `n_banks`."""
 
 USUAL_WIDTH = 16
 """Above this width, each bank has only one hypothesis."""
@@ -25,26 +25,25 @@ MAX_WORDINGS = 4
 """Per constraint."""
 
 
+ANYWHERE, GLUED, FIRST = range(3)
+
+
 @dataclass(frozen=True, slots=True)
 class Wording:
     """One way to write a term in tokens.
 
-    where  anywhere: it begins with a space, or needs none; glued: not after a letter or digit,
-           since it begins without a space; first: only at the start of the translation
-    closed no letter or digit may follow
+    where   `ANYWHERE`: it begins with a space, or needs none; `GLUED`: not after a letter or digit,
+            since it begins without a space; `FIRST`: only at the start of the translation
+    closed  no letter or digit may follow
     """
 
     ids: tuple[int, ...]
-    where: int = 0
+    where: int = ANYWHERE
     closed: bool = True
 
     def __post_init__(self) -> None:
         if not self.ids:
             raise ValueError("a wording needs a token")
-
-
-ANYWHERE, GLUED, FIRST = range(3)
-"""Values of `Wording.where`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +100,11 @@ def fitting(constraints: Sequence[Constraint], limit: int) -> tuple[Constraint, 
 
 
 def n_banks(n_constraints: int) -> int:
-    """One for each number of completed terms, and one between two for those within a term."""
+    """Return the banks: one for each number of completed terms, and one between each two."""
     return 2 * n_constraints + 1
 
 
 def search_width(beam_size: int, n_constraints: int) -> int:
     """Hypotheses to keep: about a beam per number of completed terms, up to `USUAL_WIDTH`."""
-    wanted = beam_size * (1 + n_constraints) + n_constraints
-    return max(beam_size, n_banks(n_constraints), min(USUAL_WIDTH, wanted))
+    usual = min(USUAL_WIDTH, beam_size * (1 + n_constraints) + n_constraints)
+    return max(beam_size, n_banks(n_constraints), usual)

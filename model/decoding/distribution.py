@@ -16,7 +16,7 @@ def next_log_probs(
     length: int,
     at_limit: Tensor,
 ) -> Tensor:
-    """Logits [R, V] → log-probabilities [R, V], −∞ for what must not be chosen.
+    """Logits [R, V] → log-probabilities [R, V], −∞ for tokens that must not be chosen.
 
     The next token is the `length`-th of every row; `at_limit` [R] is True where it is the last.
     """
@@ -33,7 +33,7 @@ def next_log_probs(
 
 
 def given_log_probs(logits: Tensor, config: TransformerConfig, options: SearchOptions) -> Tensor:
-    """The same of a reference translation's tokens: −∞ for `<pad>` alone."""
+    """Logits [R, V] → log-probabilities of a given translation's tokens; −∞ only for `<pad>`."""
     log_probs = logits.float().log_softmax(dim=-1)
     log_probs[:, config.pad_id] = -torch.inf
     return log_probs.log_softmax(dim=-1) if options.traits.renormalises else log_probs

@@ -1,17 +1,31 @@
-"""Options and results of a search; no tensors, so that any module may import it."""
+"""Options, limits and outcomes of a search, the same for all engines; no tensors."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
-from model.decoding.constraints import Constraint
-from model.decoding.length_penalty import length_normalisation
-from model.decoding.rules import Rule, Traits, traits_of
+from model.decoding.constraints import Constraint, fitting, search_width
+from model.decoding.rules import Rule, Traits, length_normalisation, traits_of
+from model.errors import NumericalError
 
 MAX_LENGTH_PENALTY = 10.0
 """Far beyond useful values (0 … 1); more would overflow float32 at the longest lengths."""
+
+
+class SearchLimits(NamedTuple):
+    """The limits of one sentence's search.
+
+    n_tokens     maximum target tokens
+    constraints  those that fit into the token limit
+    width        hypotheses to keep
+    """
+
+    n_tokens: int
+    constraints: tuple[Constraint, ...]
+    width: int
 
 
 @dataclass(frozen=True)
@@ -21,12 +35,12 @@ class SearchOptions:
     beam_size          K; 1 is greedy search
     n_best             hypotheses to return, 1 … beam_size
     length_penalty     α of Wu et al. 2016, equation 14, at most 10; 0 ranks by log-probability
-    max_target_tokens  cap, counting the end-of-sentence token, but not `first_id`; None is source
+    max_target_tokens  limit, counting the end-of-sentence token, but not `first_id`; None is source
                        tokens + 50
     rule               None is attend's own, see `model.decoding.beam`
-    constraints        terms that the translation has to contain, in the order of their importance
-    first_id           the token that every translation begins with, at no cost, such as that of the
-                       target language; None: the model chooses
+    constraints        terms that the translation must contain, most important first
+    first_id           the given first token of every translation, at no cost, such as the target
+                       language's; None: the model chooses
     """
 
     beam_size: int = 4
@@ -53,32 +67,29 @@ class SearchOptions:
 
     @property
     def n_given(self) -> int:
-        """Number of tokens, at the beginning, that are given and not chosen."""
+        """Number of tokens at the start that are given, not chosen."""
         return 0 if self.first_id is None else 1
 
     @property
     def traits(self) -> Traits:
-        """What sets the rule apart."""
+        """The traits of the rule."""
         return traits_of(self.rule)
 
     def normalisation(self, length: int) -> float:
         """Return the divisor of the log-probability of `length` tokens."""
         return length_normalisation(length, self.length_penalty, self.traits.length_offset)
 
-    def token_limit(self, n_source: int, max_length: int) -> int:
-        """Maximum target tokens for `n_source` source tokens (§6.1: input length + 50)."""
+    def limits(self, n_source: int, max_length: int) -> SearchLimits:
+        """Return the limits for `n_source` source tokens and a model of `max_length` positions."""
         if self.max_target_tokens is not None:
-            return min(self.max_target_tokens + self.n_given, max_length)
-        limit = self.rule.token_limit(n_source) if self.rule else None
-        wanted = n_source + 50 if limit is None else limit
-        return min(max(wanted, 1 + self.n_given), max_length)
-
-    def room_for_terms(self, limit: int) -> int:
-        """Tokens, of that many, in which constraints may be said.
-
-        A given beginning takes the first, a forced end the last.
-        """
-        return limit - self.n_given - self.traits.forces_end
+            limit = self.max_target_tokens + self.n_given
+        else:
+            of_rule = self.rule.token_limit(n_source) if self.rule else None
+            limit = max(n_source + 50 if of_rule is None else of_rule, 1 + self.n_given)
+        limit = min(limit, max_length)
+        # A given first token and a forced end take one token each from the constraints.
+        constraints = fitting(self.constraints, limit - self.n_given - self.traits.forces_end)
+        return SearchLimits(limit, constraints, search_width(self.beam_size, len(constraints)))
 
 
 @dataclass(frozen=True)
@@ -97,6 +108,28 @@ class Hypothesis:
     capped: bool
 
 
+Outcome: TypeAlias = list[Hypothesis] | Exception
+"""What a search ends in: its n best hypotheses, best first, or its error."""
+
+
+def outcome(hypotheses: list[Hypothesis]) -> list[Hypothesis] | NumericalError:
+    """Return the hypotheses of a search, or its error if there are none with a finite score."""
+    if hypotheses and all(math.isfinite(one.score) for one in hypotheses):
+        return hypotheses
+    return NumericalError("the model's output is not finite for this input")
+
+
+def outcome_of_rows(
+    rows: Iterable[tuple[Sequence[int], Sequence[float]]],
+    eos_id: int,
+    options: SearchOptions,
+    limit: int,
+) -> list[Hypothesis] | NumericalError:
+    """Return the outcome of a search from the ids and log-probabilities of its n best rows."""
+    found = [finished_hypothesis(*row, eos_id, options, limit) for row in rows]
+    return outcome(best_first(found, options))
+
+
 def finished_hypothesis(
     ids: Sequence[int],
     log_probs: Sequence[float],
@@ -106,9 +139,9 @@ def finished_hypothesis(
 ) -> Hypothesis:
     """Return a hypothesis from one row, up to its first end-of-sentence token, if any.
 
-    With `limit`, the row's own tokens are that many. An end that the rule forces there is none of
-    the model's, so the hypothesis is `capped`; the end still counts as length. (Where the limit is
-    1, it stays the only token, since a hypothesis without any has no probability.)
+    At most `limit` tokens belong to the row. An end that the rule forces there is not the model's,
+    so the hypothesis is `capped`; the end still counts as length. (If the limit is 1, it stays the
+    only token, since a hypothesis without any has no probability.)
     """
     ids = ids[:limit]
     capped = eos_id not in ids
@@ -121,7 +154,7 @@ def finished_hypothesis(
 
 
 def best_first(hypotheses: Sequence[Hypothesis], options: SearchOptions) -> list[Hypothesis]:
-    """In the order of an answer: by score, those cut at the limit behind if the rule says so.
+    """Sort by score; capped hypotheses come last if the rule says so.
 
     A search ranks in float32; the scores, recomputed in float64, may resolve ties differently.
     """

@@ -1,7 +1,6 @@
 """Rules of search: attend's own, that of `transformers`, that of Marian; no tensors.
 
-A checkpoint names its rule. Searches do not ask which it is but read its `Traits`, where all that
-the rules differ in has a name.
+A checkpoint names its rule. Searches read only the rule's `Traits`, which name every difference.
 """
 
 from __future__ import annotations
@@ -15,24 +14,33 @@ AtLimit = Literal["behind", "as it is", "ended"]
 Stopping = Literal["settled", "full", "settled at present"]
 
 BEHIND_FINISHED = -1e30
-"""The score of a hypothesis that ranks behind all finished ones, times its place among such."""
+"""The score of a hypothesis that ranks after all finished ones, times its rank among such."""
+
+
+def length_normalisation(length: int, alpha: float, offset: int) -> float:
+    """((c + n) / (c + 1))^α, the divisor of the log-probability of n tokens; c is `offset`.
+
+    c = 5 is lp(Y) of Wu et al. 2016, equation 14; c = 0 the n^α of `transformers` and Marian. n
+    counts the end-of-sentence token. Also compiled for the CPU engine, so it is plain arithmetic.
+    """
+    return float(((offset + length) / (offset + 1)) ** alpha)
 
 
 @dataclass(frozen=True)
 class Traits:
-    """What a search needs to know of a rule; the defaults are attend's own rule.
+    """The properties of a rule that a search needs; the defaults are attend's own rule.
 
     length_offset  c of `length_normalisation`
-    at_limit       what becomes of a hypothesis that lives at the token limit: it ranks "behind" all
+    at_limit       what becomes of a live hypothesis at the token limit: it ranks "behind" all
                    finished ones, is finished "as it is", or is "ended" at no cost
-    stopping       when, before the limit, a sentence is done, beside being "settled", which is when
-                   nothing that lives can come among the n best any more, and ends any search: as
-                   soon as K hypotheses are finished ("full"), or no live one has a better score
-                   than the worst of those by its present length ("settled at present")
-    narrows        a step takes as many continuations as there are hypotheses, and what ends leaves
-                   its place empty; else 2K, of which those among the first K may end
-    renormalises   the probability of `<pad>`, never chosen, is shared out among the others
-    unk_id         a token that is never chosen either and keeps its probability; None: no such
+    stopping       when a sentence is done before the limit. Any search ends when it is "settled":
+                   no live hypothesis can enter the n best. Others end earlier: once K hypotheses
+                   are finished ("full"), or once no live one has a better score, at its present
+                   length, than the worst of those ("settled at present")
+    narrows        a step takes one continuation per live hypothesis, and an ended one leaves the
+                   beam narrower; else it takes 2K, of which those among the first K may end
+    renormalises   the probability of `<pad>`, never chosen, is shared among the other tokens
+    unk_id         a token that is never chosen but keeps its probability
     """
 
     length_offset: int = 5
@@ -53,14 +61,14 @@ class HuggingFaceRule:
     """Search as `transformers` generates (v5, `GenerationMixin._beam_search`); see docs/interop.md.
 
     Scores are log-probability over length^α, and hypotheses at the token limit join as they are.
-    A sentence is done once K hypotheses are finished and none that lives on can, by the measure
-    of `early_stopping`, get past the worst of them.
+    A sentence is done once K hypotheses are finished and no live one can outrank the worst of
+    them, as measured by `early_stopping`.
 
     early_stopping     True: at once; False: by the score at the present length, a heuristic;
                        "never": by the score at the token limit, which is exact
     force_end          at the token limit every hypothesis ends, at no cost
-    renormalise        the probability of `<pad>`, never chosen, is shared out among the others
-    max_target_tokens  the cap where a search names none; None is source tokens + 50
+    renormalise        the probability of `<pad>`, never chosen, is shared among the other tokens
+    max_target_tokens  the limit where a search names none; None is source tokens + 50
     """
 
     early_stopping: bool | Literal["never"] = False
@@ -68,29 +76,24 @@ class HuggingFaceRule:
     renormalise: bool = False
     max_target_tokens: int | None = None
 
-    __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012  (it travels in a checkpoint)
+    __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012  (stored in a checkpoint)
 
     def __post_init__(self) -> None:
         if self.max_target_tokens is not None and self.max_target_tokens < 1:
             raise ValueError(f"max_target_tokens must be at least 1, not {self.max_target_tokens}")
 
     def token_limit(self, n_source: int) -> int | None:  # noqa: ARG002
-        """The cap for a source of that many tokens; None where the rule has none."""
+        """The limit for a source of `n_source` tokens, if the rule has one."""
         return self.max_target_tokens
 
     @property
-    def _stopping(self) -> Stopping:
-        if self.early_stopping == "never":
-            return "settled"
-        return "full" if self.early_stopping else "settled at present"
-
-    @property
     def traits(self) -> Traits:
-        """What sets it apart."""
+        """The rule's differences."""
+        stopping: Stopping = "full" if self.early_stopping else "settled at present"
         return Traits(
             length_offset=0,
             at_limit="ended" if self.force_end else "as it is",
-            stopping=self._stopping,
+            stopping="settled" if self.early_stopping == "never" else stopping,
             renormalises=self.renormalise,
         )
 
@@ -99,18 +102,18 @@ class HuggingFaceRule:
 class MarianRule:
     """Search as Marian translates (1.12, `beam_search.cpp`, `history.h`); see docs/interop.md.
 
-    A step takes as many of the best continuations as hypotheses live. Those that end leave the
-    beam, which is that much narrower from then on. Scores are log-probability over length^α;
-    hypotheses at the token limit join as they are.
+    A step takes as many of the best continuations as there are live hypotheses. Those that end
+    leave the beam, which stays narrower. Scores are log-probability over length^α; hypotheses at
+    the token limit join as they are.
 
     unk_id             `<unk>`, never chosen; it keeps its probability
-    max_length_factor  the cap where a search names none, times the source's tokens
+    max_length_factor  the limit where a search names none, times the source's tokens
     """
 
     unk_id: int | None
     max_length_factor: float = 3.0
 
-    __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012  (it travels in a checkpoint)
+    __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012  (stored in a checkpoint)
 
     def __post_init__(self) -> None:
         if self.unk_id is not None and self.unk_id < 0:
@@ -119,21 +122,19 @@ class MarianRule:
             raise ValueError(f"max_length_factor must be above 0, not {self.max_length_factor}")
 
     def token_limit(self, n_source: int) -> int:
-        """The cap for a source of that many tokens, its end counted."""
+        """The limit for a source of `n_source` tokens, including its end."""
         return math.ceil(self.max_length_factor * n_source)
 
     @property
     def traits(self) -> Traits:
-        """What sets it apart."""
+        """The rule's differences."""
         return Traits(length_offset=0, at_limit="as it is", narrows=True, unk_id=self.unk_id)
 
 
 Rule: TypeAlias = HuggingFaceRule | MarianRule
 
-_OWN = Traits()
-
 
 @cache
 def traits_of(rule: Rule | None) -> Traits:
-    """What sets a rule apart; None is attend's own."""
-    return rule.traits if rule else _OWN
+    """Return a rule's traits; None is attend's own rule."""
+    return rule.traits if rule else Traits()

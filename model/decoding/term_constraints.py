@@ -6,14 +6,7 @@ import re
 
 import numpy as np
 
-from model.decoding.constraints import (
-    ANYWHERE,
-    FIRST,
-    GLUED,
-    Constraint,
-    PieceEdges,
-    Wording,
-)
+from model.decoding.constraints import ANYWHERE, FIRST, GLUED, Constraint, PieceEdges, Wording
 from model.text.text_codec import TextCodec
 from model.text.words import joins
 

@@ -1,4 +1,4 @@
-"""A record of a search, step by step, for display. Imports no torch."""
+"""The record of a search, step by step, for display. Imports no torch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from model.decoding.hypothesis import Hypothesis
 
 N_LIKELIEST = 5
-"""Next tokens shown for each beam, regardless of the search's choice."""
+"""Next tokens recorded for each beam, whether or not the search chooses them."""
 
 
 class NextToken(NamedTuple):
@@ -37,10 +37,7 @@ class Beam:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A beam, by its index, that became a finished hypothesis in this step.
-
-    Only those among the best so far are recorded.
-    """
+    """A beam, by its index, that became a finished hypothesis among the best so far."""
 
     beam: int
     hypothesis: Hypothesis

@@ -9,13 +9,13 @@ from model.decoding.hypothesis import SearchOptions
 from model.decoding.term_constraints import piece_edges
 from model.engine.compile import ensure_compiled
 from model.engine.cpu.engine import CpuEngine
-from model.engine.cpu.forward.weights import pack
+from model.engine.cpu.forward.weights import Precision, pack
 from model.engine.protocol import Engine, EngineInfo, PrecisionChoice
 
 DEFAULT_BATCH_TOKENS = 16_384
 """Limit of the torch engine: sentences × the longest of them, in source tokens."""
 
-_KERNELS = {"auto": "int8", "int8": "int8", "fp32": "float32"}
+_KERNELS: dict[PrecisionChoice, Precision] = {"auto": "int8", "int8": "int8", "fp32": "float32"}
 """Precisions that the CPU engine has."""
 
 
@@ -37,12 +37,7 @@ def build_engines(
             for device in devices
         ]
     config = checkpoint.config
-    weights = pack(
-        config.transformer,
-        checkpoint.weights,
-        "int8" if _KERNELS[precision] == "int8" else "float32",
-        checkpoint.scales,
-    )
+    weights = pack(config.transformer, checkpoint.weights, _KERNELS[precision], checkpoint.scales)
     edges = piece_edges(checkpoint.tokenizer)
     return [
         CpuEngine(config.transformer, weights, edges, n_threads=n_threads) for _ in range(n_threads)
@@ -52,14 +47,14 @@ def build_engines(
 def prepare_kernels(precision: PrecisionChoice, devices: Sequence[str] = ("cpu",)) -> None:
     """Compile what engines of that precision need, if they have kernels and the cache lacks any."""
     if _has_kernels(precision, devices):
-        ensure_compiled("int8" if _KERNELS[precision] == "int8" else "float32")
+        ensure_compiled(_KERNELS[precision])
 
 
 def expected_info(precision: PrecisionChoice, n_threads: int, devices: Sequence[str]) -> EngineInfo:
-    """Describe the engines that `build_engines` would build, all together. Raises as it does."""
+    """Describe, in one record, the engines that `build_engines` would build. Raises as it does."""
     if _has_kernels(precision, devices):
         return EngineInfo("cpu", "cpu", _KERNELS[precision], n_threads)
-    from model.engine.precision import dtype_of
+    from model.engine.torch.device import dtype_of
 
     types = {str(dtype_of(precision, one)).removeprefix("torch."): None for one in devices}
     threads = n_threads if tuple(devices) == ("cpu",) else len(devices)
@@ -67,7 +62,7 @@ def expected_info(precision: PrecisionChoice, n_threads: int, devices: Sequence[
 
 
 def combined_info(engines: Sequence[Engine]) -> EngineInfo:
-    """Describe engines of one kind all together: each device and precision once."""
+    """Describe engines of one kind in one record, each device and precision once."""
     found = [engine.info for engine in engines]
     return EngineInfo(
         found[0].engine,
@@ -92,14 +87,13 @@ def _torch_engine(
     import torch
 
     from model.checkpoint.pretrained import load_model
-    from model.engine.eager import EagerEngine
-    from model.engine.precision import dtype_of
+    from model.engine.torch.device import dtype_of
     from model.engine.torch.engine import TorchEngine
 
     dtype = dtype_of(precision, device)
     torch.set_num_threads(n_threads)
     edges = piece_edges(checkpoint.tokenizer)
     model = load_model(checkpoint, device).to(dtype)
-    engine = TorchEngine(model, EagerEngine(model, edges=edges), max_batch_tokens, edges)
+    engine = TorchEngine(model, max_batch_tokens, edges)
     engine.prepare(SearchOptions(checkpoint.config.beam_size, rule=checkpoint.config.search_rule))
     return engine

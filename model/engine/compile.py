@@ -20,20 +20,20 @@ from model.decoding.constraints import Constraint, Wording
 from model.decoding.hypothesis import SearchOptions
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.forward.weights import Precision, pack
+from model.engine.cpu.helper_thread import compile_helper
 from model.engine.cpu.kernels.jit import CACHE_FOLDER
-from model.engine.cpu.partner import compile_partner
 from model.engine.explanations import AttentionKind, AttentionRow
 from model.engine.protocol import Job
 from model.transformer.config import PRESETS
 
 
 def compile_kernels(precision: Precision) -> None:
-    """Take every path through the engine once: kernels compile for the types of their arguments."""
+    """Run every path of the engine once: kernels compile for the types of their arguments."""
     config = PRESETS["tiny"]
     zeros = {name: np.zeros(s, np.float32) for name, s in parameter_shapes(config).items()}
     weights = pack(config, zeros, precision)
     engine = CpuEngine(config, weights)
-    compile_partner(weights)
+    compile_helper(weights)
     for constraints in ((), (Constraint((Wording((3,)),)),)):
         options = SearchOptions(max_target_tokens=2, constraints=constraints)
         engine.admit([Job(0, (3, 4, config.eos_id), options)])
@@ -50,10 +50,9 @@ def compile_kernels(precision: Precision) -> None:
 
 
 def ensure_compiled(precision: Precision) -> None:
-    """Compile the kernels unless the cache has them all: no request should wait for one.
+    """Compile the kernels unless the cache has them all, so that no request waits for one.
 
-    A kernel is compiled when it is first called: with terms of a glossary, a minute after the start
-    of a server that had compiled those for translating without.
+    A kernel is compiled when it is first called, and those for glossaries would be much later.
     """
     mark = _mark(precision)
     if mark is None or not mark.exists():
@@ -61,24 +60,24 @@ def ensure_compiled(precision: Precision) -> None:
 
 
 def _mark(precision: Precision) -> Path | None:
-    """Return the file that says that all were cached for this place, Python and processor.
+    """Return the file that marks all kernels as cached for this path, Python and processor.
 
-    The folder that it is in is one of these sources; numba also looks at their path.
+    Its folder stands for the sources; numba also checks their path.
     """
     if CACHE_FOLDER is None:
         return None
     processor = cpu_target.target_context.codegen().magic_tuple()
-    of = (str(Path(__file__).resolve()), str(sys.implementation.cache_tag), *map(str, processor))
-    digest = hashlib.sha256("\n".join(of).encode()).hexdigest()[:16]
+    key = (str(Path(__file__).resolve()), str(sys.implementation.cache_tag), *map(str, processor))
+    digest = hashlib.sha256("\n".join(key).encode()).hexdigest()[:16]
     return CACHE_FOLDER / f"{precision}-{digest}.complete"
 
 
 def main() -> None:
     """Compile for both precisions and print how long each took."""
     for precision in get_args(Precision):
-        began = time.perf_counter()
+        start = time.perf_counter()
         compile_kernels(precision)
-        print(f"kernels for {precision}: {time.perf_counter() - began:.1f} s")
+        print(f"kernels for {precision}: {time.perf_counter() - start:.1f} s")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Devices for tensors, and the number of usable cores."""
+"""Finds the devices for tensors, and the number of usable cores."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ _NAME = re.compile(r"cpu|cuda(?::\d+)?|xpu(?::\d+)?|mps")
 _KNOWN = "auto, cpu, cuda, cuda:1, xpu, mps, or several as in cuda:0,cuda:1"
 _DRIVERS = ("libcuda.so.1", "nvcuda.dll")
 AMD_DEVICE = Path("/dev/kfd")
+
+CPU_QUOTA_FILE = Path("/sys/fs/cgroup/cpu.max")
+"""Control group of a container: microseconds of processor time per period, and the period."""
 
 
 def pick_device(name: str) -> str:
@@ -41,7 +44,7 @@ def pick_devices(names: str) -> tuple[str, ...]:
 
 
 def _check(name: str) -> None:
-    """Raise `ConfigError` for a device that is not known or not there."""
+    """Raise `ConfigError` for an unknown or missing device."""
     if not _NAME.fullmatch(name):
         raise ConfigError(f"device '{name}' is not known; use {_KNOWN}")
     if name == "cpu":
@@ -65,7 +68,7 @@ def _numbered(name: str) -> str:
 
 
 def _has_driver() -> bool:
-    """Whether there may be a GPU; if not, torch need not be imported."""
+    """Whether there may be a GPU; else torch need not be imported."""
     return AMD_DEVICE.exists() or any(map(_can_be_loaded, _DRIVERS))
 
 
@@ -78,17 +81,13 @@ def _can_be_loaded(library: str) -> bool:
 
 
 def _n_present(kind: str) -> int:
-    """How many devices of a kind there are that torch can use."""
+    """The number of devices of a kind that torch can use."""
     import torch
 
     if kind == "mps":
         return int(torch.backends.mps.is_available())
     module = torch.cuda if kind == "cuda" else torch.xpu
     return module.device_count() if module.is_available() else 0
-
-
-CPU_QUOTA_FILE = Path("/sys/fs/cgroup/cpu.max")
-"""Control group of a container: microseconds of processor time per period, and the period."""
 
 
 def usable_cores() -> int:

@@ -1,4 +1,4 @@
-"""What an engine shows of one sentence beside its translation: attention, scores, the search.
+"""What engines compute about single sentences: attention, scores, the search.
 
 Imports no torch, as `protocol`.
 """
@@ -55,7 +55,7 @@ class Explanations(Protocol):
     ) -> NDArray[np.float32]:
         """Attention weights [layers, heads, T, S] of one teacher-forced pass over a given pair.
 
-        `target_ids` are the T tokens produced, the end-of-sentence token included; row t is what
+        `target_ids` are the T tokens produced, including the end of sentence; row t is what
         position t attended to when it produced target token t. T = S for `encoder`, S = T for
         `decoder`, where column s is the position that was fed token s − 1.
         """
@@ -63,48 +63,17 @@ class Explanations(Protocol):
     def score(self, pairs: Sequence[IdPair], options: SearchOptions) -> list[NDArray[np.float32]]:
         """Log-probabilities [T] of given targets' tokens, by one teacher-forced pass.
 
-        They are those that a search with these options would assign; `<pad>` gets −∞. Other tokens
-        that the search never chooses keep theirs, and no end is forced.
+        They are those that a search with these options would assign, but tokens that the search
+        never chooses keep theirs, and no end is forced; `<pad>` gets −∞.
         """
 
     def project(
         self, source_ids: Sequence[int], target_ids: Sequence[int], at: AttentionRow
     ) -> Projections:
-        """What one attention computes with for one row, as in `explain`.
-
-        S is the number of columns that `explain` has.
-        """
+        """The vectors of one row of an attention; S is the number of columns of `explain`."""
 
     def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
-        """Return the search of one sentence, step by step.
+        """The search of one sentence, step by step, with the same result as a job.
 
-        Its hypotheses are those of a job with these options. Raises
-        `NumericalError` where such a job would fail with it.
+        Raises `NumericalError` where such a job would fail with it.
         """
-
-
-class DelegatedExplanations:
-    """Delegates to another engine of the same model."""
-
-    def __init__(self, explaining: Explanations) -> None:
-        self._explaining = explaining
-
-    def explain(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
-    ) -> NDArray[np.float32]:
-        """Attention weights [layers, heads, T, S]; see `Explanations.explain`."""
-        return self._explaining.explain(source_ids, target_ids, kind)
-
-    def score(self, pairs: Sequence[IdPair], options: SearchOptions) -> list[NDArray[np.float32]]:
-        """Log-probabilities [T] of given targets' tokens; see `Explanations.score`."""
-        return self._explaining.score(pairs, options)
-
-    def project(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], at: AttentionRow
-    ) -> Projections:
-        """What one attention computes with; see `Explanations.project`."""
-        return self._explaining.project(source_ids, target_ids, at)
-
-    def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
-        """The search of one sentence; see `Explanations.trace`."""
-        return self._explaining.trace(source_ids, options)

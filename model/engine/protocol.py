@@ -1,8 +1,8 @@
 """The interface between scheduling and tensors. Imports no torch, so that fakes need none.
 
-A scheduler admits jobs, calls `step` as long as the engine is busy, and hands out what each step
+A scheduler admits jobs, calls `step` as long as the engine is busy, and delivers what each step
 finishes. An engine may finish a whole batch within one step, or advance every sentence by one
-token and let jobs join and leave in between: the scheduler cannot tell and need not know.
+token and let jobs join and leave in between; the scheduler need not know which.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
-from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.decoding.hypothesis import Outcome, SearchOptions
 from model.engine.explanations import Explanations
 
 PrecisionChoice = Literal["auto", "int8", "fp32", "bf16", "fp16"]
@@ -23,7 +23,7 @@ class Job:
 
     id          unique among the jobs in an engine
     source_ids  what the encoder reads: target-language symbol, pieces, end of sentence
-    stream      whether to report its certain prefix before it is finished
+    stream      whether to report its stable prefix before it is finished
     """
 
     id: int
@@ -33,24 +33,24 @@ class Job:
 
 
 class Progress(NamedTuple):
-    """The certain prefix of a job: its best hypothesis will begin with these ids."""
+    """The stable prefix of a job: its best hypothesis will start with these ids."""
 
     job_id: int
     ids: list[int]
 
 
 class Finished(NamedTuple):
-    """The outcome of a job: its n best hypotheses, best first, or its error."""
+    """The outcome of a job."""
 
     job_id: int
-    outcome: list[Hypothesis] | Exception
+    outcome: Outcome
 
 
 @dataclass(frozen=True)
 class EngineInfo:
     """Where and how the model runs, for users.
 
-    engine  "cpu", this project's kernels; "torch", any device of torch; or "reference", the paper's
+    engine  "cpu": this project's kernels; "torch": any device of torch; "reference": the paper's
             modules
     """
 
@@ -61,7 +61,7 @@ class EngineInfo:
 
 
 class EngineMemory(NamedTuple):
-    """Bytes that an engine holds now; those of the weights are counted by each that shares them."""
+    """Bytes that an engine holds now; engines that share weights each count them."""
 
     weights: int
     work: int
@@ -70,7 +70,8 @@ class EngineMemory(NamedTuple):
 class Engine(Explanations, Protocol):
     """Translates sentences, and explains them one at a time (`explanations`).
 
-    Called from one thread at a time, except `interrupt`.
+    Called from one thread at a time, except `interrupt` and `memory`. A `step` that raises leaves
+    the engine empty; any other method that raises leaves the admitted jobs as they were.
     """
 
     @property
@@ -81,35 +82,29 @@ class Engine(Explanations, Protocol):
     def memory(self) -> EngineMemory:
         """The memory that it holds now. Cheap, and from any thread."""
 
-    def room(self, job: Job) -> bool:
-        """Whether there is room for a job now, beside those admitted. Cheap.
-
-        An engine without jobs has room for any.
-        """
+    def can_admit(self, job: Job) -> bool:
+        """Whether the job fits beside those admitted. Cheap; an engine without jobs fits any."""
 
     def admit(self, jobs: Sequence[Job]) -> None:
-        """Admit jobs; cheap, since work starts with the next step.
-
-        An exception means that none of these was admitted; others are not affected.
-        """
+        """Admit all of the jobs, or none and raise; cheap, since work starts with the next step."""
 
     def cancel(self, job_ids: Sequence[int]) -> None:
         """Drop jobs; they are not reported as finished. Unknown ids are ignored."""
 
     def step(self) -> list[Finished]:
-        """Advance the jobs admitted and return those that ended. Does nothing when there are none.
+        """Advance the admitted jobs and return those that ended. Does nothing without jobs.
 
-        It may run until a job ends. Once one has, or `interrupt` is or was called since the last
-        step, it returns within milliseconds. While a job streams, a step is one token.
+        It may run until a job ends. Once one has, or once `interrupt` has been called since the
+        last step, it returns within milliseconds. While a job streams, a step is one token.
 
-        An error that concerns single jobs is their outcome; an exception means that every job
-        admitted is lost and the engine is empty and ready again.
+        An error that concerns single jobs is their outcome. An exception means that every admitted
+        job is lost and the engine is empty and usable again.
         """
 
     def progress(self) -> list[Progress]:
-        """Return the unfinished streaming jobs of which more is certain than before.
+        """Return the stable prefixes, of unfinished streaming jobs, that have grown.
 
-        Called after a step. A job's prefix only grows; it may stay empty until the end.
+        Called after a step. A prefix may stay empty until the end.
         """
 
     def interrupt(self) -> None:

@@ -1,7 +1,4 @@
-"""Runs many sentences on one or several engines, for programs that have them at hand.
-
-Servers schedule requests instead. Imports no torch.
-"""
+"""Runs a stream of sentences on one or several engines, for offline programs. Imports no torch."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ WINDOW = 1024
 """Maximum items read ahead of the oldest unfinished one, which bounds memory."""
 
 Item: TypeAlias = Job | Finished | None
-"""A job; or a result that needs no engine; or None: the next item may take long to arrive."""
+"""A job; a result that needs no engine; or None: the next item may take long to arrive."""
 
 
 def run_jobs(
@@ -25,13 +22,13 @@ def run_jobs(
 ) -> Generator[Finished, None, None]:
     """Yield the outcome of every item once known, at most `window` ahead of the oldest open one.
 
-    Items are read in the caller's thread. After a None, the next one is requested only when
-    everything before it is handed out, so that no result waits for a blocked source. A job goes to
-    the engine with the least work; a single engine runs in the caller's thread, several in one
-    thread each. The engines must be empty, and are left empty, also if the caller stops early.
+    Items are read in the caller's thread. After a None, the next one is requested only when all
+    earlier results are yielded, so that no result waits for a blocked source. A job goes to the
+    engine with the least work; a single engine runs in the caller's thread, several in one thread
+    each. The engines must be empty, and are left empty, also if the caller stops early.
 
     A job's own error, or an engine's refusal of it, is its outcome. An error of the items is raised
-    after everything before it is handed out, an error of an engine at once.
+    after all earlier results are yielded, an error of an engine at once.
     """
     if not engines:
         raise ValueError("no engines")
@@ -42,13 +39,13 @@ def run_jobs(
 
 
 class _Feed:
-    """The items in order, and which of them are open: read and without an outcome."""
+    """The items in order, and which of them are open: read, but without an outcome."""
 
     def __init__(self, items: Iterable[Item], window: int) -> None:
         self._items = iter(items)
         self._window = window
         self._n_read = 0
-        self._open: dict[int, int] = {}  # job id → how many items were read before it
+        self._open: dict[int, int] = {}  # job id → number of items read before it
         self._paused = False
         self._ended = False
         self.failure: Exception | None = None
@@ -58,7 +55,7 @@ class _Feed:
         return bool(self._open)
 
     def pull(self) -> Job | Finished | None:
-        """Return the next item; None if there is none, or none before others are done."""
+        """Return the next item; None if there is none, or if others must finish first."""
         while not self._ended and self._may_read():
             try:
                 item = next(self._items)
@@ -91,29 +88,26 @@ class _Station:
     """An engine and the jobs waiting for it, in order."""
 
     def __init__(self, engine: Engine) -> None:
+        self.waiting: deque[Job] = deque()
         self._engine = engine
-        self._waiting: deque[Job] = deque()
         self._inside: set[int] = set()
         self._refused: list[Finished] = []
 
     @property
     def idle(self) -> bool:
-        return not self._waiting and not self._inside
-
-    def put(self, job: Job) -> None:
-        self._waiting.append(job)
+        return not self.waiting and not self._inside
 
     def admit(self) -> bool:
         """Admit as many jobs as fit; return whether none is left waiting."""
-        while self._waiting and self._engine.room(self._waiting[0]):
-            job = self._waiting.popleft()
+        while self.waiting and self._engine.can_admit(self.waiting[0]):
+            job = self.waiting.popleft()
             try:
                 self._engine.admit([job])
             except Exception as error:
                 self._refused.append(Finished(job.id, error))
             else:
                 self._inside.add(job.id)
-        return not self._waiting
+        return not self.waiting
 
     def step(self) -> list[Finished]:
         """Advance the engine; return the jobs that it refused or finished."""
@@ -123,7 +117,7 @@ class _Station:
         return refused + finished
 
     def clear(self) -> None:
-        """Drop everything."""
+        """Drop all jobs."""
         self._engine.cancel(list(self._inside))
 
 
@@ -135,7 +129,7 @@ def _run_here(engine: Engine, feed: _Feed) -> Iterator[Finished]:
                 if isinstance(item, Finished):
                     yield item
                 else:
-                    station.put(item)
+                    station.waiting.append(item)
             if not feed.any_open:
                 return
             for finished in station.step():
@@ -145,37 +139,28 @@ def _run_here(engine: Engine, feed: _Feed) -> Iterator[Finished]:
         station.clear()
 
 
-class _Worker:
-    """An engine in its own thread; all methods except `_run` are for the caller's thread.
+class _Worker(threading.Thread):
+    """An engine in its own thread.
 
-    load  source tokens submitted and not finished
+    load  source tokens submitted and not finished, for the caller's thread
     """
 
     def __init__(self, engine: Engine, reports: SimpleQueue[Finished | BaseException]) -> None:
+        super().__init__(name="engine", daemon=True)
         self.load = 0
         self._engine = engine
         self._station = _Station(engine)
         self._reports = reports
         self._inbox: SimpleQueue[Job | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
-        self._thread.start()
+        self.start()
 
-    def give(self, job: Job) -> None:
-        self.load += len(job.source_ids)
-        self._put(job)
-
-    def dismiss(self) -> None:
-        """Stop after the current step; see `join`."""
-        self._put(None)
-
-    def join(self) -> None:
-        self._thread.join()
-
-    def _put(self, job: Job | None) -> None:
+    def put(self, job: Job | None) -> None:
+        """Submit a job; None ends the thread after the current step."""
         self._inbox.put(job)
         self._engine.interrupt()
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Run jobs until the end is requested."""
         try:
             try:
                 while self._receive():
@@ -188,7 +173,7 @@ class _Worker:
             self._reports.put(error)
 
     def _receive(self) -> bool:
-        """Take new jobs, waiting for them if there is nothing to do; return False if dismissed."""
+        """Take new jobs, waiting if idle; return False if the end is requested."""
         wait = self._station.idle
         while True:
             try:
@@ -197,14 +182,14 @@ class _Worker:
                 return True
             if job is None:
                 return False
-            self._station.put(job)
+            self._station.waiting.append(job)
             wait = False
 
 
 def _run_apart(engines: Sequence[Engine], feed: _Feed) -> Iterator[Finished]:
     reports: SimpleQueue[Finished | BaseException] = SimpleQueue()
     workers = [_Worker(engine, reports) for engine in engines]
-    given: dict[int, tuple[_Worker, Job]] = {}
+    submitted: dict[int, tuple[_Worker, Job]] = {}
     try:
         while True:
             while item := feed.pull():
@@ -212,19 +197,20 @@ def _run_apart(engines: Sequence[Engine], feed: _Feed) -> Iterator[Finished]:
                     yield item
                 else:
                     worker = min(workers, key=lambda one: one.load)
-                    worker.give(item)
-                    given[item.id] = (worker, item)
+                    worker.load += len(item.source_ids)
+                    worker.put(item)
+                    submitted[item.id] = (worker, item)
             if not feed.any_open:
                 return
             report = reports.get()
             if isinstance(report, BaseException):
                 raise report
-            worker, job = given.pop(report.job_id)
+            worker, job = submitted.pop(report.job_id)
             worker.load -= len(job.source_ids)
             feed.close(report.job_id)
             yield report
     finally:
         for worker in workers:
-            worker.dismiss()
+            worker.put(None)
         for worker in workers:
             worker.join()

@@ -47,7 +47,7 @@ class FakeEngine:
     def busy(self) -> bool:
         return bool(self._left)
 
-    def room(self, job: Job) -> bool:
+    def can_admit(self, job: Job) -> bool:
         return len(self._left) < self.n_slots
 
     def admit(self, jobs: Sequence[Job]) -> None:

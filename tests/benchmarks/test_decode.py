@@ -86,15 +86,15 @@ def test_rows_by_hand() -> None:
 def test_seats_limit_the_sentences_in_flight(tiny_checkpoint: Path) -> None:
     seats = Seats(EagerEngine(load_model(load_checkpoint(tiny_checkpoint))), 2)
     one, two, three = (Job(index, (5, 6, 1), GREEDY) for index in range(3))
-    assert seats.room(one)
+    assert seats.can_admit(one)
     seats.admit([one, two])
-    assert not seats.room(three)
+    assert not seats.can_admit(three)
     seats.cancel([one.id])
-    assert seats.room(three)
+    assert seats.can_admit(three)
     seats.admit([three])
     assert [done.job_id for done in seats.step()] == [1, 2]
     assert not seats.busy
-    assert seats.room(one)
+    assert seats.can_admit(one)
 
 
 def test_the_program_prints_and_writes_a_table(tiny_checkpoint: Path, tmp_path: Path) -> None:

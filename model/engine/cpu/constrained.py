@@ -5,45 +5,54 @@ from __future__ import annotations
 import numpy as np
 
 from model.decoding.constraints import FIRST, GLUED
-from model.engine.cpu.finish import finish, finish_behind, is_settled
 from model.engine.cpu.forward.output import Predictions
-from model.engine.cpu.forward.rules import AS_IT_IS, BEHIND, ENDED, NO_TOKEN, normalisation
-from model.engine.cpu.forward.slots import MAX_BEAM, Pages, Slots
+from model.engine.cpu.forward.slots import (
+    AS_IT_IS,
+    BEHIND,
+    ENDED,
+    MAX_BEAM,
+    NO_TOKEN,
+    Pages,
+    Slots,
+    normalisation,
+)
+from model.engine.cpu.hypotheses import finish, finish_behind, is_settled
+from model.engine.cpu.kernels.arrays import Ints
 from model.engine.cpu.kernels.jit import kernel
-from model.engine.cpu.kernels.types import Ints
 from model.engine.cpu.terms import NO_WORDING, Terms
 
 _MULTIPLIER = 6364136223846793005
-"""Of a linear congruential generator modulo 2^64 (Knuth, MMIX), which hashes tokens well enough."""
+"""Of a linear congruential generator modulo 2^64 (Knuth, MMIX), to hash tokens."""
 
 
 @kernel
-def ask(
+def name_tokens(
     slot: int, lane: int, row: int, eos_id: int, slots: Slots, terms: Terms, next_: Predictions
 ) -> None:
-    """Which tokens' probabilities the hypothesis needs beside its most probable ones."""
-    progress, asked = terms.lane[slot, lane], next_.asked[row]
+    """Name the tokens whose probabilities a hypothesis needs beside its most probable ones."""
+    progress, named = terms.lane[slot, lane], next_.named[row]
     if progress.within != NO_WORDING:
-        next_.n_wanted[row] = next_.n_asked[row] = 1
-        asked[0].token = terms.ids[slot, progress.within, progress.position]
+        next_.n_best[row] = next_.n_named[row] = 1
+        named[0].token = terms.ids[slot, progress.within, progress.position]
         return
     sentence = terms.sentence[slot]
-    next_.n_wanted[row] = 2 * sentence.width
-    asked[0].token = eos_id
-    n_asked = 1
+    next_.n_best[row] = 2 * sentence.width
+    named[0].token = eos_id
+    n_named = 1
     for wording in range(sentence.n_wordings):
         term = terms.wording[slot, wording].term
-        is_next = not terms.term[slot, term].is_repeat or progress.begun >> (term - 1) & 1
-        if not progress.begun >> term & 1 and is_next and _fits(slot, lane, wording, slots, terms):
-            asked[n_asked].token = terms.ids[slot, wording, 0]
-            asked[n_asked].purpose = wording
-            n_asked += 1
-    next_.n_asked[row] = n_asked
+        if progress.started >> term & 1 or not _fits(slot, lane, wording, slots, terms):
+            continue
+        if not terms.term[slot, term].is_repeat or progress.started >> (term - 1) & 1:
+            named[n_named].token = terms.ids[slot, wording, 0]
+            named[n_named].wording = wording
+            n_named += 1
+    next_.n_named[row] = n_named
 
 
 @kernel
 def _fits(slot: int, lane: int, wording: int, slots: Slots, terms: Terms) -> bool:
-    """Whether the wording may begin here."""
+    """Whether the wording may start here."""
     n_given = 0 if slots.rule[slot].first_id == NO_TOKEN else 1
     is_first = slots.length[slot] == n_given
     where = terms.wording[slot, wording].where
@@ -61,14 +70,14 @@ def advance_constrained(
     slot: int, first_row: int, eos_id: int, slots: Slots, pages: Pages, terms: Terms,
     next_: Predictions, new_path: Ints,
 ) -> bool:  # fmt: skip
-    """Choose among the continuations of one sentence. Returns whether it is over."""
+    """Choose among the continuations of one sentence. Returns whether it is done."""
     slots.length[slot] += 1
     length = slots.length[slot]
     n_banks = 2 * terms.sentence[slot].n_terms + 1
     for bank in range(n_banks):
         terms.bank[bank].n = 0
     for lane in range(slots.n_live[slot]):
-        if not _continue(slot, lane, first_row + lane, eos_id, slots, terms, next_):
+        if not _add_continuations(slot, lane, first_row + lane, eos_id, slots, terms, next_):
             slots.failed[slot] = True
             return True
     rule, is_last = slots.rule[slot], length >= slots.limit[slot]
@@ -78,8 +87,8 @@ def advance_constrained(
         if found.token == eos_id or (is_last and rule.at_limit == AS_IT_IS):
             finish(slot, found.lane, found.token, found.log_prob, found.score / divisor, slots,
                    pages)  # fmt: skip
-    n_live = _share_out(n_banks, terms.sentence[slot].width, eos_id, terms)
-    _live_on(slot, n_live, slots, terms, new_path)
+    n_live = _allocate(n_banks, terms.sentence[slot].width, eos_id, terms)
+    _keep_chosen(slot, n_live, slots, terms, new_path)
     if is_last and rule.at_limit == BEHIND:
         finish_behind(slot, n_live, slots, pages)
     if is_last or n_live == 0:
@@ -92,61 +101,62 @@ def advance_constrained(
 
 
 @kernel
-def _continue(
+def _add_continuations(
     slot: int, lane: int, row: int, eos_id: int, slots: Slots, terms: Terms, next_: Predictions
 ) -> bool:
-    """Put the continuations of a hypothesis into the banks. False where one is NaN."""
-    progress, asked = terms.lane[slot, lane], next_.asked[row]
-    begun = progress.begun
+    """Add the continuations of a hypothesis to the banks. False if one is NaN."""
+    progress, named = terms.lane[slot, lane], next_.named[row]
+    started = progress.started
     if progress.within != NO_WORDING:
-        return _offer_wording(slot, lane, begun, progress.within, progress.position,
-                              asked[0].log_prob, slots, terms)  # fmt: skip
-    if begun == (1 << terms.sentence[slot].n_terms) - 1 and not _offer(
-        slot, lane, eos_id, asked[0].log_prob, begun, NO_WORDING, 0, False, slots, terms
+        return _add_wording(slot, lane, started, progress.within, progress.position,
+                            named[0].log_prob, slots, terms)  # fmt: skip
+    if started == (1 << terms.sentence[slot].n_terms) - 1 and not _add(
+        slot, lane, eos_id, named[0].log_prob, started, NO_WORDING, 0, False, slots, terms
     ):
         return False
-    for place in range(next_.n_wanted[row]):
-        token = next_.tokens[row, place]
+    for rank in range(next_.n_best[row]):
+        token = next_.tokens[row, rank]
         if token == eos_id or (progress.after_term and terms.before[token]):
             continue
-        if not _offer(slot, lane, token, next_.log_probs[row, place], begun, NO_WORDING, 0, False,
-                      slots, terms):  # fmt: skip
+        if not _add(slot, lane, token, next_.log_probs[row, rank], started, NO_WORDING, 0, False,
+                    slots, terms):  # fmt: skip
             return False
-    for place in range(1, next_.n_asked[row]):
-        wording = asked[place].purpose
-        begun_too = begun | 1 << terms.wording[slot, wording].term
-        if not _offer_wording(slot, lane, begun_too, wording, 0, asked[place].log_prob, slots,
-                              terms):  # fmt: skip
+    for index in range(1, next_.n_named[row]):
+        wording = named[index].wording
+        started_now = started | 1 << terms.wording[slot, wording].term
+        if not _add_wording(slot, lane, started_now, wording, 0, named[index].log_prob, slots,
+                            terms):  # fmt: skip
             return False
     return True
 
 
 @kernel
-def _offer_wording(
-    slot: int, lane: int, begun: int, wording: int, position: int, log_prob: np.float32,
+def _add_wording(
+    slot: int, lane: int, started: int, wording: int, position: int, log_prob: np.float32,
     slots: Slots, terms: Terms,
 ) -> bool:  # fmt: skip
-    """The token of a wording at a position, as `_offer`."""
-    token, spelt = terms.ids[slot, wording, position], terms.wording[slot, wording]
-    if position + 1 < spelt.length:
-        return _offer(slot, lane, token, log_prob, begun, wording, position + 1, False, slots,
-                      terms)  # fmt: skip
-    return _offer(slot, lane, token, log_prob, begun, NO_WORDING, 0, spelt.is_closed, slots, terms)
+    """Add the token of a wording at a position, as `_add`."""
+    token, record = terms.ids[slot, wording, position], terms.wording[slot, wording]
+    if position + 1 < record.length:
+        return _add(slot, lane, token, log_prob, started, wording, position + 1, False, slots,
+                    terms)  # fmt: skip
+    return _add(slot, lane, token, log_prob, started, NO_WORDING, 0, record.is_closed, slots,
+                terms)  # fmt: skip
 
 
 @kernel
-def _offer(
-    slot: int, lane: int, token: int, log_prob: np.float32, begun: int, within: int,
+def _add(
+    slot: int, lane: int, token: int, log_prob: np.float32, started: int, within: int,
     position: int, after_term: bool, slots: Slots, terms: Terms,
 ) -> bool:  # fmt: skip
-    """Put a continuation into its bank, if it is good enough and new there. False if it is NaN."""
+    """Add a continuation to its bank, if it is good enough and new there. False if it is NaN."""
     score = slots.live[slot, lane] + log_prob
     if np.isnan(score):
         return False
     n_missing = 0 if within == NO_WORDING else terms.wording[slot, within].length - position
     bank = 0 if within == NO_WORDING else -1
     for term in range(terms.sentence[slot].n_terms):
-        if begun >> term & 1:
+        if started >> term & 1:
             bank += 2
         else:
             n_missing += terms.term[slot, term].n_tokens
@@ -161,11 +171,11 @@ def _offer(
         at -= 1
     if at == 2 * terms.sentence[slot].width:
         return True
-    for place in range(n):
-        other = held[place]
+    for index in range(n):
+        other = held[index]
         if (
             other.history == history
-            and other.begun == begun
+            and other.started == started
             and other.within == within
             and other.position == position
             and other.after_term == after_term
@@ -176,29 +186,29 @@ def _offer(
     for moved in range(n - 1, at, -1):
         held[moved] = held[moved - 1]
     new = held[at]
-    new.begun, new.within, new.position, new.after_term = begun, within, position, after_term
+    new.started, new.within, new.position, new.after_term = started, within, position, after_term
     new.history, new.rank, new.score, new.log_prob = history, rank, score, log_prob
     new.lane, new.token = lane, token
     return True
 
 
 @kernel
-def _share_out(n_banks: int, width: int, eos_id: int, terms: Terms) -> int:
-    """Choose who lives on: of each bank its share, then the best of what is left; best first."""
-    n_peopled = n_live = 0
+def _allocate(n_banks: int, width: int, eos_id: int, terms: Terms) -> int:
+    """Choose the survivors: of each bank its share, then the best of the rest; best first."""
+    n_filled = n_live = 0
     for bank in range(n_banks):
-        terms.bank[bank].taken = 0
-        n_peopled += _next(bank, eos_id, terms) < terms.bank[bank].n
+        terms.bank[bank].next = 0
+        n_filled += _next(bank, eos_id, terms) < terms.bank[bank].n
     for bank in range(n_banks):
-        for _ in range(width // max(1, n_peopled)):
+        for _ in range(width // max(1, n_filled)):
             if _next(bank, eos_id, terms) < terms.bank[bank].n:
                 n_live = _choose(bank, n_live, terms)
     while n_live < width:
         best, best_rank = -1, np.float32(0)
         for bank in range(n_banks):
-            place = _next(bank, eos_id, terms)
-            if place < terms.bank[bank].n:
-                rank = terms.continuation[bank, place].rank
+            index = _next(bank, eos_id, terms)
+            if index < terms.bank[bank].n:
+                rank = terms.continuation[bank, index].rank
                 if best < 0 or rank > best_rank:
                     best, best_rank = bank, rank
         if best < 0:
@@ -209,44 +219,44 @@ def _share_out(n_banks: int, width: int, eos_id: int, terms: Terms) -> int:
 
 @kernel
 def _next(bank: int, eos_id: int, terms: Terms) -> int:
-    """The next place of a bank with what does not end; `taken` is moved there."""
+    """Move `next` of a bank past continuations that end, and return it."""
     held = terms.bank[bank]
-    while held.taken < held.n and terms.continuation[bank, held.taken].token == eos_id:
-        held.taken += 1
-    return int(held.taken)
+    while held.next < held.n and terms.continuation[bank, held.next].token == eos_id:
+        held.next += 1
+    return int(held.next)
 
 
 @kernel
 def _choose(bank: int, n_live: int, terms: Terms) -> int:
-    """Take a bank's next into the order of those that live on; returns how many they are now."""
-    place, chosen = terms.bank[bank].taken, terms.chosen
-    terms.bank[bank].taken += 1
-    rank = terms.continuation[bank, place].rank
+    """Insert a bank's next continuation into the ordered survivors; returns their number."""
+    index, chosen = terms.bank[bank].next, terms.chosen
+    terms.bank[bank].next += 1
+    rank = terms.continuation[bank, index].rank
     at = n_live
     while at > 0:
         other = chosen[at - 1]
-        other_rank = terms.continuation[other.bank, other.place].rank
+        other_rank = terms.continuation[other.bank, other.index].rank
         if other_rank > rank or (other_rank == rank and other.bank <= bank):
             break
         chosen[at] = other
         at -= 1
-    chosen[at].bank, chosen[at].place = bank, place
+    chosen[at].bank, chosen[at].index = bank, index
     return n_live + 1
 
 
 @kernel
-def _live_on(slot: int, n_live: int, slots: Slots, terms: Terms, new_path: Ints) -> None:
-    """Put the chosen in the place of those that they go on from."""
+def _keep_chosen(slot: int, n_live: int, slots: Slots, terms: Terms, new_path: Ints) -> None:
+    """Replace the slot's hypotheses by the chosen continuations."""
     length = slots.length[slot]
     for lane in range(n_live):
-        new = terms.continuation[terms.chosen[lane].bank, terms.chosen[lane].place]
+        new = terms.continuation[terms.chosen[lane].bank, terms.chosen[lane].index]
         for t in range(length):
             new_path[lane, t] = slots.path[slot * MAX_BEAM + new.lane, t]
         slots.live[slot, lane] = new.score
         slots.latest[slot, lane] = new.token
         slots.latest_log_prob[slot, lane] = new.log_prob
         progress = terms.lane[slot, lane]
-        progress.begun, progress.within, progress.position = new.begun, new.within, new.position
+        progress.started, progress.within, progress.position = new.started, new.within, new.position
         progress.history, progress.rank = new.history, new.rank
         progress.after_term = new.after_term
     for lane in range(n_live):

@@ -2,54 +2,37 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from model.decoding.constraints import PieceEdges
-from model.decoding.hypothesis import Hypothesis, SearchOptions, best_first, finished_hypothesis
-from model.decoding.trace import SearchTrace
-from model.engine.admissible import check_job, check_pair
+from model.decoding.hypothesis import outcome_of_rows
 from model.engine.cpu import search
-from model.engine.cpu.agreement import agreed_in_slot
-from model.engine.cpu.array_bytes import array_bytes, own_bytes
-from model.engine.cpu.capacity import (
-    MAX_ROWS,
-    MAX_SENTENCES,
-    Capacity,
-    cache_bytes,
-    constraints,
-    page_bytes,
-    step_rows,
-    token_limit,
-    width,
-)
-from model.engine.cpu.forward import decoder, explanation, projections
-from model.engine.cpu.forward.rules import rule_record
-from model.engine.cpu.forward.slots import MAX_BEAM, make_pages, make_slots, occupy, vacate
+from model.engine.cpu.capacity import MAX_SENTENCES, STEP_WORK, Capacity, cache_bytes, row_work
+from model.engine.cpu.explanations import CpuExplanations
+from model.engine.cpu.forward.decoder import NewSentences
+from model.engine.cpu.forward.slots import make_pages, make_slots, vacate
 from model.engine.cpu.forward.weights import Weights
-from model.engine.cpu.forward.workspace import make_workspace
-from model.engine.cpu.partner import Partner
-from model.engine.cpu.terms import constrain, make_terms
-from model.engine.cpu.trace import Recorder
-from model.engine.explanations import AttentionKind, AttentionRow, IdPair, Projections
+from model.engine.cpu.helper_thread import HelperThread
+from model.engine.cpu.hypotheses import finished_rows, stable_prefix
+from model.engine.cpu.kernels.arrays import array_bytes
+from model.engine.cpu.terms import make_terms
+from model.engine.jobs import grown
 from model.engine.protocol import EngineInfo, EngineMemory, Finished, Job, Progress
-from model.errors import NumericalError
 from model.transformer.config import TransformerConfig
 
 STEP_TOKENS = 8
-"""After which it does not go on for that: what little is in flight should not have to wait."""
+"""Most tokens decoded after a sentence ends or an interrupt arrives: with few sentences in flight,
+`STEP_WORK` would delay others too long."""
 
 
-class CpuEngine:
+class CpuEngine(CpuExplanations):
     """One core's engine; see `Engine`. Several may share the weights.
 
     edges      of the target vocabulary, for constraints: where their words may end
-    recorder   writes down the search of the one job that this engine then may have
-    n_threads  of all engines together: while the others have no work, this one has a partner
+    n_threads  of all engines together: while the others are idle, a helper thread uses their core
     """
 
     def __init__(
@@ -57,34 +40,25 @@ class CpuEngine:
         config: TransformerConfig,
         weights: Weights,
         edges: PieceEdges | None = None,
-        recorder: Recorder | None = None,
         n_threads: int = 1,
     ) -> None:
+        self._helper = HelperThread(self, weights, n_threads)
+        super().__init__(config, weights, edges, self._helper.queue)
         longest = config.max_length
-        self._config = config
-        self._weights = weights
-        self._recorder = recorder
-        n_rows = max(MAX_ROWS, longest)
-        self._partner = Partner(self, weights, n_threads)
-        self._work = make_workspace(weights, n_rows, self._partner.board)
         self._slots = make_slots(MAX_SENTENCES, longest)
-        self._capacity = Capacity(longest, page_bytes(config))
+        self._capacity = Capacity(config)
         self._pages = make_pages(weights, self._capacity.n_pages)
-        self._candidates = search.make_candidates(n_rows, MAX_SENTENCES, longest)
-        self._edges = edges or PieceEdges.none(config.target_vocab_size)
         self._terms = make_terms(MAX_SENTENCES, longest, self._edges)
-        self._step_rows = step_rows(config)
+        self._step_rows = STEP_WORK // row_work(config)
         self._free_slots = list(range(MAX_SENTENCES))
         self._in_slot: dict[int, Job] = {}
-        self._slot_of: dict[int, int] = {}
         self._waiting: deque[Job] = deque()
-        self._n_told: dict[int, int] = {}  # of the slots whose jobs stream
-        self._n_constrained = 0
+        self._reported: dict[int, int] = {}  # lengths of the prefixes of jobs that stream
         self._interrupted = np.zeros(1, np.int64)
-        self._weights_bytes = own_bytes(weights)
+        self._weights_bytes = array_bytes(weights, mapped=False)
         self._fixed_bytes = array_bytes((self._work, self._candidates))
         self._slot_bytes = array_bytes((self._slots, self._terms)) // MAX_SENTENCES
-        self._most_slots = self._most_pages = 0  # used at once; the rest was never touched
+        self._max_slots = self._max_pages = 0  # ever used at once; others take no memory
 
     @property
     def info(self) -> EngineInfo:
@@ -96,10 +70,10 @@ class CpuEngine:
     def memory(self) -> EngineMemory:
         """The weights, the workspace, and the slots and pages that were ever in use.
 
-        Embeddings that are mapped from a file do not count: the system may take their pages back.
+        Embeddings that are mapped from a file do not count: the system may reclaim their pages.
         """
-        slots = self._most_slots * self._slot_bytes
-        pages = cache_bytes(self._config, self._most_pages)
+        slots = self._max_slots * self._slot_bytes
+        pages = cache_bytes(self._config, self._max_pages)
         return EngineMemory(self._weights_bytes, self._fixed_bytes + slots + pages)
 
     @property
@@ -107,24 +81,21 @@ class CpuEngine:
         """True while jobs are admitted and neither finished nor cancelled."""
         return bool(self._in_slot or self._waiting)
 
-    def room(self, job: Job) -> bool:
-        """Whether the job fits beside those that are here."""
+    def can_admit(self, job: Job) -> bool:
+        """Whether the job fits beside those present; see `Engine.can_admit`."""
         return not self.busy or self._capacity.fits([job])
 
     def admit(self, jobs: Sequence[Job]) -> None:
-        """Take jobs in; they join at the next step. Raises `ValueError` if they cannot."""
+        """Admit jobs; they join at the next step. Raises `ValueError` for any invalid job."""
         for job in jobs:
-            check_job(job, self._config)
-            if job.options.beam_size > MAX_BEAM:
-                raise ValueError(f"beam_size {job.options.beam_size}: at most {MAX_BEAM}")
-        # Kernels write where they are told: no row or page is beyond.
+            self.check(job)
+        # Kernels do not check bounds: rows and pages must suffice.
         if not self._capacity.fits(jobs):
-            raise ValueError("there is no room for these jobs")
+            raise ValueError("the jobs exceed the engine's capacity")
         for job in jobs:
-            self._capacity.keep(job)
+            self._capacity.reserve(job)
             self._waiting.append(job)
-        if jobs:
-            self._partner.enter()
+        self._helper.set_busy(self.busy)
 
     def cancel(self, job_ids: Sequence[int]) -> None:
         """Drop jobs, waiting or in flight."""
@@ -132,169 +103,84 @@ class CpuEngine:
         for job in [job for job in self._waiting if job.id in dropped]:
             self._waiting.remove(job)
             self._capacity.release(job)
-        for job_id in dropped & self._slot_of.keys():
-            self._leave(self._slot_of[job_id])
-        self._rest()
+        for slot in [slot for slot, job in self._in_slot.items() if job.id in dropped]:
+            self._leave(slot)
+        self._helper.set_busy(self.busy)
 
     def interrupt(self) -> None:
-        """Have the step in progress, or else the next, end as one ends where a sentence does."""
+        """Make the present step, or else the next, end as if a sentence had ended."""
         self._interrupted[0] = 1
 
     def progress(self) -> list[Progress]:
-        """What all hypotheses that may become the best begin with; see `Engine.progress`."""
-        news = []
-        for slot, n_told in self._n_told.items():
-            ids = agreed_in_slot(self._slots, slot, self._pages, self._config.eos_id)
-            if len(ids) > n_told:
-                self._n_told[slot] = len(ids)
-                news.append(Progress(self._in_slot[slot].id, ids))
-        return news
+        """Return the stable prefixes that have grown; see `Engine.progress`."""
+        slots, pages, eos_id = self._slots, self._pages, self._config.eos_id
+        prefixes = (
+            (job.id, stable_prefix(slots, slot, pages, eos_id))
+            for slot, job in self._in_slot.items()
+            if job.stream
+        )
+        return grown(prefixes, self._reported)
 
     def step(self) -> list[Finished]:
-        """Let those that wait join, then advance every sentence until one ends, and some more."""
+        """Let waiting jobs join, then advance every sentence until one ends, and a little more."""
         try:
-            newcomers = self._newcomers()
+            new = self._join()
             if not self._in_slot:
                 return []
-            if self._n_told:
+            streams = any(job.stream for job in self._in_slot.values())
+            constrained = self._terms.sentence["n_terms"].any()
+            if streams:
                 self.interrupt()
-            self._partner.begin(self._work.scratch)
+            self._helper.attach(self._work.scratch)
             n_done = search.run(
-                self._weights, newcomers, self._slots, self._pages, self._work, self._candidates,
-                self._terms if self._n_constrained else None, len(self._in_slot),
-                self._interrupted, 1 if self._n_told else STEP_TOKENS, self._step_rows,
+                self._weights, new, self._slots, self._pages, self._work, self._candidates,
+                self._terms if constrained else None, len(self._in_slot), self._interrupted,
+                1 if streams else STEP_TOKENS, self._step_rows,
             )  # fmt: skip
-            self._most_slots = max(self._most_slots, len(self._in_slot))
+            self._max_slots = max(self._max_slots, len(self._in_slot))
             n_used = self._capacity.n_pages - int(self._pages.n_free[0])
-            self._most_pages = max(self._most_pages, n_used)
-            if self._recorder:
-                [slot] = self._in_slot
-                self._recorder.step(slot, self._slots, self._work)
+            self._max_pages = max(self._max_pages, n_used)
             return [self._finished(int(slot)) for slot in self._candidates.done[:n_done]]
         except BaseException:
-            self._reset()
+            for slot in list(self._in_slot):
+                self._leave(slot)
+            self._waiting.clear()
+            # Jobs between waiting and their slots are in neither.
+            self._capacity.clear()
             raise
         finally:
-            self._partner.end()
-            self._rest()
-            # Who interrupts from now on is heard by the next step.
-            self._interrupted[0] = 0
+            self._helper.detach()
+            self._helper.set_busy(self.busy)
+            self._interrupted[0] = 0  # later interrupts apply to the next step
 
-    def _rest(self) -> None:
-        if not self.busy:
-            self._partner.leave()
-
-    def _newcomers(self) -> decoder.Newcomers:
-        """What waits, given slots."""
+    def _join(self) -> NewSentences:
+        """Assign slots to waiting jobs."""
         jobs = list(self._waiting)
         self._waiting.clear()
         slots = [self._enter(job) for job in jobs]
-        lengths = [len(job.source_ids) for job in jobs]
-        ids = itertools.chain.from_iterable(job.source_ids for job in jobs)
-        return decoder.Newcomers(
-            ids=np.fromiter(ids, np.int64, sum(lengths)),
-            bounds=np.cumsum([0, *lengths]),
-            slots=np.array(slots, np.int64),
-        )
+        return NewSentences.of([job.source_ids for job in jobs], slots)
 
     def _enter(self, job: Job) -> int:
         slot = self._free_slots.pop()
         self._in_slot[slot] = job
-        self._slot_of[job.id] = slot
-        if job.stream:
-            self._n_told[slot] = 0
-        options, longest = job.options, self._config.max_length
-        occupy(
-            self._slots, slot, self._pages, len(job.source_ids), options.beam_size, options.n_best,
-            token_limit(job, longest), self._config.start_id,
+        n_source = len(job.source_ids)
+        search.start_sentence(
+            self._slots, slot, self._pages, self._terms, n_source, job.options,
+            job.options.limits(n_source, self._config.max_length), self._config.start_id,
         )  # fmt: skip
-        self._slots.rule[slot] = rule_record(options)
-        if terms := constraints(job, longest):
-            self._n_constrained += 1
-            constrain(self._terms, slot, terms, width(job, longest))
         return slot
 
     def _leave(self, slot: int) -> Job:
         job = self._in_slot.pop(slot)
-        del self._slot_of[job.id]
-        self._n_told.pop(slot, None)
+        self._reported.pop(job.id, None)
         self._capacity.release(job)
-        if self._terms.sentence[slot]["n_terms"]:
-            self._n_constrained -= 1
-            constrain(self._terms, slot, (), 0)
+        self._terms.sentence["n_terms"][slot] = 0
         vacate(self._slots, slot, self._pages)
         self._free_slots.append(slot)
         return job
 
-    def _reset(self) -> None:
-        for slot in list(self._in_slot):
-            self._leave(slot)
-        self._waiting.clear()
-        # Those on their way from waiting to a slot are in neither.
-        self._capacity.clear()
-
     def _finished(self, slot: int) -> Finished:
-        failed = bool(self._slots.failed[slot])
-        found = [] if failed else self._hypotheses(slot, self._in_slot[slot])
-        job = self._leave(slot)
-        if failed:
-            error = NumericalError("the model's output is not finite for this input")
-            return Finished(job.id, error)
-        return Finished(job.id, found)
-
-    def _hypotheses(self, slot: int, job: Job) -> list[Hypothesis]:
-        slots, options, eos_id = self._slots, job.options, self._config.eos_id
-        limit = token_limit(job, self._config.max_length)
-        found = []
-        for place in range(options.n_best):
-            if slots.score[slot, place] == -np.inf:
-                break
-            n = slots.n_tokens[slot, place]
-            ids = slots.tokens[slot, place, :n].tolist()
-            log_probs = slots.log_probs[slot, place, :n].tolist()
-            found.append(finished_hypothesis(ids, log_probs, eos_id, options, limit))
-        return best_first(found, options)
-
-    def explain(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], kind: AttentionKind
-    ) -> NDArray[np.float32]:
-        """Attention weights [layers, heads, T, S]; see `Engine.explain`. Raises as `admit`."""
-        check_pair(source_ids, target_ids, self._config)
-        return explanation.explain(self._weights, self._work, source_ids, target_ids, kind)
-
-    def score(self, pairs: Sequence[IdPair], options: SearchOptions) -> list[NDArray[np.float32]]:
-        """Log-probabilities [T] of each pair; see `Engine.score`. Raises as `admit`."""
-        for pair in pairs:
-            check_pair(*pair, self._config)
-        n_rows = len(self._work.x)
-        return [
-            log_probs
-            for start in range(0, len(pairs), n_rows)
-            for log_probs in explanation.score(
-                self._weights, self._work, pairs[start : start + n_rows],
-                renormalises=options.traits.renormalises, first_id=options.first_id,
-            )
-        ]  # fmt: skip
-
-    def project(
-        self, source_ids: Sequence[int], target_ids: Sequence[int], at: AttentionRow
-    ) -> Projections:
-        """What one attention computes with; see `Engine.project`. Raises as `admit`."""
-        check_pair(source_ids, target_ids, self._config)
-        return projections.project(self._weights, self._work, (source_ids, target_ids), at)
-
-    def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
-        """The search of one sentence; see `Engine.trace`. Raises as `admit`, and `NumericalError`.
-
-        It is searched by an engine of its own, beside those that are in this one.
-        """
-        recorder = Recorder(self._config, self._weights, options)
-        apart = CpuEngine(self._config, self._weights, self._edges, recorder)
-        apart.admit([Job(0, tuple(source_ids), options, stream=True)])  # a token a step
-        finished: list[Finished] = []
-        while not finished:
-            finished = apart.step()
-        [(_, outcome)] = finished
-        if isinstance(outcome, Exception):
-            raise outcome
-        return SearchTrace(recorder.steps, outcome)
+        options, limit = self._in_slot[slot].options, int(self._slots.limit[slot])
+        rows = finished_rows(self._slots, slot)
+        outcome = outcome_of_rows(rows, self._config.eos_id, options, limit)
+        return Finished(self._leave(slot).id, outcome)

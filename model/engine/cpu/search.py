@@ -1,6 +1,6 @@
 """Search over the slots, one step at a time, as `model.decoding.beam` does by each slot's rule.
 
-Sentences with constraints take the way of `model.engine.cpu.constrained` beside the others.
+Sentences with constraints are advanced by `model.engine.cpu.constrained` instead.
 """
 
 from __future__ import annotations
@@ -9,66 +9,92 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.engine.cpu.constrained import advance_constrained, ask
-from model.engine.cpu.finish import finish, finish_behind, finish_ended, is_settled
-from model.engine.cpu.forward.decoder import Newcomers, begin, decode, gather, join
+from model.decoding.hypothesis import SearchLimits, SearchOptions
+from model.engine.cpu.constrained import advance_constrained, name_tokens
+from model.engine.cpu.forward.decoder import NewSentences, decode, gather, join, start
 from model.engine.cpu.forward.output import Predictions, make_predictions, predict
-from model.engine.cpu.forward.rules import AS_IT_IS, BEHIND, ENDED, SETTLED, normalisation
-from model.engine.cpu.forward.slots import MAX_BEAM, Pages, Slots
+from model.engine.cpu.forward.slots import (
+    AS_IT_IS,
+    BEHIND,
+    ENDED,
+    MAX_BEAM,
+    SETTLED,
+    Pages,
+    Slots,
+    normalisation,
+    occupy,
+    rule_record,
+)
 from model.engine.cpu.forward.weights import Weights
 from model.engine.cpu.forward.workspace import Workspace
-from model.engine.cpu.kernels.board import make_way
+from model.engine.cpu.hypotheses import finish, finish_behind, finish_ended, is_settled
+from model.engine.cpu.kernels.arrays import Floats, Ints
 from model.engine.cpu.kernels.jit import kernel
-from model.engine.cpu.kernels.types import Floats, Ints
-from model.engine.cpu.terms import MAX_ASKED, Terms
+from model.engine.cpu.kernels.work_queue import close_if_busy
+from model.engine.cpu.terms import MAX_NAMED, Terms, constrain
 
 
 class Candidates(NamedTuple):
-    """Continuations: of each row, and of one sentence, best first [2 × MAX_BEAM].
+    """Continuations of each row, and the best of one sentence [2 × MAX_BEAM], best first.
 
-    new_path [MAX_BEAM, T] is where paths are reordered.
+    best_rank           of each, its rank among the continuations of its row
+    new_path            [MAX_BEAM, T], the reordered paths
+    done                [n], the slots whose sentences ended in a step
     """
 
     next: Predictions
     best_score: Floats
     best_row: Ints
-    best_place: Ints
+    best_rank: Ints
     new_path: Ints
     done: Ints
 
 
 def make_candidates(n_rows: int, n_slots: int, longest: int) -> Candidates:
-    """For at most that many rows and slots."""
+    """For at most `n_rows` rows and `n_slots` slots."""
     return Candidates(
-        next=make_predictions(n_rows, 2 * MAX_BEAM, MAX_ASKED),
+        next=make_predictions(n_rows, 2 * MAX_BEAM, MAX_NAMED),
         best_score=np.zeros(2 * MAX_BEAM, np.float32),
         best_row=np.zeros(2 * MAX_BEAM, np.int64),
-        best_place=np.zeros(2 * MAX_BEAM, np.int64),
+        best_rank=np.zeros(2 * MAX_BEAM, np.int64),
         new_path=np.zeros((MAX_BEAM, longest + 1), np.int64),
         done=np.zeros(n_slots, np.int64),
     )
 
 
+def start_sentence(
+    slots: Slots, slot: int, pages: Pages, terms: Terms | None, n_source: int,
+    options: SearchOptions, limits: SearchLimits, start_id: int,
+) -> None:  # fmt: skip
+    """Start a sentence in a free slot; it is encoded by the next `run`."""
+    occupy(
+        slots, slot, pages, n_source, options.beam_size, options.n_best, limits.n_tokens, start_id
+    )
+    slots.rule[slot] = rule_record(options)
+    if terms is not None:
+        constrain(terms, slot, limits.constraints, limits.width)
+
+
 @kernel
 def run(
-    weights: Weights, newcomers: Newcomers, slots: Slots, pages: Pages, work: Workspace,
+    weights: Weights, new: NewSentences, slots: Slots, pages: Pages, work: Workspace,
     candidates: Candidates, terms: Terms | None, n_sentences: int, interrupted: Ints,
-    most_tokens: int, most_rows: int,
+    min_tokens: int, min_rows: int,
 ) -> int:  # fmt: skip
-    """Encode newcomers, advance all n sentences until one is over or interrupted[0] is not 0.
+    """Encode new sentences, and advance all n until one is done or interrupted[0] is not 0.
 
-    Even then it goes on, unless all are over, until it has made `most_tokens` of each, or decoded
-    `most_rows` rows. Returns how many are over: their slots are in `done`. Without `terms`, which
-    then are not handed over, no sentence has constraints.
+    Unless all are done, continue at least until each has `min_tokens` more tokens or `min_rows`
+    rows were decoded. Returns how many are done: their slots are in `candidates.done`. Without
+    `terms`, no sentence has constraints.
     """
-    join(weights, newcomers, slots, pages, work)
-    begin(weights, newcomers, slots, pages, work)
+    join(weights, new, slots, pages, work)
+    start(weights, new, slots, pages, work)
     n_done = n_tokens = n_rows = 0
     while n_done < n_sentences:
-        is_enough = n_tokens >= most_tokens or n_rows >= most_rows
+        is_enough = n_tokens >= min_tokens or n_rows >= min_rows
         if is_enough and (n_done or interrupted[0]):
             break
-        make_way(work.scratch.board)
+        close_if_busy(work.scratch.queue)
         n_live = gather(weights, slots, pages, work)
         n_done = _step(weights, n_live, slots, pages, work, candidates, terms, n_done)
         n_tokens += 1
@@ -81,7 +107,7 @@ def _step(
     weights: Weights, n_rows: int, slots: Slots, pages: Pages, work: Workspace,
     candidates: Candidates, terms: Terms | None, n_done: int,
 ) -> int:  # fmt: skip
-    """Advance every sentence by a token; returns how many are over, with those that were."""
+    """Advance every sentence by a token; returns how many are done, including `n_done`."""
     decode(weights, n_rows, slots, pages, work, work.no_record, work.no_record)
     for row in range(n_rows):
         slot = work.row_slot[row]
@@ -89,10 +115,11 @@ def _step(
         candidates.next.unk_id[row] = rule.unk_id
         candidates.next.renormalises[row] = rule.renormalises
         if terms is not None and terms.sentence[slot].n_terms:
-            ask(slot, work.row_lane[row], row, weights.shape.eos_id, slots, terms, candidates.next)
+            name_tokens(slot, work.row_lane[row], row, weights.shape.eos_id, slots, terms,
+                        candidates.next)  # fmt: skip
         else:
-            candidates.next.n_wanted[row] = _n_continuations(slot, slots)
-            candidates.next.n_asked[row] = 0
+            candidates.next.n_best[row] = _n_continuations(slot, slots)
+            candidates.next.n_named[row] = 0
     predict(weights.output, n_rows, weights.shape.pad_id, work, candidates.next)
     row = 0
     while row < n_rows:
@@ -100,13 +127,13 @@ def _step(
         n_live = slots.n_live[slot]
         if slots.rule[slot].at_limit == ENDED and slots.length[slot] + 1 == slots.limit[slot]:
             finish_ended(slot, weights.shape.eos_id, slots, pages)
-            is_over = True
+            is_done = True
         elif terms is not None and terms.sentence[slot].n_terms:
-            is_over = advance_constrained(slot, row, weights.shape.eos_id, slots, pages, terms,
+            is_done = advance_constrained(slot, row, weights.shape.eos_id, slots, pages, terms,
                                           candidates.next, candidates.new_path)  # fmt: skip
         else:
-            is_over = _advance(slot, row, weights.shape.eos_id, slots, pages, candidates)
-        if is_over:
+            is_done = _advance(slot, row, weights.shape.eos_id, slots, pages, candidates)
+        if is_done:
             slots.n_live[slot] = 0
             candidates.done[n_done] = slot
             n_done += 1
@@ -116,7 +143,7 @@ def _step(
 
 @kernel
 def _n_continuations(slot: int, slots: Slots) -> int:
-    """How many of a sentence's continuations a step takes up. A greedy search needs one."""
+    """The number of continuations that a step considers. A greedy search needs one."""
     beam = slots.beam[slot]
     if slots.rule[slot].narrows:
         return int(beam if slots.length[slot] == 0 else slots.n_live[slot])
@@ -127,7 +154,7 @@ def _n_continuations(slot: int, slots: Slots) -> int:
 def _advance(
     slot: int, first_row: int, eos_id: int, slots: Slots, pages: Pages, candidates: Candidates
 ) -> bool:
-    """Choose among the continuations of one sentence. Returns whether it is over."""
+    """Choose among the continuations of one sentence. Returns whether it is done."""
     beam, rule = slots.beam[slot], slots.rule[slot]
     n_candidates = _merge(slot, first_row, slots, candidates)
     slots.length[slot] += 1
@@ -137,9 +164,9 @@ def _advance(
     n_live = 0
     for rank in range(n_candidates):
         row = candidates.best_row[rank]
-        place = candidates.best_place[rank]
-        lane, token = row - first_row, candidates.next.tokens[row, place]
-        score, log_prob = candidates.best_score[rank], candidates.next.log_probs[row, place]
+        in_row = candidates.best_rank[rank]
+        lane, token = row - first_row, candidates.next.tokens[row, in_row]
+        score, log_prob = candidates.best_score[rank], candidates.next.log_probs[row, in_row]
         if not np.isfinite(score):
             slots.failed[slot] = True
             return True
@@ -171,11 +198,10 @@ def _advance(
 
 @kernel
 def _drop_hopeless(slot: int, slots: Slots) -> None:
-    """Leave out the living hypotheses that cannot come among the n best any more.
+    """Drop the live hypotheses that cannot enter the n best any more.
 
-    They need not be decoded: what comes of them scores no better than they do, so that it neither
-    gets among the n best nor takes the place of anything that may. But it would fill the finished,
-    by whose number another rule stops, or narrow the beam.
+    Their continuations score no better, so dropping them changes no result. Under other stopping
+    rules they would fill the finished hypotheses or narrow the beam.
     """
     worst = slots.score[slot, slots.n_best[slot] - 1]
     at_limit = normalisation(slots.limit[slot], slots.rule[slot])
@@ -187,33 +213,33 @@ def _drop_hopeless(slot: int, slots: Slots) -> None:
 
 @kernel
 def _merge(slot: int, first_row: int, slots: Slots, candidates: Candidates) -> int:
-    """The best 2K continuations over all living hypotheses, in order; returns how many.
+    """Merge the best continuations of all live hypotheses, in order; returns their number.
 
-    If any is NaN, it is the only one, so that it cannot be overlooked.
+    NaN becomes the only one, so that it is always detected.
     """
-    wanted = candidates.next.n_wanted[first_row]
+    n_best = candidates.next.n_best[first_row]
     n_found = 0
     for lane in range(slots.n_live[slot]):
         row = first_row + lane
-        for place in range(wanted):
-            score = slots.live[slot, lane] + candidates.next.log_probs[row, place]
+        for rank in range(n_best):
+            score = slots.live[slot, lane] + candidates.next.log_probs[row, rank]
             if score == -np.inf:
                 break
             if np.isnan(score):
                 candidates.best_score[0] = score
-                candidates.best_row[0], candidates.best_place[0] = row, place
+                candidates.best_row[0], candidates.best_rank[0] = row, rank
                 return 1
             at = n_found
             while at > 0 and score > candidates.best_score[at - 1]:
                 at -= 1
-            if at >= wanted:
+            if at >= n_best:
                 break
-            n_found = min(n_found + 1, wanted)
+            n_found = min(n_found + 1, n_best)
             for moved in range(n_found - 1, at, -1):
                 candidates.best_score[moved] = candidates.best_score[moved - 1]
                 candidates.best_row[moved] = candidates.best_row[moved - 1]
-                candidates.best_place[moved] = candidates.best_place[moved - 1]
+                candidates.best_rank[moved] = candidates.best_rank[moved - 1]
             candidates.best_score[at] = score
             candidates.best_row[at] = row
-            candidates.best_place[at] = place
+            candidates.best_rank[at] = rank
     return n_found

@@ -1,4 +1,4 @@
-"""The terms that sentences in flight have to say, and how far their hypotheses are with them."""
+"""The terms that sentences in flight must contain, and the progress of their hypotheses."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from model.decoding.constraints import (
     n_banks,
 )
 from model.engine.cpu.forward.slots import MAX_BEAM
-from model.engine.cpu.kernels.types import Flags, Ints, Records
-from model.engine.cpu.kernels.untouched import untouched
+from model.engine.cpu.kernels.arrays import Flags, Ints, Records, lazy_zeros
 
-_MAX_WORDINGS = MAX_CONSTRAINTS * MAX_WORDINGS
-"""Of one sentence."""
+_SENTENCE_WORDINGS = MAX_CONSTRAINTS * MAX_WORDINGS
+"""Maximum wordings of one sentence."""
 
-MAX_ASKED = 1 + _MAX_WORDINGS
-"""Tokens whose probability a hypothesis may need: the end of sentence, and of each wording one."""
+MAX_NAMED = 1 + _SENTENCE_WORDINGS
+"""Tokens whose probability a hypothesis may need: the end of sentence and one of each wording."""
 
 NO_WORDING = -1
 
-# Records, since each array of its own would take a microsecond to hand to a kernel.
+# Records, since each separate array would take a microsecond to pass to a kernel.
 
 _SENTENCE = np.dtype([("n_terms", np.int64), ("width", np.int64), ("n_wordings", np.int64)])
 _TERM = np.dtype([("n_tokens", np.int64), ("is_repeat", np.bool_)], align=True)
@@ -36,7 +35,7 @@ _WORDING = np.dtype(
     align=True,
 )
 _PROGRESS = [
-    ("begun", np.int64), ("within", np.int64), ("position", np.int64), ("history", np.int64),
+    ("started", np.int64), ("within", np.int64), ("position", np.int64), ("history", np.int64),
     ("rank", np.float32), ("after_term", np.bool_),
 ]  # fmt: skip
 _LANE = np.dtype(_PROGRESS, align=True)
@@ -45,29 +44,29 @@ _CONTINUATION = np.dtype(
      ("token", np.int64)],
     align=True,
 )  # fmt: skip
-_BANK = np.dtype([("n", np.int64), ("taken", np.int64)])
-_CHOSEN = np.dtype([("bank", np.int64), ("place", np.int64)])
+_BANK = np.dtype([("n", np.int64), ("next", np.int64)])
+_CHOSEN = np.dtype([("bank", np.int64), ("index", np.int64)])
 
 
 class Terms(NamedTuple):
     """One row per slot; K is `MAX_BEAM`, C terms, W wordings, T the longest sequence.
 
     before, behind    [V], see `PieceEdges`
-    sentence [n]      n_terms, 0 for one without constraints; width, the hypotheses to keep
+    sentence [n]      n_terms, 0 without constraints; width, the hypotheses to keep
     term [n, C]       n_tokens, see `Constraint`; is_repeat: equal to the term before
-    wording [n, W]    whose term, where it may stand, its length, whether it is closed
+    wording [n, W]    its term, where it may appear, its length, whether it is closed
     ids [n, W, T]     the tokens of wordings
-    lane [n, K]       how far hypotheses are:
-        begun         the terms begun, as bits
-        within        the wording that it is in the middle of, or `NO_WORDING`
-        position      how many of that wording's tokens it has said
-        history       a hash of its tokens
-        rank          its log-probability, or that which it had where it began the present term
-        after_term    a term just ended, behind which no letter may follow
+    lane [n, K]       the progress of hypotheses:
+        started       the started terms, as bits
+        within        the wording in progress, or `NO_WORDING`
+        position      the number of its tokens so far
+        history       a hash of the hypothesis's tokens
+        rank          its log-probability, within a term that at the term's start
+        after_term    a term just ended that no letter may follow
     continuation [2 C + 1, 2 × MAX_WIDTH]  of one sentence, by bank (see `n_banks`), best first:
-                      where they lead, as of a lane; score, log_prob, lane, token
-    bank [2 C + 1]    n, how many continuations it has; taken, how many of them were looked at
-    chosen [K]        those that live on
+                      the progress they lead to; score, log_prob, lane, token
+    bank [2 C + 1]    n, the number of its continuations; next, the first not yet considered
+    chosen [K]        the surviving continuations
     """
 
     before: Flags
@@ -83,24 +82,24 @@ class Terms(NamedTuple):
 
 
 def make_terms(n_slots: int, longest: int, edges: PieceEdges) -> Terms:
-    """For at most that many slots, and sequences of up to `longest` tokens."""
-    most_banks = n_banks(MAX_CONSTRAINTS)
+    """For at most `n_slots` slots, and sequences of up to `longest` tokens."""
+    max_banks = n_banks(MAX_CONSTRAINTS)
     return Terms(
         before=np.ascontiguousarray(edges.before, np.bool_),
         behind=np.ascontiguousarray(edges.behind, np.bool_),
         sentence=np.zeros(n_slots, _SENTENCE),
         term=np.zeros((n_slots, MAX_CONSTRAINTS), _TERM),
-        wording=np.zeros((n_slots, _MAX_WORDINGS), _WORDING),
-        ids=untouched((n_slots, _MAX_WORDINGS, longest), np.int64),
+        wording=np.zeros((n_slots, _SENTENCE_WORDINGS), _WORDING),
+        ids=lazy_zeros((n_slots, _SENTENCE_WORDINGS, longest), np.int64),
         lane=np.zeros((n_slots, MAX_BEAM), _LANE),
-        continuation=np.zeros((most_banks, 2 * MAX_WIDTH), _CONTINUATION),
-        bank=np.zeros(most_banks, _BANK),
+        continuation=np.zeros((max_banks, 2 * MAX_WIDTH), _CONTINUATION),
+        bank=np.zeros(max_banks, _BANK),
         chosen=np.zeros(MAX_WIDTH, _CHOSEN),
     )
 
 
 def constrain(terms: Terms, slot: int, constraints: Sequence[Constraint], width: int) -> None:
-    """Begin a sentence with these terms, of which equal ones are neighbours; or with none."""
+    """Start a sentence with these terms, equal ones adjacent, or with none."""
     n = 0
     for index, constraint in enumerate(constraints):
         is_repeat = index > 0 and constraints[index - 1] == constraint

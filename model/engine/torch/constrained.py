@@ -1,40 +1,35 @@
-"""Searches with terms, by the reference, each a token at a time beside the batches.
+"""Constrained searches by the reference, each a token at a time beside the batches.
 
-They branch on what each hypothesis says, which is a program and no tensor operation.
+They branch for each hypothesis, which is a program and no tensor operation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from model.decoding.agreement import Agreed, Steps
+from model.decoding.agreement import Agreed
 from model.decoding.constrained import constrained_steps
 from model.decoding.constraints import PieceEdges
-from model.decoding.hypothesis import Hypothesis
-from model.engine.protocol import Finished, Job, Progress
-from model.engine.torch.memory_short import is_memory_short
-from model.engine.torch.transfers import upload
-from model.errors import NumericalError
+from model.decoding.hypothesis import outcome
+from model.engine.protocol import Finished, Job
+from model.engine.torch.device import memory_errors, upload
 from model.transformer.transformer import Transformer
 
 
 class _Search:
-    """A job's search, and what is known of its result."""
+    """A job's search, and its stable prefix after the last step."""
 
-    def __init__(self, job: Job, steps: Steps) -> None:
+    def __init__(self, job: Job, model: Transformer, edges: PieceEdges) -> None:
+        source = upload(np.array([job.source_ids], np.int64), model.device)
         self.job = job
-        self.steps = steps
+        self.steps = constrained_steps(model, source, job.options, edges)
         self.agreed: Agreed | None = None
-        self.n_told = 0
 
 
 class ConstrainedSearches:
-    """Jobs with constraints in flight.
-
-    edges  of the target vocabulary: where its words may end
-    """
+    """Jobs with constraints in flight; `edges` are those of the target vocabulary."""
 
     def __init__(self, model: Transformer, edges: PieceEdges) -> None:
         self._model = model
@@ -45,16 +40,14 @@ class ConstrainedSearches:
         return len(self._searches)
 
     @property
-    def streams(self) -> bool:
-        """Whether a job streams."""
-        return any(search.job.stream for search in self._searches.values())
+    def jobs(self) -> list[Job]:
+        """Those in flight."""
+        return [search.job for search in self._searches.values()]
 
     def join(self, jobs: Sequence[Job]) -> None:
         """Start searches; they encode at their first step."""
         for job in jobs:
-            source = upload(np.array([job.source_ids], np.int64), self._model.device)
-            steps = constrained_steps(self._model, source, job.options, self._edges)
-            self._searches[job.id] = _Search(job, steps)
+            self._searches[job.id] = _Search(job, self._model, self._edges)
 
     def cancel(self, job_ids: set[int]) -> None:
         """Drop jobs."""
@@ -66,40 +59,30 @@ class ConstrainedSearches:
         self._searches.clear()
 
     def advance(self) -> tuple[list[Finished], list[Job]]:
-        """Take every search a token further; return those that ended.
+        """Advance every search by a token; return those that ended.
 
-        Also return the jobs for which memory is too short, which then are no longer here. Any other
-        error is its search's outcome.
+        Also return the jobs for which memory is short, which leave. Any other error is its search's
+        outcome.
         """
         finished: list[Finished] = []
         left: list[Job] = []
         for job_id, search in list(self._searches.items()):
             try:
-                search.agreed = next(search.steps)
+                with memory_errors():
+                    search.agreed = next(search.steps)
                 continue
             except StopIteration as end:
-                finished.append(Finished(job_id, _checked(end.value[0])))
+                finished.append(Finished(job_id, outcome(end.value[0])))
+            except MemoryError:
+                left.append(search.job)
             except Exception as error:
-                if is_memory_short(error):
-                    left.append(search.job)
-                else:
-                    finished.append(Finished(job_id, error))
+                finished.append(Finished(job_id, error))
             del self._searches[job_id]
         return finished, left
 
-    def progress(self) -> list[Progress]:
-        """Return what is newly certain of jobs that stream."""
-        news = []
-        for search in self._searches.values():
+    def prefixes(self) -> Iterator[tuple[int, list[int]]]:
+        """Yield the stable prefix of each job that streams, after its first step."""
+        for job_id, search in self._searches.items():
             if search.job.stream and search.agreed:
                 [ids] = search.agreed()
-                if len(ids) > search.n_told:
-                    search.n_told = len(ids)
-                    news.append(Progress(search.job.id, ids))
-        return news
-
-
-def _checked(found: list[Hypothesis]) -> list[Hypothesis] | Exception:
-    if found and all(np.isfinite(one.score) for one in found):
-        return found
-    return NumericalError("the model's output is not finite for this input")
+                yield job_id, ids

@@ -1,6 +1,6 @@
 """One position of every hypothesis of every slot, by the paper's modules: `Decoder.step`.
 
-The modules' matrices are used as they are, but those that have one input are joined: queries, keys
+The modules' matrices are used as they are, but those with the same input are joined: queries, keys
 and values of the self-attention, and keys and values of the memory in all layers.
 """
 
@@ -13,11 +13,42 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from model.engine.torch.rows import Rows
 from model.engine.torch.state import State
 from model.transformer.attention import MultiHeadAttention
 from model.transformer.decoder import DecoderLayer
 from model.transformer.transformer import Transformer
+
+
+class Rows(NamedTuple):
+    """The R of N·K hypotheses that a step computes, in order.
+
+    On a CPU only live hypotheses that may still enter the n best go through the products. Elsewhere
+    all do: varying shapes would need other graphs, and idle rows cost next to nothing there.
+
+    n_all    N·K
+    indices  [R] of them; None: all
+    """
+
+    n_all: int
+    indices: Tensor | None = None
+
+    def pick(self, x: Tensor) -> Tensor:
+        """[N·K, …] → [R, …]."""
+        return x if self.indices is None else x.index_select(0, self.indices)
+
+    def spread(self, x: Tensor) -> Tensor:
+        """[R, …] → [N·K, …], zero where nothing is computed."""
+        if self.indices is None:
+            return x
+        return x.new_zeros(self.n_all, *x.shape[1:]).index_copy_(0, self.indices, x)
+
+    def drop_others(self, live: Tensor) -> None:
+        """Write −∞, for no hypothesis, over all others of [N, K]."""
+        if self.indices is None:
+            return
+        kept = torch.zeros(self.n_all, dtype=torch.bool, device=live.device)
+        kept.index_fill_(0, self.indices, value=True)
+        live.masked_fill_(~kept.view(live.shape), -torch.inf)
 
 
 class _Linear(NamedTuple):
@@ -28,16 +59,11 @@ class _Linear(NamedTuple):
 
     @classmethod
     def of(cls, layers: Sequence[nn.Linear]) -> _Linear:
+        zeros = layers[0].weight.new_zeros
+        biases = [zeros(one.out_features) if one.bias is None else one.bias for one in layers]
         return cls(
             torch.cat([layer.weight.detach() for layer in layers]),
-            torch.cat(
-                [
-                    layer.weight.new_zeros(layer.out_features)
-                    if layer.bias is None
-                    else layer.bias.detach()
-                    for layer in layers
-                ]
-            ),
+            torch.cat([bias.detach() for bias in biases]),
         )
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -45,10 +71,10 @@ class _Linear(NamedTuple):
 
 
 class Fed(NamedTuple):
-    """What comes of a position.
+    """The result of a position.
 
     logits     [R, V]
-    ancestors  [N, K, T·K] as in `State`, with the places of what was fed
+    ancestors  [N, K, T·K] as in `State`, including the present position
     """
 
     logits: Tensor
@@ -76,24 +102,24 @@ class StepDecoder:
     def feed(self, state: State, rows: Rows) -> Fed:
         """Feed the latest tokens of R rows.
 
-        Writes into the cache, and changes nothing else: a step that failed may be taken again.
+        Only writes into the cache, so that a failed step may be repeated.
         """
         model, (n, k, n_target) = self._model, (*state.live.shape, state.sizes.target)
         embedded: Tensor = model.target_embedding(state.latest)
-        # An empty slot may have gone further than this window reaches.
+        # The length of an empty slot may exceed this window.
         length = state.length.clamp(max=n_target - 1)
         x = rows.pick((embedded + model.positions.table[length][:, None]).flatten(0, 1))
         slots = torch.arange(n, device=x.device)
-        place = torch.arange(n_target * k, device=x.device)
+        position = torch.arange(n_target * k, device=x.device)
         lane = torch.arange(k, device=x.device)
-        fed = place == (length[:, None] * k + lane)[:, :, None]
+        fed = position == (length[:, None] * k + lane)[:, :, None]
         ancestors = state.ancestors | fed
-        # Attention multiplies what its mask hides by zero, so that has to be finite.
-        nobody = state.live.isneginf().flatten()[:, None]
+        # Attention multiplies masked values by zero, so they must be finite.
+        is_dead = state.live.isneginf().flatten()[:, None]
         known = torch.arange(state.sizes.source, device=x.device) < state.source_length[:, None]
-        # As what is added to the scores: from booleans, every layer would make that anew.
-        past_mask = _added(ancestors, x.dtype)[:, None]
-        source_mask = _added(known, x.dtype)[:, None, None]
+        # Additive masks: from boolean ones, every layer would compute them again.
+        past_mask = _additive(ancestors, x.dtype)[:, None]
+        source_mask = _additive(known, x.dtype)[:, None, None]
 
         def attend(
             attention: MultiHeadAttention, query: Tensor, key_value: Tensor, mask: Tensor
@@ -117,7 +143,7 @@ class StepDecoder:
                 forget = forget.sigmoid()
                 before = _latest_states(cache, state.ancestors, length, k)
                 cell = forget * before + (1 - forget) * candidate
-                kept = functional.pad(cell.masked_fill(nobody, 0), (0, cell.shape[-1]))
+                kept = functional.pad(cell.masked_fill(is_dead, 0), (0, cell.shape[-1]))
                 cache.index_put_((slots, length), kept.view(n, -1))
                 return rows.pick(cell.relu())
 
@@ -129,7 +155,7 @@ class StepDecoder:
             ) -> Tensor:
                 projected = rows.spread(project(x))
                 query, key_value = projected.split((x.shape[-1], 2 * x.shape[-1]), dim=-1)
-                key_value = key_value.masked_fill(nobody, 0)
+                key_value = key_value.masked_fill(is_dead, 0)
                 cache.index_put_((slots, length), key_value.view(n, -1))
                 past = cache.unflatten(-1, (k, -1)).flatten(1, 2)
                 return attend(layer.self_attention, query, past, past_mask)
@@ -158,17 +184,17 @@ def _of_self(layer: DecoderLayer) -> _Linear:
 def _latest_states(cache: Tensor, ancestors: Tensor, length: Tensor, k: int) -> Tensor:
     """Return the state of each hypothesis's last position [N·K, D]; zeros at the first step.
 
-    A state is stored in the first half of a place of `cache` [N, T, K·2D]; see `State`.
+    A state is the first half of a position of `cache` [N, T, K·2D]; see `State`.
     """
     slots = torch.arange(len(length), device=length.device)
     at = (length - 1).clamp(min=0)
     states = cache[slots, at].unflatten(-1, (k, 2, -1))[:, :, 0]
-    own = ancestors.unflatten(-1, (-1, k))[slots, :, at]  # one place of K for each hypothesis
+    own = ancestors.unflatten(-1, (-1, k))[slots, :, at]  # one of K for each hypothesis
     own = own & (length > 0)[:, None, None]
     found: Tensor = (own.to(cache.dtype) @ states).flatten(0, 1)
     return found
 
 
-def _added(visible: Tensor, dtype: torch.dtype) -> Tensor:
+def _additive(visible: Tensor, dtype: torch.dtype) -> Tensor:
     """Return 0 where a mask is True, else −∞."""
     return torch.zeros_like(visible, dtype=dtype).masked_fill_(~visible, -torch.inf)

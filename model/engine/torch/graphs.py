@@ -1,10 +1,9 @@
-"""Replays a step that runs on the same tensors again as one CUDA graph.
+"""Replays a repeated step as one CUDA graph.
 
 A step of a small model is hundreds of brief kernels, and starting each takes longer than it runs. A
-graph starts them all at once. It is bound to addresses, so work is named by a key that stands for
-all of its shapes and offsets, and what was recorded is forgotten when tensors are replaced. Usual
-sizes are recorded at the start (`Batch.prepare`), others when they occur a second time. On other
-devices the work is simply done.
+graph starts them all at once. It is bound to addresses, so work is identified by a key for all of
+its shapes and offsets, and graphs are discarded when tensors are replaced. Usual sizes are recorded
+at the start (`Batch.prepare`), others when they occur a second time.
 """
 
 from __future__ import annotations
@@ -15,73 +14,73 @@ from typing import TypeAlias
 import torch
 
 Work: TypeAlias = Callable[[], None]
-Recorder: TypeAlias = Callable[[Work], Work]
-"""Records work without doing it; what it returns does that work each time it is called."""
+Capture: TypeAlias = Callable[[Work], Work]
+"""Records work without doing it, and returns a function that replays it."""
 
 MAX_GRAPHS = 512
-"""Recorded at a time: each holds some memory of the driver's; beyond, all are forgotten."""
+"""Each holds some of the driver's memory; beyond, all are discarded."""
 
 
 class Graphs:
-    """Does work, from its second time on by replaying it if there is a recorder."""
+    """Does work, from its second time on by replaying it if the device can capture it."""
 
-    def __init__(self, recorder: Recorder | None) -> None:
-        self._recorder = recorder
+    def __init__(self, capture: Capture | None) -> None:
+        self._capture = capture
         self._known: set[Hashable] = set()
         self._recorded: dict[Hashable, Work] = {}
 
     @property
-    def records(self) -> bool:
-        """Whether there is a recorder, and it has not failed."""
-        return self._recorder is not None
+    def enabled(self) -> bool:
+        """Whether work is captured: the device can, and it has not failed."""
+        return self._capture is not None
 
     def run(self, key: Hashable, work: Work) -> None:
-        """Do the work that the key names.
+        """Do the work that the key identifies.
 
-        The first time is an ordinary one, since libraries set up their workspaces in it. Work that
-        cannot be recorded is done as it is from then on, and so is all other work.
+        The first time is not captured, since libraries set up their workspaces in it. If work
+        cannot be captured, neither it nor any other work is from then on.
         """
         if key in self._recorded:
             self._recorded[key]()
-        elif self._recorder is None or key not in self._known:
+        elif self._capture is None or key not in self._known:
             self._known.add(key)
             work()
         else:
-            self._record(key, work, self._recorder)
+            self._record(key, work, self._capture)
 
     def forget(self) -> None:
-        """Forget what was recorded, since its tensors are replaced."""
+        """Discard all graphs, since their tensors are replaced."""
         self._known.clear()
         self._recorded.clear()
 
-    def _record(self, key: Hashable, work: Work, recorder: Recorder) -> None:
+    def _record(self, key: Hashable, work: Work, capture: Capture) -> None:
         if len(self._recorded) >= MAX_GRAPHS:
             self._recorded.clear()
         try:
-            replay = recorder(work)
+            replay = capture(work)
         except torch.OutOfMemoryError:
             raise
-        except RuntimeError:  # such as an operation that this device cannot record
-            self._recorder = None
+        except RuntimeError:  # such as an operation that this device cannot capture
+            self._capture = None
             work()
             return
         self._recorded[key] = replay
         replay()
 
 
-def recorder_for(device: torch.device) -> Recorder | None:
-    """Return the recorder of a device; None where it has no graphs."""
+def capture_for(device: torch.device) -> Capture | None:
+    """Return how to capture graphs on a device; None where it has none."""
     if device.type != "cuda":
         return None
 
     first: list[torch.cuda.CUDAGraph] = []
 
-    def record(work: Work) -> Work:
+    def capture(work: Work) -> Work:
         graph = torch.cuda.CUDAGraph()
-        # All graphs share the memory of their intermediate results: they run one after the other
-        # and leave nothing in it, since what outlasts a step is written into the state.
+        # All graphs share the memory of their intermediate results: they run one after the other,
+        # and results that outlast a step are written into the state.
         pool = first[0].pool() if first else None
-        # Another engine's thread may be at work on its own device meanwhile.
+        # Another engine's thread may use its own device meanwhile.
         with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
             work()
         if not first:
@@ -89,4 +88,4 @@ def recorder_for(device: torch.device) -> Recorder | None:
         replay: Work = graph.replay
         return replay
 
-    return record
+    return capture

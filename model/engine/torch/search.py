@@ -1,6 +1,6 @@
 """A step of beam search on the device, for all slots at once: `model.decoding.beam`, on a `State`.
 
-Which hypotheses are finished and which sentences are done is decided on the host, from the report.
+The host decides from the report which hypotheses are finished and which sentences are done.
 """
 
 from __future__ import annotations
@@ -14,17 +14,16 @@ from torch import Tensor
 from torch.nn import functional
 
 from model.decoding.rules import Traits
-from model.engine.torch.decoder import Fed
-from model.engine.torch.rows import Rows
+from model.engine.torch.decoder import Fed, Rows
 from model.engine.torch.state import State
 from model.transformer.config import TransformerConfig
 
 CHUNK = 128
-"""Logits of which the best is found first, to look for the best few in few chunks only."""
+"""Logits whose maximum is found first, so that the best few are sought in few chunks only."""
 
 
 def n_continuations(beam: int) -> int:
-    """How many of a sentence's continuations a step looks at. A greedy search needs one."""
+    """How many continuations of a sentence a step considers. A greedy search needs one."""
     return 1 if beam == 1 else 2 * beam
 
 
@@ -36,11 +35,11 @@ def report_width(beam: int) -> int:
 class Report(NamedTuple):
     """The best continuations of n slots, best first, on the host; C is `n_continuations`.
 
-    scores     [n, C] log-probability of the whole; −∞ where there is none, NaN where it is none
+    scores     [n, C] log-probability of the whole; −∞ for no continuation
     log_probs  [n, C] of the last token
     tokens     [n, C] the last token
     parents    [n, C] the hypothesis that it continues
-    chosen     [n, K] which of them live on
+    chosen     [n, K] which of them survive
     """
 
     scores: NDArray[np.float32]
@@ -51,21 +50,19 @@ class Report(NamedTuple):
 
     def of_slots(self, slots: NDArray[np.intp]) -> Report:
         """Return the rows of some slots."""
-        scores, log_probs, tokens, parents, chosen = self
-        return Report(scores[slots], log_probs[slots], tokens[slots], parents[slots], chosen[slots])
+        columns: tuple[NDArray[Any], ...] = self
+        return Report._make(column[slots] for column in columns)
 
     def survivors(self) -> Report:
-        """Return the columns of those that live on, each [n, K]."""
-
-        def take(column: NDArray[Any]) -> NDArray[Any]:
-            return np.take_along_axis(column, self.chosen, 1)
-
-        scores, log_probs, tokens, parents = map(take, self[:4])
-        return Report(scores, log_probs, tokens, parents, self.chosen)
+        """Return the columns of the survivors, each [n, K]."""
+        columns: tuple[NDArray[Any], ...] = self[:4]
+        return Report._make(
+            (*(np.take_along_axis(column, self.chosen, 1) for column in columns), self.chosen)
+        )
 
     @classmethod
     def read(cls, rows: NDArray[np.int32], beam: int) -> Report:
-        """Take the rows of `State.report` apart."""
+        """Split the rows of `State.report`."""
         n = n_continuations(beam)
         scores, log_probs, tokens, parents, chosen = np.split(
             rows, [n, 2 * n, 3 * n, 4 * n], axis=1
@@ -74,10 +71,7 @@ class Report(NamedTuple):
 
 
 def advance(state: State, rows: Rows, fed: Fed, config: TransformerConfig, traits: Traits) -> None:
-    """Let the best continuations of what was fed live on, and report them.
-
-    The logits are overwritten.
-    """
+    """Keep the best continuations of the hypotheses fed, and report them. Overwrites the logits."""
     logits, ancestors = fed
     beam = state.sizes.beam
     found = _found(state, rows, logits, config, traits)
@@ -111,23 +105,23 @@ def _found(
     state: State, rows: Rows, logits: Tensor, config: TransformerConfig, traits: Traits
 ) -> _Found:
     """Return the best continuations of every slot."""
-    n_wanted = n_continuations(state.sizes.beam)
+    n_found = n_continuations(state.sizes.beam)
     logits = logits.float()
-    # Never chosen; `kept` are those that keep their probability.
+    # Tokens never chosen; `kept` are those that keep their probability.
     barred = [config.pad_id] if traits.unk_id is None else [config.pad_id, traits.unk_id]
     kept = [logits[:, token, None].clone() for token in barred[traits.renormalises :]]
     for token in barred:
         logits[:, token] = -torch.inf
-    best, tokens = top_logits(logits, min(n_wanted, logits.shape[-1]))
+    best, tokens = top_logits(logits, min(n_found, logits.shape[-1]))
     log_probs = best - _log_sum_exp(logits, torch.cat((best[:, :1], *kept), dim=-1), len(kept))
     n_each = tokens.shape[-1]
     shape = (*state.live.shape, n_each)
     log_probs, tokens = rows.spread(log_probs).view(shape), rows.spread(tokens).view(shape)
     scores = state.live[:, :, None] + log_probs
-    # A hypothesis that is none may have any logits, NaN included.
+    # The logits of dead hypotheses may be anything, including NaN.
     scores = scores.masked_fill(state.live.isneginf()[:, :, None], -torch.inf)
-    top, at = scores.flatten(1).topk(n_wanted, dim=1)
-    rank = torch.arange(n_wanted, device=at.device)
+    top, at = scores.flatten(1).topk(n_found, dim=1)
+    rank = torch.arange(n_found, device=at.device)
     if traits.narrows:
         width = state.live.isfinite().sum(dim=1, keepdim=True)
         starts = state.length[:, None] == 0
@@ -145,8 +139,8 @@ def _found(
 def _log_sum_exp(logits: Tensor, largest: Tensor, n_kept: int) -> Tensor:
     """log Σ exp over [R, V] and the last `n_kept` of `largest` [R, …] → [R, 1].
 
-    Nothing is larger than the largest of `largest`, which spares a pass over the logits, and these
-    are overwritten, which spares memory.
+    No logit exceeds the maximum of `largest`, which saves a pass over the logits; overwriting them
+    saves memory.
     """
     most = largest.amax(dim=-1, keepdim=True)
     total = logits.sub_(most).exp_().sum(dim=-1, keepdim=True)
@@ -155,7 +149,7 @@ def _log_sum_exp(logits: Tensor, largest: Tensor, n_kept: int) -> Tensor:
 
 
 def _with_first(state: State, found: _Found) -> _Found:
-    """Replace what was found where the first token is given: it costs nothing."""
+    """Replace the continuations where the first token is given, at no cost."""
     given = ((state.first >= 0) & (state.length == 0))[:, None]
     rank = torch.arange(found.scores.shape[1], device=found.scores.device)
     return _Found(
@@ -167,9 +161,9 @@ def _with_first(state: State, found: _Found) -> _Found:
 
 
 def top_logits(logits: Tensor, n: int) -> tuple[Tensor, Tensor]:
-    """Return the n largest of [R, V], and their places, each [R, n]; any NaN comes first.
+    """Return the n largest of [R, V] and their indices, each [R, n]; any NaN comes first.
 
-    They lie in the n chunks whose best are the best, so that only those are searched.
+    Only the n chunks with the largest maxima are searched.
     """
     vocab_size = logits.shape[-1]
     if vocab_size < 4 * n * CHUNK:
@@ -181,8 +175,8 @@ def top_logits(logits: Tensor, n: int) -> tuple[Tensor, Tensor]:
         maxima = functional.pad(maxima, (0, 1))
         maxima[:, -1] = rest.amax(dim=-1)
     chunks = maxima.topk(n).indices
-    places = (chunks[:, :, None] * CHUNK + torch.arange(CHUNK, device=logits.device)).flatten(1)
-    beyond = places >= vocab_size
-    candidates = logits.gather(1, places.clamp(max=vocab_size - 1)).masked_fill(beyond, -torch.inf)
+    indices = (chunks[:, :, None] * CHUNK + torch.arange(CHUNK, device=logits.device)).flatten(1)
+    beyond = indices >= vocab_size
+    candidates = logits.gather(1, indices.clamp(max=vocab_size - 1)).masked_fill(beyond, -torch.inf)
     best, at = candidates.topk(n)
-    return best, places.gather(1, at)
+    return best, indices.gather(1, at)

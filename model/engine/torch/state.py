@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -11,8 +12,7 @@ from torch import Tensor
 from model.transformer.config import TransformerConfig
 
 
-@dataclass(frozen=True)
-class Sizes:
+class Sizes(NamedTuple):
     """Sizes of a state: slots N, hypotheses per slot K, target positions T, source positions S."""
 
     slots: int
@@ -20,42 +20,23 @@ class Sizes:
     target: int
     source: int
 
-    def holds(self, other: Sizes) -> bool:
-        """Whether no size of the other is larger."""
-        return (
-            self.slots >= other.slots
-            and self.target >= other.target
-            and self.source >= other.source
-        )
-
-    def grown(self, other: Sizes) -> Sizes:
-        """Return the larger of each size."""
-        return Sizes(
-            max(self.slots, other.slots),
-            self.beam,
-            max(self.target, other.target),
-            max(self.source, other.source),
-        )
-
 
 @dataclass(frozen=True)
 class State:
     """Tensors of N slots, each of which is one sentence with K hypotheses, or empty.
 
-    live           [N, K] log-probability of each hypothesis, best first; −∞: none, as in all of an
-                   empty slot
+    live           [N, K] log-probability of each hypothesis, best first; −∞: none
     latest         [N, K] the token that it is fed next
     length         [N] tokens fed so far; in an empty slot any number
-    first          [N] the token that the translation begins with; −1: the model chooses
-    ancestors      [N, K, T·K] the places in the cache that belong to each hypothesis
-    cache          per decoder layer [N, T, K·2D]: keys and values of what was fed, a place of 2D
-                   for each hypothesis, whoever continues it; of an SSRU its state and zeros
+    first          [N] the given first token of the translation; −1: the model chooses
+    ancestors      [N, K, T·K] the cache positions that belong to each hypothesis
+    cache          per decoder layer [N, T, K·2D]: keys and values of the tokens fed, 2D for each
+                   hypothesis, regardless of which ones continue it; of an SSRU its state and zeros
     memory         per decoder layer [N, S, 2D]: keys and values of the encoder's output
     source_length  [N], at least 1
-    report         [N, …] int32, what the host reads after a step; see `search`
+    report         [N, …] int32, read by the host after a step; see `search`
 
-    Keys and values are finite where no hypothesis or no token is, too: attention multiplies what
-    its mask hides by zero.
+    Unused keys and values are finite too: attention multiplies masked ones by zero.
     """
 
     sizes: Sizes
@@ -113,12 +94,12 @@ class State:
         return sum(tensor.nbytes for tensor in self.tensors())
 
     def copy_from(self, other: State) -> None:
-        """Take over all slots of a state none of whose sizes is larger."""
+        """Copy all slots of a state of which no size is larger."""
         for mine, theirs in zip(self.tensors(), other.tensors(), strict=True):
             mine[tuple(slice(size) for size in theirs.shape)] = theirs
 
     def move(self, source: Tensor, target: Tensor) -> None:
-        """Copy the slots `source` [M] to the slots `target` [M], which are others."""
+        """Copy the slots `source` [M] to other slots, `target` [M]."""
         for tensor in self.tensors():
             tensor.index_copy_(0, target, tensor.index_select(0, source))
 
@@ -128,10 +109,7 @@ class State:
             tensor.index_fill_(0, slots, 0)
 
     def window(self, low: int, high: int, n_target: int, n_source: int) -> State:
-        """Return views of the slots low … high − 1, and of their first positions.
-
-        What is written to the views is written to this state.
-        """
+        """Return writable views of the slots low … high − 1 and their first positions."""
         sizes = Sizes(high - low, self.sizes.beam, n_target, n_source)
         return replace(
             self,

@@ -21,7 +21,7 @@ from app.scheduling.fair_queue import Lane
 from app.scheduling.requests import Completion
 from app.scheduling.scheduler import Load, Scheduler
 from model.decoding.hypothesis import SearchOptions
-from model.engine.protocol import Finished, Job
+from model.engine.protocol import Finished, Job, Progress
 from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import COLLAPSE, DISASTER, POISON, FakeEngine
 from tests.app.scheduling.harness import (
@@ -52,6 +52,24 @@ async def test_an_exception_fails_what_is_in_that_engine_and_nothing_in_another(
         assert set(failures.values()) == {None}
         await submit(scheduler, 15, 16)
         assert scheduler.load == Load(0, 0, 0, 0, engines=2)
+
+
+@asynchronous
+async def test_a_segment_that_failed_outside_of_a_step_leaves_the_engine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    engine = FakeEngine(n_steps=3)
+
+    def fail() -> list[Progress]:
+        raise RuntimeError("struck")
+
+    async with running(engine) as scheduler:
+        with monkeypatch.context() as patch:
+            patch.setattr(engine, "progress", fail)
+            with pytest.raises(EngineFailedError):
+                await submit(scheduler, 11)
+        assert engine.cancelled == [11]
+        await submit(scheduler, 12)
 
 
 @asynchronous
@@ -173,9 +191,9 @@ async def test_an_exception_of_any_method_is_one_of_the_engine(method: str) -> N
                 self._left.clear()
                 raise MemoryError
 
-        def room(self, job: Job) -> bool:
+        def can_admit(self, job: Job) -> bool:
             self.fail("room")
-            return super().room(job)
+            return super().can_admit(job)
 
         def cancel(self, job_ids: Sequence[int]) -> None:
             self.fail("cancel")
@@ -267,8 +285,8 @@ class FlakyEngine(FakeEngine):
 
     chance: random.Random = field(default_factory=random.Random)
 
-    def room(self, job: Job) -> bool:
-        return super().room(job) and self.chance.random() < 0.8
+    def can_admit(self, job: Job) -> bool:
+        return super().can_admit(job) and self.chance.random() < 0.8
 
     def admit(self, jobs: Sequence[Job]) -> None:
         self.n_steps = self.chance.randint(1, 6)

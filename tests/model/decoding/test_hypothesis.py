@@ -4,8 +4,16 @@ import math
 
 import pytest
 
-from model.decoding.hypothesis import Hypothesis, SearchOptions, finished_hypothesis
+from model.decoding.constraints import Constraint, Wording
+from model.decoding.hypothesis import (
+    Hypothesis,
+    SearchOptions,
+    finished_hypothesis,
+    outcome,
+    outcome_of_rows,
+)
 from model.decoding.rules import HuggingFaceRule
+from model.errors import NumericalError
 
 EOS = 1
 
@@ -66,3 +74,34 @@ def test_a_forced_end_is_none_of_the_models() -> None:
     assert earlier == Hypothesis((5,), (-1.0, -2.0), -1.5, capped=False)
     alone = finished_hypothesis([EOS], [0.0], EOS, options, limit=1)
     assert alone == Hypothesis((), (0.0,), 0.0, capped=False)
+
+
+def test_limits_leave_the_constraints_that_fit() -> None:
+    terms = (Constraint((Wording((5, 6)),)), Constraint((Wording((7, 8)),)))
+    limits = SearchOptions(2, max_target_tokens=4, constraints=terms).limits(9, 100)
+    assert limits == (4, terms, 8)
+    forced = HuggingFaceRule(force_end=True)
+    options = SearchOptions(2, max_target_tokens=4, constraints=terms, rule=forced)
+    assert options.limits(9, 100) == (4, terms[:1], 5)
+    given = SearchOptions(2, max_target_tokens=4, constraints=terms, first_id=9)
+    assert given.limits(9, 100) == (5, terms, 8)
+    assert given.limits(9, 4) == (4, terms[:1], 5)
+    assert SearchOptions(3).limits(9, 100) == (59, (), 3)
+
+
+def test_an_outcome_needs_finite_scores() -> None:
+    found = [Hypothesis((5,), (-1.0, -1.0), -1.0, capped=False)]
+    assert outcome(found) is found
+    failed = Hypothesis((5,), (math.nan,), math.nan, capped=False)
+    for hypotheses in ([], [failed], [*found, failed]):
+        error = outcome(hypotheses)
+        assert isinstance(error, NumericalError)
+        assert str(error) == "the model's output is not finite for this input"
+
+
+def test_an_outcome_of_rows_is_sorted_with_capped_ones_last() -> None:
+    rows = [([5, 6], [-0.1, -0.1]), ([5, EOS], [-2.0, -1.0]), ([EOS], [-1.0])]
+    found = outcome_of_rows(rows, EOS, SearchOptions(), limit=2)
+    assert isinstance(found, list)
+    assert [one.ids for one in found] == [(), (5,), (5, 6)]
+    assert isinstance(outcome_of_rows([], EOS, SearchOptions(), limit=2), NumericalError)

@@ -4,7 +4,13 @@ import math
 
 import pytest
 
-from model.decoding.rules import HuggingFaceRule, MarianRule, Traits, traits_of
+from model.decoding.rules import (
+    HuggingFaceRule,
+    MarianRule,
+    Traits,
+    length_normalisation,
+    traits_of,
+)
 
 
 def test_a_rule_with_no_room_is_refused() -> None:
@@ -41,3 +47,17 @@ def test_what_sets_the_rules_apart() -> None:
 def test_marians_limit_grows_with_the_source() -> None:
     assert MarianRule(1).token_limit(4) == 12
     assert MarianRule(1, 1.5).token_limit(3) == 5
+
+
+def test_that_of_wu_et_al_by_hand() -> None:
+    assert length_normalisation(1, 0.6, 5) == 1.0
+    assert length_normalisation(7, 1.0, 5) == 2.0
+    assert length_normalisation(19, 0.5, 5) == 2.0
+    assert length_normalisation(100, 0.0, 5) == 1.0
+
+
+def test_that_of_marian_and_transformers_by_hand() -> None:
+    assert length_normalisation(1, 0.6, 0) == 1.0
+    assert length_normalisation(7, 1.0, 0) == 7.0
+    assert length_normalisation(16, 0.5, 0) == 4.0
+    assert length_normalisation(100, 0.0, 0) == 1.0

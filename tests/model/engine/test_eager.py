@@ -104,16 +104,16 @@ def job(job_id: int, length: int) -> Job:
 
 def test_there_is_room_as_long_as_the_padded_batch_fits(model: Transformer) -> None:
     engine = EagerEngine(model, max_batch_tokens=20)
-    assert engine.room(job(0, 30))
+    assert engine.can_admit(job(0, 30))
     engine.admit([job(0, 4), job(1, 3)])
-    assert engine.room(job(2, 6))
-    assert not engine.room(job(2, 7))
+    assert engine.can_admit(job(2, 6))
+    assert not engine.can_admit(job(2, 7))
     engine.admit([job(2, 6)])
-    assert not engine.room(job(3, 1))
+    assert not engine.can_admit(job(3, 1))
     engine.cancel([2])
-    assert engine.room(job(3, 6))
+    assert engine.can_admit(job(3, 6))
     engine.step()
-    assert engine.room(job(4, 30))
+    assert engine.can_admit(job(4, 30))
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_an_exception_over_several_is_raised_and_leaves_the_engine_empty(
         engine.admit(jobs(GREEDY))
         ((_, outcome),) = engine.step()
         assert isinstance(outcome, raised)
-    assert engine.room(job(0, 2000))
+    assert engine.can_admit(job(0, 2000))
 
 
 def test_what_is_not_finite_is_an_error_of_its_sentence(

@@ -14,8 +14,8 @@ from model.decoding.hypothesis import SearchOptions
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.forward.weights import pack
 from model.engine.memory import expected_bytes, sentences_bytes
-from model.engine.precision import dtype_of
 from model.engine.protocol import Job, PrecisionChoice
+from model.engine.torch.device import dtype_of
 from model.transformer.config import PRESETS, TransformerConfig
 from model.transformer.transformer import Transformer
 from tests.model.engine.torch.running import torch_engine

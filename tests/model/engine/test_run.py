@@ -38,7 +38,7 @@ class Countdown(CountingEngine):
         self.most = 0
         self.threads: set[int] = set()
 
-    def room(self, job: Job) -> bool:
+    def can_admit(self, job: Job) -> bool:
         return len(self._left) < self.seats
 
     def admit(self, jobs: Sequence[Job]) -> None:

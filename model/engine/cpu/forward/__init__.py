@@ -1,7 +1,7 @@
 """The Transformer's forward pass over sentences in flight, as kernels.
 
-Reading order: `weights` of a checkpoint, packed; `slots`, one for each sentence, with the `rules`
-of its search; `workspace`, the memory of a step; `encoder` over all newcomers' tokens side by side,
-`decoder` over one position of every living hypothesis, both with `attention`; `output`, the best
-next tokens of each row. `explanation` and `projections` show what happens inside.
+Reading order: `weights` of a checkpoint, packed; `slots`, one for each sentence, with the rule of
+its search; `workspace`, the memory of a step; `encoder` over all new sentences' tokens side by
+side, `decoder` over one position of every live hypothesis, both with `attention`; `output`, the
+best next tokens of each row.
 """

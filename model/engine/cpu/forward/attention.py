@@ -1,9 +1,10 @@
-"""§3.2: one query over a list of positions, wherever in memory those are."""
+"""§3.2: one query over a list of positions, anywhere in memory."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from model.engine.cpu.kernels.arrays import Floats, Ints
 from model.engine.cpu.kernels.flat import (
     dot_products,
     exponentiate,
@@ -15,7 +16,6 @@ from model.engine.cpu.kernels.flat import (
 )
 from model.engine.cpu.kernels.jit import kernel
 from model.engine.cpu.kernels.llvm import LANES
-from model.engine.cpu.kernels.types import Floats, Ints
 
 
 @kernel
@@ -24,9 +24,9 @@ def attend(
     base: int, stride: int, positions: Ints, positions_at: int, n_positions: int, weights: Floats,
     out: Floats, out_at: int,
 ) -> None:  # fmt: skip
-    """One query [D] over n positions, of which number p has its key [D] at base + p · stride.
+    """One query [D] over n positions; position p has its key [D] at base + p · stride.
 
-    Arrays are taken flat, from the offsets given. out [D] is softmax(q Kᵀ / √d_k) V; weights
+    Arrays are taken flat, from the given offsets. out [D] is softmax(q Kᵀ / √d_k) V; weights
     [H, > S] is filled with e^(q Kᵀ / √d_k − m) and, in its last column, one over their sum: see
     `record_weights`.
     """
@@ -65,7 +65,7 @@ def attend(
 def record_weights(
     n_heads: int, n_positions: int, weights: Floats, record: Floats, layer: int, row: int
 ) -> None:
-    """record[layer, :, row, :n_positions] = the attention weights that `attend` left behind."""
+    """record[layer, :, row, :n_positions] = the attention weights of the last `attend`."""
     for head in range(n_heads):
         inverse = weights[head, weights.shape[1] - 1]
         for s in range(n_positions):

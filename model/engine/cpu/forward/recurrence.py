@@ -1,8 +1,8 @@
 """The simpler simple recurrent unit of a decoder layer; see `model.transformer.ssru`.
 
-The state after a token is kept at that token's position, where a decoder with self-attention keeps
-its values. A hypothesis continues from the state at the last position of its path, so beams that
-are reordered copy no state.
+The state after a token is stored at that token's position, like the values of self-attention. A
+hypothesis continues from the state at the last position of its path, so reordering beams copies no
+state.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from __future__ import annotations
 import numpy as np
 
 from model.engine.cpu.forward.slots import MAX_BEAM, Pages, Slots
-from model.engine.cpu.forward.weights import DecoderWeights
+from model.engine.cpu.forward.weights import Stack
 from model.engine.cpu.forward.workspace import Workspace
+from model.engine.cpu.kernels.arrays import Floats
 from model.engine.cpu.kernels.flat import exponentiate, get, put
 from model.engine.cpu.kernels.jit import kernel
 from model.engine.cpu.kernels.linear import NO_FLOOR, prepare, project_prepared
-from model.engine.cpu.kernels.types import Floats
 
 _ZERO, _ONE = np.float32(0), np.float32(1)
 
 
 @kernel
 def recur(
-    source: Floats, decoder: DecoderWeights, layer: int, n_rows: int, slots: Slots, pages: Pages,
+    source: Floats, decoder: Stack, layer: int, n_rows: int, slots: Slots, pages: Pages,
     work: Workspace,
 ) -> None:  # fmt: skip
     """work.x += max(0, c_t) for each row, whose state c_t is stored at its position."""

@@ -1,39 +1,76 @@
-"""The sentences in flight: one slot each, with its hypotheses and where their memory is.
+"""The sentences in flight: one slot each, with its hypotheses, its rule, and their memory.
 
-A *position* is a place for one token's keys and values in every decoder layer, along with the
-token and its log-probability. Positions come in pages of 16. A hypothesis is the list of the
-positions of its tokens, so that beams that share a beginning share its memory, and reordering
-beams copies these lists and nothing else.
+A *position* holds one token's keys and values in every decoder layer, along with the token and its
+log-probability. Positions come in pages of 16. A hypothesis is the list of its tokens' positions,
+so beams with a common prefix share its memory, and reordering beams only copies these lists.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from model.decoding.constraints import MAX_WIDTH
-from model.engine.cpu.forward.rules import RULE
+from model.decoding.hypothesis import SearchOptions
+from model.decoding.rules import AtLimit, Stopping, length_normalisation
 from model.engine.cpu.forward.weights import Weights
+from model.engine.cpu.kernels.arrays import Flags, Floats, Ints, Records, lazy_zeros
 from model.engine.cpu.kernels.jit import brief_kernel, kernel
-from model.engine.cpu.kernels.types import Floats, Ints, Records
-from model.engine.cpu.kernels.untouched import untouched
+
+BEHIND, AS_IT_IS, ENDED = range(3)
+SETTLED, FULL, SETTLED_AT_PRESENT = range(3)
+"""The values of `Traits.at_limit` and of `Traits.stopping`, in their order there."""
+
+NO_TOKEN = -1
+"""In place of an id."""
+
+RULE = np.dtype(
+    [("alpha", np.float64), ("length_offset", np.int64), ("at_limit", np.int64),
+     ("stopping", np.int64), ("unk_id", np.int64), ("first_id", np.int64),
+     ("narrows", np.bool_), ("renormalises", np.bool_)],
+    align=True,
+)  # fmt: skip
+"""`alpha` is the length penalty, `first_id` that of `SearchOptions`; the rest is as in `Traits`."""
+
+
+def rule_record(options: SearchOptions) -> tuple[object, ...]:
+    """Return an element of an array of `RULE`."""
+    traits = options.traits
+    return (
+        options.length_penalty,
+        traits.length_offset,
+        get_args(AtLimit).index(traits.at_limit),
+        get_args(Stopping).index(traits.stopping),
+        NO_TOKEN if traits.unk_id is None else traits.unk_id,
+        NO_TOKEN if options.first_id is None else options.first_id,
+        traits.narrows,
+        traits.renormalises,
+    )
+
+
+_length_normalisation = kernel(length_normalisation)
+
+
+@kernel
+def normalisation(length: int, rule: Any) -> np.float32:
+    """The divisor of the log-probability of `length` tokens; `rule` is a record."""
+    return np.float32(_length_normalisation(length, rule.alpha, rule.length_offset))
+
 
 PAGE = 16
-"""Positions that are allotted together."""
+"""Positions of a page."""
 
 MAX_BEAM = MAX_WIDTH
-"""Hypotheses of one sentence: as many as a constrained search may keep."""
+"""Hypotheses of one sentence, as many as a constrained search may keep."""
 
 
 class Pages(NamedTuple):
-    """The memory of all positions P, and which pages of it are free.
+    """The memory of all positions P, and its free pages.
 
-    keys, values  [layers · P, D], P being all positions; untouched pages take no physical memory
-    token         [P], what the decoder was fed there
-    log_prob      [P], of that token
-    free          a stack of page numbers, of which n_free[0] are there
+    keys, values     [layers · P, D]; pages that were never used take no physical memory
+    token, log_prob  [P], the token that the decoder was fed
+    free             a stack of page numbers, n_free[0] of them valid
     """
 
     keys: Floats
@@ -48,20 +85,20 @@ class Slots(NamedTuple):
     """One row per slot; K is `MAX_BEAM`, T the longest sequence.
 
     active, failed [n]
-    beam, n_best, limit, length [n]  width, answers wanted, most tokens, tokens so far
-    rule [n]                   of its search, see `rules.RULE`
+    beam, n_best, limit, length [n]    beam size, n best, maximum tokens, tokens so far
+    rule [n]                           of its search, see `RULE`
     source, source_length [n, T], [n]  positions of the encoder's output
-    live [n, K], n_live [n]    log-probabilities of the living hypotheses, best first
-    path [n · K, T]            their positions
-    latest, latest_log_prob [n, K]     the token that each is to be fed next
-    page [n, K]                where each lane writes now; −1: nowhere yet
-    owned, n_owned [n, …], [n] pages to give back
-    score, n_tokens [n, K]     the best finished hypotheses, best first; −∞: none
-    tokens, log_probs [n, K, T]        of the finished
+    live [n, K], n_live [n]            log-probabilities of the live hypotheses, best first
+    path [n · K, T]                    their positions
+    latest, latest_log_prob [n, K]     the token that each is fed next
+    page [n, K]                        the page that each lane writes to; −1: none yet
+    owned, n_owned [n, …], [n]         the slot's pages
+    score, n_tokens [n, K]             the best finished hypotheses, best first; −∞: none
+    tokens, log_probs [n, K, T]        of the finished ones
     """
 
-    active: NDArray[np.bool_]
-    failed: NDArray[np.bool_]
+    active: Flags
+    failed: Flags
     beam: Ints
     n_best: Ints
     limit: Ints
@@ -84,7 +121,7 @@ class Slots(NamedTuple):
 
 
 def make_pages(weights: Weights, n_pages: int) -> Pages:
-    """Room for n_pages × 16 positions."""
+    """Return n_pages × 16 positions, all free."""
     n_layers, width = weights.decoder.n_layers, weights.shape.d_model
     n_positions = n_pages * PAGE
     return Pages(
@@ -98,13 +135,13 @@ def make_pages(weights: Weights, n_pages: int) -> Pages:
 
 
 def pages_needed(n_source: int, beam: int, limit: int) -> int:
-    """At most, of one sentence."""
+    """Maximum pages of one sentence."""
     return -(-n_source // PAGE) + beam * -(-limit // PAGE)
 
 
 def make_slots(n_slots: int, longest: int) -> Slots:
-    """All free, for sequences of up to `longest` tokens."""
-    most_pages = pages_needed(longest, MAX_BEAM, longest)
+    """Return free slots for sequences of up to `longest` tokens."""
+    max_pages = pages_needed(longest, MAX_BEAM, longest)
 
     def ints(*shape: int) -> Ints:
         return np.zeros((n_slots, *shape), np.int64)
@@ -124,22 +161,22 @@ def make_slots(n_slots: int, longest: int) -> Slots:
         source_length=ints(),
         live=floats(MAX_BEAM),
         n_live=ints(),
-        path=untouched((n_slots * MAX_BEAM, longest + 1), np.int64),
+        path=lazy_zeros((n_slots * MAX_BEAM, longest + 1), np.int64),
         latest=ints(MAX_BEAM),
         latest_log_prob=floats(MAX_BEAM),
         page=ints(MAX_BEAM),
-        owned=ints(most_pages),
+        owned=ints(max_pages),
         n_owned=ints(),
         score=floats(MAX_BEAM),
         n_tokens=ints(MAX_BEAM),
-        tokens=untouched((n_slots, MAX_BEAM, longest + 1), np.int64),
-        log_probs=untouched((n_slots, MAX_BEAM, longest + 1), np.float32),
+        tokens=lazy_zeros((n_slots, MAX_BEAM, longest + 1), np.int64),
+        log_probs=lazy_zeros((n_slots, MAX_BEAM, longest + 1), np.float32),
     )
 
 
 @kernel
 def take_page(slots: Slots, slot: int, pages: Pages) -> int:
-    """A free page, now the slot's. There is one: the engine admits no more than fits."""
+    """Take a free page for the slot; the engine's capacity guarantees that there is one."""
     pages.n_free[0] -= 1
     page = int(pages.free[pages.n_free[0]])
     slots.owned[slot, slots.n_owned[slot]] = page
@@ -152,9 +189,9 @@ def occupy(
     slots: Slots, slot: int, pages: Pages, n_source: int, beam: int, n_best: int, limit: int,
     start_id: int,
 ) -> None:  # fmt: skip
-    """Begin a sentence, but for its rule: positions for its source, one hypothesis.
+    """Start a sentence, except its rule: positions for its source, and one hypothesis.
 
-    What that is fed first is `start_id`.
+    `start_id` is the first token fed.
     """
     slots.active[slot] = True
     slots.failed[slot] = False
@@ -173,13 +210,13 @@ def occupy(
     slots.live[slot, 0] = 0
     slots.latest[slot, 0] = start_id
     slots.latest_log_prob[slot, 0] = 0
-    for place in range(MAX_BEAM):
-        slots.score[slot, place] = -np.inf
+    for rank in range(MAX_BEAM):
+        slots.score[slot, rank] = -np.inf
 
 
 @brief_kernel
 def vacate(slots: Slots, slot: int, pages: Pages) -> None:
-    """Give a slot and its pages back."""
+    """Free a slot and its pages."""
     slots.active[slot] = False
     for i in range(slots.n_owned[slot]):
         pages.free[pages.n_free[0]] = slots.owned[slot, i]

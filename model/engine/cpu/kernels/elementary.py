@@ -1,4 +1,4 @@
-"""What is done within one row: LayerNorm and activations."""
+"""Operations within one row: LayerNorm and activations."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from model.engine.cpu.kernels.arrays import Floats
 from model.engine.cpu.kernels.jit import kernel, reordered_kernel
-from model.engine.cpu.kernels.types import Floats
 
 RELU, GELU, SWISH, QUICK_GELU = range(4)
 
@@ -45,7 +45,7 @@ def normalise(x: Floats, n_rows: int, norm: Norm, layer: int, out: Floats) -> No
 
 @kernel
 def activate(x: Floats, n_rows: int, width: int, activation: int) -> None:
-    """GELU, x σ(x) or x σ(1.702 x) in place; ReLU is a floor of the product before."""
+    """GELU, x σ(x) or x σ(1.702 x) in place; ReLU is the floor of the product before."""
     for index in range(n_rows):
         row = x[index, :width]
         if activation == GELU:

@@ -1,8 +1,8 @@
 """Vector operations on arrays taken flat, from an offset, unchecked. For kernels only.
 
-Slices of arrays count references, and signed indices are tested for counting from the end; in the
-innermost loops both cost more than the arithmetic. A result depends on the numbers that go into it
-and on how many there are, never on where they are.
+Slices of arrays count references, and signed indices are checked for counting from the end; in the
+innermost loops both cost more than the arithmetic. A result depends on its numbers and their count,
+never on their position in memory.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def put(typing_context: Any, array: Any, at: Any, value: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def maximum(typing_context: Any, x: Any, at: Any, n: Any) -> Any:
-    """The largest of n numbers; −∞ of none, NaN passed over.
+    """The largest of n numbers, ignoring NaN; −∞ of none.
 
-    Here as below, memory up to the next multiple of 16 numbers must be there.
+    Here and below, memory must extend to the next multiple of 16 numbers.
     """
 
     def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
@@ -98,7 +98,7 @@ def add_exponentials(
 ) -> Any:
     """totals[j] += Σ e^(x[i] − highest) over those of 64 numbers with i ≡ j modulo 16.
 
-    None may be above `highest`, which is finite. NaN makes its sum NaN.
+    `highest` is finite and at least each of them. NaN makes its sum NaN.
     """
 
     def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
@@ -119,9 +119,9 @@ def _four(b: Any, numbers: Any) -> list[Any]:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def exponentiate(typing_context: Any, x: Any, at: Any, n: Any, highest: Any) -> Any:
-    """x[i] becomes e^(x[i] − highest), none of n numbers being above `highest`; their sum.
+    """x[i] = e^(x[i] − highest) for n numbers, none above `highest`; returns their sum.
 
-    Behind the last, up to a multiple of 16, there are zeros then. NaN if one is.
+    Writes zeros after the last, up to a multiple of 16. The sum is NaN if a number is.
     """
 
     def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
@@ -140,16 +140,16 @@ def exponentiate(typing_context: Any, x: Any, at: Any, n: Any, highest: Any) -> 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def dot_products(
-    typing_context: Any, x: Any, x_at: Any, rows: Any, rows_at: Any, places: Any, places_at: Any,
+    typing_context: Any, x: Any, x_at: Any, rows: Any, rows_at: Any, indices: Any, indices_at: Any,
     out: Any, out_at: Any, n: Any, width: Any, stride: Any, scale: Any,
 ) -> Any:  # fmt: skip
-    """out[s] = scale · Σ x[i] rows[places[s] · stride + i], i < width, for every s < n.
+    """out[s] = scale · Σ x[i] rows[indices[s] · stride + i], i < width, for every s < n.
 
-    Sixteen rows at a time; what is behind out[n − 1], up to a multiple of 16, is written too.
+    Sixteen rows at a time, so it also writes after out[n − 1], up to a multiple of 16.
     """
 
     def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
-        x_data, row_data, place_data, out_data = (
+        x_data, row_data, index_data, out_data = (
             data(context, b, signature, arguments, index) for index in (0, 2, 4, 6)
         )
         n_, width_, stride_, scale_ = arguments[8:]
@@ -160,7 +160,7 @@ def dot_products(
             for lane in range(LANES):
                 s = b.add(first, INT64(lane))
                 s = b.select(b.icmp_signed("<", s, last), s, last)
-                row = b.load(b.gep(place_data, [s]))
+                row = b.load(b.gep(index_data, [s]))
                 rows_.append(b.gep(row_data, [b.mul(row, stride_)]))
 
             def whole_vectors(i: Any, sums: list[Any]) -> list[Any]:
@@ -189,7 +189,7 @@ def dot_products(
         return context.get_dummy_value()
 
     return types.void(
-        x, types.int64, rows, types.int64, places, types.int64, out, types.int64, types.int64,
+        x, types.int64, rows, types.int64, indices, types.int64, out, types.int64, types.int64,
         types.int64, types.int64, types.float32,
     ), generate  # fmt: skip
 
@@ -197,19 +197,19 @@ def dot_products(
 def _weighted_sum(n_vectors: int) -> Callable[..., None]:
     @intrinsic  # type: ignore[untyped-decorator]
     def weighted_sum(
-        typing_context: Any, weights: Any, weights_at: Any, rows: Any, rows_at: Any, places: Any,
-        places_at: Any, out: Any, out_at: Any, n: Any, stride: Any, scale: Any,
+        typing_context: Any, weights: Any, weights_at: Any, rows: Any, rows_at: Any, indices: Any,
+        indices_at: Any, out: Any, out_at: Any, n: Any, stride: Any, scale: Any,
     ) -> Any:  # fmt: skip
-        """out[i] = scale · Σ weights[s] rows[places[s] · stride + i] over s < n, in their order."""
+        """out[i] = scale · Σ weights[s] rows[indices[s] · stride + i] over s < n, in order."""
 
         def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
-            weight_data, row_data, place_data, out_data = (
+            weight_data, row_data, index_data, out_data = (
                 data(context, b, signature, arguments, index) for index in (0, 2, 4, 6)
             )
 
             def turn(s: Any, sums: list[Any]) -> list[Any]:
-                place = b.load(b.gep(place_data, [s]))
-                row = b.gep(row_data, [b.mul(place, arguments[9])])
+                index = b.load(b.gep(index_data, [s]))
+                row = b.gep(row_data, [b.mul(index, arguments[9])])
                 weight = splat(b, b.load(b.gep(weight_data, [s])))
                 return [
                     multiply_add(b, weight, load(b, b.gep(row, [INT64(LANES * i)])), total)
@@ -223,7 +223,7 @@ def _weighted_sum(n_vectors: int) -> Callable[..., None]:
             return context.get_dummy_value()
 
         return types.void(
-            weights, types.int64, rows, types.int64, places, types.int64, out, types.int64,
+            weights, types.int64, rows, types.int64, indices, types.int64, out, types.int64,
             types.int64, types.int64, types.float32,
         ), generate  # fmt: skip
 
@@ -238,7 +238,7 @@ weighted_sum_64 = _weighted_sum(4)
 
 
 def _masked(b: Any, numbers: Any, i: Any, n: Any) -> Any:
-    """16 numbers from the i-th, −∞ in place of those beyond the n-th."""
+    """16 numbers from the i-th, with −∞ instead of those beyond the n-th."""
     n_left = splat(b, b.trunc(b.sub(n, i), INT32))
     is_there = b.icmp_signed("<", ir.Constant(INTS, list(range(LANES))), n_left)
     return b.select(is_there, load(b, b.gep(numbers, [i])), splat(b, FLOAT(float("-inf"))))

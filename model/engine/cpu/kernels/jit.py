@@ -1,4 +1,4 @@
-"""How the CPU engine's kernels are compiled: ahead of their use, without the interpreter's lock."""
+"""How the CPU engine's kernels are compiled: ahead of their use, to run without the GIL."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from typing import Any, TypeVar, cast
 import numba
 from numba.core import event
 
-from model.decoding import length_penalty
+from model.decoding import constraints, rules
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def _cache_folder() -> Path | None:
-    """Where compiled kernels are kept, None if they cannot be.
+    """Return where compiled kernels are cached, None if they cannot be.
 
-    One folder for each state of the sources of kernels, since numba looks only at the file that a
-    kernel is in and would go on using others that were compiled into it. Where that folder cannot
-    be written to, as in a container, this process uses one of its own that refers to it.
+    One folder for each state of the sources, since numba checks only the file of a kernel and would
+    keep using outdated ones that were compiled into it. If that folder is not writable, as in a
+    container, this process uses one of its own that links to it.
     """
     digest = hashlib.sha256(numba.__version__.encode())
     sources = sorted(Path(__file__).parents[1].rglob("*.py"))  # of model/engine/cpu
-    for source in (*sources, Path(length_penalty.__file__)):
+    for source in (*sources, Path(constraints.__file__), Path(rules.__file__)):
         digest.update(source.read_bytes())
     folder = None
     try:
@@ -43,10 +43,10 @@ def _cache_folder() -> Path | None:
 
 
 def _private_folder(folder: Path | None) -> Path | None:
-    """Make one that is removed at exit, with links to what has been compiled.
+    """Make a folder that is removed at exit, with links to the compiled kernels.
 
-    Where it is in memory, as in a container, copies would take 15 MB. Numba replaces files, so a
-    kernel that is compiled anew takes the link's place.
+    In memory, as in a container, copies would take 15 MB. Numba replaces files, so a kernel that is
+    compiled again replaces its link.
     """
     try:
         private = Path(mkdtemp(prefix="attend-kernels-"))
@@ -69,26 +69,26 @@ class _Announcement(event.Listener):  # type: ignore[misc]
     """Logs the first compilation of a process, to explain the minutes of silence."""
 
     def __init__(self) -> None:
-        self._made = False
+        self._logged = False
 
     def on_start(self, _event: event.Event) -> None:
-        """A kernel was not found in the cache and is compiled."""
-        if not self._made:
-            self._made = True
+        """Called when a kernel is not in the cache."""
+        if not self._logged:
+            self._logged = True
             _log.warning(
                 "compiling kernels for this processor, one to several minutes; cached in %s",
                 CACHE_FOLDER,
             )
 
     def on_end(self, _event: event.Event) -> None:
-        """Nothing to say: warmth is logged elsewhere."""
+        """Do nothing."""
 
 
 event.register("numba:compile", _Announcement())
 
 REORDERED = {"contract", "reassoc", "nsz"}
-"""Lets a compiler vectorise sums. Their order is then fixed by the compiled code and by how many
-terms there are, so a row gives the same bits whatever is computed beside it."""
+"""Lets a compiler vectorise sums. Their order then depends on the compiled code and the number of
+terms, so a row has the same bits in any batch."""
 
 
 def kernel(function: Function) -> Function:
@@ -97,10 +97,7 @@ def kernel(function: Function) -> Function:
 
 
 def brief_kernel(function: Function) -> Function:
-    """One that is over before giving the interpreter's lock away would pay.
-
-    Where another thread wants the lock, it is not had back for some milliseconds.
-    """
+    """For kernels too short to justify releasing the GIL, which takes milliseconds to regain."""
     return _compiled(function, fastmath=False, nogil=False)
 
 
@@ -110,12 +107,12 @@ def reordered_kernel(function: Function) -> Function:
 
 
 def contracted_kernel(function: Function) -> Function:
-    """Compile so that a product and the sum that it goes into may be rounded once, together."""
+    """Compile so that a product and the sum that it is added to may be rounded once."""
     return _compiled(function, fastmath={"contract"})
 
 
 def compiler_options(fastmath: object, nogil: bool = True) -> dict[str, object]:
-    """For `numba`'s decorators."""
+    """Return the options of `numba`'s decorators."""
     return {"nogil": nogil, "error_model": "numpy", "fastmath": fastmath}
 
 

@@ -17,7 +17,7 @@ FLOATS = ir.VectorType(FLOAT, LANES)
 
 
 def declare(module: Any, kind: Any, name: str) -> Any:
-    """A function of LLVM's own by its full name."""
+    """An intrinsic function of LLVM, by its full name."""
     return module.globals.get(name) or ir.Function(module, kind, name)
 
 
@@ -54,7 +54,7 @@ def loop(
 
 
 def data(context: Any, builder: Any, signature: Any, arguments: Any, index: int) -> Any:
-    """Where an array argument's elements are, from the offset that is the next argument."""
+    """A pointer to an array argument's elements, from the offset that is the next argument."""
     array = context.make_array(signature.args[index])(context, builder, arguments[index])
     return builder.gep(array.data, [arguments[index + 1]])
 
@@ -70,7 +70,7 @@ def store(builder: Any, value: Any, pointer: Any) -> None:
 
 
 def fetch(builder: Any, pointer: Any) -> None:
-    """Bring the line of memory at a pointer, which may be anywhere, into the second-level cache."""
+    """Prefetch the cache line at a pointer, which may be invalid, into the second-level cache."""
     pointer = builder.bitcast(pointer, INT8.as_pointer())
     kind = ir.FunctionType(ir.VoidType(), [pointer.type, INT32, INT32, INT32])
     read, near, of_data = INT32(0), INT32(2), INT32(1)
@@ -101,7 +101,7 @@ def higher(builder: Any, x: Any, y: Any) -> Any:
 
 def sum_each(builder: Any, vectors: Sequence[Any]) -> Any:
     """16 vectors → one, of which lane i is the sum of vector i, in a butterfly of halves."""
-    # Each stage puts the sums of the second half's vectors behind those of the first: bits reverse.
+    # Each stage appends the sums of the second half's vectors to those of the first: bits reverse.
     vectors = [vectors[int(f"{i:04b}"[::-1], 2)] for i in range(LANES)]
     half = LANES
     while half > 1:
@@ -149,6 +149,6 @@ def exponential(builder: Any, x: Any) -> Any:
     # Adding n to the exponent's bits multiplies by 2^n: the series is within 0.7 … 1.5.
     power_bits = b.shl(b.fptosi(n, INTS), splat(b, INT32(23)))
     scaled = b.bitcast(b.add(b.bitcast(series, INTS), power_bits), FLOATS)
-    # NaN would lose its bits so: it has to come from the series itself.
+    # This changes the bits of NaN, which must come from the series itself.
     scaled = b.select(b.fcmp_unordered("uno", series, series), series, scaled)
     return b.select(below, ir.Constant(FLOATS, None), scaled)

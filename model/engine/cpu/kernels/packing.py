@@ -1,7 +1,7 @@
 """Weights of linear maps as `tile` reads them: in panels of 64 columns, int8 or float32.
 
 Int8 follows the usual scheme: a weight matrix has a scale per output column, activations one per
-row, found when the row is seen.
+row, computed when the row is read.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from model.engine.cpu.kernels.arrays import Floats
 from model.engine.cpu.kernels.tile import COLUMNS, GROUP
-from model.engine.cpu.kernels.types import Floats
 
 LARGEST = 127
 SMALLEST = np.float32(1e-30)
-"""Rows, and columns of weights, without any larger value count as zero: inverses may overflow."""
-PACKED_AT_A_TIME = 16 * COLUMNS
-"""Outputs."""
+"""Rows, and columns of weights, with no larger value count as zero: inverses could overflow."""
+PACKED_OUTPUTS = 16 * COLUMNS
+"""Outputs that are packed at a time."""
 UNSIGNED = 128
 """Added to every weight, since the dot product multiplies signed by unsigned bytes."""
 
@@ -30,7 +30,7 @@ class Linear(NamedTuple):
     weight  [L, …], by panels of 64 columns; within a panel, as uint8, by groups of 4 inputs
             [K/4, 64, 4], or, as float32, by inputs [K, 64]
     scale   [L, N], of each output; ones where weights are float32
-    bias    [L, N]; −∞ in the padding if it is to be outside a softmax
+    bias    [L, N]; −∞ in the padding of an output projection, so that a softmax ignores it
     inputs  K, for uint8 padded to a multiple of 4
     """
 
@@ -53,12 +53,10 @@ def pack_int8(
 ) -> Linear:
     """weights [N, K] and biases [N] of each layer, quantised.
 
-    A matrix with one of the `scales` was quantised by that before, and keeps its whole numbers.
+    A matrix with one of the `scales` was quantised with it before, and keeps its whole numbers.
     """
-    packed = [
-        _pack_int8(weight, scale)
-        for weight, scale in zip(weights, scales or [None] * len(weights), strict=True)
-    ]
+    known = scales or [None] * len(weights)
+    packed = [_pack_int8(weight, scale) for weight, scale in zip(weights, known, strict=True)]
     return Linear(
         np.stack([one for one, _ in packed]),
         np.stack([scale for _, scale in packed]),
@@ -82,13 +80,13 @@ def pack_float32(
 
 
 def _pack_int8(weight: Floats, known: float | None) -> tuple[NDArray[np.uint8], Floats]:
-    """A few panels at a time, since a vocabulary's matrix is large beside what becomes of it."""
+    """Quantise a few panels at a time: a vocabulary's float32 matrix is large."""
     n_outputs, n_inputs = weight.shape
     n_columns = padded(n_outputs, COLUMNS)
     scale = np.zeros(n_columns, np.float32)
     packed = np.empty(n_columns * padded(n_inputs, GROUP), np.uint8)
-    for first in range(0, n_columns, PACKED_AT_A_TIME):
-        rows = slice(first, min(first + PACKED_AT_A_TIME, n_columns))
+    for first in range(0, n_columns, PACKED_OUTPUTS):
+        rows = slice(first, min(first + PACKED_OUTPUTS, n_columns))
         part = weight[rows]
         largest = np.abs(part).max(axis=1)
         if known is not None:
@@ -98,10 +96,8 @@ def _pack_int8(weight: Floats, known: float | None) -> tuple[NDArray[np.uint8], 
         divisor = np.where(largest <= SMALLEST, 1, largest / LARGEST)[:, None]
         whole[: len(part), :n_inputs] = (np.rint(part / divisor) + UNSIGNED).astype(np.uint8)
         panels = whole.reshape(-1, COLUMNS, whole.shape[1] // GROUP, GROUP)
-        place = packed[first * whole.shape[1] : rows.stop * whole.shape[1]]
-        place.reshape(len(panels), whole.shape[1] // GROUP, COLUMNS, GROUP)[:] = panels.transpose(
-            0, 2, 1, 3
-        )
+        transposed = panels.transpose(0, 2, 1, 3)
+        packed[first * whole.shape[1] : rows.stop * whole.shape[1]] = transposed.ravel()
     return packed, scale
 
 

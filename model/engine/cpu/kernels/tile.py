@@ -2,10 +2,10 @@
 
 Written as compiler intrinsics since no array notation reaches the CPU's dot-product instruction:
 `vpdpbusd` of AVX512-VNNI and AVX-VNNI multiplies 64 pairs of bytes and adds them to 16 sums at
-once. Elsewhere the same is said in portable vector code, and gives the same integers.
+once. Elsewhere portable vector code computes the same integers.
 
-A tile of R rows is the same arithmetic for each of them as a tile of one: every element of the
-result is one sum over k = 0 … K − 1 in that order, so a row's bits never depend on its neighbours.
+A tile of R rows does the same arithmetic for each as a tile of one: every element of the result is
+one sum over k = 0 … K − 1 in that order, so a row's bits never depend on its neighbours.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from model.engine.cpu.kernels.llvm import (
 )
 
 COLUMNS = 64
-"""Of one tile; packed matrices are padded to a multiple."""
+"""Columns of a tile; packed matrices are padded to a multiple."""
 
 ROWS = 4
-"""At most, of one tile: with 64 columns 16 registers of sums, enough to keep two units busy."""
+"""Maximum rows of a tile: with 64 columns 16 registers of sums, enough to keep two units busy."""
 
 GROUP = 4
 """Bytes that one dot-product instruction sums into one number."""
@@ -60,7 +60,7 @@ def _dot_instruction() -> str | None:
 
 
 DOT_INSTRUCTION = _dot_instruction()
-"""Width in bits of `vpdpbusd` here, None without it."""
+"""Width in bits of this processor's `vpdpbusd`, None without it."""
 
 
 def _int8_tile(n_rows: int) -> Tile:
@@ -76,14 +76,14 @@ def _int8_tile(n_rows: int) -> Tile:
 
         With `accumulate`, + out. `width` bytes in a row of x, `stride` numbers in a row of `out`.
 
-        The sum may be made in several calls of `inputs` bytes each: all but the last leave it in
-        `partial` [R, 64], where all but the first find it. Meanwhile 16 `inputs` bytes at `ahead`,
-        to be read next, are fetched from memory.
+        The sum may take several calls of `inputs` bytes each: all but the last store it in
+        `partial` [R, 64], and all but the first load it. Meanwhile 16 `inputs` bytes at `ahead`,
+        which are read next, are fetched from memory.
 
         `vpdpbusd` takes its first factor as unsigned, and weights have signs: so w + 128 is stored,
         0 … 255, and Σ x (w + 128) = Σ x w + 128 Σ x. The second part is the same for all columns of
-        a row; `row_sum` holds it, and it is subtracted from the finished sum. These are whole
-        numbers within 32 bits (127 · 255 · K, so K ≤ 66,000), so nothing is rounded.
+        a row; it is in `row_sum` and is subtracted from the finished sum. These are whole numbers
+        within 32 bits (127 · 255 · K, so K ≤ 66,000), so nothing is rounded.
         """
 
         def generate(context: Any, b: Any, signature: Any, arguments: Any) -> Any:
@@ -92,7 +92,7 @@ def _int8_tile(n_rows: int) -> Tile:
             )
             inputs_, width_, stride_, floor_, accumulate_, is_first_, is_last_ = arguments[18:]
             rows = [b.gep(x_data, [b.mul(width_, INT64(i))]) for i in range(n_rows)]
-            places = [b.gep(partials, [INT64(LANES * i)]) for i in range(n_rows * _BLOCKS)]
+            stored = [b.gep(partials, [INT64(LANES * i)]) for i in range(n_rows * _BLOCKS)]
 
             def turn(k: Any, sums: list[Any]) -> list[Any]:
                 fetch(b, b.gep(ahead_, [b.mul(k, INT64(COLUMNS // GROUP))]))
@@ -107,16 +107,16 @@ def _int8_tile(n_rows: int) -> Tile:
                     ]
                 return added
 
-            zeros = [ir.Constant(INTS, None)] * len(places)
+            zeros = [ir.Constant(INTS, None)] * len(stored)
             before = b.block
             with b.if_then(b.not_(is_first_)):
-                there = [load(b, place, INTS) for place in places]
+                loaded = [load(b, pointer, INTS) for pointer in stored]
                 reading = b.block
-            begun = [b.phi(INTS) for _ in places]
-            for phi, zero, read in zip(begun, zeros, there, strict=True):
+            initial = [b.phi(INTS) for _ in stored]
+            for phi, zero, read in zip(initial, zeros, loaded, strict=True):
                 phi.add_incoming(zero, before)
                 phi.add_incoming(read, reading)
-            sums = loop(b, INT64(0), inputs_, GROUP, begun, turn)
+            sums = loop(b, INT64(0), inputs_, GROUP, initial, turn)
             with b.if_else(is_last_) as (finished, unfinished):
                 with finished:
                     results = []
@@ -129,8 +129,8 @@ def _int8_tile(n_rows: int) -> Tile:
                             results.append(b.fmul(exact, b.fmul(row_scale_, column_scale)))
                     _finish(b, results, biases, accumulate_, floor_, out_data, stride_)
                 with unfinished:
-                    for place, total in zip(places, sums, strict=True):
-                        store(b, total, place)
+                    for pointer, total in zip(stored, sums, strict=True):
+                        store(b, total, pointer)
             return context.get_dummy_value()
 
         return types.void(
@@ -191,7 +191,7 @@ def _finish(
     b: Any, results: Sequence[Any], biases: Any, accumulate: Any, floor: Any, out: Any,
     stride: Any,
 ) -> None:  # fmt: skip
-    """Add the bias, and what is there if asked; lift to the floor, NaN staying NaN; store."""
+    """Add the bias and, with `accumulate`, the old value; raise to the floor except NaN; store."""
     lowest = splat(b, floor)
     for index, result in enumerate(results):
         i, j = divmod(index, _BLOCKS)
@@ -244,7 +244,7 @@ def _blocks() -> range:
 
 
 def _by_rows(tiles: Sequence[Tile]) -> Tile:
-    """Calls the one for so many rows, or the largest; inlined, since a call would cost a tenth."""
+    """Dispatch by the number of rows, to the largest at most; inlined: a call costs a tenth."""
     one, two, three, four = tiles
 
     @register_jitable(inline="always")  # type: ignore[untyped-decorator]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from model.engine.cpu.kernels.arrays import Floats
 from model.engine.cpu.kernels.packing import Linear
 from model.engine.cpu.kernels.tile import COLUMNS, GROUP
-from model.engine.cpu.kernels.types import Floats
 
 SHAPES = [(1, 1), (3, 5), (4, 64), (17, 65), (30, 128), (64, 7), (66, 130), (129, 200)]
 """Inputs by outputs."""

@@ -12,15 +12,13 @@ import pytest
 import torch
 
 from model.decoding.beam import beam_search
-from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.decoding.hypothesis import Hypothesis, Outcome, SearchOptions
 from model.decoding.rules import HuggingFaceRule, MarianRule, Rule
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.forward.weights import Precision, Weights, pack
 from model.engine.explanations import AttentionKind
 from model.engine.protocol import Engine, Finished, Job
 from model.transformer.transformer import Transformer
-
-Outcome = list[Hypothesis] | Exception
 
 PENALTIES = (0.0, 0.6, 2.0)
 
@@ -87,7 +85,7 @@ def cpu_engine(model: Transformer, precision: Precision) -> CpuEngine:
 
 
 def draw_source(model: Transformer, choose: np.random.Generator, length: int) -> tuple[int, ...]:
-    """Of `length` tokens, of which the last ends the sentence; without padding."""
+    """Draw `length` tokens, the last of which ends the sentence; without padding."""
     config = model.config
     special = {config.pad_id, config.eos_id}
     usable = [token for token in range(config.source_vocab_size) if token not in special]
@@ -97,7 +95,7 @@ def draw_source(model: Transformer, choose: np.random.Generator, length: int) ->
 def draw_jobs(
     model: Transformer, n_jobs: int, seed: int, rules: Sequence[Rule | None] = (None,)
 ) -> list[Job]:
-    """Of all lengths and of many options: beam sizes, answers wanted, penalties, limits, rules."""
+    """Jobs of all lengths and many options: beam sizes, n best, penalties, limits, rules."""
     choose = np.random.default_rng(seed)
     longest = model.config.max_length
     limits = [1, 2, 7, longest, None, None]
@@ -117,7 +115,7 @@ def draw_jobs(
 
 
 def every_option(model: Transformer, seed: int, rule: Rule | None = None) -> list[Job]:
-    """A sentence for each of a grid of options, all n best wanted; one as long as may be."""
+    """A sentence for each of a grid of options, with all n best; one of maximum length."""
     choose = np.random.default_rng(seed)
     longest = model.config.max_length
     grid = product((1, 2, 4, 8), PENALTIES)
@@ -133,18 +131,18 @@ def every_option(model: Transformer, seed: int, rule: Rule | None = None) -> lis
 
 
 def run(engine: Engine, jobs: Iterable[Job]) -> dict[int, Outcome]:
-    """What becomes of jobs that join as there is room for them."""
+    """The outcomes of jobs that join as soon as they fit."""
     waiting = deque(jobs)
     outcomes: dict[int, Outcome] = {}
     while waiting or engine.busy:
-        while waiting and engine.room(waiting[0]):
+        while waiting and engine.can_admit(waiting[0]):
             engine.admit([waiting.popleft()])
         outcomes |= dict(engine.step())
     return outcomes
 
 
 class Crowd(NamedTuple):
-    """What became of jobs that joined, were interrupted and left at random."""
+    """The outcomes of jobs that joined, were interrupted and left at random."""
 
     outcomes: dict[int, Outcome]
     cancelled: set[int]
@@ -165,7 +163,7 @@ def in_company(
     crowd = Crowd({}, set(), 0)
     while waiting or engine.busy:
         for _ in range(choose.integers(0, 12)):
-            if waiting and engine.room(waiting[0]):
+            if waiting and engine.can_admit(waiting[0]):
                 in_flight.add(waiting[0].id)
                 engine.admit([waiting.pop(0)])
         if in_flight and choose.random() < leaving:
@@ -184,7 +182,7 @@ def in_company(
 
 
 def alone(engine: Engine, jobs: Sequence[Job]) -> dict[int, Outcome]:
-    """What becomes of jobs, one after the other."""
+    """The outcomes of jobs, one after the other."""
     return {job.id: run(engine, [job])[job.id] for job in jobs}
 
 
@@ -207,7 +205,7 @@ def check_empty(engine: CpuEngine) -> None:
     pages, slots, capacity = engine._pages, engine._slots, engine._capacity
     assert not engine.busy
     assert not slots.active.any()
-    assert (capacity._sentences, capacity._rows, capacity._pages) == (0, 0, 0)
+    assert capacity._used.tolist() == [0, 0, 0]
     assert sorted(engine._free_slots) == list(range(len(slots.active)))
     assert pages.n_free[0] == len(pages.free)
     assert sorted(pages.free.tolist()) == list(range(len(pages.free)))

@@ -24,7 +24,7 @@ def many_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def fill(engine: CpuEngine, job: Callable[[int], Job]) -> int:
     n_jobs = 0
-    while engine.room(job(n_jobs)):
+    while engine.can_admit(job(n_jobs)):
         engine.admit([job(n_jobs)])
         n_jobs += 1
     return n_jobs
@@ -49,7 +49,7 @@ def test_there_is_room_for_so_many_hypotheses(endless: Transformer, started: boo
     assert fill(engine, lambda n: limited(n, 40, beam=MAX_BEAM)) == MAX_ROWS // MAX_BEAM
     if started:
         advance(engine)
-    assert not engine.room(limited(100, 40))
+    assert not engine.can_admit(limited(100, 40))
     engine.cancel([5])
     assert fill(engine, lambda n: limited(100 + n, 40, beam=5)) == 6
     engine.cancel(range(200))
@@ -66,7 +66,7 @@ def test_there_is_room_for_so_many_pages(
     jobs = {n: limited(n, 40, beam=3, source=(5,) * 33) for n in range(100)}
     n_fit = fill(engine, jobs.__getitem__)
     assert n_fit == enough_for_one // pages_needed(33, 3, 40)
-    assert engine.room(limited(100, 1))
+    assert engine.can_admit(limited(100, 1))
     expected = alone(cpu_engine(endless, "int8"), list(jobs.values()))
     assert run(engine, (job for job in jobs.values() if job.id >= n_fit)) == expected
     check_empty(engine)
@@ -78,9 +78,9 @@ def test_there_is_room_for_so_many_pages(
 @pytest.mark.usefixtures("many_pages")
 def test_more_than_there_is_room_for_is_refused(endless: Transformer) -> None:
     engine = cpu_engine(endless, "int8")
-    with pytest.raises(ValueError, match="room"):
+    with pytest.raises(ValueError, match="capacity"):
         engine.admit([limited(n, 40) for n in range(MAX_SENTENCES + 1)])
     check_empty(engine)
     fill(engine, lambda n: limited(n, 40, beam=MAX_BEAM))
-    with pytest.raises(ValueError, match="room"):
+    with pytest.raises(ValueError, match="capacity"):
         engine.admit([limited(100, 40)])

@@ -19,7 +19,7 @@ from model.decoding.constraints import (
     PieceEdges,
     Wording,
 )
-from model.decoding.hypothesis import SearchOptions
+from model.decoding.hypothesis import Outcome, SearchOptions
 from model.engine.cpu import capacity
 from model.engine.cpu.capacity import MAX_ROWS
 from model.engine.cpu.engine import CpuEngine
@@ -29,7 +29,6 @@ from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import (
     PRECISIONS,
     RULES,
-    Outcome,
     alone,
     check_empty,
     check_pages,
@@ -143,7 +142,7 @@ def test_answers_are_the_same_bits_in_any_company(model: Transformer, precision:
     waiting = [together[at] for at in choose.permutation(len(together))]
     outcomes = dict[int, Outcome]()
     while waiting or engine.busy:
-        while waiting and engine.room(waiting[0]) and choose.random() < 0.8:
+        while waiting and engine.can_admit(waiting[0]) and choose.random() < 0.8:
             engine.admit([waiting.pop(0)])
         engine.interrupt()
         outcomes |= dict(engine.step())
@@ -160,7 +159,7 @@ def test_room_is_kept_for_the_hypotheses_of_the_terms(
     terms = tuple(Constraint((Wording((5 + n,)),)) for n in range(3))
     job = Job(0, (5, 6, 1), SearchOptions(4, constraints=terms))
     n_fit = 0
-    while engine.room(Job(n_fit, job.source_ids, job.options)):
+    while engine.can_admit(Job(n_fit, job.source_ids, job.options)):
         engine.admit([Job(n_fit, job.source_ids, job.options)])
         n_fit += 1
     assert n_fit == MAX_ROWS // 16  # 4 × (1 + 3) + 3, but no more than 16

@@ -6,8 +6,8 @@ from unittest.mock import ANY
 
 import pytest
 
-from model.engine.cpu import capacity
 from model.engine.cpu import engine as engine_module
+from model.engine.cpu.capacity import row_work
 from model.engine.cpu.forward.weights import Precision
 from model.engine.protocol import EngineInfo, Finished
 from model.transformer.transformer import Transformer
@@ -53,7 +53,7 @@ def test_it_does_not_where_a_token_takes_long(
 ) -> None:
     monkeypatch.setattr(engine_module, "STEP_TOKENS", 8)
     rows = 5  # three of two beams at the first token, then six rows
-    monkeypatch.setattr(capacity, "STEP_WORK", rows * capacity.row_work(endless.config))
+    monkeypatch.setattr(engine_module, "STEP_WORK", rows * row_work(endless.config))
     engine = cpu_engine(endless, "int8")
     engine.admit([limited(job_id, 30, beam=2) for job_id in range(3)])
     assert advance(engine) == []

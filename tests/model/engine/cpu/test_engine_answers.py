@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from model.decoding.hypothesis import SearchOptions
+from model.decoding.hypothesis import Outcome, SearchOptions
 from model.engine.cpu import engine as engine_module
 from model.engine.cpu.capacity import MAX_ROWS, MAX_SENTENCES
 from model.engine.cpu.engine import CpuEngine
@@ -19,7 +19,6 @@ from tests.model.engine.cpu.running import (
     FOREIGN_RULES,
     PRECISIONS,
     RULES,
-    Outcome,
     alone,
     check_empty,
     check_pages,

@@ -99,10 +99,10 @@ def raises(error: BaseException, after: int) -> Callable[..., Any]:
 @pytest.mark.parametrize(
     ("target", "after"),
     [
-        ("model.engine.cpu.engine.occupy", 0),
-        ("model.engine.cpu.engine.occupy", 2),
+        ("model.engine.cpu.search.occupy", 0),
+        ("model.engine.cpu.search.occupy", 2),
         ("model.engine.cpu.engine.search.run", 0),
-        ("model.engine.cpu.engine.finished_hypothesis", 0),
+        ("model.engine.cpu.engine.outcome_of_rows", 0),
     ],
 )
 @pytest.mark.parametrize("error", [MemoryError(), KeyboardInterrupt()], ids=["memory", "keyboard"])

@@ -15,7 +15,7 @@ def sentence(live: list[float], log_probs: list[list[float]]) -> tuple[Slots, Ca
     slots.n_live[1] = len(live)
     slots.live[1, : len(live)] = live
     for row, continuations in enumerate(log_probs, start=FIRST_ROW):
-        candidates.next.n_wanted[row] = len(continuations)
+        candidates.next.n_best[row] = len(continuations)
         candidates.next.log_probs[row, : len(continuations)] = continuations
     return slots, candidates
 
@@ -25,7 +25,7 @@ def merged(live: list[float], log_probs: list[list[float]]) -> list[tuple[float,
     slots, candidates = sentence(live, log_probs)
     n = _merge(1, FIRST_ROW, slots, candidates)
     lanes = candidates.best_row[:n] - FIRST_ROW
-    found = zip(candidates.best_score[:n], lanes, candidates.best_place[:n], strict=True)
+    found = zip(candidates.best_score[:n], lanes, candidates.best_rank[:n], strict=True)
     return [(float(score), int(lane), int(place)) for score, lane, place in found]
 
 

@@ -8,23 +8,21 @@ import torch
 
 from model.decoding.constrained import constrained_search
 from model.decoding.constraints import PieceEdges
-from model.decoding.hypothesis import Hypothesis
-from model.engine.eager import EagerEngine
+from model.decoding.hypothesis import Hypothesis, Outcome
 from model.engine.protocol import Job
 from model.engine.torch.engine import TorchEngine
-from model.engine.torch.graphs import Recorder
+from model.engine.torch.graphs import Capture
 from model.transformer.transformer import Transformer
-from tests.model.engine.cpu.running import Outcome, reference
+from tests.model.engine.cpu.running import reference
 
 
 def torch_engine(
     model: Transformer,
     max_batch_tokens: int = 16_384,
     edges: PieceEdges | None = None,
-    recorder: Recorder | None = None,
+    capture: Capture | None = None,
 ) -> TorchEngine:
-    reference = EagerEngine(model, edges=edges)
-    return TorchEngine(model, reference, max_batch_tokens, edges, recorder)
+    return TorchEngine(model, max_batch_tokens, edges, capture)
 
 
 def wanted(model: Transformer, job: Job, edges: PieceEdges | None = None) -> list[Hypothesis]:
@@ -55,4 +53,4 @@ def token_by_token(engine: TorchEngine) -> dict[int, Outcome]:
 
 def slots_in_use(engine: TorchEngine) -> Sequence[int]:
     """Slots that the next step takes, of each batch."""
-    return [batch._seats.n_used for batch in engine._batches.values() if batch]
+    return [batch._slots.n_used for batch in engine._batches.values() if batch]

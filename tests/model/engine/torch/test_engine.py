@@ -100,14 +100,14 @@ def test_what_is_no_token_is_refused(model: Transformer) -> None:
 def test_there_is_room_within_the_bounds(model: Transformer) -> None:
     engine = torch_engine(model, max_batch_tokens=60)
     long = Job(0, (5,) * 39 + (1,), SearchOptions(1))
-    assert engine.room(long)
+    assert engine.can_admit(long)
     engine.admit([long])
-    assert not engine.room(Job(1, (5, 1), SearchOptions(1)))  # 2 × 40, padded
+    assert not engine.can_admit(Job(1, (5, 1), SearchOptions(1)))  # 2 × 40, padded
     engine = torch_engine(model)
-    assert engine.room(Job(0, (5, 1), SearchOptions(300)))
+    assert engine.can_admit(Job(0, (5, 1), SearchOptions(300)))
     engine.admit([Job(0, (5, 1), SearchOptions(250))])
-    assert engine.room(Job(1, (5, 1), SearchOptions(6)))
-    assert not engine.room(Job(1, (5, 1), SearchOptions(7)))
+    assert engine.can_admit(Job(1, (5, 1), SearchOptions(6)))
+    assert not engine.can_admit(Job(1, (5, 1), SearchOptions(7)))
 
 
 def test_more_than_there_is_room_for_is_searched_in_turns(model: Transformer) -> None:
@@ -215,7 +215,7 @@ def test_graphs_are_used_where_there_are_any(endless: Transformer) -> None:
 
         return replay
 
-    engine = torch_engine(endless, recorder=record)
+    engine = torch_engine(endless, capture=record)
     jobs = [limited(n, 30, beam=2, source=(5, 3 + n, 1)) for n in range(3)]
     outcomes = run(engine, jobs)
     for job in jobs:

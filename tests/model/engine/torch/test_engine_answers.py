@@ -25,8 +25,8 @@ from tests.model.engine.cpu.running import (
     in_company,
     run,
 )
-from tests.model.engine.cpu.test_agreement import streamed
 from tests.model.engine.cpu.test_constrained import draw_constrained, draw_edges
+from tests.model.engine.cpu.test_streams import streamed
 from tests.model.engine.torch.running import said, torch_engine, wanted
 from tests.model.make_model import MakeModel
 

@@ -16,8 +16,8 @@ from model.engine.protocol import Job
 from model.engine.torch import batch as batch_module
 from model.engine.torch import constrained as constrained_module
 from model.engine.torch.batch import Batch
-from model.engine.torch.memory_short import give_back_unused, is_memory_short
-from model.engine.torch.newcomers import Newcomer, seat
+from model.engine.torch.device import memory_errors, release_cache
+from model.engine.torch.encoder import NewSentence, encode_into
 from model.engine.torch.state import Sizes, State
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import draw_jobs, run
@@ -38,17 +38,17 @@ ON_CPU = RuntimeError(
         (RuntimeError("shape mismatch"), False), (ValueError("can't allocate memory"), False),
     ],
 )  # fmt: skip
-def test_what_says_that_memory_is_short(error: Exception, short: bool) -> None:
-    assert is_memory_short(error) is short
+def test_which_errors_report_a_shortage_of_memory(error: Exception, short: bool) -> None:
+    with pytest.raises(MemoryError if short else type(error)), memory_errors():
+        raise error
 
 
-def test_torch_says_so_on_a_cpu() -> None:
-    with pytest.raises(RuntimeError) as caught:
+def test_torch_reports_it_on_a_cpu() -> None:
+    with pytest.raises(MemoryError), memory_errors():
         torch.empty(2**58)
-    assert is_memory_short(caught.value)
 
 
-def test_unused_memory_is_given_back_by_the_devices_own_function(
+def test_unused_memory_is_released_by_the_devices_own_function(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     called = []
@@ -56,8 +56,8 @@ def test_unused_memory_is_given_back_by_the_devices_own_function(
         monkeypatch.setattr(
             getattr(torch, name), "empty_cache", lambda name=name: called.append(name)
         )
-        give_back_unused(torch.device(name))
-    give_back_unused(torch.device("cpu"))
+        release_cache(torch.device(name))
+    release_cache(torch.device("cpu"))
     assert called == ["cuda", "xpu", "mps"]
 
 
@@ -80,28 +80,28 @@ def jobs_of(model: Transformer) -> list[Job]:
     return [Job(job.id, job.source_ids[-8:], options) for job in jobs]
 
 
-def test_what_cannot_be_encoded_at_once_is_in_parts(
+def test_sentences_that_cannot_be_encoded_at_once_are_split(
     model: Transformer, monkeypatch: pytest.MonkeyPatch, most: int, error: Exception
 ) -> None:
     jobs = jobs_of(model)
     expected = said(run(torch_engine(model), jobs))
     refused = 0
 
-    def narrow(group: Sequence[Newcomer], *rest: Any) -> None:
+    def narrow(group: Sequence[NewSentence], *rest: Any) -> None:
         nonlocal refused
         if len(group) > most:
             refused += 1
             raise error
-        seat(group, *rest)
+        encode_into(group, *rest)
 
-    monkeypatch.setattr(batch_module, "seat", narrow)
+    monkeypatch.setattr(batch_module, "encode_into", narrow)
     engine = torch_engine(model)
     engine.admit(jobs)
     assert said(run(engine, [])) == expected
     assert refused
 
 
-def test_what_cannot_be_decoded_at_once_is_in_turns(
+def test_slots_that_cannot_be_decoded_at_once_take_turns(
     model: Transformer, monkeypatch: pytest.MonkeyPatch, most: int, error: Exception
 ) -> None:
     jobs = jobs_of(model)
@@ -117,7 +117,7 @@ def test_what_cannot_be_decoded_at_once_is_in_turns(
     assert said(run(torch_engine(model), jobs)) == expected
 
 
-def test_what_has_no_place_beside_others_waits(
+def test_sentences_that_do_not_fit_beside_others_wait(
     model: Transformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A state of two slots at most can be had."""
@@ -137,19 +137,19 @@ def test_what_has_no_place_beside_others_waits(
     assert not engine.busy
 
 
-def test_what_does_not_fit_alone_fails_alone(
+def test_a_sentence_that_does_not_fit_alone_fails_alone(
     model: Transformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jobs = jobs_of(model)
     longest = max(jobs, key=lambda job: len(job.source_ids))
     expected = said(run(torch_engine(model), [job for job in jobs if job is not longest]))
 
-    def strict(group: Sequence[Newcomer], *rest: Any) -> None:
+    def strict(group: Sequence[NewSentence], *rest: Any) -> None:
         if any(one.job is longest for one in group):
             raise SHORT
-        seat(group, *rest)
+        encode_into(group, *rest)
 
-    monkeypatch.setattr(batch_module, "seat", strict)
+    monkeypatch.setattr(batch_module, "encode_into", strict)
     engine = torch_engine(model)
     engine.admit(jobs)
     outcomes = run(engine, [])
@@ -174,7 +174,7 @@ def test_searches_with_terms_wait_too(model: Transformer, monkeypatch: pytest.Mo
     assert said(run(engine, [])) == expected
 
 
-def test_what_ends_in_a_step_that_others_have_no_memory_for_is_not_lost(
+def test_a_sentence_that_ends_in_a_step_without_memory_for_others_is_not_lost(
     model: Transformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forced = HuggingFaceRule(force_end=True)
@@ -216,7 +216,7 @@ def test_any_other_error_empties_the_engine(
     expected = said(run(torch_engine(model), jobs))
     engine = torch_engine(model)
     engine.admit(jobs)
-    for target in ("_decode_window", "_seat"):
+    for target in ("_decode_window", "_encode"):
         with monkeypatch.context() as patch:
             patch.setattr(Batch, target, lambda *_: (_ for _ in ()).throw(RuntimeError("struck")))
             engine.admit(jobs)

@@ -6,23 +6,13 @@ import pytest
 import torch
 
 from model.decoding.hypothesis import SearchOptions
-from model.engine.precision import dtype_of
 from model.engine.protocol import Job, PrecisionChoice
 from model.engine.torch import graphs as graphs_module
-from model.engine.torch.buckets import bucket
-from model.engine.torch.graphs import Graphs, Work, recorder_for
-from model.engine.torch.newcomers import MAX_TOKENS, Newcomer, by_length
+from model.engine.torch.device import dtype_of
+from model.engine.torch.encoder import MAX_TOKENS, NewSentence, by_length
+from model.engine.torch.graphs import Graphs, Work, capture_for
 from model.engine.torch.search import CHUNK, top_logits
 from model.errors import ConfigError
-
-
-def test_buckets() -> None:
-    sizes = sorted({bucket(size, 100) for size in range(101)})
-    assert sizes == [1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 100]
-    assert all(bucket(size, 100) >= size for size in range(101))
-    assert bucket(0, 0) == 0
-    with pytest.raises(ValueError, match="size 5: 0 … 4"):
-        bucket(5, 4)
 
 
 @pytest.mark.parametrize("vocab_size", [3, 40, 16 * CHUNK, 17 * CHUNK - 1, 17 * CHUNK + 5])
@@ -42,18 +32,18 @@ def test_the_top_logits_are_the_top_ones(vocab_size: int, n: int) -> None:
     assert tokens[2, 0] == vocab_size // 2
 
 
-def newcomers(*lengths: int) -> list[Newcomer]:
+def new_sentences(*lengths: int) -> list[NewSentence]:
     return [
-        Newcomer(Job(slot, (1,) * length, SearchOptions()), slot)
+        NewSentence(Job(slot, (1,) * length, SearchOptions()), slot)
         for slot, length in enumerate(lengths)
     ]
 
 
 def groups(*lengths: int) -> list[list[int]]:
-    return [[one.n_tokens for one in group] for group in by_length(newcomers(*lengths))]
+    return [[one.n_tokens for one in group] for group in by_length(new_sentences(*lengths))]
 
 
-def test_newcomers_are_encoded_with_others_of_their_length() -> None:
+def test_new_sentences_are_encoded_with_others_of_their_length() -> None:
     assert groups() == []
     assert groups(3, 30, 4, 29, 30) == [[30, 30, 29], [4, 3]]
     assert groups(10, 10, 6, 6) == [[10, 10, 6, 6]]
@@ -122,9 +112,9 @@ def test_there_are_only_so_many_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_only_cuda_has_graphs() -> None:
-    assert recorder_for(torch.device("cpu")) is None
-    assert recorder_for(torch.device("mps")) is None
-    assert recorder_for(torch.device("cuda", 1)) is not None
+    assert capture_for(torch.device("cpu")) is None
+    assert capture_for(torch.device("mps")) is None
+    assert capture_for(torch.device("cuda", 1)) is not None
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ import torch
 
 from model.decoding.hypothesis import SearchOptions
 from model.decoding.rules import Rule
-from model.engine.torch import admission
 from model.engine.torch import batch as batch_module
 from model.engine.torch.engine import TorchEngine
 from model.engine.torch.graphs import Work
+from model.engine.torch.slots import MAX_ROWS
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import FAMILY, RULES, check_same, every_option, limited, run
 from tests.model.engine.torch.running import torch_engine, wanted
@@ -41,14 +41,14 @@ class FakeGraphs:
 @pytest.fixture(autouse=True)
 def few_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_module, "PREPARED_POSITIONS", 32)
-    monkeypatch.setitem(admission.MAX_ROWS, "cpu", 8)
+    monkeypatch.setitem(MAX_ROWS, "cpu", 8)
 
 
 def prepared(
     model: Transformer, graphs: FakeGraphs, beam: int = 2, rule: Rule | None = None
 ) -> TorchEngine:
     """An engine with eight rows, so that a search with two beams has four slots."""
-    engine = torch_engine(model, recorder=graphs)
+    engine = torch_engine(model, capture=graphs)
     engine.prepare(SearchOptions(beam, rule=rule))
     return engine
 

@@ -8,9 +8,8 @@ import torch
 
 from model.decoding.hypothesis import SearchOptions
 from model.decoding.rules import HuggingFaceRule, MarianRule, Rule, traits_of
-from model.engine.torch.decoder import Fed, StepDecoder
-from model.engine.torch.ledger import Ledger
-from model.engine.torch.rows import Rows
+from model.engine.torch.decoder import Fed, Rows, StepDecoder
+from model.engine.torch.history import BeamHistory
 from model.engine.torch.state import State
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import limited, run
@@ -42,15 +41,15 @@ def test_rows_are_picked_and_spread() -> None:
 )
 def test_the_hopeful_by_hand(rule: Rule | None, n_expected: list[int]) -> None:
     options = SearchOptions(4, n_best=2, length_penalty=0.0, rule=rule)
-    ledger = Ledger(3, 4, 8, traits_of(rule), eos_id=0)
-    ledger.enter(0, options, limit=5)
-    ledger.enter(1, options, limit=5)
-    ledger.live[1] = [-1, -2, -2.5, -4]
-    ledger.score[1] = [-0.5, -4, -6, -np.inf]  # the second best is that of the last alive
-    assert ledger.hopeful(0, 3).sum(axis=1).tolist() == n_expected
-    assert ledger.hopeful(1, 2).sum() == n_expected[1]
-    ledger.leave(1)
-    assert not ledger.hopeful(1, 2).any()
+    history = BeamHistory(3, 4, 8, traits_of(rule), eos_id=0)
+    history.start(0, options, limit=5)
+    history.start(1, options, limit=5)
+    history.live[1] = [-1, -2, -2.5, -4]
+    history.score[1] = [-0.5, -4, -6, -np.inf]  # the second best is that of the last alive
+    assert history.hopeful(0, 3).sum(axis=1).tolist() == n_expected
+    assert history.hopeful(1, 2).sum() == n_expected[1]
+    history.active[1] = False
+    assert not history.hopeful(1, 2).any()
 
 
 def test_a_sentence_starts_as_one_row(

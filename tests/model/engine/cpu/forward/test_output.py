@@ -10,8 +10,8 @@ from model.engine.cpu.forward.output import make_predictions, predict
 from model.engine.cpu.forward.slots import MAX_BEAM
 from model.engine.cpu.forward.weights import Precision, Weights
 from model.engine.cpu.forward.workspace import LOGIT_ROWS, make_workspace
+from model.engine.cpu.kernels.arrays import Floats, Ints
 from model.engine.cpu.kernels.linear import NO_FLOOR, make_scratch, project
-from model.engine.cpu.kernels.types import Floats, Ints
 from tests.model.engine.cpu.running import pack_model
 from tests.model.make_model import MakeModel
 
@@ -54,11 +54,11 @@ def logits_of(weights: Weights, x: Floats, vocab_size: int) -> Floats:
     return out[:, :vocab_size]
 
 
-def predicted(weights: Weights, x: Floats, n_wanted: Ints) -> tuple[Ints, Floats]:
+def predicted(weights: Weights, x: Floats, n_best: Ints) -> tuple[Ints, Floats]:
     work = make_workspace(weights, len(x))
     work.x[:] = x
     predictions = make_predictions(len(x), 2 * MAX_BEAM, 1)
-    predictions.n_wanted[:] = n_wanted
+    predictions.n_best[:] = n_best
     predictions.tokens[:] = -7
     predictions.log_probs[:] = 7
     predict(weights.output, len(x), weights.shape.pad_id, work, predictions)
@@ -164,17 +164,17 @@ def test_tokens_that_are_asked_for_have_the_figures_that_they_have_when_chosen(
     weights = make_weights(make_model, precision, 130)
     x, choose = draw_rows(weights), np.random.default_rng(1)
     predictions = make_predictions(N_ROWS, 2 * MAX_BEAM, 140)
-    predictions.n_wanted[:] = 9
-    predictions.n_asked[:] = choose.integers(0, 140, N_ROWS)
-    predictions.asked["token"] = choose.integers(0, 130, predictions.asked.shape)
-    predictions.asked["log_prob"] = 7
+    predictions.n_best[:] = 9
+    predictions.n_named[:] = choose.integers(0, 140, N_ROWS)
+    predictions.named["token"] = choose.integers(0, 130, predictions.named.shape)
+    predictions.named["log_prob"] = 7
     work = make_workspace(weights, N_ROWS)
     work.x[:] = x
     predict(weights.output, N_ROWS, weights.shape.pad_id, work, predictions)
     exact = log_softmax(logits_of(weights, x, 130))
     exact[:, weights.shape.pad_id] = -np.inf
-    for row, n in enumerate(predictions.n_asked):
-        asked, found = predictions.asked["token"][row, :n], predictions.asked["log_prob"][row]
+    for row, n in enumerate(predictions.n_named):
+        asked, found = predictions.named["token"][row, :n], predictions.named["log_prob"][row]
         np.testing.assert_allclose(found[:n], exact[row, asked], atol=2e-5)
         assert (found[n:] == 7).all()
         chosen = dict(zip(predictions.tokens[row, :9], predictions.log_probs[row, :9], strict=True))

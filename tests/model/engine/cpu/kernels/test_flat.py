@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from model.engine.cpu.kernels.arrays import Floats, Ints
 from model.engine.cpu.kernels.flat import (
     add_exponentials,
     any_above,
@@ -13,7 +14,6 @@ from model.engine.cpu.kernels.flat import (
     weighted_sum_64,
 )
 from model.engine.cpu.kernels.jit import kernel
-from model.engine.cpu.kernels.types import Floats, Ints
 from tests.model.engine.cpu.matrices import normal
 
 LENGTHS = [1, 2, 15, 16, 17, 32, 33, 100]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from model.engine.cpu.kernels.arrays import Floats
 from model.engine.cpu.kernels.linear import NO_FLOOR, RELU_FLOOR, make_scratch, project
 from model.engine.cpu.kernels.packing import SMALLEST, Linear, pack_float32, pack_int8, padded
 from model.engine.cpu.kernels.tile import GROUP
-from model.engine.cpu.kernels.types import Floats
 from tests.model.engine.cpu.matrices import SHAPES, normal, unpacked
 
 Pack = Callable[..., Linear]

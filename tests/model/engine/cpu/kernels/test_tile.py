@@ -12,9 +12,9 @@ from llvmlite import binding
 from numpy.typing import NDArray
 
 from model.engine.cpu.kernels import tile
+from model.engine.cpu.kernels.arrays import Floats
 from model.engine.cpu.kernels.jit import compiler_options
 from model.engine.cpu.kernels.tile import COLUMNS, GROUP
-from model.engine.cpu.kernels.types import Floats
 
 N_ROWS = 2
 WIDTHS = (GROUP, 3 * GROUP, 50 * GROUP)

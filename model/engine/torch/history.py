@@ -1,7 +1,7 @@
-"""The books of the sentences in flight, on the host: one row per slot, filled from reports.
+"""The hypotheses in flight, on the host: one row per slot, filled from reports.
 
-What a hypothesis said is kept once per step and hypothesis, with the one that it continues; a
-finished hypothesis is an end of such a chain. The rules are those of `model.decoding.beam`.
+Each step keeps a token per hypothesis and the hypothesis that it continues; a finished hypothesis
+is the end of such a chain. The rules are those of `model.decoding.beam`.
 """
 
 from __future__ import annotations
@@ -12,25 +12,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.decoding.agreement import agreed_ids
-from model.decoding.hypothesis import Hypothesis, SearchOptions, best_first, finished_hypothesis
+from model.decoding.hypothesis import Hypothesis, SearchOptions, outcome_of_rows
 from model.decoding.rules import BEHIND_FINISHED, Traits
 from model.engine.torch.search import Report
+from model.errors import NumericalError
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
 
 
-class Ledger:
+class BeamHistory:
     """N slots with K hypotheses each, up to T tokens long, of searches with the same traits.
 
-    active, length, limit [N]        tokens so far, and at most
-    penalty, n_best [N]              of the search options
-    live [N, K]                      log-probabilities of the living hypotheses, best first
-    tokens, log_probs [N, T, K]      what was said at each step
-    parents [N, T, K]                the hypothesis of the step before that it continues
-    score [N, K]                     of the best finished ones, best first; −∞: none
+    active, length, limit [N]     tokens so far, and at most
+    penalty, n_best [N]           of the search options
+    live [N, K]                   log-probabilities of the live hypotheses, best first
+    tokens, log_probs [N, T, K]   chosen at each step
+    parents [N, T, K]             the hypotheses of the step before that they continue
+    score [N, K]                  of the best finished ones, best first; −∞: none
     end_length, end_parent, end_token, end_log_prob [N, K]
-                                     their lengths; their last tokens, and what these continue
+                                  their lengths; their last tokens, and what these continue
     """
 
     def __init__(self, n_slots: int, beam: int, n_target: int, traits: Traits, eos_id: int) -> None:
@@ -41,7 +42,6 @@ class Ledger:
             return np.zeros((n_slots, *shape), np.float32)
 
         self.beam = beam
-        self.n_target = n_target
         self.traits = traits
         self.eos_id = eos_id
         self.active = np.zeros(n_slots, np.bool_)
@@ -63,9 +63,9 @@ class Ledger:
     def _arrays(self) -> list[NDArray[np.generic]]:
         return [value for value in vars(self).values() if isinstance(value, np.ndarray)]
 
-    def grown(self, n_slots: int, n_target: int) -> Ledger:
-        """Return the same books with more slots or positions, or with fewer empty slots."""
-        other = Ledger(n_slots, self.beam, n_target, self.traits, self.eos_id)
+    def resized(self, n_slots: int, n_target: int) -> BeamHistory:
+        """Return the same history with more slots or positions, or with fewer empty slots."""
+        other = BeamHistory(n_slots, self.beam, n_target, self.traits, self.eos_id)
         for mine, theirs in zip(self._arrays, other._arrays, strict=True):
             part = tuple(slice(min(a, b)) for a, b in zip(mine.shape, theirs.shape, strict=True))
             theirs[part] = mine[part]
@@ -77,7 +77,7 @@ class Ledger:
             array[target] = array[source]
         self.active[source] = False
 
-    def enter(self, slot: int, options: SearchOptions, limit: int) -> None:
+    def start(self, slot: int, options: SearchOptions, limit: int) -> None:
         """Start a sentence: one hypothesis, without tokens."""
         self.active[slot] = True
         self.length[slot] = 0
@@ -88,21 +88,16 @@ class Ledger:
         self.live[slot, 0] = 0
         self.score[slot] = -np.inf
 
-    def leave(self, slot: int) -> None:
-        """End a sentence."""
-        self.active[slot] = False
-
     # A step
 
     def advance(self, report: Report) -> tuple[list[int], list[int]]:
-        """Take over what a step found in the first n slots.
+        """Record what a step found in the first n slots.
 
-        Returns the slots whose sentences are done, and those of which a probability is none.
+        Returns the slots whose sentences are done, and those whose scores are NaN.
         """
-        n = len(report.scores)
-        active = self.active[:n]
-        spoilt = active & np.isnan(report.scores).any(axis=1)
-        slots = np.flatnonzero(active & ~spoilt)
+        active = self.active[: len(report.scores)]
+        not_finite = active & np.isnan(report.scores).any(axis=1)
+        slots = np.flatnonzero(active & ~not_finite)
         report = report.of_slots(slots)
         self.length[slots] += 1
         length, limit = self.length[slots], self.limit[slots]
@@ -127,12 +122,14 @@ class Ledger:
             behind = np.where(usable, np.float32(BEHIND_FINISHED) * rank, np.float32(-np.inf))
             self._finish(slots, behind, live)
         done = slots[capped | ~self._unsettled(slots, divisor)].tolist()
-        return done + self.end_forced(np.setdiff1d(slots, done)), np.flatnonzero(spoilt).tolist()
+        failed: list[int] = np.flatnonzero(not_finite).tolist()
+        self.score[failed] = -np.inf  # no hypothesis, so the outcome is an error
+        return done + self.end_forced(np.setdiff1d(slots, done)), failed
 
     def end_forced(self, slots: NDArray[np.intp]) -> list[int]:
-        """End the sentences whose next token has to be the last, at no cost. Returns their slots.
+        """End, at no cost, the sentences whose next token must be the last. Returns their slots.
 
-        That needs no step, since it is known what is said.
+        The end needs no step, since it is known in advance.
         """
         if not self.traits.forces_end:
             return []
@@ -153,7 +150,7 @@ class Ledger:
         return divisor.astype(np.float32)
 
     def _finish(self, slots: NDArray[np.intp], scores: Floats, found: Report) -> None:
-        """Keep the best K of what is finished and of what was found, which is scored [n, C] so."""
+        """Keep the best K of the finished hypotheses and of those found, with scores [n, C]."""
         both = np.concatenate((self.score[slots], scores), axis=1)
         order = np.argsort(-both, axis=1, kind="stable")[:, : self.beam]
         self.score[slots] = np.take_along_axis(both, order, 1)
@@ -171,20 +168,19 @@ class Ledger:
         """`model.decoding.stopping.unsettled`, for each sentence's own n best."""
         score, best = self.score[slots], self.live[slots, 0]
         n_th = score[np.arange(len(slots)), self.n_best[slots] - 1]
-        goes_on: NDArray[np.bool_] = n_th < best / self._normalisation(slots, self.limit[slots])
+        continues: NDArray[np.bool_] = n_th < best / self._normalisation(slots, self.limit[slots])
         match self.traits.stopping:
             case "full":
-                goes_on &= np.isneginf(score[:, -1])
+                continues &= np.isneginf(score[:, -1])
             case "settled at present":
-                goes_on &= score[:, -1] < best / divisor
-        return goes_on
+                continues &= score[:, -1] < best / divisor
+        return continues
 
     def hopeful(self, low: int, high: int) -> NDArray[np.bool_]:
-        """Return which hypotheses [n, K] of the slots low … high − 1 have to be decoded.
+        """Return which hypotheses [n, K] of the slots low … high − 1 must be decoded.
 
-        What cannot come among the n best any more need not: its continuations score no better,
-        so they neither get there nor take the place of any that may. But they would fill the
-        finished, by whose number another rule stops, or narrow the beam.
+        Those that cannot enter the n best need not: their continuations score no better. But under
+        other stopping rules they would fill the finished hypotheses or narrow the beam.
         """
         slots = np.arange(low, high)
         live = self.live[low:high]
@@ -195,47 +191,41 @@ class Ledger:
         at_limit = live / self._normalisation(slots, self.limit[slots])[:, None]
         return alive & (at_limit > n_th[:, None])
 
-    # What is known of a sentence
+    # The state of a sentence
 
-    def outcome(self, slot: int, options: SearchOptions) -> list[Hypothesis]:
-        """The n best hypotheses of a sentence that is done, best first."""
-        found = []
-        for place in range(options.n_best):
-            if self.score[slot, place] == -np.inf:
-                break
-            ids, log_probs = self._ended(slot, place)
-            limit = int(self.limit[slot])
-            found.append(finished_hypothesis(ids, log_probs, self.eos_id, options, limit))
-        return best_first(found, options)
+    def outcome(self, slot: int, options: SearchOptions) -> list[Hypothesis] | NumericalError:
+        """Return the outcome of a sentence that is done."""
+        n_found = int(np.isfinite(self.score[slot, : options.n_best]).sum())
+        rows = (self._ended(slot, rank) for rank in range(n_found))
+        return outcome_of_rows(rows, self.eos_id, options, int(self.limit[slot]))
 
     def agreed(self, slot: int) -> list[int]:
-        """The longest beginning that the best hypothesis of a sentence is sure to have.
+        """Return the stable prefix of a sentence, after its first step.
 
-        All that may become the best begin so: the n best finished ones, and those alive that may
-        still come among them. To be asked after the first step.
+        It is common to the n best finished hypotheses and the live ones that may still join them.
         """
         slots = np.array([slot])
         n_best = self.n_best[slot]
         length = int(self.length[slot])
         at_limit = self.live[slot] / self._normalisation(slots, self.limit[slots])[0]
         rows = [
-            self._said(slot, lane, length)[0]
+            self._row(slot, lane, length)[0]
             for lane in np.flatnonzero(at_limit > self.score[slot, n_best - 1]).tolist()
         ]
         finite = np.flatnonzero(np.isfinite(self.score[slot, :n_best])).tolist()
-        rows += [self._ended(slot, place)[0] for place in finite]
+        rows += [self._ended(slot, rank)[0] for rank in finite]
         return agreed_ids(rows, {self.eos_id})
 
-    def _ended(self, slot: int, place: int) -> tuple[list[int], list[float]]:
+    def _ended(self, slot: int, rank: int) -> tuple[list[int], list[float]]:
         """The tokens of a finished hypothesis, and their log-probabilities."""
-        length, lane = int(self.end_length[slot, place]), int(self.end_parent[slot, place])
-        ids, log_probs = self._said(slot, lane, length - 1)
-        ids.append(int(self.end_token[slot, place]))
-        log_probs.append(float(self.end_log_prob[slot, place]))
+        length, lane = int(self.end_length[slot, rank]), int(self.end_parent[slot, rank])
+        ids, log_probs = self._row(slot, lane, length - 1)
+        ids.append(int(self.end_token[slot, rank]))
+        log_probs.append(float(self.end_log_prob[slot, rank]))
         return ids, log_probs
 
-    def _said(self, slot: int, lane: int, length: int) -> tuple[list[int], list[float]]:
-        """What a hypothesis had said after `length` steps."""
+    def _row(self, slot: int, lane: int, length: int) -> tuple[list[int], list[float]]:
+        """The tokens of a hypothesis after `length` steps, and their log-probabilities."""
         parents = self.parents[slot, :length].tolist()
         lanes = [0] * length
         for step in range(length - 1, -1, -1):

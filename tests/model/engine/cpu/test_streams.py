@@ -7,16 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model.decoding.hypothesis import SearchOptions
-from model.engine.cpu.agreement import agreed_in_slot
+from model.decoding.hypothesis import Outcome, SearchOptions
 from model.engine.cpu.forward.slots import MAX_BEAM, make_pages, make_slots
+from model.engine.cpu.hypotheses import stable_prefix
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Engine, Job
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import (
     FOREIGN_RULES,
     RULES,
-    Outcome,
     advance,
     cpu_engine,
     draw_jobs,
@@ -38,7 +37,7 @@ def streamed(
     outcomes: dict[int, Outcome] = {}
     told: dict[int, list[list[int]]] = {job.id: [] for job in jobs}
     while waiting or engine.busy:
-        if waiting and engine.room(waiting[0]):
+        if waiting and engine.can_admit(waiting[0]):
             engine.admit([waiting.pop(0)])
         outcomes |= dict(engine.step())
         for job_id, ids in engine.progress():
@@ -144,4 +143,4 @@ def test_agreed_by_hand(
         slots.score[slot, place] = -place
         slots.n_tokens[slot, place] = len(tokens)
         slots.tokens[slot, place, : len(tokens)] = tokens
-    assert agreed_in_slot(slots, slot, pages, eos_id=1) == agreed
+    assert stable_prefix(slots, slot, pages, eos_id=1) == agreed

@@ -1,7 +1,6 @@
-"""Records the reference search by wrapping its model.
+"""Traces the reference search by wrapping its model, so that searches need no changes.
 
-A search requests the next tokens of its rows and selects surviving rows, which is all that must be
-recorded. So searches need no changes.
+A search requests the next tokens of its rows and selects the surviving rows; both are recorded.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from model.decoding.constrained import constrained_steps
 from model.decoding.constraints import PieceEdges
 from model.decoding.distribution import next_log_probs
 from model.decoding.hypothesis import Hypothesis, SearchOptions
-from model.decoding.limits import token_limits
 from model.decoding.trace import N_LIKELIEST, Beam, Ended, NextToken, SearchStep, SearchTrace
 from model.transformer.decoder import DecoderCache
 from model.transformer.transformer import Memory, Transformer
@@ -29,23 +27,23 @@ from model.transformer.transformer import Memory, Transformer
 def traced_search(
     model: Transformer, source_ids: Tensor, options: SearchOptions, edges: PieceEdges
 ) -> SearchTrace:
-    """[1, S] → the search of one sentence. Ended hypotheses are recorded if they are in the result.
+    """[1, S] → the search of one sentence, with the ends of the hypotheses in its result.
 
-    By the rule of another project all that it found are, since it goes on until it has K of them.
+    Other projects' rules continue until K hypotheses are finished, and all of these are recorded.
     """
     wider = options if options.rule is None else replace(options, n_best=options.beam_size)
-    limit = int(token_limits(source_ids, model.config, options)[0])
-    recorder = _Recorder(model, options, limit)
-    heard = cast("Transformer", recorder)
+    limit = options.limits(source_ids.shape[1], model.config.max_length).n_tokens
+    traced = _TracedModel(model, options, limit)
+    as_model = cast("Transformer", traced)
     if options.constraints:
-        [found] = finished(constrained_steps(heard, source_ids, wider, edges))
+        [found] = finished(constrained_steps(as_model, source_ids, wider, edges))
     else:
-        [found] = finished(beam_steps(heard, source_ids, wider))
-    return SearchTrace(recorder.steps(found), found[: options.n_best])
+        [found] = finished(beam_steps(as_model, source_ids, wider))
+    return SearchTrace(traced.steps(found), found[: options.n_best])
 
 
 class _Cache:
-    """The decoder's cache, and the rows of the last step that its rows continue."""
+    """The decoder's cache; `parents` are the rows of the last step that its rows continue."""
 
     def __init__(self, inner: DecoderCache, parents: Sequence[int]) -> None:
         self.inner = inner
@@ -59,8 +57,8 @@ class _Cache:
         self.parents = [self.parents[row] for row in rows.tolist()]
 
 
-class _Recorder:
-    """The part of `Transformer` that searches use."""
+class _TracedModel:
+    """The part of `Transformer` that searches use; records each step."""
 
     def __init__(self, model: Transformer, options: SearchOptions, limit: int) -> None:
         self.config = model.config
@@ -92,7 +90,7 @@ class _Recorder:
         beam_of: dict[int, int] = {}
         for row, (token, parent) in enumerate(zip(ids.tolist(), cache.parents, strict=True)):
             tokens, values = likeliest.indices[row].tolist(), likeliest.values[row].tolist()
-            shown = [
+            next_tokens = [
                 NextToken(token, value)
                 for token, value in zip(tokens, values, strict=True)
                 if value > -torch.inf
@@ -100,18 +98,18 @@ class _Recorder:
             if not self._beams:
                 if row == 0:  # the others are not live yet
                     beam_of[row] = 0
-                    beams.append(Beam(None, None, 0.0, shown))
+                    beams.append(Beam(None, None, 0.0, next_tokens))
                     beams_ids.append(())
                 continue
             if parent not in self._beam_of:
                 continue
-            place = self._beam_of[parent]
-            log_prob = self._beams[-1][place].log_prob + float(self._log_probs[parent, token])
+            before = self._beam_of[parent]
+            log_prob = self._beams[-1][before].log_prob + float(self._log_probs[parent, token])
             if log_prob == -torch.inf:
                 continue
             beam_of[row] = len(beams)
-            beams.append(Beam(place, token, log_prob, shown))
-            beams_ids.append((*self._ids[-1][place], token))
+            beams.append(Beam(before, token, log_prob, next_tokens))
+            beams_ids.append((*self._ids[-1][before], token))
         self._beams.append(beams)
         self._ids.append(beams_ids)
         self._beam_of, self._log_probs = beam_of, log_probs

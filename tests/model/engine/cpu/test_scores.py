@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.decoding.hypothesis import SearchOptions
+from model.decoding.hypothesis import Outcome, SearchOptions
 from model.engine.cpu.forward.weights import Precision
 from model.engine.eager import EagerEngine
 from model.engine.explanations import AttentionKind
@@ -17,7 +17,6 @@ from tests.model.engine.cpu.running import (
     KINDS,
     PRECISIONS,
     RULES,
-    Outcome,
     advance,
     alone,
     cpu_engine,

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model.engine.cpu.kernels.untouched import untouched
+from model.engine.cpu.kernels.arrays import lazy_zeros
 
 ROWS, ROW = 4096, 4096
 
@@ -21,7 +21,7 @@ def resident() -> int:
 
 @pytest.mark.parametrize("dtype", [np.int64, np.float32, np.bool_])
 def test_they_are_zeros_and_can_be_written(dtype: type) -> None:
-    array = untouched((3, 5), dtype)
+    array = lazy_zeros((3, 5), dtype)
     assert (array.shape, array.dtype) == ((3, 5), np.dtype(dtype))
     assert not array.any()
     array[2, 4] = 1
@@ -33,13 +33,13 @@ def test_they_are_zeros_and_can_be_written(dtype: type) -> None:
 
 @pytest.mark.parametrize("shape", [(0,), (3, 0), ()])
 def test_they_may_be_empty_or_one_number(shape: tuple[int, ...]) -> None:
-    assert untouched(shape, np.float32).shape == shape
+    assert lazy_zeros(shape, np.float32).shape == shape
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_what_is_not_written_takes_no_memory() -> None:
     before = resident()
-    array = untouched((ROWS, ROW), np.uint8)
+    array = lazy_zeros((ROWS, ROW), np.uint8)
     array[0] = 1
     assert resident() - before < ROWS * ROW / 4
     array[:] = 1

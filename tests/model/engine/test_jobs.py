@@ -4,7 +4,7 @@ import pytest
 
 from model.decoding.constraints import Constraint, Wording
 from model.decoding.hypothesis import SearchOptions
-from model.engine.admissible import check_job, check_pair
+from model.engine.jobs import check_job, check_pair
 from model.engine.protocol import Job
 from model.transformer.config import TransformerConfig
 

@@ -1,13 +1,13 @@
-"""The jobs and pairs that an engine may be given.
+"""What all engines do with their jobs: check their ids, report their stable prefixes.
 
-Kernels use ids as offsets without looking, and a GPU reports wrong ones late or never.
+Kernels use ids as offsets without checks, and a GPU reports wrong ones late or never.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from model.engine.protocol import Job
+from model.engine.protocol import Job, Progress
 from model.transformer.config import TransformerConfig
 
 
@@ -25,7 +25,7 @@ def check_job(job: Job, config: TransformerConfig) -> None:
 def check_pair(
     source_ids: Sequence[int], target_ids: Sequence[int], config: TransformerConfig
 ) -> None:
-    """Raise `ValueError` for a sentence or a translation of which the same holds."""
+    """Raise `ValueError` as `check_job`, for a source and a given target."""
     _check_ids("source", source_ids, config.source_vocab_size, config.max_length)
     _check_ids("target", target_ids, config.target_vocab_size, config.max_length)
 
@@ -39,3 +39,10 @@ def _check_ids(side: str, ids: Sequence[int], vocab_size: int, max_length: int) 
 def _check_vocabulary(side: str, ids: Sequence[int], vocab_size: int) -> None:
     if not 0 <= min(ids) <= max(ids) < vocab_size:
         raise ValueError(f"a {side} id outside the vocabulary of {vocab_size}")
+
+
+def grown(prefixes: Iterable[tuple[int, list[int]]], reported: dict[int, int]) -> list[Progress]:
+    """Return the prefixes, by job id, that are longer than `reported`, and update `reported`."""
+    news = [Progress(key, ids) for key, ids in prefixes if len(ids) > reported.get(key, 0)]
+    reported.update((one.job_id, len(one.ids)) for one in news)
+    return news

@@ -11,8 +11,8 @@ import pytest
 from model.decoding.constraints import Constraint, Wording
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.forward.weights import Precision
-from model.engine.cpu.kernels.board import is_open
-from model.engine.cpu.partner import CROWD
+from model.engine.cpu.helper_thread import BUSY_ENGINES
+from model.engine.cpu.kernels.work_queue import is_open
 from model.engine.protocol import Job
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import (
@@ -27,13 +27,13 @@ from tests.model.make_model import MakeModel
 
 
 @pytest.fixture(autouse=True)
-def _nobody_else_has_work() -> Iterator[None]:
+def _no_other_engine_has_work() -> Iterator[None]:
     """Engines that other tests left with jobs, until they are collected."""
     gc.collect()
-    assert CROWD.size[0] == 0
+    assert BUSY_ENGINES.count[0] == 0
     yield
     gc.collect()
-    assert CROWD.size[0] == 0
+    assert BUSY_ENGINES.count[0] == 0
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +46,8 @@ def one_of_two(model: Transformer, precision: Precision = "int8") -> CpuEngine:
     return CpuEngine(model.config, pack_model(model, precision), n_threads=2)
 
 
-def partners() -> set[threading.Thread]:
-    return {one for one in threading.enumerate() if one.name.startswith("partner")}
+def helpers() -> set[threading.Thread]:
+    return {one for one in threading.enumerate() if one.name.startswith("helper")}
 
 
 @PRECISIONS
@@ -55,29 +55,29 @@ def test_answers_are_those_of_an_engine_alone_bit_by_bit(
     large: Transformer, precision: Precision
 ) -> None:
     jobs = draw_jobs(large, 30, seed=1)
-    said = (Constraint((Wording((5, 6)),)),)
+    terms = (Constraint((Wording((5, 6)),)),)
     jobs += [
-        replace(job, id=100 + job.id, options=replace(job.options, constraints=said))
+        replace(job, id=100 + job.id, options=replace(job.options, constraints=terms))
         for job in jobs[:10]
     ]
     alone, shared = cpu_engine(large, precision), one_of_two(large, precision)
     for some in ([job] for job in jobs):
         assert run(shared, some) == run(alone, some)
     assert run(shared, jobs) == run(alone, jobs)
-    assert len(partners()) == 1
+    assert len(helpers()) == 1
 
 
 def test_a_stream_is_the_same(large: Transformer) -> None:
     job = replace(draw_jobs(large, 1, seed=3)[0], stream=True)
-    told = []
+    streams = []
     for engine in (cpu_engine(large, "int8"), one_of_two(large)):
         engine.admit([job])
-        heard = []
+        steps = []
         while engine.busy:
             finished = engine.step()
-            heard.append((engine.progress(), finished))
-        told.append(heard)
-    assert told[0] == told[1]
+            steps.append((engine.progress(), finished))
+        streams.append(steps)
+    assert streams[0] == streams[1]
 
 
 def test_between_steps_nothing_is_shared(large: Transformer) -> None:
@@ -85,61 +85,61 @@ def test_between_steps_nothing_is_shared(large: Transformer) -> None:
     engine.admit([limited(0, 3, beam=2)])
     engine.interrupt()
     engine.step()
-    board = engine._work.scratch.board
-    assert not is_open(board)
+    queue = engine._work.scratch.queue
+    assert not is_open(queue)
     expected = cpu_engine(large, "int8").explain((3, 1), (4, 1), "cross")
     np.testing.assert_array_equal(engine.explain((3, 1), (4, 1), "cross"), expected)
-    assert not is_open(board)
+    assert not is_open(queue)
 
 
-def test_it_stays_away_while_the_other_engine_has_work(large: Transformer) -> None:
+def test_no_helper_starts_while_the_other_engine_has_work(large: Transformer) -> None:
     engine, other = one_of_two(large), one_of_two(large)
-    before = partners()
+    before = helpers()
     other.admit([limited(0, 3)])
     engine.admit([limited(0, 3)])
     while engine.busy:
         engine.step()
-    assert partners() == before
+    assert helpers() == before
     other.cancel([0])
     engine.admit([limited(1, 3)])
     while engine.busy:
         engine.step()
-    assert len(partners()) == len(before) + 1
+    assert len(helpers()) == len(before) + 1
 
 
-def test_it_leaves_when_the_other_engine_gets_work(large: Transformer) -> None:
+def test_the_helper_detaches_when_the_other_engine_gets_work(large: Transformer) -> None:
     engine, other = one_of_two(large), one_of_two(large)
     engine.admit([limited(0, 30)])
-    engine._partner.begin(engine._work.scratch)
-    assert is_open(engine._partner.board)
+    engine._helper.attach(engine._work.scratch)
+    assert is_open(engine._helper.queue)
     other.admit([limited(0, 3)])
     engine.step()
-    assert not is_open(engine._partner.board)
+    assert not is_open(engine._helper.queue)
     engine.cancel([0])
     other.cancel([0])
 
 
-def test_its_thread_ends_with_the_engine(large: Transformer) -> None:
-    before = partners()
+def test_the_thread_ends_with_the_engine(large: Transformer) -> None:
+    before = helpers()
     engine = one_of_two(large)
     run(engine, [limited(0, 3)])
-    [thread] = partners() - before
+    [thread] = helpers() - before
     del engine
     gc.collect()
     thread.join(30)
     assert not thread.is_alive()
 
 
-def test_an_engine_that_goes_with_its_jobs_leaves_the_crowd(large: Transformer) -> None:
+def test_a_deleted_engine_with_jobs_is_not_busy(large: Transformer) -> None:
     engine = one_of_two(large)
     engine.admit([limited(0, 3)])
-    assert CROWD.size[0] == 1
+    assert BUSY_ENGINES.count[0] == 1
     del engine
     gc.collect()
-    assert CROWD.size[0] == 0
+    assert BUSY_ENGINES.count[0] == 0
 
 
-def test_a_failed_step_leaves_it_behind(
+def test_a_failed_step_detaches_the_helper(
     large: Transformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = one_of_two(large)
@@ -147,16 +147,16 @@ def test_a_failed_step_leaves_it_behind(
     monkeypatch.setattr("model.engine.cpu.search.run", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         engine.step()
-    assert not is_open(engine._partner.board)
+    assert not is_open(engine._helper.queue)
     assert not engine.busy
 
 
 @pytest.mark.parametrize(("n_threads", "is_large"), [(1, True), (2, False)])
-def test_one_thread_or_a_small_model_has_none(
+def test_one_thread_or_a_small_model_has_no_helper(
     large: Transformer, model: Transformer, n_threads: int, is_large: bool
 ) -> None:
     of = large if is_large else model
-    before = partners()
+    before = helpers()
     engine = CpuEngine(of.config, pack_model(of, "int8"), n_threads=n_threads)
     run(engine, [Job(0, (3, of.config.eos_id), limited(0, 3).options)])
-    assert partners() == before
+    assert helpers() == before
