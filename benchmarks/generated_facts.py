@@ -35,7 +35,7 @@ class Sentence:
     number: re.Pattern[str] | None = None
     kept: str | None = None
 
-    def is_corrupted_by(self, translation: str) -> bool:
+    def is_wrong_in(self, translation: str) -> bool:
         """Whether a translation lacks the number or `kept`, or contains U+FFFD."""
         if "\ufffd" in translation:
             return True

@@ -6,7 +6,8 @@ repetition          it repeats a phrase
 copied_source       it copies the source, or nearly so
 unknown_characters  characters outside the vocabulary were lost
 glossary_unmet      it lacks a requested term
-numbers             its numbers differ from its source's; see `app.text.facts.numbers`
+numbers             amounts, times or units of its source are others in it; see `app.text.facts`
+facts               other facts of its source are: ordinals, dates, eras, names with a number
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from app.text.scripts import FEW_SPACES
 
 Flag = Literal[
     "truncated", "length_capped", "repetition", "copied_source", "unknown_characters",
-    "glossary_unmet", "numbers",
+    "glossary_unmet", "numbers", "facts",
 ]  # fmt: skip
 
 MIN_SOURCE_TOKENS = 16

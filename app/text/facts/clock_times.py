@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from app.text.facts.number_conventions import SPACES
+from app.text.facts.cldr import SPACES
 
 HALF = rf"[{SPACES}]?(?P<half>[ap])(?:\.?m\b\.?)"
 PART = (
@@ -27,8 +27,18 @@ _UNTIL = re.compile(
     re.IGNORECASE,
 )
 _MIXED = re.compile(
-    rf"(?<![\d.,:])(?:0?0|1[3-9]|2[0-4])[:.]\d\d[{SPACES}]?[ap]\.?m\b", re.IGNORECASE
+    rf"(?<![\d.,:])(?:0?0|1[3-9]|[2-9]\d)(?:[:.]\d\d)?[{SPACES}]?[ap]\.?m\b", re.IGNORECASE
 )
+_HALF_NAMED = re.compile(rf"\d[{SPACES}]?[ap]\.?m\b", re.IGNORECASE)
+_LENGTH = re.compile(
+    r"\b(?:fallu|faut|dur\w{1,4}|pendant|durant|attend\w{0,4}|mis|pr[ie]\w{1,5}|toutes[ ]les|chaque"
+    r"|last\w{0,3}|takes?|took|for|wait\w{0,3}|spent|within|every)"
+    rf"[{SPACES}](?:him[ ]|her[ ]|them[ ]|me[ ]|us[ ]|you[ ])?\d{{1,3}}[{SPACES}]?"
+    r"h(?:ours?|eures?|rs?)?(?![^\W\d_])",
+    re.IGNORECASE,
+)
+"""An hour that can only be a length of time, because of the word in front of it."""
+
 _LATE = re.compile(
     r"\b(?:afternoon|evening|night|tonight|midnight|après-midi|soir|soirée|nuit|minuit)s?\b",
     re.IGNORECASE,
@@ -53,6 +63,16 @@ class ClockTime(NamedTuple):
 def mixes_clocks(text: str) -> bool:
     """Whether an hour that only a clock of 24 has is said to be a.m. or p.m.: `17:15 PM`."""
     return _MIXED.search(text) is not None
+
+
+def is_length_of_time(text: str) -> bool:
+    """Whether a text has hours that can be no time of day: `pendant 4 h`."""
+    return _LENGTH.search(text) is not None
+
+
+def names_half(text: str) -> bool:
+    """Whether a text has a time of day that is a.m. or p.m."""
+    return _HALF_NAMED.search(text) is not None
 
 
 def names_late_part(text: str) -> bool:

@@ -21,64 +21,55 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Literal, NamedTuple
 
-from app.text.facts.clock_times import ClockTime, mixes_clocks, names_late_part, time_at
-from app.text.facts.number_conventions import SPACES, has_digit
-from app.text.facts.number_words import (
-    long_roman_numerals,
-    numbers_in_words,
-    roman_numerals,
-    same_ordinals,
-    spelt_out,
+from app.text.facts.cldr import SPACES
+from app.text.facts.clock_times import (
+    ClockTime,
+    is_length_of_time,
+    mixes_clocks,
+    names_half,
+    names_late_part,
+    time_at,
 )
+from app.text.facts.number_marks import NUMBER, has_foreign_form, same_signs
+from app.text.facts.number_words import numbers_in_words
+from app.text.facts.quantities import (
+    currency_before,
+    is_checked,
+    names_unit,
+    scale_at,
+    unit_at,
+)
+from app.text.facts.ranks import roman_numerals
 from model.text.language_codes import primary_language
 
 _DIGIT = re.compile(r"\d")
-_NUMBER = re.compile(rf"\d{{1,3}}(?:[{SPACES}'’٬]\d{{3}})+(?!\d)(?:[.,٫]\d+)?|\d+(?:[.,٫٬]\d+)*")
-_DECADE = re.compile(r"[12]\d\d0(?=s\b)")
-_SCALES: dict[str, tuple[int, ...]] = {
-    r"thousand|mil|mill|milles?|mila|tausend|тыс\w*": (3,),
-    r"milli?[oó]n\w*|milh\w+|miljo\w+|mio|mln|mn|миллион\w*|млн": (6,),
-    r"milli?ard\w*|mrd|mld|bn|миллиард\w*|млрд": (9,),
-    r"billion\w*": (9, 12), r"trillion\w*": (12, 18),
-    r"k": (3,), r"m": (6,), r"b": (9,),
-}  # fmt: skip
-"""Words and abbreviations for powers of ten, by their exponents; some have two scales."""
-_SCALE = re.compile(
-    rf"[{SPACES}-]?(?:{'|'.join(f'({words})' for words in _SCALES)})\b"
-    "|[万萬만](?P<ten_thousand>)|[億亿억](?P<hundred_million>)",
-    re.IGNORECASE,
+_DECADE = re.compile(r"(?:[12]\d)?\d0(?=['’]?s\b)")
+_ROUND_THE_CLOCK = re.compile(
+    rf"(?<=\d)([{SPACES}]?h(?:eures?|ours?)?)(?:[{SPACES}]?/[{SPACES}]?| sur )24\b"
 )
 MAX_DIGITS = 40
 """Maximum digits of a number that is compared by its value; a longer one is by its digits."""
 
-MIN_PHONE_DIGITS = 7
 _LANGUAGES_OF_WORDS = {"en", "fr"}
-MIN_IN_WORDS = 3
-"""The smallest number in words that is compared with another: one and two have other meanings."""
-
 MAX_IN_WORDS = 100
 """The largest number that may be in digits on one side and a word of an unknown language on the
 other; thousands and millions may be, too."""
-
-
-_SIGNED = re.compile(r"(?<![^\s(\[«\"“=:;,])[-−–](?=[$€£¥₹]?\d)")
-_BELOW_ZERO = re.compile(
-    r"\b(?:minus|negati\w*|négati\w*|below|sub-?zero|under|moins|dessous|sous|unter|menos|bajo|meno"
-    r"|sotto|min|onder|abaixo)\b",
-    re.IGNORECASE,
-)
-_LANGUAGES_OF_SIGNS = {"de", "en", "es", "fr", "it", "nl", "pt"}
-"""Those whose words for a negative number are above."""
 
 
 _Commas = Literal["group", "decimal", "decimal, perhaps", "either"]
 
 
 class _Said(NamedTuple):
-    """A number by all that it may mean; what is not in digits may be left out."""
+    """A number by all that it may mean; what is not in digits may be left out.
+
+    unit     what it counts, if that is said beside it
+    written  how that is written
+    """
 
     readings: tuple[str, ...]
     in_digits: bool
+    unit: frozenset[str] = frozenset()
+    written: str = ""
 
 
 def same_numbers(source: str, translation: str, languages: Sequence[str] = ("en", "fr")) -> bool:
@@ -90,66 +81,45 @@ def same_numbers(source: str, translation: str, languages: Sequence[str] = ("en"
     """
     spoken = [primary_language(code) for code in languages]
     knows_words = _LANGUAGES_OF_WORDS.issuperset(spoken)
-    if _has_another_roman(source, translation):
-        return False
-    if knows_words and _has_another_word(source, translation):
-        return False
+    one, other = _western(source), _western(translation)
     if not has_digit(source, translation):
         return True
-    one, other = _western(source), _western(translation)
     if mixes_clocks(other) and not mixes_clocks(one):
         return False
-    lost, added = _without_equals(
-        list(_said(one, _commas(spoken[0]), halves_known=knows_words)),
-        list(_said(other, _commas(spoken[-1], is_strict=True), halves_known=knows_words)),
-    )
-    if knows_words and set(spoken) == {"en", "fr"}:
-        texts = {spoken[0]: one, spoken[1]: other}
-        if not same_ordinals(texts):
-            return False
+    if is_length_of_time(one) and (
+        (names_half(other) and not names_half(one))
+        or names_unit(other, ("duration-hour",), languages[-1]) is False
+    ):
+        return False
+    if has_foreign_form(one, other, languages):
+        return False
+    read = list(_said(one, languages[0], halves_known=knows_words))
+    written = list(_said(other, languages[-1], halves_known=knows_words, is_strict=True))
+    if not (
+        _same_units(read, written, other, languages[-1])
+        and _same_units(written, read, one, languages[0])
+    ):
+        return False
+    lost, added = _without_equals(read, written)
     if not (lost or added):
-        return _same_signs(one, other) or not _LANGUAGES_OF_SIGNS.issuperset(spoken)
-    if not knows_words and not (lost and added) and all(map(_may_be_word, [*lost, *added])):
-        return True
-    # Numbers of telephones are grouped in any way.
-    has_marks = re.search(r"\d[.,]\d", f"{one} {other}")
-    digits = _DIGIT.findall(one)
-    return not has_marks and len(digits) >= MIN_PHONE_DIGITS and digits == _DIGIT.findall(other)
+        return same_signs(one, other, spoken)
+    return not knows_words and not (lost and added) and all(map(_may_be_word, [*lost, *added]))
 
 
-def _has_another_roman(source: str, translation: str) -> bool:
-    one = long_roman_numerals(source)
-    if not one:
-        return False
-    other = long_roman_numerals(translation)
-    return not (one <= other or other <= one)
+def has_digit(*texts: str) -> bool:
+    """Whether any of the texts has a digit, of any script."""
+    return any(map(_DIGIT.search, texts))
 
 
-def _has_another_word(source: str, translation: str) -> bool:
-    """Whether a number in words is missing, and another number in words is there instead.
-
-    An hour and the one twelve hours later are the same.
-    """
-    one = {value for value in spelt_out(source) if value >= MIN_IN_WORDS}
-    if not one:
-        return False
-    other = {value for value in spelt_out(translation) if value >= MIN_IN_WORDS}
-    if not other or one == other:
-        return False
-    lost, added = one - _values(translation), other - _values(source)
-    return any(
-        abs(value - another) != 12 or max(value, another) > 24
-        for value in lost
-        for another in added
-    )
-
-
-def _values(text: str) -> set[int]:
+def values_of(text: str, language: str) -> set[int]:
+    """Return the whole numbers that a text may have, in digits, words and Roman numerals."""
     return {
-        *numbers_in_words(text),
-        *(int(number) for number in re.findall(r"\d{1,40}", _western(text))),
+        *numbers_in_words(text, language),
+        *(int(Decimal(reading)) for said in _said(text, language) for reading in said.readings
+          if reading.isdigit()),
+        *(int(time[0]) for time in re.findall(r"(\d{1,2})(?=[:h]|[ \u00a0]h)", text)),
         *(value for _, value in roman_numerals(text)),
-    }
+    }  # fmt: skip
 
 
 def _commas(language: str, *, is_strict: bool = False) -> _Commas:
@@ -164,12 +134,29 @@ def _commas(language: str, *, is_strict: bool = False) -> _Commas:
     return "either"
 
 
-def _same_signs(one: str, other: str) -> bool:
-    """Whether as many numbers are negative; those of a text with a word for it may be."""
-    fewer, more = sorted((one, other), key=lambda text: len(_SIGNED.findall(text)))
-    if len(_SIGNED.findall(fewer)) == len(_SIGNED.findall(more)):
-        return True
-    return _BELOW_ZERO.search(fewer) is not None
+def _same_units(
+    one: Sequence[_Said], other: Sequence[_Said], translation: str, language: str
+) -> bool:
+    """Whether what the numbers of one text count is named in the other, and nothing else."""
+    by_reading: dict[str, set[tuple[frozenset[str], bool]]] = defaultdict(set)
+    for said in other:
+        for reading in said.readings:
+            by_reading[reading].add((said.unit, said.in_digits))
+    for unit, written, readings in {(x.unit, x.written, x.readings) for x in one if x.unit}:
+        found = {another for reading in readings for another in by_reading.get(reading, ())}
+        if not found or any(_family(another) & _family(unit) for another, _ in found):
+            continue
+        bare = [in_digits for another, in_digits in found if not another]
+        if bare and not (is_checked(written, unit) and all(bare)):
+            continue
+        if names_unit(translation, unit, language) is False:
+            return False
+    return True
+
+
+def _family(units: frozenset[str]) -> set[str]:
+    """The units, and their kind for temperatures, which are often written as mere degrees."""
+    return {"temperature" if unit.startswith("temperature") else unit for unit in units}
 
 
 def _without_equals(
@@ -228,23 +215,35 @@ def _western(text: str) -> str:
     )
 
 
-def _said(text: str, commas: _Commas, *, halves_known: bool) -> Iterator[_Said]:
-    for value in numbers_in_words(text):
+def _said(
+    text: str, language: str, *, halves_known: bool = True, is_strict: bool = False
+) -> Iterator[_Said]:
+    for value in numbers_in_words(text, language):
         yield _Said((str(value),), in_digits=False)
     for _, value in roman_numerals(text):
         yield _Said((str(value),), in_digits=False)
+    text = _ROUND_THE_CLOCK.sub(r"\1", text)
     at = 0
+    commas = _commas(primary_language(language), is_strict=is_strict)
     may_be_late = names_late_part(text)
-    while number := _NUMBER.search(text, at):
+    while number := NUMBER.search(text, at):
         if time := time_at(text, number.start(), may_be_late=may_be_late):
             yield _time(time, halves_known=halves_known)
             at = time.end
             continue
         at = number.end()
         if decade := _DECADE.match(text, number.start()):
-            yield _Said((decade[0], decade[0][-2:]), in_digits=True)
+            short = decade[0][-2:]
+            yield _Said((decade[0], short, f"19{short}", f"20{short}"), in_digits=True)
             continue
-        yield from _read(number[0], _SCALE.match(text, at), commas)
+        sign = currency_before(text, number.start())
+        scale = scale_at(text, at, language, is_money=sign is not None)
+        unit = unit_at(text, scale.end if scale else at, language)
+        names, written = (unit.names, text[unit.start : unit.end]) if unit else (frozenset(), "")
+        if sign:
+            names, written = frozenset({sign}), sign
+        for readings in _read(number[0], scale.exponents if scale else (), commas):
+            yield _Said(readings, True, names, written)
 
 
 def _time(time: ClockTime, *, halves_known: bool) -> _Said:
@@ -257,9 +256,9 @@ def _time(time: ClockTime, *, halves_known: bool) -> _Said:
     return _Said(tuple(readings), in_digits=True)
 
 
-def _read(number: str, scale: re.Match[str] | None, commas: _Commas) -> Iterator[_Said]:
+def _read(number: str, exponents: Sequence[int], commas: _Commas) -> Iterator[tuple[str, ...]]:
     if len(number) > MAX_DIGITS:
-        yield _Said((re.sub(r"\D", "", number),), in_digits=True)
+        yield (re.sub(r"\D", "", number),)
         return
     parts = re.split(r"[.,٫٬]", re.sub(rf"[{SPACES}'’]", "", number))
     marks = re.findall(r"[.,٫٬]", number)
@@ -280,19 +279,10 @@ def _read(number: str, scale: re.Match[str] | None, commas: _Commas) -> Iterator
             values.append(fraction)
     if not values:  # a date, or a version
         for part in parts:
-            yield _Said((_written(Decimal(part)),), in_digits=True)
+            yield (_written(Decimal(part)),)
         return
-    exponents = _exponents(scale) if scale else ()
     scaled = [value.scaleb(exponent) for value in values for exponent in exponents]
-    yield _Said(tuple(map(_written, [*scaled, *values])), in_digits=True)
-
-
-def _exponents(scale: re.Match[str]) -> tuple[int, ...]:
-    if scale["ten_thousand"] is not None:
-        return (4,)
-    if scale["hundred_million"] is not None:
-        return (8,)
-    return list(_SCALES.values())[(scale.lastindex or 1) - 1]
+    yield tuple(map(_written, scaled or values))
 
 
 def _written(value: Decimal) -> str:

@@ -26,6 +26,10 @@ NUMBER_FAMILIES = (1, 0)
 """Families of stand-ins for numbers, in the order in which they are tried: numbers first."""
 
 
+FACTS = {"numbers", "facts"}
+"""Faults that stand-ins for the facts may mend."""
+
+
 class Attempt(NamedTuple):
     """The form of the next search, and the earlier searches to compare it with."""
 
@@ -98,15 +102,15 @@ def _replaces(constrained: Segment, free: str) -> bool:
 
 
 def _with_numbers(segment: Segment) -> Attempt | Segment:
-    """Take a segment, or protect its numbers if they differ."""
-    if segment.fault != "numbers" or segment.best.capped:
+    """Take a segment, or protect its facts if they differ."""
+    if segment.fault not in FACTS or segment.best.capped:
         return segment
     return Attempt(_numbers_form(segment, 0), (segment,))
 
 
 def _after_numbers(segment: Segment) -> Attempt | Segment:
     before = segment.earlier[-1]
-    if segment.renderings and set(segment.flags()) <= set(before.flags()) - {"numbers"}:
+    if segment.renderings and set(segment.flags()) <= set(before.flags()) - FACTS:
         return segment
     tried = NUMBER_FAMILIES.index(segment.form.family) + 1
     if tried == len(NUMBER_FAMILIES):

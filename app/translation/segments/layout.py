@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from app.text.facts.kept import find_kept, united
 from app.text.placeholders import find_placeholders
 from app.text.segmentation import each_segment
 from app.text.spans import Span, Spans, apart, clipped
@@ -37,7 +38,8 @@ class Layout:
     @classmethod
     def of(cls, text: str, reading: Reading) -> Layout:
         """Examine a text; its sentences are found lazily, and can be iterated once."""
-        placeholders = find_placeholders(text)
+        source, _ = reading.direction
+        placeholders = _with_facts(text, find_placeholders(text), reading)
         terms, of_one_line = Spans(), Spans()
         for term in reading.glossary.find(text, placeholders):
             terms.append(term.span)
@@ -45,7 +47,6 @@ class Layout:
                 of_one_line.append(term.span)
         kept = find_untranslatable(text, reading.unknown_characters, placeholders, terms)
         unbroken = apart(of_one_line, kept.spans) if of_one_line else ()
-        source, _ = reading.direction
         return cls(kept, unbroken, each_segment(text, source, reading.split, kept.masked, unbroken))
 
     def within(self, part: Span, sentences: Sequence[Span]) -> Layout:
@@ -62,6 +63,20 @@ class Layout:
             moved(self.unbroken),
             [span.shifted(-part.start) for span in sentences],
         )
+
+
+def _with_facts(text: str, placeholders: Spans, reading: Reading) -> Spans:
+    """Return the placeholders and the facts that are copied, but those that are a glossary's."""
+    source, _ = reading.direction
+    facts: Iterable[Span] = find_kept(text, source)
+    if facts and reading.glossary:
+        terms = [term.span for term in reading.glossary.find(text, placeholders)]
+        facts = [
+            fact
+            for fact in facts
+            if not any(term.start <= fact.start and fact.end <= term.end for term in terms)
+        ]
+    return united(text, placeholders, facts) if facts else placeholders
 
 
 class TextPart(NamedTuple):

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from app.languages.served import Direction
-from app.text.facts.number_conventions import has_digit
-from app.text.facts.number_forms import number_forms
+from app.text.facts.compared import may_have_facts
+from app.text.facts.written import number_forms
 from app.text.glossary import NO_GLOSSARY, Glossary, Term
 from app.text.segmentation import Split
 from app.text.spans import Span
@@ -91,7 +91,7 @@ class Reading:
             ids = [token.id for token in tokens]
         else:
             ids = self.codec.source_ids(stand_ins.text, target, source)
-        may_be_retried = bool(terms) or has_digit(stand_ins.rest)
+        may_be_retried = bool(terms) or may_have_facts(stand_ins.rest, source)
         return Segment(
             span,
             stand_ins,
@@ -114,7 +114,8 @@ class Reading:
             found = [Translated(term.span, term.target, term.may_be_capital) for term in terms]
         if form.numbers:
             taken = [*placeholders, *(term.span for term in terms)]
-            for start, end, written in number_forms(text, *self.direction):
+            with_nouns = form.family == 0  # the second attempt
+            for start, end, written in number_forms(text, *self.direction, with_nouns=with_nouns):
                 if not any(start < other.end and other.start < end for other in taken):
                     found.append(Translated(Span(start, end), written))
         return found

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from app.languages.served import Direction
-from app.text.facts.numbers import same_numbers
-from app.text.facts.units import same_units
+from app.text.facts.compared import fact_faults
 from app.text.flags import (
     Flag,
     has_too_few_words,
@@ -23,7 +22,7 @@ from app.text.stand_ins import StandIns
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.text.text_codec import TextCodec, Token
 
-Fault = Literal["glossary_unmet", "numbers"]
+Fault = Literal["glossary_unmet", "numbers", "facts"]
 """Flags for which a segment is searched again."""
 
 
@@ -144,9 +143,7 @@ class Segment:
         faults: list[Fault] = []
         if self.terms and not has_all_terms(self.terms, rest):
             faults.append("glossary_unmet")
-        pair = self.stand_ins.rest, rest
-        if not (same_numbers(*pair, self.direction) and same_units(*pair, self.direction)):
-            faults.append("numbers")
+        faults += fact_faults(self.stand_ins.rest, rest, self.direction)
         return faults
 
     @property

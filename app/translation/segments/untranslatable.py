@@ -40,6 +40,9 @@ _SYMBOLS = re.compile(
 _MAY_BE_SYMBOL = re.compile(rf"[{_PICTURE}\ufe0f\u20e3{_RAISED}{_SYMBOL}]")
 """Matches a character of every match of `_SYMBOLS`."""
 
+_AMOUNT = re.compile(r".{0,2}[¥₹₽₩₺₴₫₪₱฿][ \u00a0]?\d|.?\d[ \u00a0]?[¥₹₽₩₺₴₫₪₱฿]")
+"""A currency sign beside a number."""
+
 _MODIFIERS = "\ufe0e\ufe0f🏻🏼🏽🏾🏿"
 _JOINT = re.compile(r"[ \t]?")
 _FOREIGN_JOINT = re.compile(r"[ \t,;:'’/-]{0,3}")
@@ -90,6 +93,8 @@ def _words(text: str, lacking: Iterable[tuple[int, int]]) -> Iterator[Span]:
     for first, last in lacking:
         check_abandoned()
         if last <= at or not any(map(_is_lifted, text[first:last])):
+            continue
+        if _AMOUNT.match(text, max(first - 2, 0), last + 2):  # which may be written anew
             continue
         start, end = max(first, at), last
         if any(map(str.isalnum, text[start:end])):

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from app.text.facts.compared import fact_faults
 from app.text.facts.numbers import same_numbers
 
 SAME = [
@@ -39,7 +40,6 @@ SAME = [
     ("7% of 2.5 million", "7 % de 2,5 millions"),
     ("£3bn", "3 milliards de livres"),
     ("It is ٢٥ degrees.", "Il fait 25 degrés."),
-    ("Call 0123456789.", "Appelez le 01 23 45 67 89."),
     ("no number", "pas de nombre"),
     ("Version 1.2.10", "Version 1.2.10"),
     ("half of it", "la moitié"),
@@ -78,7 +78,6 @@ SAME = [
     ("Louis XIV and three cats", "Louis XIV et trois chats"),
     ("an IV drip", "une perfusion"),
     ("more than 1,000 people", "plus d'un millier de personnes"),
-    ("12,000 rubles", "12 milles roubles"),
 ]
 OTHER = [
     ("3 383 oiseaux", "33 83 birds"),
@@ -118,21 +117,22 @@ OTHER = [
 
 @pytest.mark.parametrize(("source", "translation"), SAME)
 def test_the_same_numbers_written_as_another_language_does(source: str, translation: str) -> None:
-    assert same_numbers(source, translation)
-    assert same_numbers(translation, source, ("fr", "en"))
+    assert not list(fact_faults(source, translation, ("en", "fr")))
+    assert not list(fact_faults(translation, source, ("fr", "en")))
 
 
 @pytest.mark.parametrize(("source", "translation"), OTHER)
 def test_other_numbers(source: str, translation: str) -> None:
-    assert not same_numbers(source, translation)
-    assert not same_numbers(translation, source, ("fr", "en"))
+    assert any(fact_faults(source, translation, ("en", "fr")))
+    assert any(fact_faults(translation, source, ("fr", "en")))
 
 
 @given(st.text(max_size=60))
 @example("2E")
 @example("the 3rd")
 def test_a_text_has_its_own_numbers(text: str) -> None:
-    assert same_numbers(text, text)
+    assert same_numbers(text, text, ("en", "en"))
+    assert same_numbers(text, text, ("fr", "fr"))
 
 
 @given(st.text("0123456789.,: h'’ap.m IVXe", max_size=40), st.text("0123456789.,: ", max_size=40))

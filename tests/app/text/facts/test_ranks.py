@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.text.facts.number_words import same_ordinals
-from app.text.facts.numbers import same_numbers
+from app.text.facts.compared import fact_faults
+from app.text.facts.ranks import is_roman, ordinal_in, roman_numerals, same_ordinals
 
 
 @pytest.mark.parametrize(
@@ -32,5 +32,26 @@ def test_the_same_rank(english: str, french: str) -> None:
 )  # fmt: skip
 def test_a_cardinal_instead_or_another_rank(english: str, french: str) -> None:
     assert not same_ordinals({"en": english, "fr": french})
-    assert not same_numbers(english, french, ("en", "fr"))
-    assert not same_numbers(french, english, ("fr", "en"))
+    assert "facts" in fact_faults(english, french, ("en", "fr"))
+    assert "facts" in fact_faults(french, english, ("fr", "en"))
+
+
+@pytest.mark.parametrize(
+    ("rank", "language", "written"),
+    [
+        (1, "en", "1st"), (2, "en", "2nd"), (3, "en", "3rd"), (11, "en", "11th"), (22, "en",
+        "22nd"),
+        (113, "en", "113th"), (1, "fr", "1er"), (2, "fr-CA", "2e"), (3, "de", "3."), (3, "es",
+        "3.º"),
+        (3, "nl", "3e"), (3, "ja", None),
+    ],
+)  # fmt: skip
+def test_an_ordinal_in_digits(rank: int, language: str, written: str | None) -> None:
+    assert ordinal_in(rank, str(rank), language) == written
+
+
+def test_roman_numerals() -> None:
+    assert list(roman_numerals("Louis XIV and the IXth, I say")) == [("XIV", 14), ("IX", 9)]
+    assert is_roman("XVIII")
+    assert not is_roman("XVIX")
+    assert not is_roman("IIII")

@@ -1,0 +1,162 @@
+"""Whether a translation has the facts of its source: what is wrong, as flags.
+
+`numbers` covers amounts, times and units (`app.text.facts.numbers`), `facts` the others: ordinals,
+Roman numerals, dates, eras, and names with a number such as A4 or COVID-19.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Literal
+
+from app.text.facts.cldr import SPACES, era_names, letters_of, month_names
+from app.text.facts.number_words import numbers_in_words, spelt_out
+from app.text.facts.numbers import has_digit, same_numbers
+from app.text.facts.ranks import english_ending, is_roman, roman_numerals, same_ordinals
+from app.text.facts.spelt import lacks_number_in_words, lacks_rank_in_words
+from model.text.language_codes import primary_language
+
+FactFault = Literal["numbers", "facts"]
+_ROMAN = re.compile(
+    rf"(?:(?<![^\W_])(?:[^\W\d_a-zà-ÿ]\w*+|chap[a-zí]+|tome|vol[a-z]+|artic[a-z]+|acte?|part(?:ie|e)?"
+    rf"|section|annexe?|guerre|kapitel|cap[íi]t[a-z]+)[{SPACES}])([IVXLC]{{2,8}})(?!\w)(?!['’&])"
+    r"|\b([IVXLC]{2,8}|[IVX])(?=(?:e|er|i?[eè]me|st|nd|rd|th)\b)"
+)
+"""Numerals behind a name or a word for what is counted, or with the ending of an ordinal."""
+
+_NO_NUMERALS = {"CV", "DVI", "XL", "XX", "LI", "VI", "XXX", "XC", "LC"}
+_ENGLISH_ORDINAL = re.compile(
+    r"(?<![\w.,])(\d{1,3}(?:[,  ]\d{3})*|\d+)(st|nd|rd|th)\b", re.IGNORECASE
+)
+_FRENCH_ORDINAL = re.compile(
+    rf"(?<![\w.,])(?:\d{{1,3}}(?:[{SPACES}]\d{{3}}){{1,5}}|\d{{1,9}})(?:st|nd|rd|th|i[eè]me)\b",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"(?<![\w-])[A-Z]{1,6}-?\d{1,4}(?![\w%]|[.,]\d|-\w)")
+_TRANSLATED_NAME = re.compile(r"[QT][1-4]|WW\d|S\d|H[12]|P\d+|N\d+|USD\d+|EUR\d+|[A-Z]{3}\d+")
+
+
+def may_have_facts(text: str, language: str) -> bool:
+    """Whether a text has anything that `fact_faults` compares."""
+    if has_digit(text):
+        return True
+    return any(one.value > 2 for one in spelt_out(text, language)) or bool(_ROMAN.search(text))
+
+
+def fact_faults(source: str, translation: str, languages: Sequence[str]) -> Iterator[FactFault]:
+    """Yield what of a source's facts a translation does not have.
+
+    languages  codes of both texts
+    """
+    if lacks_number_in_words(source, translation, languages) or not same_numbers(
+        source, translation, languages
+    ):
+        yield "numbers"
+    if not (
+        _has_numerals(source, translation, languages[-1])
+        and _has_form(source, translation, languages[-1])
+        and _same_dates(source, translation, languages)
+        and _has_names(source, translation)
+        and _same_ranks(source, translation, languages)
+        and not lacks_rank_in_words(source, translation, languages)
+    ):
+        yield "facts"
+
+
+def _has_numerals(source: str, translation: str, language: str) -> bool:
+    """Whether each Roman numeral is there: as it is, in digits or in words."""
+    numerals = [one or other for one, other in _ROMAN.findall(source)]
+    numerals = [one for one in numerals if one not in _NO_NUMERALS]
+    values = {value for one in numerals for _, value in roman_numerals(one)}
+    if not values:
+        return True
+    for name in re.findall(rf"(?<=[^\W\d_][{SPACES}])(?:{'|'.join(numerals)})(?!\w)", source):
+        if re.match(rf"\W*{name}(?!\w)", translation):  # its king is missing
+            return False
+    there = {value for _, value in roman_numerals(translation)}
+    if len(re.findall(r"\b[IVXLC]{2,}(?=e|è|i|t|\b)", translation)) > len(there):
+        written = re.findall(r"\b([IVXLC]{2,})(?:[eè]\w*|i[eè]me|th|st|nd|rd)?\b", translation)
+        if any(not is_roman(one) and one not in source for one in written):
+            return False
+    there |= {int(one) for one in re.findall(r"\d{1,4}", translation)}
+    if values <= there:
+        return True
+    if primary_language(language) not in {"de", "en", "es", "fr", "it", "nl", "pt"}:
+        return True
+    return values <= there | set(numbers_in_words(translation, language))
+
+
+def _has_form(source: str, translation: str, language: str) -> bool:
+    """Whether the ordinals in digits are formed as the language forms them: no `22th`."""
+    code = primary_language(language)
+    if code == "en":
+        for number, ending in _ENGLISH_ORDINAL.findall(translation):
+            if ending.lower() != english_ending(int(re.sub(r"\D", "", number)[-2:])):
+                return f"{number}{ending}" in source
+            if re.search("[  ]", number):
+                return False
+    if code == "fr" and (wrong := _FRENCH_ORDINAL.search(translation)):
+        return wrong[0] in source and "th" not in wrong[0]
+    return True
+
+
+def _same_dates(source: str, translation: str, languages: Sequence[str]) -> bool:
+    """Whether the months beside a day, and the eras beside a year, are the same."""
+    if not has_digit(source):
+        return True
+    here, there = _months(source, languages[0]), _months(translation, languages[-1])
+    if here and there and here != there:
+        return False
+    return not (
+        _is_before_christ(source, languages[0])
+        and era_names(languages[-1]).get("before")
+        and not _is_before_christ(translation, languages[-1])
+    )
+
+
+def _months(text: str, language: str) -> set[int]:
+    names = month_names(language)
+    if not names:
+        return set()
+    return {names[(one or other).lower()] for one, other in _dates(language).findall(text)}
+
+
+@cache
+def _dates(language: str) -> re.Pattern[str]:
+    words = "|".join(map(re.escape, sorted(month_names(language), key=len, reverse=True)))
+    day = r"\d{1,2}(?:st|nd|rd|th|er|\.|º)?"
+    return re.compile(
+        rf"(?<!\d){day}[{SPACES}](?:(?:of|de|d['’])[{SPACES}]?)?({words})(?![^\W_])"
+        rf"|(?<![^\W_])({words})\.?[{SPACES}]{day}(?![\d.,:])",
+        re.IGNORECASE,
+    )
+
+
+def _is_before_christ(text: str, language: str) -> bool:
+    """Whether a year is said to be before Christ, as the language says so."""
+    names = era_names(language).get("before", frozenset())
+    for match in re.finditer(rf"\d[{SPACES}]?([^\W\d_][^\d,;()]{{1,30}})", text):
+        said = letters_of(match[1])
+        if any(said.startswith(name) for name in names):
+            return True
+    return any(name in letters_of(text) for name in names if not name.isascii())
+
+
+def _has_names(source: str, translation: str) -> bool:
+    for name in _NAME.findall(source):
+        if _TRANSLATED_NAME.fullmatch(name) or name in translation:
+            continue
+        letters, digits = name.rstrip("0123456789"), re.sub(r"\D", "", name)
+        loose = rf"{re.escape(letters.rstrip('-'))}[\s‑-]?{digits}"
+        if not re.search(loose, translation, re.IGNORECASE):
+            return False
+    return True
+
+
+def _same_ranks(source: str, translation: str, languages: Sequence[str]) -> bool:
+    spoken = [primary_language(code) for code in languages]
+    if set(spoken) != {"en", "fr"} or not has_digit(source, translation):
+        return True
+    return same_ordinals({spoken[0]: source, spoken[1]: translation})

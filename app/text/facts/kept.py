@@ -1,0 +1,62 @@
+"""Finds the facts that a translation copies: code, telephone numbers, identifiers, names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from heapq import merge
+
+from app.text.facts.code import find_code
+from app.text.facts.identifiers import find_identifiers
+from app.text.facts.numbers import has_digit
+from app.text.spans import Span, Spans
+
+_COMPANY = (
+    r"Inc|Ltd|LLC|LLP|PLC|Corp|GmbH|AG|KG|KGaA|SARL|SAS|SASU|EURL|S\.A\.R\.L|S\.A\.S|S\.A|SpA"
+    r"|S\.p\.A|S\.r\.l|B\.V|N\.V|Oy|AB|A/S|ApS|Pty|Bhd|Co\.,?[ ]Ltd|Pte"
+)
+_CAPITAL = r"[^\W\d_a-zà-ÿ][\w&’'.-]{0,40}"
+_NAMES = re.compile(
+    rf"""
+      (?<![\w.])(?:{_CAPITAL}[ ](?:&[ ])?){{0,3}}{_CAPITAL},?[ ](?:{_COMPANY})\b(?:\.(?=\S|[ ]\S))?
+    | (?<![\w&])[^\W_][\w&’'.-]{{0,40}}[ ]?[™®℠]
+    | (?<![\w&/#])\#(?=\d{{0,30}}[^\W\d_])\w{{1,100}}
+    | (?<![\w.@/+-])@(?=\d{{0,30}}[^\W\d_])\w(?:[\w.]{{0,60}}\w)?(?!@)
+    """,
+    re.VERBOSE,
+)
+_MARK = re.compile(rf"[™®℠#@]|[ ](?:{_COMPANY})\b")
+_FUNCTION_WORDS = re.compile(r"(?:The|An?|Le|La|Les|Un|Une|In|At|On|By|For|Chez|Der|Die|Das|El)[ ]")
+_JOINT = re.compile(r"[ \t]?")
+
+
+def find_kept(text: str, language: str) -> Spans:
+    """Return the spans of what is copied from a text in a language, in order and disjoint."""
+    finders = [find_code(text), _find_names(text)]
+    if has_digit(text):
+        finders.append(find_identifiers(text, language))
+    return united(text, *finders)
+
+
+def united(text: str, *spans: Iterable[Span]) -> Spans:
+    """Return ordered spans as one sequence; those that meet, or have a blank between, as one."""
+    found = Spans()
+    for span in merge(*spans):
+        if found and (
+            span.start < found[-1].end or _JOINT.fullmatch(text, found[-1].end, span.start)
+        ):
+            found.extend_last(max(found[-1].end, span.end))
+        else:
+            found.append(span)
+    return found
+
+
+def _find_names(text: str) -> Iterator[Span]:
+    """Yield the spans of names, in order and disjoint."""
+    if not _MARK.search(text):
+        return
+    for match in _NAMES.finditer(text):
+        start, end = match.span()
+        if article := _FUNCTION_WORDS.match(text, start, end):
+            start = article.end()
+        yield Span(start, end)

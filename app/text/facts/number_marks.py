@@ -1,0 +1,84 @@
+"""The marks of numbers: signs of negative ones, and those of another language's convention."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from app.text.facts.cldr import SPACES, convention_of
+from model.text.language_codes import primary_language
+
+NUMBER = re.compile(rf"\d{{1,3}}(?:[{SPACES}'’٬]\d{{3}})+(?!\d)(?:[.,٫]\d+)?|\d+(?:[.,٫٬]\d+)*")
+_STRAY_DEGREES = re.compile(rf"(?<!\d)(?<!\d[{SPACES}])°[{SPACES}]?\d")
+"""A sign of degrees before its number, as no language writes it."""
+
+_DECIMAL = re.compile(r"\d+[.,]\d+")
+_SPACED = re.compile(rf"\d{{1,3}}(?:[{SPACES}]\d{{3}})+")
+_SIGN_BEFORE = re.compile(r"(?<![A-Z])[$€£¥₹]\d")
+
+_SIGNED = re.compile(r"(?<![^\s(\[«\"“=:;,])[-−–](?=[$€£¥₹]?\d)")
+_BELOW_ZERO = {
+    language: re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
+    for language, words in {
+        "de": r"minus|negativ\w*|unter\w*",
+        "en": r"minus|negati\w*|below|sub-?zero|under",
+        "es": r"menos|negativ\w*|bajo",
+        "fr": r"moins|négati\w*|dessous|sous",
+        "it": r"meno|negativ\w*|sotto",
+        "nl": r"min|minus|negatie\w*|onder",
+        "pt": r"menos|negativ\w*|abaixo",
+    }.items()
+}
+_MINUS = re.compile(
+    r"(?<!\bau )(?<!\bdu )(?<!\bde )(?<!\bà )(?<!\bou )"
+    r"\b(?:minus|moins|menos|meno|min)[ \u00a0](?=\d)",
+    re.IGNORECASE,
+)
+"""A word for the sign of a negative number, in any of these languages."""
+
+
+def same_signs(one: str, other: str, languages: Sequence[str]) -> bool:
+    """Whether as many numbers are negative, by a sign or a word of the text's language."""
+    if not _BELOW_ZERO.keys() >= set(languages):
+        return True
+    counts = [
+        len(_SIGNED.findall(text)) + len(_own_minus(text, language))
+        for text, language in zip((one, other), languages, strict=True)
+    ]
+    if counts[0] == counts[1]:
+        return True
+    fewer = 0 if counts[0] < counts[1] else 1
+    words = _BELOW_ZERO[languages[fewer]].findall((one, other)[fewer])
+    # A word that stands before a number is counted already.
+    return len(words) > len(_own_minus((one, other)[fewer], languages[fewer]))
+
+
+def _own_minus(text: str, language: str) -> list[str]:
+    found = (match[0].strip() for match in _MINUS.finditer(text))
+    return [word for word in found if _BELOW_ZERO[language].fullmatch(word)]
+
+
+def has_foreign_form(source: str, translation: str, languages: Sequence[str]) -> bool:
+    """Whether a number or amount is copied that the target language writes in another way."""
+    if _STRAY_DEGREES.search(translation) and not _STRAY_DEGREES.search(source):
+        return True
+    here, there = convention_of(languages[0]), convention_of(languages[-1])
+    if (
+        here is None
+        or there is None
+        or primary_language(languages[0]) == primary_language(languages[-1])
+    ):
+        return False
+    for match in NUMBER.finditer(translation):
+        number = match[0]
+        foreign = (
+            _DECIMAL.fullmatch(number)
+            and number.count(here.decimal) == 1
+            and here.decimal != there.decimal
+            and not (here.decimal == there.group and re.search(r"\D\d{3}$", number))
+        ) or (here.group == " " != there.group and _SPACED.fullmatch(number))
+        if foreign and re.search(rf"(?<![\d.,]){re.escape(number)}(?![\d]|[.,]\d)", source):
+            return True
+    if there.money == "behind" and here.money != "behind":
+        return any(sign[0] in source for sign in _SIGN_BEFORE.finditer(translation))
+    return False

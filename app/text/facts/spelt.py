@@ -1,0 +1,116 @@
+"""Whether the numbers in words of a text are in its translation: cardinals, ordinals, decades.
+
+A number in words may come back as one in digits or in Roman numerals. Small ones that are other
+words by chance ("un vélo neuf") may be missing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from app.text.facts.number_words import Spelt, knows_words_of, spelt_out
+from app.text.facts.numbers import values_of
+from app.text.facts.quantities import PERCENT, names_unit
+from app.text.facts.ranks import ordinals_in_words, roman_numerals
+from model.text.language_codes import primary_language
+
+MIN_IN_WORDS = 3
+"""The smallest number in words that is looked for: one and two have other meanings."""
+
+_OTHER_WORDS = {7, 8, 9, 12, 15, 24, 100, 1000, 10**6, 10**9}
+"""Numbers that other words may say: a week, new (in French), a year, a day, hundreds."""
+
+_DECADES = {
+    "en": re.compile(
+        r"(?:\bthe[ ](?:early[ ]|late[ ]|mid-?)?|[12]\d)"
+        r"(?:\d0['’]?s\b|(?:twen|thir|for|fif|six|seven|eigh|nine)ties\b)"
+        r"|\b[12]\d\d0['’]?s\b",
+        re.IGNORECASE,
+    ),
+    "fr": re.compile(
+        r"\b(?:années|décennie)\b(?=[  ](?:\d|soixante|quatre|vingt|trente|cin|quar))",
+        re.IGNORECASE,
+    ),
+}
+_THIRDS = re.compile(r"\b(?:un|deux|2)[  ]tiers[  ](?:d[eu]s?[  ]|d['’])", re.IGNORECASE)
+_PER_CENT = re.compile(r"\bper ?cent\b|\bpour cent\b|%", re.IGNORECASE)
+
+
+def lacks_number_in_words(source: str, translation: str, languages: Sequence[str]) -> bool:
+    """Whether a number in words is missing.
+
+    One that other words may say has to be missing with another number there instead. An hour and
+    the one twelve hours later are the same.
+    """
+    read = [one for one in spelt_out(source, languages[0]) if not one.is_ordinal]
+    if not read or not knows_words_of(languages[-1]):
+        return False
+    if _lacks_per_cent(source, translation, read, languages):
+        return True
+    values = values_of(translation, languages[-1])
+    lost = {
+        one.value
+        for one in read
+        if one.value >= MIN_IN_WORDS
+        and not (12 < one.value <= 24 and one.value - 12 in values)
+        and not (one.value <= 12 and one.value + 12 in values)
+    } - values
+    if not lost or _are_year(read, values):
+        return False
+    if lost - _OTHER_WORDS:
+        return True
+    added = {
+        one.value
+        for one in spelt_out(translation, languages[-1])
+        if one.value >= MIN_IN_WORDS and not one.is_ordinal
+    }
+    return bool(added - values_of(source, languages[0]))
+
+
+def lacks_rank_in_words(source: str, translation: str, languages: Sequence[str]) -> bool:
+    """Whether an ordinal in words, a fraction or a decade is missing."""
+    if not knows_words_of(languages[0]) or not knows_words_of(languages[-1]):
+        return False
+    here, there = (primary_language(code) for code in languages)
+    decades = _DECADES.get(here), _DECADES.get(there)
+    if (
+        decades[0]
+        and decades[1]
+        and decades[0].search(source)
+        and not decades[1].search(translation)
+    ):
+        return True
+    ranks = {
+        one.value
+        for one in spelt_out(source, languages[0])
+        if one.is_ordinal and one.value >= MIN_IN_WORDS
+    }
+    if here == "fr" and _THIRDS.search(source):
+        ranks.add(3)
+    if not ranks:
+        return False
+    found = {
+        *ordinals_in_words(translation, languages[-1]),
+        *(value for _, value in roman_numerals(translation)),
+        *(
+            int(number)
+            for number in re.findall(r"\d{1,9}", re.sub(r"(?<=\d)[,.  ](?=\d{3})", "", translation))
+        ),
+    }
+    return not ranks <= found
+
+
+def _lacks_per_cent(
+    source: str, translation: str, read: Sequence[Spelt], languages: Sequence[str]
+) -> bool:
+    """Whether a percentage in words is no percentage in the translation."""
+    if not any(_PER_CENT.match(source, one.end + 1) for one in read):
+        return False
+    return names_unit(translation, (PERCENT,), languages[-1]) is False
+
+
+def _are_year(read: Sequence[Spelt], values: set[int]) -> bool:
+    """Whether two numbers side by side are a year that the other text has: `nineteen eighty`."""
+    return any(one.value * 100 + another.value in values for one, another in pairwise(read))

@@ -1,0 +1,73 @@
+"""What may not change arrives whatever a model makes of its input."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from app.translation.segments.reading import Reading
+from app.translation.segments.segmented_text import SegmentedText
+from benchmarks.written_facts import written_sentences
+from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.text.text_codec import TextCodec
+from model.text.tokenizer import Tokenizer
+
+LANGUAGES = (
+    "en", "fr", "de", "es", "it", "pt", "nl", "pl", "cs", "sv", "da", "fi", "hu", "ro", "ru", "tr",
+    "id", "vi", "ja", "zh", "ar", "hi", "xx",
+)  # fmt: skip
+KINDS = ("telephone", "identifier", "code", "path", "address", "name", "mention")
+FACTS = sorted(
+    {
+        (one.kind, one.text, part[1:])
+        for one in written_sentences()
+        if one.kind in KINDS
+        for part in (one.expected.split(" & ") if " & =" in one.expected else [one.expected])
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def codec(tiny_checkpoint: Path) -> TextCodec:
+    return Tokenizer.load(tiny_checkpoint / "sentencepiece.model")
+
+
+def garbled(text: str, random: Random) -> str:
+    """Everything but stand-ins of variables in another order and with other digits."""
+    parts = re.split(r"(\{\w+\})", text)
+    return "".join(
+        part if part.startswith("{") else "".join(random.sample(part, len(part))) for part in parts
+    )
+
+
+def lost(text: str, random: Random) -> str:
+    """Nothing of the text."""
+    return "zzz " * random.randint(1, 5)
+
+
+def answer(
+    text: str, codec: TextCodec, direction: tuple[str, str], model: Callable[[str, Random], str]
+) -> str:
+    random = Random(text)
+    segmented = SegmentedText(text, Reading(codec, direction, 200, SearchOptions()))
+    while pending := segmented.pending():
+        for segment in pending:
+            said = model(segment.stand_ins.text, random)
+            ids = tuple(token.id for token in codec.tokenize(said))
+            segment.settle([Hypothesis(ids, (-0.5,) * (len(ids) + 1), -1.0, False)])
+    return segmented.answer().after
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("model", [garbled, lost])
+def test_what_may_not_change_arrives(
+    language: str, model: Callable[[str, Random], str], codec: TextCodec
+) -> None:
+    random = Random(language)
+    for kind, text, fact in random.sample(FACTS, 60):
+        for direction in ((language, "en"), (language, "fr")):
+            assert fact in answer(text, codec, direction, model), (kind, text, direction)
