@@ -38,6 +38,12 @@ class ValidationConfig(Table):
     every: int = Field(1000, gt=0, description="steps between measurements")
     loss_pairs: int = Field(500, gt=0, description="pairs per file and direction for the loss")
     bleu_pairs: int = Field(100, ge=0, description="how many of them are translated for BLEU")
+    written_numbers: int = Field(
+        0,
+        ge=0,
+        description="generated English-French sentences with facts, of which the share that is "
+        "translated word for word is measured as written_numbers.LANGUAGE.right",
+    )
     metric: Literal["cross_entropy", "bleu"] = Field(
         "cross_entropy", description="what decides on the best step, as the mean over all sets"
     )

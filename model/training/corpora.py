@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from model.errors import DataError
@@ -15,6 +15,9 @@ from model.training.data.filters import FilterCounts, PairFilter
 from model.training.data.languages import in_other_language
 from model.training.data.written_numbers import generate_pairs
 from model.training.validation import HeldOut
+
+_HELD_OUT_SEED = 1_000_003
+"""Added to the seed of a recipe for generated sentences that are held out."""
 
 
 def read_corpora(
@@ -99,10 +102,27 @@ def read_held_out(config: TrainingConfig, root: Path) -> list[HeldOut]:
         pairs = [pair for pair in read if all(pair)][: settings.loss_pairs]
         if not pairs:
             raise DataError(f"validation.files.{name}: no pairs")
-        first, second = ([pair[side] for pair in pairs] for side in (0, 1))
-        source, target = settings.languages
-        if (source, target) in config.all_directions:
-            sets.append(HeldOut(name, target, first, second))
-        if (target, source) in config.all_directions:
-            sets.append(HeldOut(name, source, second, first))
+        sets += _both_ways(config, name, pairs, settings.languages)
+    if settings.written_numbers:
+        pairs = generate_pairs(settings.written_numbers, config.seed + _HELD_OUT_SEED)
+        sets += _both_ways(config, "written_numbers", pairs, ("en", "fr"), is_exact=True)
     return sets
+
+
+def _both_ways(
+    config: TrainingConfig,
+    name: str,
+    pairs: Sequence[tuple[str, str]],
+    languages: tuple[str, str],
+    *,
+    is_exact: bool = False,
+) -> list[HeldOut]:
+    first, second = ([pair[side] for pair in pairs] for side in (0, 1))
+    source, target = languages
+    sets = [HeldOut(name, target, first, second, is_exact)]
+    sets.append(HeldOut(name, source, second, first, is_exact))
+    return [
+        one
+        for one, direction in zip(sets, (languages, languages[::-1]), strict=True)
+        if direction in config.all_directions
+    ]

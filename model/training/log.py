@@ -22,7 +22,7 @@ class Log:
     updates      step, loss, cross_entropy, learning_rate, tokens (targets so far), seconds,
                  tokens_per_second; loss and cross_entropy are means since the last line
     validations  step; NAME.LANGUAGE.cross_entropy and NAME.LANGUAGE.bleu of each held-out set;
-                 dead_units and dead_units_worst, see `DeadShares`
+                 written_numbers.LANGUAGE.right; dead_units and dead_units_worst, see `DeadShares`
     """
 
     updates: list[Figures] = field(default_factory=list)

@@ -29,7 +29,13 @@ from model.training.update.divergence import first_not_finite, parameter_not_fin
 from model.training.update.loss import Loss, smoothed_cross_entropy
 from model.training.update.optimizer import Optimizer
 from model.training.update.processes import ALONE, Processes
-from model.training.validation import HeldOut, greedy_bleu, held_out_loss, teacher_forced
+from model.training.validation import (
+    HeldOut,
+    greedy_bleu,
+    held_out_loss,
+    share_right,
+    teacher_forced,
+)
 from model.transformer.transformer import Transformer
 
 
@@ -156,7 +162,9 @@ class Trainer:
                 figures[f"{name}.cross_entropy"] = held_out_loss(
                     self.model, self.tokenizer, held_out, units
                 )
-                if settings.bleu_pairs:
+                if held_out.is_exact:
+                    figures[f"{name}.right"] = share_right(self.model, self.tokenizer, held_out)
+                elif settings.bleu_pairs:
                     figures[f"{name}.bleu"] = greedy_bleu(
                         self.model, self.tokenizer, held_out, settings.bleu_pairs
                     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import sacrebleu
 import torch
 
@@ -20,12 +21,13 @@ _ROWS = 50
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Held-out pairs of one direction."""
+    """Held-out pairs of one direction; `is_exact` if only the reference is right."""
 
     name: str
     target_language: str
     sources: list[str]
     references: list[str]
+    is_exact: bool = False
 
 
 @torch.inference_mode()
@@ -56,13 +58,26 @@ def greedy_bleu(
     model: Transformer, tokenizer: TrainingCodec, held_out: HeldOut, pairs: int
 ) -> float:
     """BLEU of greedy translations of the first `pairs` sources."""
+    outputs = _greedy(model, tokenizer, held_out, pairs)
+    return float(sacrebleu.corpus_bleu(outputs, [held_out.references[: len(outputs)]]).score)
+
+
+def _greedy(
+    model: Transformer, tokenizer: TrainingCodec, held_out: HeldOut, pairs: int
+) -> list[str]:
     outputs: list[str] = []
     for start in range(0, min(pairs, len(held_out.sources)), _ROWS):
         rows = slice(start, min(start + _ROWS, pairs))
         source = _source_ids(model, tokenizer, held_out, rows)
         found = beam_search(model, source, SearchOptions(beam_size=1))
         outputs += [tokenizer.decode(best.ids) for best, *_ in found]
-    return float(sacrebleu.corpus_bleu(outputs, [held_out.references[: len(outputs)]]).score)
+    return outputs
+
+
+def share_right(model: Transformer, tokenizer: TrainingCodec, held_out: HeldOut) -> float:
+    """Share of the sources, 0 … 1, whose greedy translation is the reference."""
+    outputs = _greedy(model, tokenizer, held_out, len(held_out.sources))
+    return float(np.mean([a == b for a, b in zip(outputs, held_out.references, strict=True)]))
 
 
 def teacher_forced(

@@ -130,6 +130,8 @@ def _formatted(name: str, value: float) -> str:
     """Return a figure of a validation as printed; empty if it is in the log only."""
     if name.endswith(".cross_entropy"):
         return f"{name.removesuffix('.cross_entropy')} {value:.3f}"
+    if name.endswith(".right"):
+        return f"right {value:.1%}"
     if name.endswith(".bleu"):
         return f"BLEU {value:.1f}"
     return f"dead units {value:.1%}" if name == "dead_units" and value else ""

@@ -7,11 +7,10 @@ has as many as a recipe requests and depends only on its seed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from random import Random
 
-Written = tuple[str, str]
-"""The same content in English and in French."""
+from model.training.data.written_facts import KINDS as _FACTS
+from model.training.data.written_facts import Kind, Written
 
 _MONTHS = (
     ("January", "janvier"), ("February", "février"), ("March", "mars"), ("April", "avril"),
@@ -136,7 +135,8 @@ def share(random: Random) -> Written:
     return f"{value}.{fraction}%", f"{value},{fraction} %"
 
 
-_KINDS: tuple[tuple[float, Callable[[Random], Written], tuple[Written, ...]], ...] = (
+_KINDS: tuple[Kind, ...] = (
+    *_FACTS,
     (0.3, amount, _AMOUNT_SENTENCES),
     (0.2, time_of_day, _TIME_SENTENCES),
     (0.15, date, _DATE_SENTENCES),
@@ -146,7 +146,7 @@ _KINDS: tuple[tuple[float, Callable[[Random], Written], tuple[Written, ...]], ..
 
 
 def generate_pairs(count: int, seed: int) -> list[Written]:
-    """Return `count` pairs of English and French sentences with a number in each."""
+    """Return `count` pairs of English and French sentences with a number or another fact each."""
     random = Random(seed)
     pairs = []
     for _ in range(count):

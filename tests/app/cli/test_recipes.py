@@ -34,7 +34,8 @@ SMALLER = [
 def write_corpora(folder: Path) -> None:
     pairs = generate_pairs(3000, seed=1)
     folder.mkdir()
-    for name, part in (("train", pairs[20:]), ("dev", pairs[:20])):
+    train = [*pairs[20:], pairs[0], pairs[20]]  # one of those held out, and one twice
+    for name, part in (("train", train), ("dev", pairs[:20])):
         lines = "".join(f"{english}\t{french}\n" for english, french in part)
         (folder / f"{name}.tsv").write_text(lines, encoding="utf-8")
 
@@ -58,7 +59,7 @@ def test_the_first_recipe_goes_from_files_to_a_score(
     trained = attend(*train, *SMALLER)
     assert trained.exit_code == 0, trained.stderr
     assert "step 3/3" in trained.stderr
-    counts = re.search(r"train: 2,980 pairs, .* held_out, .* duplicates", trained.stderr)
+    counts = re.search(r"train: 2,982 pairs, .* held_out, .* duplicates", trained.stderr)
     assert counts, trained.stderr
     (measured,) = read_log(tmp_path / "runs" / "first" / "log.jsonl").validations
     assert {"dev.fr.cross_entropy", "dev.fr.bleu"} <= measured.keys()

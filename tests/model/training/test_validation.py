@@ -1,11 +1,20 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch.nn import functional
 
 from model.text.tokenizer import Tokenizer
-from model.training.validation import HeldOut, greedy_bleu, held_out_loss, teacher_forced
+from model.training.validation import (
+    HeldOut,
+    _greedy,
+    greedy_bleu,
+    held_out_loss,
+    share_right,
+    teacher_forced,
+)
 from model.transformer.config import PRESETS, TransformerConfig
 from model.transformer.transformer import Transformer
 from tests.model.training.toy import toy_pairs
@@ -68,6 +77,15 @@ def test_bleu_of_its_own_output_is_100(model: Transformer, tokenizer: Tokenizer)
     own = HeldOut("dev", "yy", [source for source, _ in pairs[:55]], translations)
     assert greedy_bleu(model, tokenizer, own, 55) == pytest.approx(100)
     assert greedy_bleu(model, tokenizer, held_out(pairs), 55) < 50
+
+
+def test_the_share_that_is_right(model: Transformer, tokenizer: Tokenizer) -> None:
+    sources = [source for source, _ in toy_pairs(8)]
+    blank = HeldOut("dev", "yy", sources, [""] * len(sources), is_exact=True)
+    own = _greedy(model, tokenizer, blank, len(sources))
+    half = [*own[:4], *(f"{text} x" for text in own[4:])]
+    assert share_right(model, tokenizer, replace(blank, references=own)) == 1
+    assert share_right(model, tokenizer, replace(blank, references=half)) == 0.5
 
 
 def test_teacher_forcing_skips_padding(model: Transformer, tokenizer: Tokenizer) -> None:
