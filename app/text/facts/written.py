@@ -21,6 +21,7 @@ from app.text.facts.cldr import (
     currency_noun,
     scale_name,
     unit_pattern,
+    unit_symbols,
 )
 from app.text.facts.quantities import PERCENT, Unit, scale_at, unit_at
 from app.text.facts.ranks import is_roman, ordinal_in, roman_numerals
@@ -146,9 +147,8 @@ class _Writer:
             return NumberForm(start, end, minus + self._with_sign(written, sign))
         scale = scale_at(text, end, self._source, is_money=sign is not None)
         unit = unit_at(text, scale.end if scale else end, self._source)
-        is_word = (
-            unit is not None and text[unit.start : unit.end].isalpha() and unit.end - unit.start > 3
-        )
+        counted = text[unit.start : unit.end] if unit else ""
+        is_word = counted.isalpha() and counted not in unit_symbols()
         money = sign or self._currency(unit, is_word)
         if scale is not None:
             exponent = scale.exponents[0]

@@ -102,6 +102,13 @@ def test_groups_before_decimals_are_no_telephone_number(
     assert rewritten(text, source, target) == written
 
 
+def test_a_word_for_a_unit_stays_for_the_model_at_first() -> None:
+    text = "Il a régné 72 ans sur 30 pieds."
+    assert rewritten(text, "fr", "en") == text
+    forms = number_forms(text, "fr", "en", with_nouns=True)
+    assert [form.written for form in forms] == ["72 years", "30 feet"]
+
+
 def test_letters_around_a_number_stay_outside() -> None:
     found = number_forms("第25章 in the 1990s, 90-year-old", "en", "fr")
     assert [form.written for form in found] == ["25", "1990", "90"]
