@@ -184,6 +184,7 @@ def _bomb() -> bytes:
         (b"\x1f\x8bnot gzip at all", "it was deleted"),
         (_bomb(), "unpacks to more than 1,000,000 bytes"),
     ],
+    ids=["another", "short", "cut", "no gzip", "too large"],
 )
 def test_a_file_that_is_wrong_is_deleted(
     tmp_path: Path, content: bytes, reason: str, monkeypatch: pytest.MonkeyPatch
