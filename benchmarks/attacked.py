@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import http.client
-import json
 import os
 import re
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -15,12 +12,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import httpx
+
 from app.settings import Settings
 from benchmarks.connection import HOST
 from benchmarks.crowd import probing
 from benchmarks.report import Cell
 from benchmarks.sentences import FIXTURE, read_sentences
-from benchmarks.server import Server, free_port, memory, start_at, stop
+from benchmarks.server import Server, attend_command, free_port, memory, start_at, stop
 
 PROBE_LIMIT = 1.0
 """Maximum seconds for /livez."""
@@ -32,77 +31,6 @@ SPARE_BYTES = 100_000_000
 """Memory that an attack may use in addition to three bodies of the largest size."""
 
 _FAILURE = re.compile(rb"Traceback|\"level\": ?\"(?:error|critical)\"")
-
-
-@dataclass
-class Seen:
-    """Results of the requests of an attack.
-
-    answers  seconds after the deadline, and a description of the request
-    failed   connections without an answer
-    left     clients that disconnected before the answer
-    """
-
-    statuses: Counter[int] = field(default_factory=Counter)
-    answers: list[tuple[float, str]] = field(default_factory=list)
-    failed: int = 0
-    left: int = 0
-
-    @property
-    def n_sent(self) -> int:
-        """Number of requests."""
-        return self.statuses.total() + self.failed + self.left
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The effect of an attack on its server.
-
-    probe     seconds of the longest /livez on either port
-    late      seconds of the latest answer after its deadline; `latest` describes its request
-    grown     growth of the peak of resident memory in bytes
-    working   seconds during which the server was busy after the last client
-    failures  errors and tracebacks in the log
-    """
-
-    name: str
-    seen: Seen
-    probe: float
-    late: float
-    latest: str
-    grown: int
-    bound: int
-    working: float
-    failures: int
-
-    @property
-    def violations(self) -> list[str]:
-        """Descriptions of the bounds that do not hold."""
-        bounds = {
-            f"/livez took {self.probe:.2f} s": self.probe <= PROBE_LIMIT,
-            f"an answer {self.late:.2f} s late: {self.latest}": self.late <= GRACE,
-            f"{self.grown / 1e6:.0f} MB beyond the start": self.grown <= self.bound,
-            f"requests without an answer: {self.seen.failed}": not self.seen.failed,
-            f"failures in the log: {self.failures}": not self.failures,
-        }
-        return [violation for violation, holds in bounds.items() if not holds]
-
-    def row(self) -> dict[str, Cell]:
-        """Return the row of the table."""
-        counts = sorted(self.seen.statuses.items())
-        return {
-            "Attack": self.name,
-            "Sent": self.seen.n_sent,
-            "Left": self.seen.left,
-            "Answers": ", ".join(f"{n} × {status}" for status, n in counts),
-            "/livez, s": self.probe,
-            "Late, s": self.late,
-            "Grown, MB": self.grown / 1e6,
-            "At most": self.bound / 1e6,
-            "Works on, s": self.working,
-            "Holds": "NO" if self.violations else "yes",
-        }
-
 
 COLUMNS = {
     "Attack": "", "Sent": ",", "Left": ",", "Answers": "", "/livez, s": ".2f", "Late, s": ".2f",
@@ -117,26 +45,64 @@ NOTES = (
 
 @dataclass
 class Attacked:
-    """A server under attack; `outcome` is set when the attack is over."""
+    """A server, the results of the requests of an attack, and at its end the effect on the server.
 
-    port: int
-    pid: int
-    seen: Seen
-    outcome: Outcome | None = None
+    bound     maximum of `grown`
+    answers   seconds after the deadline, and a description of the request
+    failed    connections without an answer
+    left      clients that disconnected before the answer
+    probe     seconds of the longest /livez on either port
+    grown     growth of the peak of resident memory in bytes
+    working   seconds during which the server was busy after the last client
+    failures  errors and tracebacks in the log
+    """
+
+    name: str
+    bound: int
+    port: int = 0
+    pid: int = 0
+    statuses: Counter[int] = field(default_factory=Counter)
+    answers: list[tuple[float, str]] = field(default_factory=list)
+    failed: int = 0
+    left: int = 0
+    probe: float = float("inf")
+    grown: int = 0
+    working: float = 0.0
+    failures: int = 0
 
     def n_sockets(self) -> int:
-        """Return the number of the server's open sockets."""
         n = 0
         for link in Path(f"/proc/{self.pid}/fd").iterdir():
             with suppress(OSError):  # closed meanwhile
                 n += str(link.readlink()).startswith("socket:")
         return n
 
-    def concluded(self) -> Outcome:
-        """Return the outcome. Raises `RuntimeError` if the attack is not over."""
-        if self.outcome is None:
-            raise RuntimeError("the attack is not over")
-        return self.outcome
+    @property
+    def latest(self) -> tuple[float, str]:
+        """The latest answer; 0 seconds if none was late."""
+        return max([(0.0, ""), *self.answers])
+
+    @property
+    def violations(self) -> list[str]:
+        """Descriptions of the bounds that do not hold."""
+        late, request = self.latest
+        bounds = {
+            f"/livez took {self.probe:.2f} s": self.probe <= PROBE_LIMIT,
+            f"an answer {late:.2f} s late: {request}": late <= GRACE,
+            f"{self.grown / 1e6:.0f} MB beyond the start": self.grown <= self.bound,
+            f"requests without an answer: {self.failed}": not self.failed,
+            f"failures in the log: {self.failures}": not self.failures,
+        }
+        return [violation for violation, holds in bounds.items() if not holds]
+
+    def row(self) -> dict[str, Cell]:
+        counts = sorted(self.statuses.items())
+        values = (
+            self.name, self.statuses.total() + self.failed + self.left, self.left,
+            ", ".join(f"{n} × {status}" for status, n in counts), self.probe, self.latest[0],
+            self.grown / 1e6, self.bound / 1e6, self.working, "NO" if self.violations else "yes",
+        )  # fmt: skip
+        return dict(zip(COLUMNS, values, strict=True))
 
 
 @contextmanager
@@ -148,46 +114,30 @@ def attacked(
     body_limit  bytes of the largest body, by default that of JSON
     """
     limit: int = body_limit or Settings.model_fields["max_body_bytes"].default
-    port, admin = free_port(), free_port()
-    command = [
-        str(Path(sys.executable).with_name("attend")), "serve", "--checkpoint", str(checkpoint),
-        "--admin-port", str(admin), *flags, "--port",
-    ]  # fmt: skip
+    attack = Attacked(name, 3 * limit + SPARE_BYTES, free_port())
+    admin = free_port()
+    command = attend_command(checkpoint, "--admin-port", str(admin), *flags)
     with tempfile.NamedTemporaryFile() as log:
-        process = start_at(Server("attend serve", "", command), port, log.fileno())
+        process = start_at(Server("attend serve", "", command), attack.port, log.fileno())
         try:
-            _warm(port)
-            server = Attacked(port, process.pid, Seen())
+            attack.pid = process.pid
+            _warm(attack.port)
             before = memory(process.pid, "VmRSS")
-            with probing(port) as public, probing(admin) as private:
-                yield server
-                working = _seconds_until_idle(process.pid)
-            late, latest = max(server.seen.answers, default=(0.0, ""))
-            server.outcome = Outcome(
-                name,
-                server.seen,
-                max(*public.seconds, *private.seconds),
-                max(0.0, late),
-                latest,
-                memory(process.pid, "VmHWM") - before,
-                3 * limit + SPARE_BYTES,
-                working,
-                len(_FAILURE.findall(Path(log.name).read_bytes())),
-            )
+            with probing(attack.port) as public, probing(admin) as private:
+                yield attack
+                attack.working = _seconds_until_idle(process.pid)
+            attack.probe = max(*public.seconds, *private.seconds)
+            attack.grown = memory(process.pid, "VmHWM") - before
+            attack.failures = len(_FAILURE.findall(Path(log.name).read_bytes()))
         finally:
             stop(process)
 
 
 def _warm(port: int) -> None:
     """Translate twice, so that one-time work is done and the engines have allocated a batch."""
-    sentences = "\n".join(read_sentences(FIXTURE))
-    connection = http.client.HTTPConnection(HOST, port, timeout=300)
+    body = {"text": "\n".join(read_sentences(FIXTURE)), "source": "en", "target": "fr"}
     for _ in range(2):
-        body = json.dumps({"text": sentences, "source": "en", "target": "fr"})
-        connection.request("POST", "/translate", body, {"Content-Type": "application/json"})
-        if connection.getresponse().read() == b"":
-            raise RuntimeError("the server does not answer")
-    connection.close()
+        httpx.post(f"http://{HOST}:{port}/translate", json=body, timeout=300)
 
 
 def _seconds_until_idle(pid: int) -> float:

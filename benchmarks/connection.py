@@ -48,11 +48,9 @@ class Connection(asyncio.Protocol):
         self._transport = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Called when the connection is open."""
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Called with a part of a response."""
         self._received += data
         if not self._size:
             head, end, _ = self._received.partition(_HEAD_END)
@@ -67,7 +65,6 @@ class Connection(asyncio.Protocol):
             self._answer.set_result(self._received[9:12].decode())
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Called when either side has closed the connection."""
         self._transport = None
         self._fail(exc or EOFError())
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import http.client
-import statistics
 import threading
 import time
 from collections import Counter
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import cycle
 
 from benchmarks.connection import HOST, Connection
+from benchmarks.load import percentile
 
 PROBE_INTERVAL = 0.05
 DRIP_INTERVAL = 1.0
@@ -21,9 +21,7 @@ DRIP_INTERVAL = 1.0
 
 def p99(seconds: Sequence[float]) -> float:
     """Return the 99th percentile in milliseconds; 0 for none."""
-    if len(seconds) < 2:
-        return 1000 * sum(seconds)
-    return 1000 * statistics.quantiles(seconds, n=100, method="inclusive")[98]
+    return percentile(seconds, 99)
 
 
 @dataclass
@@ -92,7 +90,6 @@ class Probes:
         ]
 
     def probe(self) -> None:
-        """Send one probe."""
         began = time.perf_counter()
         connection = http.client.HTTPConnection(HOST, self.port, timeout=5)
         try:

@@ -52,13 +52,11 @@ class MicroBatcher:
         self._batches: set[asyncio.Task[None]] = set()
 
     async def translate(self, pieces: list[str]) -> list[str]:
-        """Return the best hypothesis."""
         waiting = Waiting(pieces, asyncio.get_running_loop().create_future())
         self._queue.put_nowait(waiting)
         return await waiting.answer
 
     async def run(self) -> None:
-        """Form batches indefinitely."""
         while True:
             await self._free.acquire()
             task = asyncio.create_task(self._work(await self._next_batch()))
@@ -99,9 +97,7 @@ class MicroBatcher:
     def _translate(self, batch: list[Waiting]) -> Any:
         sources = [waiting.pieces for waiting in batch]
         return self._translator.translate_batch(
-            sources,
-            max_decoding_length=max(map(len, sources)) + BEYOND_SOURCE,
-            **self._options,
+            sources, max_decoding_length=max(map(len, sources)) + BEYOND_SOURCE, **self._options
         )
 
 
@@ -141,28 +137,19 @@ def create_app(batcher: MicroBatcher, checkpoint: Path) -> FastAPI:
     return app
 
 
-@click.command()
+@click.command(context_settings={"show_default": True})
 @click.option("--model", type=click.Path(path_type=Path), required=True, help="CTranslate2's.")
 @click.option("--checkpoint", type=click.Path(path_type=Path), required=True, help="attend's.")
-@click.option("--inter-threads", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--intra-threads", type=click.IntRange(1), default=2, show_default=True)
-@click.option("--beam", type=click.IntRange(1), default=4, show_default=True)
-@click.option("--port", type=int, default=8001, show_default=True)
+@click.option("--inter-threads", type=click.IntRange(1), default=1)
+@click.option("--intra-threads", type=click.IntRange(1), default=2)
+@click.option("--beam", type=click.IntRange(1), default=4)
+@click.option("--port", type=int, default=8001)
 def main(
-    *,
-    model: Path,
-    checkpoint: Path,
-    inter_threads: int,
-    intra_threads: int,
-    beam: int,
-    port: int,
+    *, model: Path, checkpoint: Path, inter_threads: int, intra_threads: int, beam: int, port: int
 ) -> None:
     """Serve a converted model."""
     translator = ctranslate2.Translator(
-        str(model),
-        compute_type="int8",
-        inter_threads=inter_threads,
-        intra_threads=intra_threads,
+        str(model), compute_type="int8", inter_threads=inter_threads, intra_threads=intra_threads
     )
     config = read_config(checkpoint)
     options = {

@@ -23,9 +23,8 @@ from benchmarks.options import (
     setup_options,
     work_option,
 )
-from benchmarks.ours import Attend
-from benchmarks.report import Cell, Report
-from benchmarks.system import Answer, Ids, System, Task
+from benchmarks.report import Cell
+from benchmarks.system import Answer, Attend, Ids, System, Task
 from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.decoding.hypothesis import SearchOptions
 from model.engine.build import build_engines
@@ -52,7 +51,6 @@ class Timing:
 
     @property
     def rates(self) -> list[float]:
-        """Target tokens per second of each round."""
         return [answer.n_tokens / answer.seconds for answer in self.answers]
 
 
@@ -119,13 +117,15 @@ class Batches:
     batches: Sequence[int]
     beams: Sequence[int]
 
+    @property
+    def settings(self) -> dict[str, Cell]:
+        return {"count": self.count, "batches of each thread": self.batches_each}
+
     def n_sentences(self, batch: int, threads: int) -> int:
         """Return the number of sentences of a round: `count`, and enough for every thread."""
-        return (
-            -(-self.count // 4)
-            if batch == 1
-            else max(self.count, self.batches_each * threads * batch)
-        )
+        if batch == 1:
+            return -(-self.count // 4)
+        return max(self.count, self.batches_each * threads * batch)
 
     def most(self, threads: int) -> int:
         """Return the largest number of sentences of a round."""
@@ -178,11 +178,8 @@ def batch_options(command: Callable[..., None]) -> Callable[..., None]:
 @batch_options
 @rounds_option(5)
 @peers_option
-@click.option("--only-int8", is_flag=True, help="Compare with CTranslate2's int8 alone.")
 @work_option
-def main(
-    setup: Setup, *, batches: Batches, rounds: int, peers: bool, only_int8: bool, work: Path
-) -> None:
+def main(setup: Setup, *, batches: Batches, rounds: int, peers: bool, work: Path) -> None:
     """Compare attend, CTranslate2 and transformers in target tokens per second."""
     loaded = load_checkpoint(setup.checkpoint)
     sources = natural_sources(loaded, setup.texts(batches.most(setup.threads)))
@@ -191,21 +188,14 @@ def main(
     if peers:
         from benchmarks.peers import make_peers
 
-        systems += make_peers(loaded, work, setup.threads, only_int8=only_int8)
+        systems += make_peers(loaded, work, setup.threads)
     options = SearchOptions(
         length_penalty=loaded.config.length_penalty, rule=loaded.config.search_rule
     )
     rows = list(batches.rows(systems, sources, options, rounds, setup.threads))
-    settings: dict[str, Cell] = {
-        "checkpoint": loaded.config.name,
-        "sentences from": setup.sentences.name,
-        "sentences": batches.count,
-        "batches of each thread": batches.batches_each,
-        "rounds": rounds,
-        "threads": setup.threads,
-    }
+    settings: dict[str, Cell] = {**batches.settings, "rounds": rounds}
     title = f"Decoding: {loaded.config.name}"
-    setup.publish(Report("decode", title, settings, COLUMNS, rows, NOTES))
+    setup.publish("decode", title, COLUMNS, rows, NOTES, **settings)
 
 
 if __name__ == "__main__":

@@ -16,9 +16,9 @@ from itertools import chain, count
 import click
 
 from benchmarks.decode import natural_sources
+from benchmarks.engines import Seats
 from benchmarks.options import Setup, beam_option, benchmark, setup_options
-from benchmarks.ours import Seats
-from benchmarks.report import Cell, Report
+from benchmarks.report import Cell
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import Hypothesis, SearchOptions
@@ -62,14 +62,12 @@ class Difference:
 
     @classmethod
     def between(cls, one: Found, other: Found) -> Difference:
-        """Compare two runs of the same sentences."""
         pairs = [(one[job_id], other[job_id]) for job_id in one.keys() | other.keys()]
         same = [(a, b) for a, b in pairs if (a.ids, a.capped) == (b.ids, b.capped)]
         largest = max((abs(a.score - b.score) for a, b in same), default=0.0)
         return cls(len(pairs), len(pairs) - len(same), sum(a != b for a, b in same), largest)
 
     def row(self, run: str) -> dict[str, Cell]:
-        """Return the row of the table."""
         values = (run, self.sentences, self.tokens, self.scores, self.largest)
         return dict(zip(COLUMNS, values, strict=True))
 
@@ -108,9 +106,7 @@ def arriving(engine: Engine, jobs: Sequence[Job], seed: int) -> Found:
             job = waiting[-1]
             if choose.random() < 0.3:
                 other = SearchOptions(
-                    choose.randint(1, 6),
-                    length_penalty=1.0,
-                    rule=choose.choice([*RULES.values()]),
+                    choose.randint(1, 6), length_penalty=1.0, rule=choose.choice([*RULES.values()])
                 )
                 job = replace(choose.choice(jobs), id=next(strangers), options=other)
             if not engine.can_admit(job):
@@ -176,14 +172,10 @@ def main(
         runs["the reference engine"] = reference
     name = f"{loaded.config.name}, {engines[0].info.precision}, beam {beam}"
     settings: dict[str, Cell] = {
-        "engine": engines[0].info.engine,
-        "sentences": setup.sentences.name,
-        "rule": rule_name or "the checkpoint's",
-        "threads": setup.threads,
-        "seed": seed,
-    }
+        "engine": engines[0].info.engine, "rule": rule_name or "the checkpoint's", "seed": seed
+    }  # fmt: skip
     rows = [difference.row(run) for run, difference in runs.items()]
-    setup.publish(Report("exactness", f"Exactness: {name}", settings, COLUMNS, rows))
+    setup.publish("exactness", f"Exactness: {name}", COLUMNS, rows, (), **settings)
     sys.exit(0 if exact else 1)
 
 

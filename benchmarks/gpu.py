@@ -17,17 +17,10 @@ import torch
 
 from benchmarks.decode import measure, rows_of
 from benchmarks.natural import lengths_of_sentences, sources_of_lengths, write_natural
-from benchmarks.options import (
-    benchmark,
-    json_option,
-    peers_option,
-    rounds_option,
-    work_option,
-)
-from benchmarks.ours import Attend
+from benchmarks.options import benchmark, json_option, peers_option, rounds_option, work_option
 from benchmarks.report import Cell, Report, publish
 from benchmarks.sentences import FIXTURE, read_sentences
-from benchmarks.system import System, Task
+from benchmarks.system import Attend, System, Task
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.decoding.hypothesis import SearchOptions

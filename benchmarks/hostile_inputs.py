@@ -72,47 +72,35 @@ def cases(form: str, *, is_own: bool = False) -> Iterator[Case]:
 def _cases(
     form: str, units: Sequence[str], brackets: Sequence[Sequence[str]], wrap: Wrap
 ) -> Iterator[Case]:
-    for unit in units:
-        yield _repeated(form, unit, wrap)
+    def repeated(unit: str) -> Case:
+        return Case(form, f"{unit!r} again and again", lambda n: wrap(unit * (n // len(unit))))
+
+    def nested(opening: str, closing: str) -> Case:
+        def make(n: int) -> str | bytes:
+            depth = n // len(opening + closing)
+            return wrap(opening * depth + "a" + closing * depth)
+
+        return Case(form, f"{opening!r} … {closing!r} nested", make)
+
+    def around(opening: str, closing: str) -> Case:
+        name = f"{opening!r} 漢… {closing!r}"
+        return Case(form, name, lambda n: wrap(opening + "漢" * n + closing))
+
+    def with_tail(unit: str) -> Case:  # for patterns that search for the end of something
+        heads = "http://a", "%", "<a ", "a@"
+
+        def make(n: int) -> str | bytes:
+            return wrap("\n".join(head + unit * (n // len(heads)) + "x" for head in heads))
+
+        return Case(form, f"{unit!r} behind {heads}", make)
+
+    yield from map(repeated, units)
     for opening, closing in brackets:
-        yield _repeated(form, opening, wrap)
-        yield _repeated(form, opening + "a", wrap)
-        yield _repeated(form, opening + " a. ", wrap)
-        yield _repeated(form, closing or opening, wrap)
-        yield _nested(form, opening, closing, wrap)
-        yield _around(form, opening, closing, wrap)
-    for unit in (".", " ", "0", "*", "é", "漢", ")"):
-        yield _with_tail(form, unit, wrap)
-
-
-def _repeated(form: str, unit: str, wrap: Wrap) -> Case:
-    return Case(form, f"{unit!r} again and again", lambda n: wrap(unit * (n // len(unit))))
-
-
-def _nested(form: str, opening: str, closing: str, wrap: Wrap) -> Case:
-    def make(n: int) -> str | bytes:
-        depth = n // len(opening + closing)
-        return wrap(opening * depth + "a" + closing * depth)
-
-    return Case(form, f"{opening!r} … {closing!r} nested", make)
-
-
-def _around(form: str, opening: str, closing: str, wrap: Wrap) -> Case:
-    return Case(form, f"{opening!r} 漢… {closing!r}", lambda n: wrap(opening + "漢" * n + closing))
-
-
-def _with_tail(form: str, unit: str, wrap: Wrap) -> Case:
-    """For patterns that search for the end of something."""
-    heads = "http://a", "%", "<a ", "a@"
-    return Case(
-        form,
-        f"{unit!r} behind {heads}",
-        lambda n: wrap("\n".join(head + unit * (n // len(heads)) + "x" for head in heads)),
-    )
-
-
-def _text(body: str) -> str:
-    return body
+        for unit in (opening, opening + "a", opening + " a. ", closing or opening):
+            yield repeated(unit)
+        yield nested(opening, closing)
+        yield around(opening, closing)
+    yield from map(with_tail, (".", " ", "0", "*", "é", "漢", ")"))
 
 
 def _file(body: str) -> bytes:
@@ -122,10 +110,6 @@ def _file(body: str) -> bytes:
 def _xml(body: str) -> str:
     """Insert the body unchanged if it may be well-formed, else as text."""
     return f"<r>{body if body.startswith('<') and '>' in body else escape(body)}</r>"
-
-
-def _xml_file(body: str) -> bytes:
-    return _file(_xml(body))
 
 
 def _subtitles(body: str) -> bytes:
@@ -160,12 +144,12 @@ def _word(body: str) -> bytes:
 
 
 _FORMS: dict[str, tuple[Sequence[str], Wrap]] = {
-    "text": ((), _text),
-    "html": (("markup",), _text),
+    "text": ((), str),
+    "html": (("markup",), str),
     "xml": (("markup",), _xml),
     ".txt": ((), _file),
     ".html": (("markup",), _file),
-    ".xml": (("markup",), _xml_file),
+    ".xml": (("markup",), lambda body: _file(_xml(body))),
     ".md": ((".md", "markup"), _file),
     ".srt": ((".srt",), _subtitles),
     ".po": ((".po",), _catalogue),

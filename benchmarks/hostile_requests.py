@@ -4,32 +4,41 @@
 
 Each parser gets a server of its own with the default settings. The cases of
 `benchmarks.hostile_inputs`, as large as the server admits and a sixteenth of that, are sent several
-at a time with different options. The crowds of `benchmarks.hostile_crowds` follow. Meanwhile
-/livez is probed on both ports. The exit code is 1 unless all bounds hold.
+at a time with different options. Crowds of clients follow: many long streams, and many answers that
+are not read. Meanwhile /livez is probed on both ports. The exit code is 1 unless all bounds hold.
 """
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
 import random
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
+import httpx
 
+from app.server.connections import ConnectionLimits
 from app.settings import Settings
-from benchmarks.attacked import COLUMNS, NOTES, Outcome, Seen, attacked
+from benchmarks.attacked import COLUMNS, NOTES, Attacked, attacked
 from benchmarks.connection import HOST
-from benchmarks.hostile_crowds import CROWDS
 from benchmarks.hostile_inputs import FORMS, Case, cases
+from benchmarks.load import request_bytes
 from benchmarks.options import benchmark, checkpoint_option, json_option
 from benchmarks.report import Cell, Report, publish
+
+N_STREAMS, STREAM_CHARACTERS = 200, 98_000
+N_UNREAD = 100
+
+N_PROBES = 4
+"""Maximum number of open connections of the probes."""
 
 AT_A_TIME = 4
 SMALLER = 16
@@ -63,34 +72,24 @@ class Attack:
 
     @property
     def leaves(self) -> bool:
-        """Whether its client disconnects before the answer."""
         return self.number % LEAVES_EVERY == LEAVES_EVERY - 1
 
-    def request(self, deadline: float) -> tuple[str, bytes, dict[str, str]]:
-        """Return path, body and headers."""
+    def request(self, deadline: float) -> httpx.Request:
+        """Return the request, without a port."""
         content = self.case.make(self.size)
+        fields = {"source": "en", "target": "fr"}
+        url = f"http://{HOST}/translate"
         if isinstance(content, bytes):
-            return "/translate_file", *_form("a" + self.case.form, content)
+            file = {"file": ("a" + self.case.form, content)}
+            accept = {"Accept": "application/octet-stream"}
+            return httpx.Request("POST", f"{url}_file", data=fields, files=file, headers=accept)
         options = dict(OPTIONS[self.number % len(OPTIONS)])
         if self.case.form != "text":
             options.pop("alignment", None)
             options.pop("attention", None)
-        fields = {"text": content, "source": "en", "target": "fr", "format": self.case.form}
-        body = json.dumps(fields | options, ensure_ascii=False).encode()
-        headers = {"Content-Type": "application/json", "X-Request-Timeout": f"{deadline:g}"}
-        return "/translate", body, headers
-
-
-def _form(name: str, content: bytes) -> tuple[bytes, dict[str, str]]:
-    boundary = "hostile-inputs-boundary"
-    parts = [
-        f'--{boundary}\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'.encode()
-        for key, value in (("source", "en"), ("target", "fr"))
-    ]
-    head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
-    body = b"".join([*parts, head.encode(), content, f"\r\n--{boundary}--\r\n".encode()])
-    accept = "application/octet-stream"
-    return body, {"Content-Type": f"multipart/form-data; boundary={boundary}", "Accept": accept}
+        body = fields | {"text": content, "format": self.case.form} | options
+        headers = {"X-Request-Timeout": f"{deadline:g}"}
+        return httpx.Request("POST", url, json=body, headers=headers)
 
 
 def attacks(form: str, sample: int | None) -> list[Attack]:
@@ -115,11 +114,7 @@ def attacks(form: str, sample: int | None) -> list[Attack]:
 
 def _largest(case: Case) -> int:
     """Return the largest number of characters that the limits admit."""
-    limits = Settings.model_fields
-    n_characters: int = limits[
-        "max_file_characters" if case.form[0] == "." else "max_text_characters"
-    ].default
-    n_characters -= MARGIN
+    n_characters = _limit(case.form, "max_file_characters", "max_text_characters") - MARGIN
     if case.form == ".docx":  # a repeated unit compresses well
         return n_characters
     content = case.make(2000)
@@ -129,52 +124,118 @@ def _largest(case: Case) -> int:
 
 
 def _body_limit(form: str) -> int:
-    limit: int = Settings.model_fields[
-        "max_file_bytes" if form[0] == "." else "max_body_bytes"
-    ].default
+    return _limit(form, "max_file_bytes", "max_body_bytes")
+
+
+def _limit(form: str, for_files: str, for_text: str) -> int:
+    limit: int = Settings.model_fields[for_files if form[0] == "." else for_text].default
     return limit
 
 
-def send(port: int, attack: Attack, deadline: float, seen: Seen) -> None:
+def send(attack: Attack, deadline: float, attacked: Attacked) -> None:
     """Send one, and read its answer to the end or disconnect."""
-    path, body, headers = attack.request(deadline)
+    request = attack.request(deadline)
     what = f"{attack.case.form} {attack.case.name} × {attack.size:,}"
-    connection = http.client.HTTPConnection(HOST, port, timeout=deadline + 60)
+    connection = http.client.HTTPConnection(HOST, attacked.port, timeout=deadline + 60)
     try:
-        connection.request("POST", path, body, headers)
+        connection.request("POST", request.url.path, request.read(), dict(request.headers))
         began = time.perf_counter()
         if attack.leaves:
             time.sleep(0.5)
-            seen.left += 1
+            attacked.left += 1
             return
         answer = connection.getresponse()
         content = answer.read()
     except (OSError, http.client.HTTPException) as error:
-        seen.failed += 1
+        attacked.failed += 1
         click.echo(f"{what}: {type(error).__name__}")
         return
     finally:
         connection.close()
-    seen.answers.append((time.perf_counter() - began - deadline, what))
-    seen.statuses[answer.status] += 1
+    attacked.answers.append((time.perf_counter() - began - deadline, what))
+    attacked.statuses[answer.status] += 1
     if answer.status in (422, 500):
         click.echo(f"{what}: {answer.status} {content[:300]!r}")
 
 
-def parser_attacked(form: str, checkpoint: Path, deadline: float, sample: int | None) -> Outcome:
+def parser_attacked(form: str, checkpoint: Path, deadline: float, sample: int | None) -> Attacked:
     """Send a parser's inputs, `AT_A_TIME` at a time."""
     flags = ("--file-timeout", str(deadline))
     with (
         attacked(form, checkpoint, *flags, body_limit=_body_limit(form)) as server,
         ThreadPoolExecutor(AT_A_TIME) as clients,
     ):
-        sent = [
-            clients.submit(send, server.port, attack, deadline, server.seen)
-            for attack in attacks(form, sample)
-        ]
+        sent = [clients.submit(send, attack, deadline, server) for attack in attacks(form, sample)]
         for one in sent:
             one.result()
-    return server.concluded()
+    return server
+
+
+def crowd_of_streams(checkpoint: Path, deadline: float, n_streams: int = N_STREAMS) -> Attacked:
+    """Request many long streams at once, and read them all."""
+
+    async def read_stream(number: int) -> None:
+        sentence = f"The dog number {number} saw the old house. "
+        text = (sentence * STREAM_CHARACTERS)[:STREAM_CHARACTERS]
+        reader, writer = await asyncio.open_connection(HOST, attack.port, limit=2**20)
+        writer.write(_post(deadline, text=text, stream=True))
+        began = time.perf_counter()
+        status = (await reader.readline()).split()[1:2]
+        while await reader.read(2**16):
+            pass
+        writer.close()
+        attack.statuses[int(status[0])] += 1
+        attack.answers.append((time.perf_counter() - began - deadline, "a stream"))
+
+    async def read_all() -> None:
+        await asyncio.gather(*map(read_stream, range(n_streams)))
+
+    with attacked(f"{n_streams} streams of 98 kB", checkpoint) as attack:
+        asyncio.run(read_all())
+    return attack
+
+
+def crowd_that_does_not_read(
+    checkpoint: Path, deadline: float, n_clients: int = N_UNREAD
+) -> Attacked:
+    """Request large answers, half of them as streams, and read none until they are closed."""
+    limit = deadline + ConnectionLimits.write_timeout
+
+    async def request_all() -> None:
+        n_before = attack.n_sockets()
+        began = time.perf_counter()
+        writers = []
+        for number in range(n_clients):
+            reader, writer = await asyncio.open_connection(HOST, attack.port, limit=1024)
+            reader._transport.pause_reading()  # type: ignore[attr-defined]
+            texts, stream = ["a house"] * 10_000, number % 2 == 0
+            writer.write(_post(deadline, text=texts, beam_size=1, stream=stream))
+            writers.append(writer)
+        # Only the server can see that it closed a connection before unread data.
+        while (n_open := attack.n_sockets() - n_before) > N_PROBES and (
+            time.perf_counter() - began < limit + 30
+        ):
+            await asyncio.sleep(0.5)
+        late = time.perf_counter() - began - limit
+        attack.answers.append((late, f"connections still open: {n_open}"))
+        attack.left += n_clients
+        for writer in writers:
+            writer.transport.abort()
+
+    with attacked(f"{n_clients} large answers, unread", checkpoint) as attack:
+        asyncio.run(request_all())
+    return attack
+
+
+def _post(deadline: float, **fields: object) -> bytes:
+    headers = {"X-Request-Timeout": f"{deadline:g}", "Connection": "close"}
+    return request_bytes({"source": "en", "target": "fr"} | fields, headers)
+
+
+CROWDS: dict[str, Callable[[Path, float], Attacked]] = {
+    "streams": crowd_of_streams,
+    "unread": crowd_that_does_not_read,
+}
 
 
 @benchmark

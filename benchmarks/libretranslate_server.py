@@ -82,11 +82,7 @@ def _write_package(
     (model / "config.json").write_text(json.dumps(config), "utf-8")
     (folder / "sentencepiece.model").symlink_to((checkpoint.folder / TOKENIZER_FILE).resolve())
     metadata = {
-        "package_version": "1.0",
-        "argos_version": "1.9",
-        "from_code": source,
-        "from_name": source,
-        "to_code": target,
-        "to_name": target,
-    }
+        "package_version": "1.0", "argos_version": "1.9",
+        "from_code": source, "from_name": source, "to_code": target, "to_name": target,
+    }  # fmt: skip
     (folder / "metadata.json").write_text(json.dumps(metadata), "utf-8")

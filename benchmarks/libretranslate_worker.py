@@ -21,7 +21,6 @@ class WholeText:
         """Ignore the package that it would belong to."""
 
     def split_sentences(self, text: str) -> list[str]:
-        """Return the text as its only sentence."""
         return [text]
 
 

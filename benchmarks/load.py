@@ -51,7 +51,6 @@ class Load:
 
     @property
     def label(self) -> str:
-        """Return a label for tables."""
         return f"{self.clients} clients" if self.clients else f"{self.rate:.1f}/s"
 
 
@@ -149,7 +148,7 @@ class Run:
         latencies = self._latencies
         if len(latencies) < 2:
             raise RuntimeError(f"only {len(latencies)} answers; errors: {dict(self._errors)}")
-        p50, p95, p99 = (_percentile(latencies, percent) for percent in (50, 95, 99))
+        p50, p95, p99 = (percentile(latencies, percent) for percent in (50, 95, 99))
         return Outcome(
             len(latencies) / (self._last - self._counts_from),
             p50,
@@ -157,26 +156,24 @@ class Run:
             p99,
             len(latencies),
             dict(self._errors),
-            refused_p99=_percentile(self._refusals, 99),
-            late_p99=_percentile(self._late, 99),
+            refused_p99=percentile(self._refusals, 99),
+            late_p99=percentile(self._late, 99),
         )
 
 
-def _percentile(seconds: Sequence[float], percent: int) -> float:
-    """Return a percentile in milliseconds; 0 for fewer than two values."""
+def percentile(seconds: Sequence[float], percent: int) -> float:
+    """Return a percentile in milliseconds; 0 for none."""
     if len(seconds) < 2:
-        return 0.0
+        return 1000 * sum(seconds)
     return 1000 * statistics.quantiles(seconds, n=100, method="inclusive")[percent - 1]
 
 
-def request_bytes(fields: Mapping[str, str | int]) -> bytes:
+def request_bytes(fields: Mapping[str, object], headers: Mapping[str, str] | None = None) -> bytes:
     """Return a complete POST /translate."""
     body = json.dumps(fields).encode()
-    head = (
-        f"POST /translate HTTP/1.1\r\nHost: {HOST}\r\nContent-Type: application/json\r\n"
-        f"Content-Length: {len(body)}\r\n\r\n"
-    )
-    return head.encode() + body
+    lines = {"Host": HOST, "Content-Type": "application/json", "Content-Length": len(body)}
+    head = "".join(f"{name}: {value}\r\n" for name, value in (lines | dict(headers or {})).items())
+    return f"POST /translate HTTP/1.1\r\n{head}\r\n".encode() + body
 
 
 async def run(load: Load) -> Outcome:

@@ -20,13 +20,8 @@ from benchmarks.options import (
     setup_options,
     work_option,
 )
-from benchmarks.report import Cell, Report
-from benchmarks.server import (
-    Server,
-    ctranslate2_servers,
-    request_fields,
-    running,
-)
+from benchmarks.report import Cell
+from benchmarks.server import Server, ctranslate2_servers, request_fields, running
 from model.checkpoint.config import WEIGHTS_FILE
 
 COLUMNS = {
@@ -86,15 +81,11 @@ def main(setup: Setup, *, requests: int, starts: int, beam: int, peers: bool, wo
     )
     rows = [measure(server, load, starts) for server in servers]
     settings: dict[str, Cell] = {
-        "checkpoint": setup.checkpoint.name,
         "weights_mb": round((setup.checkpoint / WEIGHTS_FILE).stat().st_size / 1e6, 1),
-        "requests": requests,
-        "clients": CLIENTS,
-        "beam": beam,
-        "starts": starts,
-    }
+        "requests": requests, "clients": CLIENTS, "beam": beam, "starts": starts,
+    }  # fmt: skip
     title = f"Memory and start: {setup.checkpoint.name}"
-    setup.publish(Report("memory", title, settings, COLUMNS, rows, NOTES))
+    setup.publish("memory", title, COLUMNS, rows, NOTES, **settings)
 
 
 if __name__ == "__main__":

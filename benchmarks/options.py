@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import click
 
 from app.shipped import SHIPPED_CHECKPOINT
 from benchmarks.checkpoints import DEFAULT_WORK
-from benchmarks.report import Report, publish
+from benchmarks.report import Cell, Report, publish
 from benchmarks.sentences import FIXTURE, read_sentences
 from benchmarks.server import Server, attend_server
 from model.engine.protocol import PrecisionChoice
@@ -64,16 +64,26 @@ class Setup:
     json_file: Path | None
 
     def texts(self, n: int | None = None) -> list[str]:
-        """Read n sentences. Raises as `read_sentences`."""
         return read_sentences(self.sentences, n)
 
     def server(self, *flags: str) -> Server:
-        """Return `attend serve` with this setup."""
         return attend_server(self.checkpoint, self.threads, self.precision, *flags)
 
-    def publish(self, report: Report) -> None:
-        """Print the report, and write it to the file of --json."""
-        publish(report, self.json_file)
+    def publish(
+        self,
+        name: str,
+        title: str,
+        columns: Mapping[str, str],
+        rows: Sequence[Mapping[str, Any]],
+        notes: Sequence[str] = (),
+        **settings: Cell,
+    ) -> None:
+        about: dict[str, Cell] = {
+            "checkpoint": self.checkpoint.name,
+            "sentences": self.sentences.name,
+            "threads": self.threads,
+        }
+        publish(Report(name, title, about | settings, columns, rows, notes), self.json_file)
 
 
 def setup_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import click
 
-from benchmarks.counting_engine import CountingEngine
 from benchmarks.engine_server import serving
+from benchmarks.engines import CountingEngine
 from benchmarks.load import Load, put
 from benchmarks.options import benchmark, checkpoint_option, json_option
 from benchmarks.report import Cell, Report, publish

@@ -12,9 +12,18 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from benchmarks.crowd import Probes, p99, probing, slow_loris
+from benchmarks.finding import Finding
 from benchmarks.load import Load, Outcome, put
-from benchmarks.scenario import CLIENTS, DEADLINE, PROBE_TIMEOUT, Finding, Setup
-from benchmarks.server import running
+from benchmarks.options import Setup
+from benchmarks.server import request_fields, running
+
+BEAM, CLIENTS, ROUNDS = 4, 32, 5
+
+DEADLINE = 5.0
+"""Seconds within which all admitted requests are answered."""
+
+PROBE_TIMEOUT = 1000
+"""Milliseconds; Kubernetes' default."""
 
 ONSET = 3.0
 """Seconds in which an overload fills the queue. Only the longest probe includes them."""
@@ -33,7 +42,6 @@ class Kind:
     n_slow: int = 0
 
     def scenario(self, peak: float) -> str:
-        """Return a label for tables."""
         beside = f", {self.n_slow} slow connections" if self.n_slow else ""
         return f"{self.factor} × {peak:.0f} requests/s{beside}"
 
@@ -52,7 +60,6 @@ class Overload:
 
     @property
     def goodput(self) -> float:
-        """Goodput in percent of the peak."""
         return 100 * self.outcome.answered / self.seconds / statistics.mean(self.around)
 
     @property
@@ -61,21 +68,21 @@ class Overload:
         return sum(n for status, n in self.outcome.errors.items() if status not in FINE)
 
 
-def overload(setup: Setup) -> list[Finding]:
+def overload(setup: Setup, seconds: float) -> list[Finding]:
     """Open loop at multiples of the capacity, once with additional slow connections."""
     with running(setup.server("--request-timeout", str(DEADLINE))) as server:
         load = Load(
-            server.port, setup.texts, setup.fields, CLIENTS,
-            seconds=setup.seconds, niceness=CLIENT_NICENESS,
+            server.port, setup.texts(), request_fields(setup.checkpoint, BEAM), CLIENTS,
+            seconds=seconds, niceness=CLIENT_NICENESS,
         )  # fmt: skip
         peaks = [put(load).per_second]
         overloads: list[Overload] = []
-        for kind in KINDS * setup.rounds:
+        for kind in KINDS * ROUNDS:
             before = peaks[-1]
             outcome, probes = _overload(load, kind, before)
             after = put(load).per_second
             peaks.append(after)
-            overloads.append(Overload(outcome, probes, (before, after), setup.seconds))
+            overloads.append(Overload(outcome, probes, (before, after), seconds))
     return [
         finding
         for index, kind in enumerate(KINDS)

@@ -27,7 +27,7 @@ import httpx
 from benchmarks.connection import HOST
 from benchmarks.load import Load, finish, start
 from benchmarks.options import Setup, benchmark, setup_options
-from benchmarks.report import Cell, Report
+from benchmarks.report import Cell
 from benchmarks.server import request_fields, running
 
 PAUSE, LONGEST_PAUSE = 0.05, 1.0
@@ -109,58 +109,47 @@ async def typing_users(
     port: int, texts: Sequence[str], fields: dict[str, str | int], n_pages: int, seconds: float
 ) -> list[float]:
     """Return the milliseconds from keystrokes to translations that were not cancelled."""
-    pages = [Typist(port, texts, fields, number) for number in range(n_pages)]
     end = time.monotonic() + seconds
-    await asyncio.gather(*(page.type_until(end) for page in pages))
-    return [milliseconds for page in pages for milliseconds in page.answered]
+    pages = [typing_user(port, texts, fields, number, end) for number in range(n_pages)]
+    return [milliseconds for answered in await asyncio.gather(*pages) for milliseconds in answered]
 
 
-class Typist:
-    """A simulated page with a typing user and its own client address.
+async def typing_user(
+    port: int, texts: Sequence[str], fields: dict[str, str | int], number: int, end: float
+) -> list[float]:
+    """Simulate a page with a client address of its own until `end` → as `typing_users`."""
+    answered: list[float] = []
+    pause = PAUSE
+    choose = random.Random(number)
+    # All of 127.0.0.0/8 is this machine (RFC 1122, 3.2.1.3).
+    transport = httpx.AsyncHTTPTransport(local_address=f"127.0.1.{1 + number % 250}")
+    url = f"http://{HOST}:{port}/translate"
 
-    answered  milliseconds from keystrokes to translations that were not cancelled
-    """
-
-    def __init__(
-        self, port: int, texts: Sequence[str], fields: dict[str, str | int], number: int
-    ) -> None:
-        self.answered: list[float] = []
-        self._texts = texts
-        self._fields = fields
-        self._choose = random.Random(number)
-        self._pause = PAUSE
-        # All of 127.0.0.0/8 is this machine (RFC 1122, 3.2.1.3).
-        transport = httpx.AsyncHTTPTransport(local_address=f"127.0.1.{1 + number % 250}")
-        self._client = httpx.AsyncClient(
-            base_url=f"http://{HOST}:{port}", timeout=60, transport=transport
-        )
-
-    async def type_until(self, end: float) -> None:
-        """Type until a time of the monotonic clock."""
-        await asyncio.sleep(self._choose.random())
-        async with self._client:
-            while time.monotonic() < end:
-                text = self._choose.choice(self._texts)
-                for n in range(1, len(text) + 1):
-                    pending = asyncio.create_task(self._ask(text[:n]))
-                    await asyncio.sleep(self._choose.expovariate(1 / KEY_INTERVAL))
-                    pending.cancel()
-                    with suppress(asyncio.CancelledError, httpx.HTTPError):
-                        await pending
-                    if time.monotonic() >= end:
-                        return
-
-    async def _ask(self, text: str) -> None:
+    async def translate(text: str) -> None:
+        nonlocal pause
         began = time.perf_counter()
-        await asyncio.sleep(self._pause)
+        await asyncio.sleep(pause)
         sent = time.perf_counter()
-        body = self._fields | {"text": text, "stream": True, "alignment": True}
-        async with self._client.stream("POST", "/translate", json=body) as answer:
+        body = fields | {"text": text, "stream": True, "alignment": True}
+        async with client.stream("POST", url, json=body) as answer:
             async for _ in answer.aiter_bytes():
                 pass
-        seconds = time.perf_counter() - sent
-        self._pause = min(LONGEST_PAUSE, max(PAUSE, seconds / 2))
-        self.answered.append(1e3 * (time.perf_counter() - began))
+        pause = min(LONGEST_PAUSE, max(PAUSE, (time.perf_counter() - sent) / 2))
+        answered.append(1e3 * (time.perf_counter() - began))
+
+    await asyncio.sleep(choose.random())
+    async with httpx.AsyncClient(timeout=60, transport=transport) as client:
+        while time.monotonic() < end:
+            text = choose.choice(texts)
+            for n in range(1, len(text) + 1):
+                pending = asyncio.create_task(translate(text[:n]))
+                await asyncio.sleep(choose.expovariate(1 / KEY_INTERVAL))
+                pending.cancel()
+                with suppress(asyncio.CancelledError, httpx.HTTPError):
+                    await pending
+                if time.monotonic() >= end:
+                    break
+    return answered
 
 
 @benchmark
@@ -197,13 +186,7 @@ def main(setup: Setup, *, pages: int, seconds: float) -> None:
                     _row(f"translation on one of {n_pages} pages", typed)
                     | {"per second": len(typed) / seconds}
                 )
-    settings: dict[str, Cell] = {
-        "checkpoint": setup.checkpoint.name,
-        "sentences": setup.sentences.name,
-        "precision": setup.precision,
-        "threads": setup.threads,
-    }
-    setup.publish(Report("page", "The page", settings, COLUMNS, rows, tuple(notes)))
+    setup.publish("page", "The page", COLUMNS, rows, notes, precision=setup.precision)
 
 
 if __name__ == "__main__":

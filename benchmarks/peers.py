@@ -22,18 +22,15 @@ BEYOND_SOURCE = 50
 """Maximum target tokens beyond source tokens, as in attend; by the longest source for all."""
 
 
-def make_peers(
-    checkpoint: Checkpoint, work: Path, threads: int, *, only_int8: bool = False
-) -> list[System]:
+def make_peers(checkpoint: Checkpoint, work: Path, threads: int) -> list[System]:
     """Return each peer in all distributions of its threads that may be the fastest."""
     ways = sorted({(1, threads), (1, 1), (threads, 1)})
-    types = ("int8",) if only_int8 else ("int8", "float32")
     peers: list[System] = [
         CTranslate2.of(checkpoint, work, compute_type, inter_threads=inter, intra_threads=intra)
-        for compute_type in types
+        for compute_type in ("int8", "float32")
         for inter, intra in ways
     ]
-    return peers if only_int8 else [*peers, HuggingFace(checkpoint, work, threads)]
+    return [*peers, HuggingFace(checkpoint, work, threads)]
 
 
 def _limit(task: Task) -> int:
@@ -139,12 +136,10 @@ class HuggingFace:
         self.threads = f"1 × {threads}"
 
     def suits(self, task: Task) -> bool:  # noqa: ARG002
-        """Always true: there is one configuration."""
         return True
 
     @torch.inference_mode()
     def answer(self, task: Task) -> Answer:
-        """Run with the process's torch threads."""
         order = list(range(len(task.sources)))
         if task.batch > 1:
             order.sort(key=lambda index: len(task.sources[index]), reverse=True)

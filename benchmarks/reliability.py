@@ -15,7 +15,6 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import click
 import httpx
@@ -24,48 +23,38 @@ from httpx import codes
 from benchmarks.connection import HOST
 from benchmarks.crowd import Crowd, p99, probing
 from benchmarks.engine_server import serving
-from benchmarks.options import (
-    benchmark,
-    checkpoint_option,
-    json_option,
-    sentences_option,
-    threads_option,
-)
-from benchmarks.overload import overload
-from benchmarks.poisoned_engine import PoisonedEngine
-from benchmarks.report import Cell, Report, publish
-from benchmarks.scenario import CLIENTS, DEADLINE, PROBE_TIMEOUT, Finding, Setup
-from benchmarks.sentences import read_sentences
-from benchmarks.server import free_port, running, start_at, stop
+from benchmarks.engines import PoisonedEngine
+from benchmarks.finding import COLUMNS, NOTES, Finding
+from benchmarks.load import request_bytes
+from benchmarks.options import Setup, benchmark, setup_options
+from benchmarks.overload import BEAM, CLIENTS, DEADLINE, PROBE_TIMEOUT, ROUNDS, overload
+from benchmarks.report import Cell
+from benchmarks.server import free_port, request_fields, running, start_at, stop
 from model.checkpoint.reader import Checkpoint
 from model.engine.build import build_engines
 from model.engine.protocol import Engine
 
 SHUTDOWN = 10.0
 SILENT = "none after the start"
-COLUMNS = {
-    "Scenario": "", "Measure": "", "Seen": ",.1f", "Rounds": "", "Must be": "", "Holds": "",
-}  # fmt: skip
-NOTES = ("`Rounds`: the sorted values of the rounds, if `Seen` is their median.",)
 
 
-def sigterm(setup: Setup) -> list[Finding]:
+def sigterm(setup: Setup, seconds: float) -> list[Finding]:
     """Stop a server under load: it answers all admitted requests and exits in time."""
     with tempfile.TemporaryFile() as log:
         port = free_port()
         flags = ("--log-level", "info", "--shutdown-timeout", f"{SHUTDOWN:g}")
         process = start_at(setup.server(*flags), port, log.fileno())
-        crowd = Crowd(port, setup.requests)
+        crowd = Crowd(port, _requests(setup))
 
         async def stop_under_load() -> float:
             async with crowd.of(CLIENTS):
-                await asyncio.sleep(setup.seconds)
+                await asyncio.sleep(seconds)
                 began = time.perf_counter()
                 process.send_signal(signal.SIGTERM)
                 await asyncio.to_thread(process.wait, 60)
                 return time.perf_counter() - began
 
-        seconds = asyncio.run(stop_under_load())
+        stopping = asyncio.run(stop_under_load())
         log.seek(0)
         statuses = [
             line["status"]
@@ -78,27 +67,27 @@ def sigterm(setup: Setup) -> list[Finding]:
     return [
         Finding(scenario, "requests answered", [crowd.statuses["200"]], 100, least=True),
         Finding(scenario, "admitted requests lost", [lost], 0),
-        Finding(scenario, "seconds to the end", [seconds], SHUTDOWN + 2),
+        Finding(scenario, "seconds to the end", [stopping], SHUTDOWN + 2),
         Finding(scenario, "exit code", [abs(process.returncode)], 0),
     ]
 
 
-def reload(setup: Setup) -> list[Finding]:
+def reload(setup: Setup, seconds: float) -> list[Finding]:
     """Reload the models twice during requests."""
     admin = free_port()
     reload_seconds: list[float] = []
 
     async def load(port: int) -> Crowd:
-        crowd = Crowd(port, setup.requests)
+        crowd = Crowd(port, _requests(setup))
         async with crowd.of(CLIENTS, stay=True):
             for _ in range(2):
-                await asyncio.sleep(setup.seconds / 3)
+                await asyncio.sleep(seconds / 3)
                 began = time.perf_counter()
                 async with httpx.AsyncClient(timeout=120) as client:
                     answer = await client.post(f"http://{HOST}:{admin}/reload")
                 reload_seconds.append(time.perf_counter() - began)
                 crowd.statuses["reload failed"] += answer.status_code != codes.OK
-            await asyncio.sleep(setup.seconds / 3)
+            await asyncio.sleep(seconds / 3)
         return crowd
 
     with running(setup.server("--admin-port", str(admin))) as server:
@@ -116,41 +105,42 @@ def reload(setup: Setup) -> list[Finding]:
     ]
 
 
-def killed(setup: Setup) -> list[Finding]:
+def killed(setup: Setup, seconds: float) -> list[Finding]:
     """Kill the server with kill -9 and restart it, as a supervisor would."""
     port = free_port()
     server = setup.server()
     process = start_at(server, port, subprocess.DEVNULL)
-    crowd = Crowd(port, setup.requests)
+    crowd = Crowd(port, _requests(setup))
 
     async def kill() -> tuple[subprocess.Popen[bytes], float]:
         async with crowd.of(CLIENTS, stay=True):
-            await asyncio.sleep(setup.seconds / 3)
+            await asyncio.sleep(seconds / 3)
             process.kill()
             began = time.perf_counter()
             process.wait()
             again = await asyncio.to_thread(start_at, server, port, subprocess.DEVNULL)
-            seconds = time.perf_counter() - began
+            restarting = time.perf_counter() - began
             before = crowd.statuses["200"]
-            await asyncio.sleep(setup.seconds / 3)
+            await asyncio.sleep(seconds / 3)
             crowd.statuses[SILENT] = int(crowd.statuses["200"] == before)
-        return again, seconds
+        return again, restarting
 
-    again, seconds = asyncio.run(kill())
+    again, restarting = asyncio.run(kill())
     stop(again)
     fine = ("200", "429", "503")
     wrong = sum(n for one, n in crowd.statuses.items() if one.isdigit() and one not in fine)
     scenario = "kill -9 under load"
     return [
-        Finding(scenario, "seconds until it is ready again", [seconds], 10),
+        Finding(scenario, "seconds until it is ready again", [restarting], 10),
         Finding(scenario, "answers other than 200, 429, 503", [wrong], 0),
         Finding(scenario, "no answer afterwards", [crowd.statuses[SILENT]], 0),
     ]
 
 
-def poisoned(setup: Setup) -> list[Finding]:
+def poisoned(setup: Setup, _: float) -> list[Finding]:
     """Send one sentence on which the engine fails, together with others."""
-    texts = list(dict.fromkeys(setup.texts))[:48]
+    texts = list(dict.fromkeys(setup.texts()))[:48]
+    fields = request_fields(setup.checkpoint, BEAM)
     poison = "This sentence is poison."
 
     def build(checkpoint: Checkpoint) -> list[Engine]:
@@ -161,7 +151,7 @@ def poisoned(setup: Setup) -> list[Finding]:
     with serving(setup.checkpoint, build) as port:
 
         def translations(text: str) -> list[str] | None:
-            url, body = f"http://{HOST}:{port}/translate", {"text": text, **setup.fields}
+            url, body = f"http://{HOST}:{port}/translate", {"text": text, **fields}
             answer = httpx.post(url, json=body, timeout=60)
             return answer.json()["translations"] if answer.status_code == codes.OK else None
 
@@ -177,7 +167,12 @@ def poisoned(setup: Setup) -> list[Finding]:
     ]
 
 
-SCENARIOS: dict[str, Callable[[Setup], list[Finding]]] = {
+def _requests(setup: Setup) -> list[bytes]:
+    fields = request_fields(setup.checkpoint, BEAM)
+    return [request_bytes({"text": text, **fields}) for text in setup.texts()]
+
+
+SCENARIOS: dict[str, Callable[[Setup, float], list[Finding]]] = {
     "overload": overload,
     "sigterm": sigterm,
     "reload": reload,
@@ -187,32 +182,18 @@ SCENARIOS: dict[str, Callable[[Setup], list[Finding]]] = {
 
 
 @benchmark
-@checkpoint_option
-@sentences_option
+@setup_options
 @click.option("--seconds", type=click.FloatRange(1), default=6.0)
-@click.option("--rounds", type=click.IntRange(1), default=5, help="Of the overloads.")
 @click.option("--only", type=click.Choice(list(SCENARIOS)), multiple=True, help="Scenarios to run.")
-@threads_option
-@json_option
-def main(
-    *,
-    checkpoint: Path,
-    sentences: Path,
-    seconds: float,
-    rounds: int,
-    only: Sequence[str],
-    threads: int,
-    json_file: Path | None,
-) -> None:
+def main(setup: Setup, *, seconds: float, only: Sequence[str]) -> None:
     """Test a server under production failures; exit with code 1 unless all bounds hold."""
-    setup = Setup(checkpoint, read_sentences(sentences), threads, seconds, rounds)
-    findings = [one for name in only or SCENARIOS for one in SCENARIOS[name](setup)]
+    findings = [one for name in only or SCENARIOS for one in SCENARIOS[name](setup, seconds)]
     settings: dict[str, Cell] = {
-        "checkpoint": checkpoint.name, "threads": threads, "seconds": seconds, "rounds": rounds,
-        "beam": 4, "load average before": round(os.getloadavg()[2], 1),
+        "seconds": seconds, "rounds": ROUNDS, "beam": BEAM,
+        "load average before": round(os.getloadavg()[2], 1),
     }  # fmt: skip
     rows = [finding.row() for finding in findings]
-    publish(Report("reliability", "Reliability", settings, COLUMNS, rows, NOTES), json_file)
+    setup.publish("reliability", "Reliability", COLUMNS, rows, NOTES, **settings)
     sys.exit(0 if all(finding.holds for finding in findings) else 1)
 
 

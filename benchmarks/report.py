@@ -82,7 +82,6 @@ class Report:
 
     @classmethod
     def read(cls, path: Path) -> Report:
-        """Read a file written by `write`."""
         return cls(**json.loads(path.read_text(encoding="utf-8")))
 
     def write(self, path: Path) -> None:
@@ -92,14 +91,12 @@ class Report:
         path.write_text(text + "\n", encoding="utf-8")
 
     def formatted(self) -> list[list[str]]:
-        """Format the rows as text, in the order of the columns."""
         return [
             [_formatted(row.get(heading), form) for heading, form in self.columns.items()]
             for row in self.rows
         ]
 
     def table(self) -> Table:
-        """Return a table for a terminal."""
         table = Table(title=self.title, caption="\n".join(self.notes))
         for heading, form in self.columns.items():
             table.add_column(heading, justify="right" if form else "left")

@@ -25,13 +25,8 @@ from benchmarks.options import (
     setup_options,
     work_option,
 )
-from benchmarks.report import Cell, Report
-from benchmarks.server import (
-    Running,
-    ctranslate2_servers,
-    request_fields,
-    running,
-)
+from benchmarks.report import Cell
+from benchmarks.server import Running, ctranslate2_servers, request_fields, running
 from model.checkpoint.config import read_config
 
 COLUMNS = {
@@ -146,16 +141,8 @@ def main(
             outcomes = measure(started, arrivals, rounds)
             rows += rows_of(f"{arrivals.label} ({fraction:.0%})", started, outcomes)
     name = read_config(checkpoint).name
-    settings: dict[str, Cell] = {
-        "checkpoint": name,
-        "sentences": setup.sentences.name,
-        "beam": beam,
-        "threads": setup.threads,
-        "rounds": rounds,
-        "seconds": seconds,
-    }
-    title = f"Serving: {name}, beam {beam}"
-    setup.publish(Report("serve", title, settings, COLUMNS, rows, NOTES))
+    settings: dict[str, Cell] = {"beam": beam, "rounds": rounds, "seconds": seconds}
+    setup.publish("serve", f"Serving: {name}, beam {beam}", COLUMNS, rows, NOTES, **settings)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 
 from benchmarks.checkpoints import ctranslate2_folder
 from benchmarks.connection import HOST
@@ -43,23 +42,19 @@ class Server:
     ready: str = "/readyz"
     text_field: str = "text"
 
-    def start(self, port: int, output: IO[bytes] | int) -> subprocess.Popen[bytes]:
-        """Start the process; both its outputs go to a file."""
-        return subprocess.Popen(
-            [*self.command, str(port)],
-            stdout=output,
-            stderr=output,
-            env=os.environ | self.environment,
-        )
+
+def attend_command(checkpoint: Path, *flags: str) -> list[str]:
+    """Return the command of `attend serve`, to which the port is appended."""
+    attend = str(Path(sys.executable).with_name("attend"))
+    return [attend, "serve", "--checkpoint", str(checkpoint), *flags, "--port"]
 
 
 def attend_server(checkpoint: Path, threads: int, precision: str, *flags: str) -> Server:
     """Return `attend serve` without its cache of sentences."""
-    command = [
-        str(Path(sys.executable).with_name("attend")), "serve", "--checkpoint", str(checkpoint),
-        "--threads", str(threads), "--precision", precision, "--log-level", "warning",
-        "--sentence-cache-bytes", "0", *flags, "--port",
-    ]  # fmt: skip
+    command = attend_command(
+        checkpoint, "--threads", str(threads), "--precision", precision, "--log-level", "warning",
+        "--sentence-cache-bytes", "0", *flags,
+    )  # fmt: skip
     return Server(f"attend {precision}", str(threads), command)
 
 
@@ -96,11 +91,9 @@ class Running:
     start: float
 
     def resident(self) -> int:
-        """Resident memory in bytes, including shared pages."""
         return memory(self.pid, "VmRSS")
 
     def resident_peak(self) -> int:
-        """Peak resident memory in bytes."""
         return memory(self.pid, "VmHWM")
 
 
@@ -136,7 +129,12 @@ def start_at(server: Server, port: int, output: int) -> subprocess.Popen[bytes]:
 
     Raises `RuntimeError` if it ends or takes too long. The caller stops it.
     """
-    process = server.start(port, output)
+    process = subprocess.Popen(
+        [*server.command, str(port)],
+        stdout=output,
+        stderr=output,
+        env=os.environ | server.environment,
+    )
     deadline = time.perf_counter() + START_LIMIT
     while not is_ready(port, server.ready):
         if process.poll() is not None or time.perf_counter() > deadline:

@@ -1,12 +1,16 @@
-"""The interface of compared systems: search from source ids to target ids."""
+"""The interface of compared systems, which search from source ids to target ids; and attend."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from benchmarks.engines import Seats
 from model.decoding.hypothesis import SearchOptions
+from model.engine.protocol import Engine, Job
+from model.engine.run import run_jobs
 
 Ids = tuple[int, ...]
 
@@ -60,3 +64,33 @@ class System(Protocol):
 
     def answer(self, task: Task) -> Answer:
         """Run the task and time it."""
+
+
+class Attend:
+    """Engines, driven by the runner of the command line."""
+
+    def __init__(self, engines: Sequence[Engine]) -> None:
+        self._engines = engines
+        info = engines[0].info
+        self.name = f"attend {info.precision}"
+        self.threads = f"{len(engines)} × {info.threads}"
+
+    def suits(self, task: Task) -> bool:  # noqa: ARG002
+        return True
+
+    def answer(self, task: Task) -> Answer:
+        n_engines = len(self._engines) if task.batch > 1 else 1
+        engines = [Seats(engine, task.batch) for engine in self._engines[:n_engines]]
+        jobs = [Job(index, ids, task.options) for index, ids in enumerate(task.sources)]
+        if task.batch > 1:
+            jobs.sort(key=lambda job: len(job.source_ids), reverse=True)
+        began = time.perf_counter()
+        found = dict(run_jobs(engines, jobs))
+        seconds = time.perf_counter() - began
+        best = []
+        for index in range(len(jobs)):
+            outcome = found[index]
+            if isinstance(outcome, Exception):
+                raise outcome
+            best.append(outcome[0])
+        return Answer(seconds, [one.ids for one in best], [not one.capped for one in best])

@@ -8,10 +8,12 @@ import pytest
 
 from benchmarks import crowd, overload
 from benchmarks.crowd import PROBE_INTERVAL, Crowd, Probes, p99, probing
+from benchmarks.engines import PoisonedEngine
+from benchmarks.finding import Finding
 from benchmarks.load import Load, Outcome, request_bytes
+from benchmarks.options import Setup
 from benchmarks.overload import Kind, Overload
-from benchmarks.poisoned_engine import PoisonedEngine
-from benchmarks.scenario import Finding, Setup
+from benchmarks.sentences import FIXTURE
 from benchmarks.server import Server, free_port, running
 from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Job
@@ -88,8 +90,9 @@ def test_overloads_are_multiples_of_the_last_peak(
     monkeypatch.setattr(overload, "ONSET", 0.0)
     monkeypatch.setattr(crowd, "DRIP_INTERVAL", 0.05)
     monkeypatch.setattr(Setup, "server", lambda *_: stub)
-    monkeypatch.setattr(Setup, "fields", {})
-    findings = overload.overload(Setup(Path(), ["a"], 1, seconds=6.0, rounds=2))
+    monkeypatch.setattr(overload, "request_fields", lambda *_: {})
+    monkeypatch.setattr(overload, "ROUNDS", 2)
+    findings = overload.overload(Setup(Path(), FIXTURE, 1, "auto", None), 6.0)
     assert rates == [200, 550, 180, 200, 600, 160]
     goodput = [one for one in findings if one.measure.startswith("goodput")]
     assert [one.scenario for one in goodput] == [

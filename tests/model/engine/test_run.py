@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.counting_engine import CountingEngine
+from benchmarks.engines import CountingEngine
 from model.decoding.beam import beam_search
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.engine.eager import EagerEngine

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from benchmarks import imported
-from benchmarks.foreign import Multilingual, write_multilingual
+from benchmarks.imported import Multilingual, write_multilingual
 from benchmarks.natural import constant_direction, lengths
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import load_checkpoint
