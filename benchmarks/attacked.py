@@ -15,8 +15,8 @@ from pathlib import Path
 import httpx
 
 from app.settings import Settings
-from benchmarks.connection import HOST
 from benchmarks.crowd import probing
+from benchmarks.load import HOST
 from benchmarks.report import Cell
 from benchmarks.sentences import FIXTURE, read_sentences
 from benchmarks.server import Server, attend_command, free_port, memory, start_at, stop

@@ -12,16 +12,10 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from itertools import cycle
 
-from benchmarks.connection import HOST, Connection
-from benchmarks.load import percentile
+from benchmarks.load import HOST, Connection
 
 PROBE_INTERVAL = 0.05
 DRIP_INTERVAL = 1.0
-
-
-def p99(seconds: Sequence[float]) -> float:
-    """Return the 99th percentile in milliseconds; 0 for none."""
-    return percentile(seconds, 99)
 
 
 @dataclass

@@ -5,12 +5,10 @@ from __future__ import annotations
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import wraps
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import cycle, islice, product
 from pathlib import Path
-from typing import Any
 
 import click
 import torch
@@ -18,6 +16,7 @@ import torch
 from benchmarks.options import (
     Setup,
     benchmark,
+    grouped,
     peers_option,
     rounds_option,
     setup_options,
@@ -146,31 +145,19 @@ class Batches:
             yield from rows_of(task, best_of_each(measure(systems, task, rounds)))
 
 
-def batch_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of `Batches`, which becomes its argument `batches`."""
-
-    @wraps(command)
-    def with_batches(*setup: Setup, **values: Any) -> None:
-        chosen = {one.name: values.pop(one.name) for one in fields(Batches)}
-        command(*setup, **values, batches=Batches(**chosen))
-
-    with_options: Callable[..., None] = with_batches
-    for option in (
-        click.option("--beam", "beams", type=click.IntRange(1), multiple=True, default=(1, 4)),
-        click.option(
-            "--batch", "batches", type=click.IntRange(1), multiple=True, default=(1, 16, 64)
-        ),
-        click.option(
-            "--batches-each", type=click.IntRange(1), default=8,
-            help="Batches per thread at least: with one or two, some idle while others finish.",
-        ),
-        click.option(
-            "--count", type=click.IntRange(1), default=192,
-            help="Sentences per round at least; a quarter of them for batch 1.",
-        ),
-    ):  # fmt: skip
-        with_options = option(with_options)
-    return with_options
+batch_options = grouped(
+    Batches, "batches",
+    click.option(
+        "--count", type=click.IntRange(1), default=192,
+        help="Sentences per round at least; a quarter of them for batch 1.",
+    ),
+    click.option(
+        "--batches-each", type=click.IntRange(1), default=8,
+        help="Batches per thread at least: with one or two, some idle while others finish.",
+    ),
+    click.option("--batch", "batches", type=click.IntRange(1), multiple=True, default=(1, 16, 64)),
+    click.option("--beam", "beams", type=click.IntRange(1), multiple=True, default=(1, 4)),
+)  # fmt: skip
 
 
 @benchmark

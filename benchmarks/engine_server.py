@@ -18,7 +18,7 @@ from app.observe.logs import configure_logs
 from app.observe.metrics import Metrics
 from app.runtime import Runtime
 from app.settings import Settings
-from benchmarks.connection import HOST
+from benchmarks.load import HOST
 from benchmarks.server import POLL, is_ready
 from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.engine.protocol import Engine

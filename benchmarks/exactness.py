@@ -82,14 +82,9 @@ def best(finished: Iterable[Finished]) -> Found:
     return found
 
 
-def alone(engines: Sequence[Engine], jobs: Sequence[Job]) -> Found:
-    """Run one sentence per engine at a time."""
-    return best(run_jobs([Seats(engine, 1) for engine in engines], jobs))
-
-
-def batched(engines: Sequence[Engine], jobs: Sequence[Job]) -> Found:
-    """Run full batches, which sentences join as others finish."""
-    return best(run_jobs([Seats(engine, BATCH) for engine in engines], jobs))
+def batched(engines: Sequence[Engine], jobs: Sequence[Job], n: int = BATCH) -> Found:
+    """Run batches of n sentences, which others join as some finish."""
+    return best(run_jobs([Seats(engine, n) for engine in engines], jobs))
 
 
 def arriving(engine: Engine, jobs: Sequence[Job], seed: int) -> Found:
@@ -153,7 +148,7 @@ def main(
     jobs = [Job(index, ids, options) for index, ids in enumerate(sources)]
     placed = ("cpu:0" if device == "cpu" else device,) if device else ("cpu",)
     engines = build_engines(loaded, setup.precision, setup.threads, devices=placed)
-    expected = alone(engines, jobs)
+    expected = batched(engines, jobs, 1)
     shares = [jobs[index :: len(engines)] for index in range(len(engines))]
     scattered = chain.from_iterable(
         arriving(engine, share, seed).items() for engine, share in zip(engines, shares, strict=True)

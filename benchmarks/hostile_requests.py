@@ -28,9 +28,8 @@ import httpx
 from app.server.connections import ConnectionLimits
 from app.settings import Settings
 from benchmarks.attacked import COLUMNS, NOTES, Attacked, attacked
-from benchmarks.connection import HOST
 from benchmarks.hostile_inputs import FORMS, Case, cases
-from benchmarks.load import request_bytes
+from benchmarks.load import HOST, request_bytes
 from benchmarks.options import benchmark, checkpoint_option, json_option
 from benchmarks.report import Cell, Report, publish
 

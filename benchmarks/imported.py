@@ -136,29 +136,23 @@ def write_multilingual(
     fit_end(model, sources[:n_fitted], target_id)
     write_tensors(folder / "model.safetensors", dict(_huggingface_weights(model)))
     special_ids = {
-        "bos_token_id": 0,
-        "pad_token_id": shape.pad_id,
-        "eos_token_id": shape.eos_id,
+        "bos_token_id": 0, "pad_token_id": shape.pad_id, "eos_token_id": shape.eos_id,
         "decoder_start_token_id": shape.start_id,
-    }
+    }  # fmt: skip
+    sizes_of_layers = {
+        f"{stack}_{size}": value
+        for stack in ("encoder", "decoder")
+        for size, value in (
+            ("layers", kind.n_layers), ("ffn_dim", kind.d_ff), ("attention_heads", kind.n_heads)
+        )
+    }  # fmt: skip
     files: dict[str, Mapping[str, object]] = {
         "config.json": {
-            "model_type": "m2m_100",
-            "architectures": ["M2M100ForConditionalGeneration"],
-            "vocab_size": shape.source_vocab_size,
-            "d_model": kind.d_model,
-            "encoder_layers": kind.n_layers,
-            "decoder_layers": kind.n_layers,
-            "encoder_ffn_dim": kind.d_ff,
-            "decoder_ffn_dim": kind.d_ff,
-            "encoder_attention_heads": kind.n_heads,
-            "decoder_attention_heads": kind.n_heads,
-            "max_position_embeddings": shape.max_length,
-            "scale_embedding": True,
-            "activation_function": "relu",
-            "is_encoder_decoder": True,
-            "tie_word_embeddings": True,
-            **special_ids,
+            "model_type": "m2m_100", "architectures": ["M2M100ForConditionalGeneration"],
+            "vocab_size": shape.source_vocab_size, "d_model": kind.d_model,
+            "max_position_embeddings": shape.max_length, "scale_embedding": True,
+            "activation_function": "relu", "is_encoder_decoder": True,
+            "tie_word_embeddings": True, **sizes_of_layers, **special_ids,
         },
         "generation_config.json": {
             "num_beams": BEAM,
@@ -169,7 +163,7 @@ def write_multilingual(
         "tokenizer_config.json": {
             "tokenizer_class": "M2M100Tokenizer" if kind.listed else "NllbTokenizer"
         },
-    }
+    }  # fmt: skip
     if kind.listed:
         listed = (*SPECIAL, *pieces)
         files["vocab.json"] = {piece: index for index, piece in enumerate(listed)}

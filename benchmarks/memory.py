@@ -70,15 +70,8 @@ def main(setup: Setup, *, requests: int, starts: int, beam: int, peers: bool, wo
     servers = [setup.server()]
     if peers:
         servers += ctranslate2_servers(setup.checkpoint, work, setup.threads, beam)
-    load = Load(
-        port=0,
-        texts=setup.texts(),
-        fields=request_fields(setup.checkpoint, beam),
-        clients=CLIENTS,
-        seconds=LIMIT,
-        warm_up=0,
-        requests=requests,
-    )
+    fields = request_fields(setup.checkpoint, beam)
+    load = Load(0, setup.texts(), fields, CLIENTS, seconds=LIMIT, warm_up=0, requests=requests)
     rows = [measure(server, load, starts) for server in servers]
     settings: dict[str, Cell] = {
         "weights_mb": round((setup.checkpoint / WEIGHTS_FILE).stat().st_size / 1e6, 1),

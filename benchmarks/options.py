@@ -86,17 +86,24 @@ class Setup:
         publish(Report(name, title, about | settings, columns, rows, notes), self.json_file)
 
 
-def setup_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of a `Setup`, which becomes its first argument."""
+def grouped(kind: type[Any], name: str, *options: Option) -> Option:
+    """Give a command options whose values become one argument, a dataclass."""
 
-    @wraps(command)
-    def with_setup(**values: object) -> None:
-        setup = Setup(**{one.name: values.pop(one.name) for one in fields(Setup)})  # type: ignore[arg-type]
-        command(setup, **values)
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def with_group(**values: Any) -> None:
+            group = kind(**{one.name: values.pop(one.name) for one in fields(kind)})
+            command(**values, **{name: group})
 
-    with_options: Callable[..., None] = with_setup
-    for option in (
-        json_option, precision_option, threads_option, sentences_option, checkpoint_option
-    ):  # fmt: skip
-        with_options = option(with_options)
-    return with_options
+        decorated: Callable[..., None] = with_group
+        for option in reversed(options):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate
+
+
+setup_options = grouped(
+    Setup, "setup",
+    checkpoint_option, sentences_option, threads_option, precision_option, json_option,
+)  # fmt: skip

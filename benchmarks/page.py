@@ -24,8 +24,7 @@ from urllib.parse import urlencode
 import click
 import httpx
 
-from benchmarks.connection import HOST
-from benchmarks.load import Load, finish, start
+from benchmarks.load import HOST, Load, finish, start
 from benchmarks.options import Setup, benchmark, setup_options
 from benchmarks.report import Cell
 from benchmarks.server import request_fields, running

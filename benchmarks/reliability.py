@@ -20,14 +20,22 @@ import click
 import httpx
 from httpx import codes
 
-from benchmarks.connection import HOST
-from benchmarks.crowd import Crowd, p99, probing
+from benchmarks.crowd import Crowd, probing
 from benchmarks.engine_server import serving
 from benchmarks.engines import PoisonedEngine
-from benchmarks.finding import COLUMNS, NOTES, Finding
-from benchmarks.load import request_bytes
+from benchmarks.load import HOST, percentile, request_bytes
 from benchmarks.options import Setup, benchmark, setup_options
-from benchmarks.overload import BEAM, CLIENTS, DEADLINE, PROBE_TIMEOUT, ROUNDS, overload
+from benchmarks.overload import (
+    BEAM,
+    CLIENTS,
+    COLUMNS,
+    DEADLINE,
+    NOTES,
+    PROBE_TIMEOUT,
+    ROUNDS,
+    Finding,
+    overload,
+)
 from benchmarks.report import Cell
 from benchmarks.server import free_port, request_fields, running, start_at, stop
 from model.checkpoint.reader import Checkpoint
@@ -99,8 +107,8 @@ def reload(setup: Setup, seconds: float) -> list[Finding]:
         Finding(scenario, "requests answered", [crowd.statuses["200"]], 100, least=True),
         Finding(scenario, "requests failed", [crowd.n_errors], 0),
         Finding(scenario, "seconds of a reload", [max(reload_seconds)], 30),
-        Finding(scenario, "request p99, ms", [p99(crowd.latencies)], 1000 * DEADLINE),
-        Finding(scenario, "/livez p99, ms", [p99(probes.seconds)], PROBE_TIMEOUT),
+        Finding(scenario, "request p99, ms", [percentile(crowd.latencies)], 1000 * DEADLINE),
+        Finding(scenario, "/livez p99, ms", [percentile(probes.seconds)], PROBE_TIMEOUT),
         Finding(scenario, "resident MB at the end", [after], 1000),
     ]
 

@@ -73,11 +73,6 @@ def rows_of(
         }
 
 
-def capacity(outcomes: Sequence[Sequence[Outcome]]) -> float:
-    """Return the requests/s of the best peer, or of attend if it is alone."""
-    return max(one.per_second for theirs in outcomes[1:] or outcomes for one in theirs)
-
-
 @benchmark
 @setup_options
 @click.option(
@@ -124,17 +119,13 @@ def main(
     most = 0.0
     with ExitStack() as stack:
         started = [stack.enter_context(running(server)) for server in servers]
-        load = Load(
-            port=0,
-            texts=setup.texts(),
-            fields=request_fields(checkpoint, beam),
-            seconds=seconds,
-            warm_up=warm_up,
-        )
+        fields = request_fields(checkpoint, beam)
+        load = Load(0, setup.texts(), fields, seconds=seconds, warm_up=warm_up)
         for n_clients in clients:
             closed = replace(load, clients=n_clients)
             outcomes = measure(started, closed, rounds)
-            most = max(most, capacity(outcomes))
+            peers_or_ours = outcomes[1:] or outcomes
+            most = max(most, *(one.per_second for theirs in peers_or_ours for one in theirs))
             rows += rows_of(closed.label, started, outcomes)
         for fraction in () if closed_only else fractions:
             arrivals = replace(load, rate=fraction * most)

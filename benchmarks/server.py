@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.checkpoints import ctranslate2_folder
-from benchmarks.connection import HOST
+from benchmarks.load import HOST
 from model.checkpoint.config import read_config
 from model.checkpoint.reader import load_checkpoint
 
@@ -129,12 +129,8 @@ def start_at(server: Server, port: int, output: int) -> subprocess.Popen[bytes]:
 
     Raises `RuntimeError` if it ends or takes too long. The caller stops it.
     """
-    process = subprocess.Popen(
-        [*server.command, str(port)],
-        stdout=output,
-        stderr=output,
-        env=os.environ | server.environment,
-    )
+    command, environment = [*server.command, str(port)], os.environ | server.environment
+    process = subprocess.Popen(command, stdout=output, stderr=output, env=environment)
     deadline = time.perf_counter() + START_LIMIT
     while not is_ready(port, server.ready):
         if process.poll() is not None or time.perf_counter() > deadline:

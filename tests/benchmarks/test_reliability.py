@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks import crowd, overload
-from benchmarks.crowd import PROBE_INTERVAL, Crowd, Probes, p99, probing
+from benchmarks.crowd import PROBE_INTERVAL, Crowd, Probes, probing
 from benchmarks.engines import PoisonedEngine
-from benchmarks.finding import Finding
-from benchmarks.load import Load, Outcome, request_bytes
+from benchmarks.load import Load, Outcome, percentile, request_bytes
 from benchmarks.options import Setup
-from benchmarks.overload import Kind, Overload
+from benchmarks.overload import Finding, Kind, Overload
 from benchmarks.sentences import FIXTURE
 from benchmarks.server import Server, free_port, running
 from model.decoding.hypothesis import SearchOptions
@@ -40,9 +39,9 @@ def test_the_median_of_rounds_counts() -> None:
 
 
 def test_p99_of_few_and_of_failures() -> None:
-    assert p99([]) == 0
-    assert p99([0.5]) == 500
-    assert p99([0.0] * 50 + [float("inf")] * 50) == float("inf")
+    assert percentile([]) == 0
+    assert percentile([0.5]) == 500
+    assert percentile([0.0] * 50 + [float("inf")] * 50) == float("inf")
 
 
 @pytest.mark.parametrize("stay", [False, True])
