@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
 
@@ -19,9 +19,10 @@ from benchmarks.decode import natural_sources
 from benchmarks.engines import Seats
 from benchmarks.options import Setup, beam_option, benchmark, setup_options
 from benchmarks.report import Cell
+from benchmarks.system import Found, best
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import load_checkpoint
-from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.decoding.hypothesis import SearchOptions
 from model.decoding.rules import HuggingFaceRule, MarianRule, Rule
 from model.engine.build import build_engines
 from model.engine.eager import EagerEngine
@@ -43,9 +44,6 @@ RULES: dict[str, Rule | None] = {
 BATCH = 64
 COLUMNS = {"Against alone": "", "Sentences": ",d", "Other tokens": ",d", "Other scores": ",d",
            "Largest difference": ".1e"}  # fmt: skip
-
-Found = Mapping[int, Hypothesis]
-"""Job id → best hypothesis."""
 
 
 @dataclass(frozen=True)
@@ -70,16 +68,6 @@ class Difference:
     def row(self, run: str) -> dict[str, Cell]:
         values = (run, self.sentences, self.tokens, self.scores, self.largest)
         return dict(zip(COLUMNS, values, strict=True))
-
-
-def best(finished: Iterable[Finished]) -> Found:
-    """Return the best hypotheses. Raises the error of a failed job."""
-    found = {}
-    for job_id, outcome in finished:
-        if isinstance(outcome, Exception):
-            raise outcome
-        found[job_id] = outcome[0]
-    return found
 
 
 def batched(engines: Sequence[Engine], jobs: Sequence[Job], n: int = BATCH) -> Found:

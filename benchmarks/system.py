@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from benchmarks.engines import Seats
-from model.decoding.hypothesis import SearchOptions
-from model.engine.protocol import Engine, Job
+from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.engine.protocol import Engine, Finished, Job
 from model.engine.run import run_jobs
 
 Ids = tuple[int, ...]
+
+Found = Mapping[int, Hypothesis]
+"""Job id → best hypothesis."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,16 @@ class System(Protocol):
         """Run the task and time it."""
 
 
+def best(finished: Iterable[Finished]) -> Found:
+    """Return the best hypotheses. Raises the error of a failed job."""
+    found = {}
+    for job_id, outcome in finished:
+        if isinstance(outcome, Exception):
+            raise outcome
+        found[job_id] = outcome[0]
+    return found
+
+
 class Attend:
     """Engines, driven by the runner of the command line."""
 
@@ -85,12 +98,8 @@ class Attend:
         if task.batch > 1:
             jobs.sort(key=lambda job: len(job.source_ids), reverse=True)
         began = time.perf_counter()
-        found = dict(run_jobs(engines, jobs))
+        found = best(run_jobs(engines, jobs))
         seconds = time.perf_counter() - began
-        best = []
-        for index in range(len(jobs)):
-            outcome = found[index]
-            if isinstance(outcome, Exception):
-                raise outcome
-            best.append(outcome[0])
-        return Answer(seconds, [one.ids for one in best], [not one.capped for one in best])
+        hypotheses = [found[index] for index in range(len(jobs))]
+        ended = [not one.capped for one in hypotheses]
+        return Answer(seconds, [one.ids for one in hypotheses], ended)

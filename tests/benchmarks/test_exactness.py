@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from benchmarks import exactness
 from benchmarks.exactness import Difference, arriving, batched, main
+from benchmarks.system import best
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import Hypothesis, SearchOptions
@@ -102,4 +103,4 @@ def test_the_program_fails_if_there_is_a_difference(
 
 def test_the_error_of_a_sentence_is_raised() -> None:
     with pytest.raises(ValueError, match="lost"):
-        exactness.best([Finished(0, ValueError("lost"))])
+        best([Finished(0, ValueError("lost"))])
