@@ -17,7 +17,7 @@ def test_every_unsupported_option_is_told_at_once_by_name_and_value() -> None:
         "enc-depth": 0,
         "transformer-heads": "8",
         "transformer-ffn-activation": "glu",
-        "transformer-decoder-autoreg": "rnn",
+        "transformer-decoder-autoreg": "average-attention",
         "transformer-no-projection": True,
         "transformer-tied-layers": [1, 1],
         "transformer-train-position-embeddings": True,
@@ -31,7 +31,7 @@ def test_every_unsupported_option_is_told_at_once_by_name_and_value() -> None:
     assert str(caught.value) == (
         "x.npz: attend cannot run this model: type = 'amun'; dim-emb = 33; "
         "transformer-heads = '8'; enc-depth = 0; transformer-ffn-activation = 'glu'; "
-        "transformer-decoder-autoreg = 'rnn'; transformer-no-projection = True; "
+        "transformer-decoder-autoreg = 'average-attention'; transformer-no-projection = True; "
         "transformer-tied-layers = [1, 1]; transformer-train-position-embeddings = True; "
         "transformer-postprocess-emb = 'nd'; tied-embeddings = 'yes'; right-left = True; "
         "transformer-preprocess, -postprocess and -postprocess-top = 'n', 'an', '' "
