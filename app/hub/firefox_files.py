@@ -28,7 +28,7 @@ def fetch_model(
 ) -> None:
     """Download and unpack the files of a model into `folder`. Raises `PullError`.
 
-    What is complete is not fetched again, and what is not is resumed. `report` receives the number
+    Complete files are not fetched again, and partial ones are resumed. `report` receives the number
     of compressed bytes.
     """
     folder.mkdir(parents=True, exist_ok=True)

@@ -106,7 +106,7 @@ class _List(_Record):
 
 @dataclass(frozen=True)
 class Registry:
-    """What a registry offers; `base` is the URL or the folder of its files."""
+    """The models of a registry; `base` is the URL or the folder of its files."""
 
     base: str
     models: Sequence[FirefoxModel]

@@ -53,8 +53,8 @@ def read_firefox(folder: Path, languages: Languages) -> ForeignModel:
     options = model_options(read_yaml(model.options, f"{path}: options"), str(path))
     items = {name: item for name, item in model.items.items() if not name.endswith(_ALPHA)}
     share = key_map.EMBEDDING in items
-    source, target = _vocabularies(folder)
-    files, _ = piece_vocabulary_files(source, target)
+    sides = [(side, read_unpacked(side)) for side in _vocabularies(folder)]
+    files, _ = piece_vocabulary_files(sides)
     try:
         tokenizer = MarianTokenizer(files, {}, str(folder))
     except TokenizerError as error:

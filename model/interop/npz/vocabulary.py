@@ -51,13 +51,17 @@ def vocabulary_files(
     return files, pad_id
 
 
-def piece_vocabulary_files(source: Path, target: Path) -> tuple[dict[str, bytes], int]:
-    """As `vocabulary_files`, where a piece's id is its index in a SentencePiece model."""
-    pieces = [_read_pieces(source), _read_pieces(target)]
+def piece_vocabulary_files(sides: Sequence[tuple[Path, bytes]]) -> tuple[dict[str, bytes], int]:
+    """Return the files for vocabularies whose ids are the indices of a SentencePiece model.
+
+    `sides` are path and content for the source and the target. Raises as `vocabulary_files`.
+    """
+    (source, source_spm), (target, target_spm) = sides
+    pieces = [_indexed_pieces(spm, path) for path, spm in sides]
     pad_id = min(map(len, pieces))
     files = {
-        SOURCE_PIECES_FILE: read_file(source),
-        TARGET_PIECES_FILE: read_file(target),
+        SOURCE_PIECES_FILE: source_spm,
+        TARGET_PIECES_FILE: target_spm,
         VOCABULARY_FILE: _json(pieces[0], pad_id),
     }
     if target != source:
@@ -106,14 +110,19 @@ def _sentencepiece_files(folder: Path) -> tuple[Path, Path]:
     return found[0], found[0]
 
 
+def _indexed_pieces(spm: bytes, path: Path) -> list[str]:
+    """Return the pieces of a SentencePiece model by their indices."""
+    try:
+        processor = SentencePieces(spm, str(path)).processor
+    except TokenizerError as error:
+        raise CheckpointError(str(error)) from None
+    return [processor.id_to_piece(index) for index in range(processor.vocab_size())]
+
+
 def _read_pieces(path: Path) -> list[str]:
     content = read_file(path)
     if path.suffix == ".spm":
-        try:
-            processor = SentencePieces(content, str(path)).processor
-        except TokenizerError as error:
-            raise CheckpointError(str(error)) from None
-        return [processor.id_to_piece(index) for index in range(processor.vocab_size())]
+        return _indexed_pieces(content, path)
     try:
         ids = yaml.load(content, Loader=_LOADER)  # noqa: S506  (it makes strings and nothing else)
         numbered = {int(index): str(piece) for piece, index in ids.items()}

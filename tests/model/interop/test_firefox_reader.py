@@ -115,8 +115,9 @@ def test_one_embedding_may_have_two_vocabularies(tmp_path: Path) -> None:
 def test_files_may_be_compressed(tmp_path: Path) -> None:
     path = write_model(tmp_path / "m", "test", (WORDS,), (N_PIECES, N_PIECES))
     plain = imported(tmp_path / "m", tmp_path / "plain")
-    path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes()))
-    path.unlink()
+    for file in (path, tmp_path / "m" / "vocab.enfr.spm"):
+        file.with_name(file.name + ".gz").write_bytes(gzip.compress(file.read_bytes()))
+        file.unlink()
     assert imported(tmp_path / "m", tmp_path / "c", name="plain").scales == plain.scales
 
 
