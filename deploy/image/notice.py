@@ -31,7 +31,6 @@ _READ = {
     "jinja2": "BSD-3-Clause",
     "mpmath": "BSD-3-Clause",
     "numba": "BSD-2-Clause",
-    "python-stdnum": "LGPL-2.1-or-later",
     "sympy": "BSD-3-Clause",
     "uvloop": "MIT OR Apache-2.0",
 }
@@ -60,8 +59,7 @@ Packages
 The image holds these in /opt/venv, unmodified but for stripped debugging symbols and removed
 tests; an installation by pip fetches them. The text of each licence is in the package's own
 *.dist-info folder; two bring none: for sentencepiece (Copyright Google Inc.) it is that of LICENSE,
-and for sentencex it is below. Python-stdnum, under the LGPL, is there as its own source text, which
-anybody may replace by another version. Licences are SPDX expressions.
+and for sentencex it is below. Licences are SPDX expressions.
 
 {packages}
 

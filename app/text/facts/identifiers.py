@@ -1,6 +1,6 @@
 """Finds telephone numbers and identifiers: numbers that are copied, whatever language they are in.
 
-Telephone numbers are validated by `phonenumbers`, numbers with check digits by `python-stdnum`.
+Telephone numbers are validated by `phonenumbers`, numbers in groups of three by their check digit.
 What has the form of a number of neither is an identifier if no amount is written so: letters and
 digits mixed, digits in groups other than of three, a zero in front, or very many digits.
 """
@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
 
 from app.text.facts.cldr import SPACES
 from app.text.spans import Span
@@ -105,13 +104,12 @@ def _is_identifier(written: str, digits: str) -> bool:
 
 
 def _is_valid(written: str, digits: str, language: str) -> bool:
-    """Whether it is a telephone number or an identifier of a country where they speak so."""
+    """Whether it has a check digit or is a telephone number of a country of the language."""
     if _MARKED_THREES.fullmatch(written):
         return False
-    return any(
-        _is_telephone(written, region) or _has_check_digits(digits, region)
-        for region in _regions(primary_language(language))
-    )
+    if len(digits) == 9 and _SPACED_THREES.fullmatch(written) and _has_check_digit(digits):
+        return True
+    return any(_is_telephone(written, region) for region in _regions(primary_language(language)))
 
 
 def _is_telephone(written: str, region: str) -> bool:
@@ -130,17 +128,10 @@ def _is_telephone(written: str, region: str) -> bool:
     return re.findall(r"\d+", national) == re.findall(r"\d+", written)
 
 
-def _has_check_digits(digits: str, region: str) -> bool:
-    return len(digits) >= 9 and any(module.is_valid(digits) for module in _numbers_of(region))
-
-
-@cache
-def _numbers_of(region: str) -> list[Any]:
-    from stdnum import get_cc_module
-
-    names = ("personalid", "businessid", "vat", "siren", "siret", "nhs")
-    found = (get_cc_module(region.lower(), name) for name in names)
-    return [module for module in found if module is not None]
+def _has_check_digit(digits: str) -> bool:
+    """Whether the last digit is that of Luhn's formula (ISO/IEC 7812-1), as in a French SIREN."""
+    doubled = (sum(divmod(2 * int(digit), 10)) for digit in digits[-2::-2])
+    return (sum(doubled) + sum(map(int, digits[-1::-2]))) % 10 == 0
 
 
 @cache
