@@ -1,7 +1,5 @@
 """A server under attack: watches its probes, its memory and its log."""
 
-from __future__ import annotations
-
 import os
 import re
 import tempfile

@@ -1,7 +1,5 @@
 """The weights of a checkpoint in the formats of the peers, written once to a work folder."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Clients, probes and attackers of a server."""
 
-from __future__ import annotations
-
 import asyncio
 import http.client
 import threading

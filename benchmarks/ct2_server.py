@@ -6,8 +6,6 @@ or 5 ms, whichever comes first, and no delay if the batch had to wait for a work
     python -m benchmarks.ct2_server --model DIR --checkpoint DIR --port 8001
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping

@@ -1,7 +1,5 @@
 """Decoding speed: attend, CTranslate2 and `transformers` on the same weights."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """`attend serve` in a child process, with engines of the caller's choice."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import socket

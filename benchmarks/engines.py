@@ -1,7 +1,5 @@
 """Engines for benchmarks: wrappers that modify an engine, and one that computes nothing."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from typing import Any

@@ -5,8 +5,6 @@ Also checks that, in float32, they equal those of the reference engine. Exits wi
     python -m benchmarks.exactness --sentences tatoeba.test.tsv --rule marian --precision fp32
 """
 
-from __future__ import annotations
-
 import random
 import sys
 from collections.abc import Sequence
@@ -59,7 +57,7 @@ class Difference:
     largest: float
 
     @classmethod
-    def between(cls, one: Found, other: Found) -> Difference:
+    def between(cls, one: Found, other: Found) -> "Difference":
         pairs = [(one[job_id], other[job_id]) for job_id in one.keys() | other.keys()]
         same = [(a, b) for a, b in pairs if (a.ids, a.capped) == (b.ids, b.capped)]
         largest = max((abs(a.score - b.score) for a, b in same), default=0.0)

@@ -5,8 +5,6 @@ A translation is wrong if it lacks the fact of its source in every right form, o
     python -m benchmarks.facts --count 2000
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from functools import partial
@@ -96,11 +94,7 @@ def main(
                 {"Direction": " → ".join(direction), "Sentences": origin, "Kind": kind, **counts}
             )
     name = f"{loaded.config.name}, {engines[0].info.precision}, beam {beam}"
-    settings: dict[str, Cell] = {
-        "generated each way": count,
-        "threads": threads,
-        "seed": seed,
-    }
+    settings: dict[str, Cell] = {"generated each way": count, "threads": threads, "seed": seed}
     publish(Report("facts", f"Facts: {name}", settings, COLUMNS, rows), json_file)
 
 

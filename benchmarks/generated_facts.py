@@ -3,8 +3,6 @@
 The patterns share no code with the server, so that they can check it.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Callable

@@ -4,8 +4,6 @@ python -m benchmarks.gpu                     the first GPU, a base-size model
 python -m benchmarks.gpu --device cpu --preset tiny --count 8 --rounds 1
 """
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Iterator, Sequence

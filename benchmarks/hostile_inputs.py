@@ -4,8 +4,6 @@ There is a unit for every Unicode general category and every delimiter of each f
 brackets of all kinds are nested, left open, and closed without being opened.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import sys

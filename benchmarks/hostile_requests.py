@@ -8,8 +8,6 @@ at a time with different options. Crowds of clients follow: many long streams, a
 are not read. Meanwhile /livez is probed on both ports. The exit code is 1 unless all bounds hold.
 """
 
-from __future__ import annotations
-
 import asyncio
 import http.client
 import json

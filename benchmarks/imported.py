@@ -6,8 +6,6 @@ The models have random weights and the real shapes, and end their sentences by t
 as in `benchmarks.natural`.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence

@@ -6,8 +6,6 @@ symbol and ends with </s>, which Argos Translate does not write; in the package,
 since its configuration may name a first and a last token of every source.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -8,8 +8,6 @@ the splitter would download a model of its own. The search has the length penalt
 limit of the others; Argos Translate has 0.2 and 256 tokens, which random weights reach at times.
 """
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

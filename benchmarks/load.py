@@ -5,8 +5,6 @@ requests arrive at random (Poisson) regardless of responses, and latency is meas
 when the request was due.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

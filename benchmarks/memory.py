@@ -3,8 +3,6 @@
 python -m benchmarks.memory
 """
 
-from __future__ import annotations
-
 import statistics
 from dataclasses import replace
 from pathlib import Path

@@ -8,8 +8,6 @@ per token. Its bias makes all targets together as long as all sources. `benchmar
 `benchmarks.serve` accept the model and its sentences.
 """
 
-from __future__ import annotations
-
 import random
 import shutil
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Options shared by several benchmarks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import wraps

@@ -7,8 +7,6 @@ of it is due to the engine, because a new request waits for the current step.
     python -m benchmarks.overhead
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from pathlib import Path

@@ -4,8 +4,6 @@ Since the machine's speed drifts, the peak is measured before and after each ove
 rounds.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Sequence
 from contextlib import ExitStack

@@ -9,8 +9,6 @@ pages: after each pause in typing, a page requests a stream with word links, and
 cancels it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 import shutil

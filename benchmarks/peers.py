@@ -1,7 +1,5 @@
 """CTranslate2 and `transformers` with the same weights. Requires the extra `bench`."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 python -m benchmarks.reliability --threads 1
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -3,8 +3,6 @@
 python -m benchmarks.report docs/benchmarks.md results/*.json
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform
@@ -81,7 +79,7 @@ class Report:
     versions: Mapping[str, Cell] = field(default_factory=versions)
 
     @classmethod
-    def read(cls, path: Path) -> Report:
+    def read(cls, path: Path) -> "Report":
         return cls(**json.loads(path.read_text(encoding="utf-8")))
 
     def write(self, path: Path) -> None:

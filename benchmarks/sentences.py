@@ -1,7 +1,5 @@
 """The sentences to translate."""
 
-from __future__ import annotations
-
 from itertools import cycle, islice
 from pathlib import Path
 

@@ -4,8 +4,6 @@ python -m benchmarks.serve --sentences tatoeba.test.tsv
 python -m benchmarks.serve --libretranslate /path/to/a/python/with/libretranslate
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack

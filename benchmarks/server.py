@@ -1,7 +1,5 @@
 """Server processes and their memory."""
 
-from __future__ import annotations
-
 import http.client
 import os
 import re

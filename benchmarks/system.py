@@ -1,7 +1,5 @@
 """The interface of compared systems, which search from source ids to target ids; and attend."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

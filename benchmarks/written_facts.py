@@ -6,8 +6,6 @@ between `|`, all parts between `&`. `=` is for what is copied to the letter, `{1
 the language writes it, `{t15:30}` a time of day, `*` the rest of a word; blanks may be missing.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,5 +1,5 @@
-from __future__ import annotations
-
+import asyncio
+import inspect
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -62,6 +62,17 @@ def _write_checkpoint(
         training={},
     )
     return folder
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a coroutine as a test, in an event loop of its own, for at most 20 seconds."""
+    test = pyfuncitem.obj
+    if not inspect.iscoroutinefunction(test):
+        return None
+    arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(test).parameters}
+    asyncio.run(asyncio.wait_for(test(**arguments), timeout=20))
+    return True
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,5 @@
 """Writes models in Marian's binary format with random weights, in the shapes of Firefox's."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping
 from pathlib import Path

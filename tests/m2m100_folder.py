@@ -1,7 +1,5 @@
 """Small random models of M2M-100 and NLLB, made with `transformers`, in Hugging Face form."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable
@@ -11,12 +9,7 @@ from typing import Any, Literal
 import pytest
 import sentencepiece
 import torch
-from transformers import (
-    AutoTokenizer,
-    M2M100Config,
-    M2M100ForConditionalGeneration,
-    NllbTokenizer,
-)
+from transformers import AutoTokenizer, M2M100Config, M2M100ForConditionalGeneration, NllbTokenizer
 
 from model.interop.m2m100.languages import M2M100_LISTS, NLLB_LIST
 from tests.marian_folder import SIZES, SOURCE_WORDS, TARGET_WORDS, write_json

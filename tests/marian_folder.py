@@ -1,7 +1,5 @@
 """Small random Marian models, made with `transformers`, in Hugging Face form."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable

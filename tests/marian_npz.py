@@ -1,7 +1,5 @@
 """Small random models in Marian's own format, beside the same ones in `transformers`."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence
@@ -13,13 +11,7 @@ import torch
 import yaml
 from numpy.typing import NDArray
 
-from tests.marian_folder import (
-    SOURCE_WORDS,
-    TARGET_WORDS,
-    learn_pieces,
-    pieces_of,
-    random_model,
-)
+from tests.marian_folder import SOURCE_WORDS, TARGET_WORDS, learn_pieces, pieces_of, random_model
 
 PRE_NORM = {
     "transformer-preprocess": "n",

@@ -1,7 +1,5 @@
 """Reads the imports of every file of the product: who may call whom, as one table of folders."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

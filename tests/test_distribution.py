@@ -1,7 +1,5 @@
 """What the distribution is called, and which version of it is spoken of."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tomllib

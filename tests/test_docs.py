@@ -1,7 +1,5 @@
 """Documentation is tested: what can be set, asked or run is somewhere in README.md or docs/."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from pathlib import Path

@@ -4,8 +4,6 @@ A comment behind `print` says what is printed there, which may change with the c
 there is something, and as much of it, may not.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """A client that is generated from the /openapi.json of a real server, put to work against it."""
 
-from __future__ import annotations
-
 import importlib
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The phrase book: its form, and the counts that its README gives."""
 
-from __future__ import annotations
-
 import lzma
 import re
 from pathlib import Path

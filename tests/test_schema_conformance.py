@@ -3,8 +3,6 @@
 SCHEMATHESIS_EXAMPLES=1000 pytest -s --timeout 1800 tests/test_schema_conformance.py
 """
 
-from __future__ import annotations
-
 import html
 import json
 import os
@@ -130,7 +128,7 @@ def test_every_answer_is_as_described(
     url: str,
     session: requests.Session,
     statuses: Statuses,
-    stored: Stored,
+    stored: "Stored",
 ) -> None:
     counts = statuses.setdefault(case.operation.label, Counter())
     stored.put_into(case, counts)

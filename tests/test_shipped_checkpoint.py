@@ -1,7 +1,5 @@
 """The checkpoint that comes with the repository, as its users meet it."""
 
-from __future__ import annotations
-
 import base64
 import json
 import random

@@ -1,7 +1,5 @@
 """A wheel, built as pip does: what it holds, and that it runs where it was unpacked."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Requests to an application under test, and what it holds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx

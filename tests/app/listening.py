@@ -1,7 +1,5 @@
 """An application behind a real uvicorn on a free port, in a thread of this process."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

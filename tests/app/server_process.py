@@ -1,7 +1,5 @@
 """An `attend serve` process on a free port, for tests that want the real thing."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -4,8 +4,6 @@ At the load that a server is made for, a collection goes through the objects of 
 are admitted, and holds up every one of them for a tenth of a second.
 """
 
-from __future__ import annotations
-
 import gc
 import http.client
 import json

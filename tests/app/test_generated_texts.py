@@ -5,8 +5,6 @@ With random weights, whose translations are wild, and with the shipped checkpoin
 GENERATED_EXAMPLES=1000 pytest --timeout 1800 tests/app/test_generated_texts.py
 """
 
-from __future__ import annotations
-
 import html
 import os
 import re
@@ -124,12 +122,7 @@ def test_a_document_comes_back_translated_and_well_formed(
     [answer] = translated(client, [document], markup)
     ElementTree.fromstring(answer)  # well-formed
     assert tags(answer, markup) == tags(document, markup)
-    for kept in (
-        *KEPT,
-        "<p translate='no'>Not <b>this</b>.</p>",
-        "&lt;b&gt;",
-        "&lt;/b&gt;",
-    ):
+    for kept in (*KEPT, "<p translate='no'>Not <b>this</b>.</p>", "&lt;b&gt;", "&lt;/b&gt;"):
         assert answer.count(kept) == document.count(kept)
     texts = MarkupDocument(document, markup).texts
     if texts and not any(ATOM.search(text) for text in texts):

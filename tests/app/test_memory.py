@@ -1,7 +1,5 @@
 """Freed memory goes back to the system; seen in a process of its own, since heaps are its own."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

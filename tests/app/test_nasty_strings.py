@@ -4,8 +4,6 @@ Those in this file, and the Big List of Naughty Strings (minimaxir, MIT) where `
 file or it is at corpora/robustness/blns.json.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Coroutine, Sequence
@@ -15,7 +13,6 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 
@@ -124,7 +121,6 @@ async def ask_all(client: httpx.AsyncClient, way: str, texts: Sequence[str]) -> 
 
 
 @pytest.mark.parametrize("way", WAYS)
-@asynchronous
 async def test_nasty_strings(serve: Serve, way: str) -> None:
     async with serve(FakeEngine()) as client:
         await ask_all(client, way, NASTY)
@@ -132,7 +128,6 @@ async def test_nasty_strings(serve: Serve, way: str) -> None:
 
 @pytest.mark.skipif(not BLNS.exists(), reason="the Big List of Naughty Strings is not here")
 @pytest.mark.parametrize("way", WAYS)
-@asynchronous
 async def test_the_big_list_of_naughty_strings(serve: Serve, way: str) -> None:
     texts = json.loads(BLNS.read_text(encoding="utf-8"))
     assert len(texts) > 500
@@ -149,7 +144,6 @@ async def test_the_big_list_of_naughty_strings(serve: Serve, way: str) -> None:
         ("/v2/translate", {"text": [LONE_SURROGATE]} | DEEPL),
     ],
 )
-@asynchronous
 async def test_half_a_character_is_replaced(serve: Serve, path: str, body: dict[str, Any]) -> None:
     async with serve(FakeEngine()) as client:
         response = await client.post(path, content=json.dumps(body))
@@ -168,7 +162,6 @@ async def test_half_a_character_is_replaced(serve: Serve, path: str, body: dict[
         ("/v2/translate", {"text": ["a"], "glossary_id": LONE_SURROGATE} | DEEPL),
     ],
 )
-@asynchronous
 async def test_half_a_character_elsewhere_is_refused(
     serve: Serve, path: str, body: dict[str, Any]
 ) -> None:

@@ -1,7 +1,5 @@
 """Language detection is loaded at start, so that no text blocks the event loop by loading it."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 
@@ -12,10 +10,8 @@ from app.loading import load_runtime
 from app.observe.metrics import Metrics
 from app.runtime import Lifecycle
 from app.settings import Settings
-from tests.app.asynchronous import asynchronous
 
 
-@asynchronous
 async def test_detects_texts_of_several_scripts_before_the_first_request(
     tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,5 @@
 """From start to stop, and what is put in the place of what while requests are on their way."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import threading
@@ -32,7 +30,6 @@ from model.checkpoint.golden import GoldenSentence
 from model.checkpoint.reader import load_checkpoint
 from model.engine.protocol import EngineInfo
 from model.errors import CheckpointError
-from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import FakeEngine
 from tests.app.scheduling.harness import until
 
@@ -79,7 +76,6 @@ def models(tiny_checkpoint: Path) -> Models:
     return Models(tiny_checkpoint, [FakeEngine(), FakeEngine()])
 
 
-@asynchronous
 async def test_requests_are_taken_while_draining_and_not_when_closed(models: Models) -> None:
     async with models.serving() as (app, client):
         lifecycle: Lifecycle = app.state.lifecycle
@@ -94,7 +90,6 @@ async def test_requests_are_taken_while_draining_and_not_when_closed(models: Mod
             await lifecycle.reload()
 
 
-@asynchronous
 async def test_a_reload_lets_the_old_models_finish_and_then_go(models: Models) -> None:
     old, new = models.engines
     old.gate = threading.Semaphore(1)  # a step, for the warm-up
@@ -120,7 +115,6 @@ async def test_a_reload_lets_the_old_models_finish_and_then_go(models: Models) -
         assert gone() is None
 
 
-@asynchronous
 async def test_a_stop_also_stops_the_models_that_a_reload_replaced(models: Models) -> None:
     old = models.engines[0]
     old.gate = threading.Semaphore(1)  # a step, for the warm-up
@@ -140,7 +134,6 @@ async def test_a_stop_also_stops_the_models_that_a_reload_replaced(models: Model
         release()
 
 
-@asynchronous
 async def test_an_application_that_was_stopped_holds_no_models(models: Models) -> None:
     gone = weakref.ref(models.engines[0])
     gc.disable()
@@ -154,7 +147,6 @@ async def test_an_application_that_was_stopped_holds_no_models(models: Models) -
         gc.enable()
 
 
-@asynchronous
 async def test_a_request_whose_body_is_still_coming_is_served_by_the_new_models(
     models: Models,
 ) -> None:
@@ -178,7 +170,6 @@ async def test_a_request_whose_body_is_still_coming_is_served_by_the_new_models(
         assert (await asked).status_code == 200
 
 
-@asynchronous
 async def test_what_fails_to_load_leaves_everything_as_it_was(models: Models) -> None:
     async with models.serving() as (app, client):
         lifecycle: Lifecycle = app.state.lifecycle
@@ -205,7 +196,6 @@ async def test_what_fails_to_load_leaves_everything_as_it_was(models: Models) ->
     assert models.n_settled == 1
 
 
-@asynchronous
 async def test_one_reload_at_a_time_and_none_before_the_start(models: Models) -> None:
     lifecycle = Lifecycle(lambda: models.load(Settings(), Metrics()), Metrics())
     with pytest.raises(StartingError):
@@ -222,7 +212,6 @@ async def test_one_reload_at_a_time_and_none_before_the_start(models: Models) ->
     await lifecycle.stop()
 
 
-@asynchronous
 async def test_golden_sentences_decide_over_the_start(models: Models) -> None:
     right = GoldenSentence(source="en", target="fr", text="The cat.", translation="")
     models.golden.append(right)
@@ -239,7 +228,6 @@ async def test_golden_sentences_decide_over_the_start(models: Models) -> None:
     await lifecycle.stop()
 
 
-@asynchronous
 async def test_in_half_precision_a_quarter_of_them_may_differ(models: Models) -> None:
     wrong = GoldenSentence(source="en", target="fr", text="The cat.", translation="")
     models.engines = [
@@ -260,7 +248,6 @@ async def test_in_half_precision_a_quarter_of_them_may_differ(models: Models) ->
     await lifecycle.stop()
 
 
-@asynchronous
 async def test_the_admin_port_reloads_and_has_the_metrics_instead(models: Models) -> None:
     models.may_load.set()
     settings = Settings.parse(checkpoint=models.folder, admin_port=0)
@@ -294,7 +281,6 @@ async def test_the_admin_port_reloads_and_has_the_metrics_instead(models: Models
         assert 'attend_reloads_total{outcome="done"} 2.0' in (await admin.get("/metrics")).text
 
 
-@asynchronous
 async def test_a_wedged_engine_is_not_alive_and_does_not_hold_up_the_end(
     models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:

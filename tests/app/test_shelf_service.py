@@ -1,7 +1,5 @@
 """A server of a folder of models: each is loaded on demand, behind every route."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
@@ -25,7 +23,6 @@ from model.checkpoint.config import CheckpointConfig
 from model.checkpoint.directions import AnyPair
 from model.transformer.config import PRESETS
 from tests.app.asking import answered, content
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.scheduling.harness import until
 
@@ -63,7 +60,6 @@ def states(client: httpx.AsyncClient) -> dict[str, str]:
     return {one.model: one.state for one in (info, *info.others)}
 
 
-@asynchronous
 async def test_models_are_known_at_once_and_loaded_when_they_are_asked_for(
     serve: Serve, shelf: Path, row_of_checkpoints: tuple[Path, Path]
 ) -> None:
@@ -99,7 +95,6 @@ def content_list(response: httpx.Response) -> list[dict[str, Any]]:
     return listed
 
 
-@asynchronous
 async def test_every_route_loads_what_it_needs(serve: Serve, shelf: Path) -> None:
     pair = {"source": "en", "target": "de"}
     async with serve(checkpoint=(), models=shelf, model_memory=1) as client:
@@ -134,7 +129,6 @@ async def test_every_route_loads_what_it_needs(serve: Serve, shelf: Path) -> Non
         assert set(states(client).values()) == {"known", "loaded"}
 
 
-@asynchronous
 async def test_what_cannot_be_is_refused_without_loading(serve: Serve, shelf: Path) -> None:
     body = {"text": "chat", "source": "fr", "target": "en", "beam_size": 1, "alternatives": 3}
     async with serve(checkpoint=(), models=shelf) as client:
@@ -142,7 +136,6 @@ async def test_what_cannot_be_is_refused_without_loading(serve: Serve, shelf: Pa
         assert set(states(client).values()) == {"known"}
 
 
-@asynchronous
 async def test_the_least_recently_used_is_let_go(serve: Serve, shelf: Path) -> None:
     async with serve(checkpoint=(), models=shelf) as client:
         whole = await answered(client, text="chat", source="fr", target="de")
@@ -156,7 +149,6 @@ async def test_the_least_recently_used_is_let_go(serve: Serve, shelf: Path) -> N
     assert float(n_evictions) >= 2
 
 
-@asynchronous
 async def test_a_model_that_does_not_load_is_told_and_others_go_on(
     serve: Serve, shelf: Path
 ) -> None:
@@ -183,7 +175,6 @@ async def test_a_model_that_does_not_load_is_told_and_others_go_on(
         await answered(client, **body)
 
 
-@asynchronous
 async def test_golden_sentences_are_checked_when_a_model_is_loaded(
     serve: Serve, shelf: Path
 ) -> None:
@@ -197,7 +188,6 @@ async def test_golden_sentences_are_checked_when_a_model_is_loaded(
         assert "differs from golden.json" in slot.failure.reason
 
 
-@asynchronous
 async def test_a_reload_finds_new_folders_and_keeps_loaded_models(
     serve: Serve, shelf: Path
 ) -> None:
@@ -226,7 +216,6 @@ async def test_a_reload_finds_new_folders_and_keeps_loaded_models(
         await answered(client, text="chat", source="fr", target="en")  # as before
 
 
-@asynchronous
 async def test_a_request_holds_its_model_over_a_reload(serve: Serve, shelf: Path) -> None:
     async with serve(checkpoint=(), models=shelf, sentence_cache_bytes=0) as client:
         await answered(client, text="cat", source="en", target="de")
@@ -241,7 +230,6 @@ async def test_a_request_holds_its_model_over_a_reload(serve: Serve, shelf: Path
         assert len(content(await asked)["translations"]) == 100
 
 
-@asynchronous
 async def test_languages_limit_what_is_served(
     serve: Serve, shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

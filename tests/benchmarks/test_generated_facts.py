@@ -1,7 +1,5 @@
 """The patterns of generated facts, held to the sentences themselves: each says its own facts."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 import pytest

@@ -1,7 +1,5 @@
 """The attack on a real server, in small, and its bounds."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path

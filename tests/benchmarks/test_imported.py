@@ -1,7 +1,5 @@
 """Random multilingual models can be imported and end their sentences."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,13 +23,7 @@ SMALL = Multilingual(
 
 
 def small(**update: object) -> TransformerConfig:
-    values = {
-        "d_model": 64,
-        "d_ff": 96,
-        "n_heads": 4,
-        "n_encoder_layers": 2,
-        "n_decoder_layers": 2,
-    }
+    values = {"d_model": 64, "d_ff": 96, "n_heads": 4, "n_encoder_layers": 2, "n_decoder_layers": 2}
     return TransformerConfig.model_validate(values | update)
 
 

@@ -1,7 +1,5 @@
 """LibreTranslate's packages, and the worker that runs it, without LibreTranslate itself."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -77,11 +75,7 @@ def test_a_package_has_what_argos_translate_reads(
     )
     assert config["add_source_bos"]
     assert config["add_source_eos"]
-    pieces = [
-        config["bos_token"],
-        *processor.encode("le chien", out_type=str),
-        config["eos_token"],
-    ]
+    pieces = [config["bos_token"], *processor.encode("le chien", out_type=str), config["eos_token"]]
     ids = loaded.tokenizer.source_ids("le chien", "en", "fr")
     assert pieces == [loaded.tokenizer.piece(index) for index in ids]
 

@@ -1,7 +1,5 @@
 """Random models that end their sentences by themselves."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from benchmarks.decode import Batches

@@ -1,7 +1,5 @@
 """A real Chromium on a real server with the shipped checkpoint; skipped where there is none."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator

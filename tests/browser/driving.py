@@ -1,7 +1,5 @@
 """What the tests of the page do with a browser."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """For everybody: screen readers, keyboards, phones, dark rooms, slow lines."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

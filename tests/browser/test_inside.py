@@ -1,7 +1,5 @@
 """Attention and the inside of the model: what is drawn is what the API says."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

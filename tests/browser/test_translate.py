@@ -1,7 +1,5 @@
 """The translator's desk: typing, languages, sentences, words, glossary, files, undo, links."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import httpx

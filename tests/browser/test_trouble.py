@@ -1,7 +1,5 @@
 """Keys, overloads, and a server that is gone: said in plain words."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path

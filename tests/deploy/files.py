@@ -1,7 +1,5 @@
 """The files of deploy/ as the tests read them, and what they may name."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Which labels the answer of a PromQL expression has, and whether it can have an answer at all."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from typing import Any
 

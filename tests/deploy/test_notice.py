@@ -1,7 +1,5 @@
 """NOTICE is what deploy/image/notice.py writes, and no licence in it asks more than a notice."""
 
-from __future__ import annotations
-
 import re
 import sys
 from importlib.metadata import Distribution, PackageNotFoundError, version

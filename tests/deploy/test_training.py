@@ -1,7 +1,5 @@
 """The examples of a training job, for Compose and for Kubernetes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import kubernetes_validate

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass, field
 
@@ -16,7 +14,6 @@ from app.errors import (
     UnknownDocumentError,
     UnreadableFileError,
 )
-from tests.app.asynchronous import asynchronous
 from tests.app.scheduling.harness import FakeClock
 
 FILE = StoredFile(b"Bonjour", "a.fr.txt", "text/plain", "me")
@@ -52,7 +49,6 @@ class Desk:
         )  # fmt: skip
 
 
-@asynchronous
 async def test_from_upload_to_download() -> None:
     desk = Desk()
     job = desk.submit()
@@ -80,7 +76,6 @@ async def test_from_upload_to_download() -> None:
     assert desk.refunded == []
 
 
-@asynchronous
 async def test_a_document_is_its_clients_own() -> None:
     desk = Desk()
     job = desk.submit()
@@ -91,7 +86,6 @@ async def test_a_document_is_its_clients_own() -> None:
     await desk.jobs.stop()
 
 
-@asynchronous
 async def test_a_failure_is_kept_and_refunded() -> None:
     desk = Desk()
     job = desk.submit(error=UnreadableFileError("line 1"))
@@ -103,7 +97,6 @@ async def test_a_failure_is_kept_and_refunded() -> None:
         desk.jobs.file(job)
 
 
-@asynchronous
 async def test_a_translation_too_large_to_store_is_a_failure() -> None:
     desk = Desk(stored_bytes=3)
     job = desk.submit()
@@ -114,7 +107,6 @@ async def test_a_translation_too_large_to_store_is_a_failure() -> None:
 
 
 @pytest.mark.parametrize("when", ["before it begins", "while it is translated"])
-@asynchronous
 async def test_what_is_deleted_stops_and_is_refunded(when: str) -> None:
     desk = Desk()
     job = desk.submit()
@@ -130,7 +122,6 @@ async def test_what_is_deleted_stops_and_is_refunded(when: str) -> None:
     assert job.result is None
 
 
-@asynchronous
 async def test_a_server_that_stops_ends_them() -> None:
     desk = Desk()
     job = desk.submit()
@@ -140,7 +131,6 @@ async def test_a_server_that_stops_ends_them() -> None:
     assert isinstance(job.error, DrainingError)
 
 
-@asynchronous
 async def test_a_client_has_so_many_unfinished(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(document_jobs, "MAX_UNFINISHED", 2)
     desk = Desk()
@@ -154,7 +144,6 @@ async def test_a_client_has_so_many_unfinished(monkeypatch: pytest.MonkeyPatch) 
     await desk.jobs.stop()
 
 
-@asynchronous
 async def test_so_many_bytes_may_wait() -> None:
     desk = Desk()
     desk.submit(n_bytes=60)
@@ -164,7 +153,6 @@ async def test_so_many_bytes_may_wait() -> None:
     await desk.jobs.stop()
 
 
-@asynchronous
 async def test_the_oldest_finished_one_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(document_jobs, "MAX_DOCUMENTS", 2)
     desk = Desk()
@@ -181,7 +169,6 @@ async def test_the_oldest_finished_one_makes_room(monkeypatch: pytest.MonkeyPatc
     await desk.jobs.wait(third, 10)
 
 
-@asynchronous
 async def test_a_finished_one_is_kept_for_a_while() -> None:
     desk = Desk()
     desk.gate.set()

@@ -1,11 +1,8 @@
-from __future__ import annotations
-
 import httpx
 import pytest
 
 from app.accounts.rate_limits import MAX_CLIENTS, RateLimit
 from app.errors import RateLimitedError
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 from tests.app.scheduling.harness import FakeClock
@@ -95,7 +92,6 @@ def test_without_a_limit_nothing_is_kept() -> None:
         ),
     ],
 )
-@asynchronous
 async def test_requests_beyond_are_told_when_to_come_back(
     serve: Serve, path: str, body: object
 ) -> None:
@@ -109,7 +105,6 @@ async def test_requests_beyond_are_told_when_to_come_back(
     assert 'attend_request_rejected_total{reason="rate-limited"} 1.0' in metrics
 
 
-@asynchronous
 async def test_characters_are_counted_over_all_texts(serve: Serve) -> None:
     async with serve(FakeEngine(), characters_per_minute=10) as client:
         body = {"text": ["cat", "cat"], "target": "fr"}
@@ -119,7 +114,6 @@ async def test_characters_are_counted_over_all_texts(serve: Serve) -> None:
     assert answers[1].headers["Retry-After"] == "12"
 
 
-@asynchronous
 async def test_holders_of_keys_are_told_apart(serve: Serve) -> None:
     async with serve(FakeEngine(), requests_per_minute=1, api_keys="one,two") as client:
         codes = []

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import asyncio
 import calendar
 import sqlite3
@@ -10,7 +8,6 @@ import pytest
 from app.accounts import usage_ledger
 from app.accounts.usage_ledger import FILE_NAME, UsageLedger
 from app.errors import QuotaExceededError, SettingsError
-from tests.app.asynchronous import asynchronous
 
 JULY = calendar.timegm((2026, 7, 31, 23, 59, 59))
 
@@ -114,7 +111,6 @@ def test_a_failure_to_save_loses_nothing(tmp_path: Path) -> None:
     assert opened(tmp_path).used("a") == 3
 
 
-@asynchronous
 async def test_saves_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(usage_ledger, "SAVE_INTERVAL", 0.01)
     ledger = opened(tmp_path)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from functools import partial
@@ -10,7 +8,6 @@ import pytest
 from app.hub.requests import Hub
 from model.checkpoint.reader import load_checkpoint
 from model.interop.marian_import import import_marian
-from tests.app.asynchronous import asynchronous
 from tests.app.cli.conftest import Attend
 from tests.app.conftest import Serve
 from tests.app.hub.fake_hub import FakeHub
@@ -60,7 +57,6 @@ def test_bad_usage(attend: Attend, arguments: list[str]) -> None:
     assert attend(*arguments).exit_code == 2
 
 
-@asynchronous
 async def test_an_imported_model_is_served_like_any_other(
     serve: Serve, make_folder: MakeFolder, tmp_path: Path
 ) -> None:

@@ -1,7 +1,5 @@
 """`attend pull` from a fake hub and from folders, and `attend models`, which shows the result."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The shipped recipes; the first one from nothing to a score, as docs/training.md has it."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

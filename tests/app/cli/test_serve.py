@@ -1,7 +1,5 @@
 """`attend serve` as its users run it: a process, a port, signals and exit codes."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

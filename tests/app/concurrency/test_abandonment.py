@@ -1,7 +1,5 @@
 """Work that nobody waits for any more ends, in every parser."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time
@@ -17,7 +15,6 @@ from app.text.markup import MarkupDocument
 from app.text.markup_tokens import Format
 from app.text.segmentation import each_segment
 from app.translation.segments.segmented_text import SegmentedText
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 from tests.app.routes.test_files import FILES
@@ -28,7 +25,6 @@ def kernels() -> None:
     """Only the fake engine runs here."""
 
 
-@asynchronous
 async def test_a_thread_whose_result_is_awaited_continues() -> None:
     def work() -> str:
         check_abandoned()
@@ -64,7 +60,6 @@ async def abandoned(work: Callable[[], object]) -> BaseException | None:
 
 
 @pytest.mark.parametrize("name", FILES)
-@asynchronous
 async def test_a_file_that_nobody_waits_for_is_read_and_written_no_further(name: str) -> None:
     open_file, data = file_format(name).open, FILES[name]
     document = open_file(data)
@@ -74,20 +69,17 @@ async def test_a_file_that_nobody_waits_for_is_read_and_written_no_further(name:
 
 
 @pytest.mark.parametrize("markup", ["html", "xml"])
-@asynchronous
 async def test_markup_that_nobody_waits_for_is_read_no_further(markup: Format) -> None:
     error = await abandoned(lambda: MarkupDocument("<p>a</p>" * 10, markup))
     assert isinstance(error, AbandonedError)
 
 
-@asynchronous
 async def test_a_text_that_nobody_waits_for_is_cut_no_further() -> None:
     error = await abandoned(lambda: list(each_segment("The dog. " * 1000, "en")))
     assert isinstance(error, AbandonedError)
 
 
 @pytest.mark.parametrize("is_file", [False, True])
-@asynchronous
 async def test_after_its_deadline_a_text_is_cut_no_further(
     serve: Serve, is_file: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,7 +109,6 @@ async def test_after_its_deadline_a_text_is_cut_no_further(
     assert len(cut) <= n_cut + 2
 
 
-@asynchronous
 async def test_texts_searched_again_are_tokenised_beside_the_event_loop(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,10 +1,7 @@
-from __future__ import annotations
-
 import asyncio
 import time
 
 from app.concurrency.loop_turns import SHARE, turn_of_the_loop
-from tests.app.asynchronous import asynchronous
 
 
 async def most_in_an_iteration(n_callers: int, seconds: float) -> int:
@@ -27,17 +24,14 @@ async def most_in_an_iteration(n_callers: int, seconds: float) -> int:
     return most
 
 
-@asynchronous
 async def test_long_callers_go_on_in_different_iterations() -> None:
     assert await most_in_an_iteration(10, 1.1 * SHARE) == 1
 
 
-@asynchronous
 async def test_a_few_fit_into_one_iteration() -> None:
     assert 2 <= await most_in_an_iteration(12, SHARE / 3) <= 4
 
 
-@asynchronous
 async def test_a_cancelled_caller_delays_nobody() -> None:
     waiting = [asyncio.create_task(turn_of_the_loop()) for _ in range(3)]
     waiting[0].cancel()

@@ -1,11 +1,8 @@
-from __future__ import annotations
-
 import asyncio
 
 import pytest
 
 from app.concurrency.side_by_side import side_by_side
-from tests.app.asynchronous import asynchronous
 
 
 async def _after(turns: int, result: int | Exception, ended: list[int] | None = None) -> int:
@@ -22,14 +19,12 @@ async def _after(turns: int, result: int | Exception, ended: list[int] | None = 
 
 
 @pytest.mark.parametrize("turns", [[], [2], [3, 1, 2]])
-@asynchronous
 async def test_results_are_in_order(turns: list[int]) -> None:
     assert await side_by_side(_after(turn, 10 * turn) for turn in turns) == [
         10 * turn for turn in turns
     ]
 
 
-@asynchronous
 async def test_the_first_to_fail_ends_the_others_and_keeps_its_cause() -> None:
     failure = ValueError("bare, not in a group")
     failure.__cause__ = OSError()
@@ -41,7 +36,6 @@ async def test_the_first_to_fail_ends_the_others_and_keeps_its_cause() -> None:
     assert sorted(ended) == [8, 9]
 
 
-@asynchronous
 async def test_cancelling_ends_all() -> None:
     ended: list[int] = []
     task = asyncio.create_task(side_by_side([_after(99, 1, ended), _after(98, 2, ended)]))

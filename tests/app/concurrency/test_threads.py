@@ -1,7 +1,5 @@
 """Blocking work beside the event loop."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading
@@ -11,7 +9,6 @@ import pytest
 
 from app.concurrency.threads import NICENESS, in_background, step_back
 from model.engine.protocol import Finished
-from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import FakeEngine
 from tests.app.scheduling.harness import running, submit
 
@@ -28,14 +25,12 @@ class Work:
         return self.result
 
 
-@asynchronous
 async def test_the_result_or_the_error_is_passed_on() -> None:
     assert await in_background(Work(7)) == 7
     with pytest.raises(ZeroDivisionError):
         await in_background(Work(ZeroDivisionError()))
 
 
-@asynchronous
 async def test_the_work_is_dropped_before_its_result_is_there() -> None:
     """An unloaded model must be gone when its memory is returned."""
     for _ in range(20):
@@ -81,7 +76,6 @@ def test_without_permission_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @on_linux
-@asynchronous
 async def test_engines_step_back(monkeypatch: pytest.MonkeyPatch) -> None:
     engine, seen = FakeEngine(), list[int]()
     step = engine.step

@@ -1,7 +1,5 @@
 """Stand-ins for a model: what a document is with every text as it was, or in capitals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 

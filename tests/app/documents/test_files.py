@@ -1,7 +1,5 @@
 """Of every format: what is sent is either refused or read, whatever it is."""
 
-from __future__ import annotations
-
 import random
 import tracemalloc
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Word documents made of a few lines of XML."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from app.errors import InvalidRequestError, UnknownLanguagesError
@@ -27,8 +25,7 @@ def test_resolve(source: str | None, target: str | None, direction: tuple[str, s
 
 
 @pytest.mark.parametrize(
-    ("source", "target"),
-    [("es", "fr"), ("de", "pt-BR"), ("en", "pt"), ("en", "zh"), ("-", "fr")],
+    ("source", "target"), [("es", "fr"), ("de", "pt-BR"), ("en", "pt"), ("en", "zh"), ("-", "fr")]
 )
 def test_no_direction(source: str, target: str) -> None:
     with pytest.raises(UnknownLanguagesError, match="de to fr"):

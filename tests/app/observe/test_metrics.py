@@ -1,7 +1,5 @@
 """What is counted, and that nothing of a request gets into it but its numbers."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import threading
@@ -12,17 +10,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from app.observe.gauges import GAUGES, Gauges
-from app.observe.metrics import (
-    CLIENT_GONE,
-    DURATIONS,
-    ENGINE_FAILURES,
-    RETRY_REASONS,
-    Metrics,
-)
+from app.observe.metrics import CLIENT_GONE, DURATIONS, ENGINE_FAILURES, RETRY_REASONS, Metrics
 from app.observe.timings import Timings
 from app.wire.problems import HTTP_KINDS, KINDS
 from tests.app.asking import scheduler
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import POISON, FakeEngine
 from tests.app.scheduling.harness import running, submit, until
@@ -123,7 +114,6 @@ def test_openmetrics_for_who_prefers_it() -> None:
     assert Metrics().exposition("*/*")[1].startswith("text/plain")
 
 
-@asynchronous
 async def test_an_engine_tells_of_its_steps_and_of_what_it_finished() -> None:
     engine = FakeEngine(n_steps=3)
     async with running(engine) as scheduler:
@@ -139,7 +129,6 @@ async def test_an_engine_tells_of_its_steps_and_of_what_it_finished() -> None:
     assert of(series, "attend_tokens_generated_total") == 2 * 4  # three and the end
 
 
-@asynchronous
 async def test_requests_are_counted_by_route_and_failures_by_reason(serve: Serve) -> None:
     engine = FakeEngine()
     async with serve(engine) as client:
@@ -168,7 +157,6 @@ async def test_requests_are_counted_by_route_and_failures_by_reason(serve: Serve
     assert series["process_resident_memory_bytes", ()] > 0
 
 
-@asynchronous
 async def test_gauges_of_what_waits_and_of_what_is_in_the_engine(serve: Serve) -> None:
     engine = FakeEngine(n_slots=1, gate=threading.Semaphore(1))  # one step, for the warm-up
     async with serve(engine, max_concurrent_requests=3, sentence_cache_bytes=0) as client:
@@ -197,7 +185,6 @@ REASONS = {kind.slug for kind in (*KINDS.values(), *HTTP_KINDS.values())}
 REASONS |= {CLIENT_GONE, *RETRY_REASONS}
 
 
-@asynchronous
 async def test_a_hostile_request_cannot_make_a_label(serve: Serve) -> None:
     hostile: list[dict[str, Any]] = [
         {"method": "GET", "url": f"/{SECRET}"},
@@ -232,7 +219,6 @@ async def test_a_hostile_request_cannot_make_a_label(serve: Serve) -> None:
     assert routes == {dict(pairs)["route"] for _, pairs in started if dict(pairs).get("route")}
 
 
-@asynchronous
 async def test_a_client_that_left_is_a_cancellation(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(engine) as client:
@@ -257,7 +243,6 @@ async def test_a_client_that_left_is_a_cancellation(serve: Serve) -> None:
     assert of(series, "attend_request_cancelled_total", reason=CLIENT_GONE) == 1
 
 
-@asynchronous
 async def test_a_sentence_that_fails_is_neither_read_nor_generated() -> None:
     async with running(FakeEngine()) as scheduler:
         await asyncio.wait([submit(scheduler, POISON)])

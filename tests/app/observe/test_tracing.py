@@ -1,7 +1,5 @@
 """Traces: identifiers in the log, spans at a collector, and never a word of the text in either."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json
@@ -21,7 +19,6 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from app import __version__
 from app.observe.logs import configure_logs
 from app.observe.tracing import SHUTDOWN_SECONDS, SpanExport, trace_id
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 
@@ -53,7 +50,6 @@ def logged() -> Iterator[io.StringIO]:
     structlog.reset_defaults()
 
 
-@asynchronous
 async def test_every_line_of_a_request_has_its_ids_and_no_other_line_has(
     serve: Serve, logged: io.StringIO
 ) -> None:
@@ -112,7 +108,6 @@ def collector() -> Iterator[tuple[str, list[ExportTraceServiceRequest]]]:
         server.server_close()
 
 
-@asynchronous
 async def test_spans_reach_the_collector_without_a_word_of_the_text(
     serve: Serve, logged: io.StringIO
 ) -> None:

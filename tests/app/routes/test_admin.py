@@ -1,7 +1,5 @@
 """The admin port, and what of requests is never logged."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json
@@ -13,13 +11,11 @@ import structlog
 
 from app.main import create_admin_app
 from app.observe.logs import configure_logs
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:9000", ""])
-@asynchronous
 async def test_no_page_may_reload_the_models(serve: Serve, origin: str) -> None:
     async with serve(FakeEngine(), admin_port=0) as client:
         app = client._transport.app  # type: ignore[attr-defined]
@@ -35,7 +31,6 @@ async def test_no_page_may_reload_the_models(serve: Serve, origin: str) -> None:
             assert app.state.lifecycle.started is not before
 
 
-@asynchronous
 async def test_the_name_of_a_file_which_is_its_key_is_not_logged(serve: Serve) -> None:
     stream = io.StringIO()
     configure_logs("debug", stream=stream)
@@ -64,7 +59,6 @@ async def test_the_name_of_a_file_which_is_its_key_is_not_logged(serve: Serve) -
     "path", ["/translate", "/detect", "/score", "/explain", "/v2/translate", "/v2/glossaries",
              "/translate_file"],
 )  # fmt: skip
-@asynchronous
 async def test_a_compressed_body_is_told_from_one_that_cannot_be_read(
     serve: Serve, path: str, coding: str
 ) -> None:
@@ -79,7 +73,6 @@ async def test_a_compressed_body_is_told_from_one_that_cannot_be_read(
     assert answer.headers["Accept-Encoding"] == "identity"
 
 
-@asynchronous
 async def test_a_body_that_says_it_is_not_compressed_is_read(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         answer = await client.post(

@@ -1,13 +1,10 @@
 """POST /detect."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 
 
@@ -17,7 +14,6 @@ async def detected(client: httpx.AsyncClient, text: Any) -> Any:
     return response.json()
 
 
-@asynchronous
 async def test_candidates_of_every_text_in_order(serve: Serve) -> None:
     async with serve() as client:
         first, second, nothing, german = await detected(
@@ -30,7 +26,6 @@ async def test_candidates_of_every_text_in_order(serve: Serve) -> None:
     assert german[0]["language"] == "de"
 
 
-@asynchronous
 async def test_one_text_is_a_list_of_one(serve: Serve) -> None:
     async with serve() as client:
         assert await detected(client, "The house") == await detected(client, ["The house"])
@@ -47,7 +42,6 @@ async def test_one_text_is_a_list_of_one(serve: Serve) -> None:
         ({"text": "a" * 500}, 413, "body-too-large"),
     ],
 )
-@asynchronous
 async def test_what_is_refused(serve: Serve, body: Any, status: int, slug: str) -> None:
     async with serve(max_texts=2, max_text_characters=50, max_body_bytes=400) as client:
         response = await client.post("/detect", json=body)
@@ -55,7 +49,6 @@ async def test_what_is_refused(serve: Serve, body: Any, status: int, slug: str) 
     assert response.json()["type"] == f"urn:problem-type:attend:{slug}"
 
 
-@asynchronous
 async def test_a_lone_surrogate_does_no_harm(serve: Serve) -> None:
     async with serve() as client:
         response = await client.post("/detect", content=b'{"text": "The house \\ud800"}')

@@ -1,13 +1,10 @@
 """Every route that does work is rated; a new one has to be named here, with a request for it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 
@@ -41,7 +38,6 @@ def kernels() -> None:
     """Only the fake engine runs here."""
 
 
-@asynchronous
 async def test_a_client_that_has_used_its_requests_up_gets_no_work_done(serve: Serve) -> None:
     async with serve(FakeEngine(), requests_per_minute=1) as client:
         made = await client.post("/v3/glossaries", **WORK["post", "/v3/glossaries"])
@@ -54,7 +50,6 @@ async def test_a_client_that_has_used_its_requests_up_gets_no_work_done(serve: S
     assert set(statuses.values()) == {httpx.codes.TOO_MANY_REQUESTS}, statuses
 
 
-@asynchronous
 async def test_no_route_is_forgotten(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         paths = (await client.get("/openapi.json")).json()["paths"]

@@ -1,7 +1,5 @@
 """POST /explain with a real, if random, model."""
 
-from __future__ import annotations
-
 import base64
 import math
 from collections.abc import Callable
@@ -17,7 +15,6 @@ from model.checkpoint.reader import load_checkpoint
 from model.transformer.config import PRESETS
 from model.transformer.positions import sinusoidal_positions
 from tests.app.asking import answered, content
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import POISON, FakeEngine
 from tests.app.wire.test_problems import SECRET, problem
@@ -38,7 +35,6 @@ async def explained(client: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-@asynchronous
 async def test_it_ends_in_the_answer_of_translate(serve: Serve, options: dict[str, Any]) -> None:
     async with serve() as client:
         answer = await explained(client, **options)
@@ -53,7 +49,6 @@ async def test_it_ends_in_the_answer_of_translate(serve: Serve, options: dict[st
 
 
 @pytest.mark.parametrize("text", ["{name} sees the house.", "The <x1/> cat and {0} dogs"])
-@asynchronous
 async def test_placeholders_are_searched_as_translate_does(serve: Serve, text: str) -> None:
     async with serve() as client:
         response = await client.post("/explain", json={"text": text, "target": "fr"})
@@ -64,7 +59,6 @@ async def test_placeholders_are_searched_as_translate_does(serve: Serve, text: s
         assert "parts" in problem(response, 422, "invalid-request")["errors"][0]["detail"]
 
 
-@asynchronous
 async def test_every_beam_goes_on_from_one_before_it(serve: Serve) -> None:
     async with serve() as client:
         answer = await explained(client, beam_size=4)
@@ -89,7 +83,6 @@ async def test_every_beam_goes_on_from_one_before_it(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
-@asynchronous
 async def test_the_numbers_are_those_of_the_attention_weights(serve: Serve, kind: str) -> None:
     async with serve() as client:
         wanted = {"kind": kind, "layers": "all", "heads": "all"}
@@ -115,7 +108,6 @@ async def test_the_numbers_are_those_of_the_attention_weights(serve: Serve, kind
             np.testing.assert_allclose(shown["output"], np.array(found) @ values, atol=1e-4)
 
 
-@asynchronous
 async def test_the_last_layer_is_the_default(serve: Serve) -> None:
     async with serve() as client:
         first = await explained(client, attention={"token": 1})
@@ -124,7 +116,6 @@ async def test_the_last_layer_is_the_default(serve: Serve) -> None:
     assert first["attention"]["layer"] == PRESETS["tiny"].n_decoder_layers - 1
 
 
-@asynchronous
 async def test_the_positional_encoding_is_the_models(serve: Serve) -> None:
     async with serve() as client:
         positions = (await explained(client, positions=7))["positions"]
@@ -156,7 +147,6 @@ async def test_the_positional_encoding_is_the_models(serve: Serve) -> None:
     ],
     ids=str,
 )
-@asynchronous
 async def test_what_cannot_be_shown_is_refused_by_its_field(
     serve: Serve, body: dict[str, Any], pointer: str, detail: str
 ) -> None:
@@ -167,7 +157,6 @@ async def test_what_cannot_be_shown_is_refused_by_its_field(
     assert detail in fault["detail"]
 
 
-@asynchronous
 async def test_several_sentences_can_be_taken_as_one(serve: Serve) -> None:
     text = "The cat sees. The dog likes."
     async with serve() as client:
@@ -176,7 +165,6 @@ async def test_several_sentences_can_be_taken_as_one(serve: Serve) -> None:
     assert answer["text"] == translated["translations"][0]["text"]
 
 
-@asynchronous
 async def test_a_long_sentence_is_refused(serve: Serve) -> None:
     async with serve() as client:
         body = {"text": "cat " * 200, "target": "fr", "split_sentences": False}
@@ -186,7 +174,6 @@ async def test_a_long_sentence_is_refused(serve: Serve) -> None:
     assert problem(response, 422, response.json()["type"].rpartition(":")[2])
 
 
-@asynchronous
 async def test_two_models_in_a_row_and_a_text_in_the_target_language_have_no_search_to_show(
     serve: Serve, row_of_checkpoints: tuple[Path, Path]
 ) -> None:
@@ -201,7 +188,6 @@ async def test_two_models_in_a_row_and_a_text_in_the_target_language_have_no_sea
             assert told in fault["detail"]
 
 
-@asynchronous
 async def test_an_engine_that_fails_is_told_without_the_text(serve: Serve) -> None:
     class Failing(FakeEngine):
         def trace(self, *_: Any) -> Any:
@@ -215,7 +201,6 @@ async def test_an_engine_that_fails_is_told_without_the_text(serve: Serve) -> No
     assert POISON
 
 
-@asynchronous
 async def test_it_counts_as_a_translation(serve: Serve) -> None:
     async with serve(api_keys="mine", character_limit=40) as client:
         body = {"text": TEXT, "target": "fr"}
@@ -226,7 +211,6 @@ async def test_it_counts_as_a_translation(serve: Serve) -> None:
     problem(response, 403, "quota-exceeded")
 
 
-@asynchronous
 async def test_it_counts_against_the_rate_limit(serve: Serve) -> None:
     async with serve(requests_per_minute=1) as client:
         await explained(client)
@@ -236,7 +220,6 @@ async def test_it_counts_against_the_rate_limit(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
-@asynchronous
 async def test_an_imported_model_is_searched_by_its_own_rule(
     serve: Serve, make_folder: Callable[..., Path], tmp_path: Path, beam_size: int
 ) -> None:

@@ -1,7 +1,5 @@
 """POST /translate_file and GET /download_file."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import threading
@@ -18,7 +16,6 @@ import pytest
 from app.documents.files import FORMATS, FileDocument
 from app.text.placeholders import find_placeholders
 from app.translation.file_service import FileService, TranslatedFile
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.documents.word_xml import part, run, word_file
 from tests.app.fake_engine import FakeEngine
@@ -57,7 +54,6 @@ async def send(
 
 
 @pytest.mark.parametrize("name", FILES)
-@asynchronous
 async def test_a_file_is_translated_and_fetched(serve: Serve, name: str) -> None:
     async with serve() as client:
         answer = await send(client, name, FILES[name])
@@ -92,7 +88,6 @@ def test_the_kinds_of_files_are_all_there() -> None:
     assert [Path(name).suffix for name in FILES] == list(FORMATS)
 
 
-@asynchronous
 async def test_a_text_of_a_file_is_translated_as_it_is_alone(serve: Serve) -> None:
     texts = ["The house is green.", "A dog sees {name} and the old cat.", "The house is green."]
     async with serve() as client:
@@ -103,7 +98,6 @@ async def test_a_text_of_a_file_is_translated_as_it_is_alone(serve: Serve) -> No
     assert len(find_placeholders(file.text)) == 1
 
 
-@asynchronous
 async def test_a_file_goes_by_way_of_a_pivot_as_a_text_does(
     serve: Serve, row_of_checkpoints: tuple[Path, Path]
 ) -> None:
@@ -118,7 +112,6 @@ async def test_a_file_goes_by_way_of_a_pivot_as_a_text_does(
     assert tagged.text.startswith("<p>")
 
 
-@asynchronous
 async def test_the_language_of_a_file_is_found_out(serve: Serve) -> None:
     text = b"La maison est verte et le chien est vieux."
     async with serve() as client:
@@ -129,7 +122,6 @@ async def test_the_language_of_a_file_is_found_out(serve: Serve) -> None:
     assert same.content == text
 
 
-@asynchronous
 async def test_what_cannot_be_is_refused(serve: Serve) -> None:
     big = b"The house. " * 100
     async with serve(max_file_bytes=2000, max_file_characters=500, max_stored_bytes=50) as client:
@@ -166,7 +158,6 @@ async def test_what_cannot_be_is_refused(serve: Serve) -> None:
     assert ".docx" in errors["suffix"]["error"]
 
 
-@asynchronous
 async def test_a_key_is_needed_for_files_but_to_fetch_them_only_not_anothers(serve: Serve) -> None:
     async with serve(FakeEngine(), api_keys="mine,theirs", character_limit=25) as client:
         without = await send(client, "a.txt", b"The house.")
@@ -195,7 +186,6 @@ async def test_a_key_is_needed_for_files_but_to_fetch_them_only_not_anothers(ser
     assert usage == 18
 
 
-@asynchronous
 async def test_so_many_files_at_a_time(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1))  # which the warm-up takes
     async with serve(engine, max_concurrent_files=1) as client:
@@ -215,7 +205,6 @@ def _is_working(engine: FakeEngine) -> bool:
     return engine.in_step.wait(timeout=10)
 
 
-@asynchronous
 async def test_a_file_has_only_so_long(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(engine, file_timeout=0.05) as client:
@@ -225,7 +214,6 @@ async def test_a_file_has_only_so_long(serve: Serve) -> None:
         engine.gate.release(1000)
 
 
-@asynchronous
 async def test_an_upload_has_only_so_long(serve: Serve) -> None:
     async def slowly() -> AsyncIterator[bytes]:
         yield b"--x\r\n"
@@ -238,7 +226,6 @@ async def test_an_upload_has_only_so_long(serve: Serve) -> None:
     assert answer.json() == {"error": "the file did not arrive within 0.05 s"}
 
 
-@asynchronous
 async def test_a_name_is_no_path_and_json_may_be_asked_for(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         for name in ("../../a b.json", "C:\\x\\a b.json"):
@@ -248,7 +235,6 @@ async def test_a_name_is_no_path_and_json_may_be_asked_for(serve: Serve) -> None
             assert said == "attachment; filename*=UTF-8''a%20b.fr.json"
 
 
-@asynchronous
 async def test_others_are_served_while_a_long_file_is_translated(serve: Serve) -> None:
     engine = FakeEngine(n_slots=16)
     lines = "\n".join(f"The house {number} is green." for number in range(2000)).encode()
@@ -287,7 +273,6 @@ def test_a_form_as_clients_of_the_dialect_send_it(tiny_checkpoint: Path, kernels
             assert file.read().endswith(b"\n")
 
 
-@asynchronous
 async def test_large_files_are_parsed_one_after_the_other(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import asyncio
 import threading
 
@@ -13,14 +11,12 @@ from app.runtime import Runtime
 from app.settings import Settings
 from model.errors import CheckpointError
 from tests.app.asking import scheduler
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 
 PROBES = ["/livez", "/startupz", "/readyz"]
 
 
-@asynchronous
 async def test_alive_while_the_model_loads_but_neither_started_nor_ready(
     tiny_checkpoint: object,
 ) -> None:
@@ -61,7 +57,6 @@ async def client_get(app: object, path: str) -> httpx.Response:
         return await client.get(path)
 
 
-@asynchronous
 async def test_a_model_that_cannot_be_loaded_is_reported_once_and_never_ready(
     tiny_checkpoint: object,
 ) -> None:
@@ -77,7 +72,6 @@ async def test_a_model_that_cannot_be_loaded_is_reported_once_and_never_ready(
     assert [str(error) for error in reported] == ["no such folder"]
 
 
-@asynchronous
 async def test_whoever_asked_is_told_once_when_the_model_is_ready(tiny_checkpoint: object) -> None:
     told: list[int] = []
     app = create_app(
@@ -90,7 +84,6 @@ async def test_whoever_asked_is_told_once_when_the_model_is_ready(tiny_checkpoin
     assert told == [0]
 
 
-@asynchronous
 async def test_stopping_while_the_model_loads(tiny_checkpoint: object) -> None:
     loading = threading.Event()
     reported: list[BaseException] = []
@@ -106,7 +99,6 @@ async def test_stopping_while_the_model_loads(tiny_checkpoint: object) -> None:
     assert reported == []
 
 
-@asynchronous
 async def test_an_engine_thread_that_ended_fails_every_probe_but_startup(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         await scheduler(client).stop()
@@ -117,7 +109,6 @@ async def test_an_engine_thread_that_ended_fails_every_probe_but_startup(serve: 
 
 
 @pytest.mark.parametrize("path", [*PROBES, "/info", "/languages"])
-@asynchronous
 async def test_head_and_options(serve: Serve, path: str) -> None:
     async with serve(FakeEngine()) as client:
         head, get = await client.head(path), await client.get(path)

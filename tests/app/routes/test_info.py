@@ -1,15 +1,11 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import httpx
 
 from model.checkpoint.reader import load_checkpoint
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 
 
-@asynchronous
 async def test_info_is_of_the_checkpoint_that_is_served(
     serve: Serve, tiny_checkpoint: Path
 ) -> None:
@@ -24,7 +20,6 @@ async def test_info_is_of_the_checkpoint_that_is_served(
     assert (info["device"], info["precision"]) == ("cpu", "int8")
 
 
-@asynchronous
 async def test_languages_in_libretranslates_form(serve: Serve) -> None:
     async with serve() as client:
         languages = (await client.get("/languages")).json()
@@ -34,7 +29,6 @@ async def test_languages_in_libretranslates_form(serve: Serve) -> None:
     ]
 
 
-@asynchronous
 async def test_openapi_names_only_what_it_defines_and_its_examples_work(serve: Serve) -> None:
     def references(node: object) -> set[str]:
         if isinstance(node, dict):

@@ -1,7 +1,5 @@
 """LibreTranslate's dialect over HTTP; its clients themselves are in test_official_clients."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -13,7 +11,6 @@ import pytest
 
 from app.documents.files import SUFFIXES
 from tests.app.asking import answered, native_text, refusal
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 
@@ -32,7 +29,6 @@ async def post(client: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
     return await answered(client, **PAIR | body)
 
 
-@asynchronous
 async def test_a_string_for_a_string_and_a_list_for_a_list(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         cat, dog = await native_text(client, "the cat"), await native_text(client, "old dog")
@@ -48,17 +44,9 @@ async def test_a_string_for_a_string_and_a_list_for_a_list(serve: Serve) -> None
     [
         ("", {"Content-Type": "application/json"}, json.dumps(PAIR | {"q": "cat"})),
         ("", {}, json.dumps(PAIR | {"q": "cat"})),
-        (
-            "",
-            {"Content-Type": FORM},
-            json.dumps(PAIR | {"q": "cat"}),
-        ),
+        ("", {"Content-Type": FORM}, json.dumps(PAIR | {"q": "cat"})),
         ("", {"Content-Type": FORM}, urlencode(PAIR | {"q": "cat"})),
-        (
-            "",
-            {"Content-Type": FORM + "; charset=utf-8"},
-            urlencode(PAIR | {"q": "cat"}),
-        ),
+        ("", {"Content-Type": FORM + "; charset=utf-8"}, urlencode(PAIR | {"q": "cat"})),
         ("", {"Content-Type": "multipart/form-data; boundary=x"}, MULTIPART),
         ("?" + urlencode(PAIR | {"q": "cat"}), {}, b""),
         ("?q=cat", {"Content-Type": "application/json"}, json.dumps(PAIR)),
@@ -66,7 +54,6 @@ async def test_a_string_for_a_string_and_a_list_for_a_list(serve: Serve) -> None
         ("?target=fr", {"Content-Type": FORM}, "q=cat&source=en"),
     ],
 )
-@asynchronous
 async def test_parameters_may_be_anywhere(
     serve: Serve, query: str, headers: dict[str, str], content: str | bytes
 ) -> None:
@@ -75,7 +62,6 @@ async def test_parameters_may_be_anywhere(
         assert response.json() == {"translatedText": await native_text(client, "cat")}
 
 
-@asynchronous
 async def test_a_form_may_have_several_texts_of_any_script(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         response = await client.post("/translate", data=PAIR | {"q": ["cat & dog", "☃ 1"]})
@@ -83,7 +69,6 @@ async def test_a_form_may_have_several_texts_of_any_script(serve: Serve) -> None
     assert response.json() == {"translatedText": expected}
 
 
-@asynchronous
 async def test_text_beside_q_is_the_native_dialect(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         both = await client.post("/translate", json={"q": "cat", "text": "cat", "target": "fr"})
@@ -92,7 +77,6 @@ async def test_text_beside_q_is_the_native_dialect(serve: Serve) -> None:
     assert query.json()["model"] == "tiny"
 
 
-@asynchronous
 async def test_alternatives_only_when_asked_for(serve: Serve) -> None:
     async with serve() as client:
         one = await post(client, q="the cat", alternatives=3)
@@ -109,7 +93,6 @@ async def test_alternatives_only_when_asked_for(serve: Serve) -> None:
     assert one["alternatives"] == [other["text"] for other in translation["alternatives"]]
 
 
-@asynchronous
 async def test_auto_says_what_was_found_of_every_text(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         one = await post(client, q=ENGLISH, source="auto")
@@ -132,7 +115,6 @@ async def test_auto_says_what_was_found_of_every_text(serve: Serve) -> None:
         ("?" + urlencode({"q": "Où est la maison ?"}), {}, b""),
     ],
 )
-@asynchronous
 async def test_detect(
     serve: Serve, query: str, headers: dict[str, str], content: str | bytes
 ) -> None:
@@ -143,7 +125,6 @@ async def test_detect(
     assert 100 >= best["confidence"] > sum(other["confidence"] for other in others)
 
 
-@asynchronous
 async def test_detect_in_a_list_and_in_nothing(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         several = (await client.post("/detect", json={"q": [FRENCH, ENGLISH]})).json()
@@ -158,7 +139,6 @@ async def test_detect_in_a_list_and_in_nothing(serve: Serve) -> None:
         assert refusal(response, 400, "error") == "Invalid request: missing q parameter"
 
 
-@asynchronous
 async def test_detect_wants_a_key_if_there_are_any(serve: Serve) -> None:
     async with serve(FakeEngine(), api_keys="first") as client:
         with_key = await client.post("/detect", json={"q": FRENCH, "api_key": "first"})
@@ -169,7 +149,6 @@ async def test_detect_wants_a_key_if_there_are_any(serve: Serve) -> None:
     assert native.status_code == httpx.codes.UNAUTHORIZED
 
 
-@asynchronous
 async def test_html_keeps_its_tags_and_escaped_text_stays_escaped(serve: Serve) -> None:
     html = "<p>the cat &lt;script&gt;</p><br>"
     async with serve(FakeEngine()) as client:
@@ -179,7 +158,6 @@ async def test_html_keeps_its_tags_and_escaped_text_stays_escaped(serve: Serve) 
     assert answer["translatedText"].startswith("<p>")
 
 
-@asynchronous
 async def test_nulls_and_fields_not_known_do_not_matter(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         extra = {"format": None, "alternatives": None, "api_key": None, "secret": "x"}
@@ -210,7 +188,6 @@ async def test_nulls_and_fields_not_known_do_not_matter(serve: Serve) -> None:
         ({"alternatives": "many"}, "Invalid request: alternatives parameter is not a number"),
     ],
 )
-@asynchronous
 async def test_a_fault_is_a_400_that_says_what(
     serve: Serve, changed: dict[str, Any], named: str
 ) -> None:
@@ -229,7 +206,6 @@ async def test_a_fault_is_a_400_that_says_what(
         ("", "Invalid request: missing q parameter"),
     ],
 )
-@asynchronous
 async def test_a_fault_of_a_form(serve: Serve, form: str, named: str) -> None:
     async with serve(FakeEngine()) as client:
         headers = {"Content-Type": FORM}
@@ -253,7 +229,6 @@ async def test_a_fault_of_a_form(serve: Serve, form: str, named: str) -> None:
         ("multipart/form-data; boundary=x", b"--x\r\nContent-Disposition: form-data\r\n\r\ncat"),
     ],
 )
-@asynchronous
 async def test_a_form_that_is_none(serve: Serve, content_type: str, content: bytes) -> None:
     async with serve(FakeEngine()) as client:
         headers = {"Content-Type": content_type}
@@ -261,7 +236,6 @@ async def test_a_form_that_is_none(serve: Serve, content_type: str, content: byt
     assert refusal(response, 400, "error")
 
 
-@asynchronous
 async def test_languages_are_the_native_ones(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         response = await client.request("GET", "/languages", content=b"api_key=x")
@@ -271,7 +245,6 @@ async def test_languages_are_the_native_ones(serve: Serve) -> None:
     ]
 
 
-@asynchronous
 async def test_health(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         assert (await client.get("/health")).json() == {"status": "ok"}
@@ -281,7 +254,6 @@ async def test_health(serve: Serve) -> None:
         refusal(await client.get("/health"), 503, "error")
 
 
-@asynchronous
 async def test_frontend_settings(serve: Serve) -> None:
     async with serve(FakeEngine(), max_text_characters=77, api_keys="a") as client:
         settings = (await client.get("/frontend/settings")).json()
@@ -300,7 +272,6 @@ async def test_frontend_settings(serve: Serve) -> None:
 @pytest.mark.parametrize(
     "body", [b"", b"  ", b"{}", b"[]", b"null", b"3", b'"cat"', b'{"source": "en"}']
 )
-@asynchronous
 async def test_without_a_text_the_error_is_in_both_dialects(
     serve: Serve, path: str, body: bytes
 ) -> None:
@@ -315,7 +286,6 @@ async def test_without_a_text_the_error_is_in_both_dialects(
     assert document["status"] == httpx.codes.BAD_REQUEST
 
 
-@asynchronous
 async def test_a_field_of_the_native_dialect_alone_decides(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         response = await client.post("/translate", json={"target": "fr", "beam_size": 1})
@@ -326,7 +296,6 @@ async def test_a_field_of_the_native_dialect_alone_decides(serve: Serve) -> None
 
 
 @pytest.mark.parametrize(("source", "target"), [("en", "en"), ("fr", "fr-CA"), ("en-GB", "en")])
-@asynchronous
 async def test_a_text_in_its_target_language_comes_back(
     serve: Serve, source: str, target: str
 ) -> None:
@@ -336,7 +305,6 @@ async def test_a_text_in_its_target_language_comes_back(
         }
 
 
-@asynchronous
 async def test_a_pair_that_is_not_translated(
     serve: Serve, row_of_checkpoints: tuple[Path, Path]
 ) -> None:
@@ -345,14 +313,12 @@ async def test_a_pair_that_is_not_translated(
     assert refusal(response, 400, "error") == "de is not supported"
 
 
-@asynchronous
 async def test_suggestions_are_off(serve: Serve) -> None:
     async with serve(FakeEngine(), api_keys="a") as client:
         response = await client.post("/suggest", json={"q": "a", "s": "b"})
     assert refusal(response, 403, "error") == "Suggestions are disabled on this server."
 
 
-@asynchronous
 async def test_the_specification_describes_every_route_of_the_dialect(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         document = (await client.get("/spec")).json()
@@ -366,7 +332,6 @@ async def test_the_specification_describes_every_route_of_the_dialect(serve: Ser
     assert file["type"] == "file"
 
 
-@asynchronous
 async def test_pages_of_other_origins_may_ask_where_the_setting_allows_it(serve: Serve) -> None:
     headers = {
         "Origin": "https://a.example",

@@ -1,7 +1,5 @@
 """A server of M2M-100 and NLLB: every part of it with a model of 100 or 200 languages."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,6 @@ from app.observe.metrics import Metrics
 from app.settings import Settings
 from model.interop.marian_import import import_m2m100
 from tests.app.asking import answered, content
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.routes.test_translate_stream import streamed, told
 from tests.m2m100_folder import MakeMultilingual
@@ -41,7 +38,6 @@ def nllb(make_multilingual: MakeMultilingual, tmp_path_factory: pytest.TempPathF
     return folder
 
 
-@asynchronous
 async def test_any_pair_by_any_form_of_its_codes(serve: Serve, nllb: Path) -> None:
     async with serve(checkpoint=nllb) as client:
         texts = {}
@@ -64,7 +60,6 @@ async def test_any_pair_by_any_form_of_its_codes(serve: Serve, nllb: Path) -> No
         assert len(refused.text) < 3000
 
 
-@asynchronous
 async def test_the_models_are_described_in_short(serve: Serve, m2m100: Path) -> None:
     async with serve(checkpoint=m2m100) as client:
         info = await client.get("/info")
@@ -80,7 +75,6 @@ async def test_the_models_are_described_in_short(serve: Serve, m2m100: Path) -> 
     assert "AnyOf" in schema["components"]["schemas"]
 
 
-@asynchronous
 async def test_a_detected_source_is_one_that_the_model_knows(serve: Serve, m2m100: Path) -> None:
     async with serve(checkpoint=m2m100) as client:
         texts = [
@@ -92,7 +86,6 @@ async def test_a_detected_source_is_one_that_the_model_knows(serve: Serve, m2m10
     assert [one["source"] for one in answer["translations"]] == ["de", "fr", "ja"]
 
 
-@asynchronous
 async def test_streams_explanations_scores_terms_and_files(serve: Serve, m2m100: Path) -> None:
     pair = {"source": "en", "target": "de"}
     async with serve(checkpoint=m2m100) as client:

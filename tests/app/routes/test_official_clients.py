@@ -1,7 +1,5 @@
 """The clients that people have, unchanged, against a real uvicorn."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

@@ -1,12 +1,9 @@
-from __future__ import annotations
-
 import gzip
 import re
 
 import pytest
 
 from app.web.site import Site
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 
@@ -14,7 +11,6 @@ DOCUMENTS = ("/", "/docs", "/redoc")
 
 
 @pytest.mark.parametrize("path", DOCUMENTS)
-@asynchronous
 async def test_a_document_forbids_what_it_does_not_need(serve: Serve, path: str) -> None:
     async with serve(FakeEngine()) as client:
         answer = await client.get(path)
@@ -32,7 +28,6 @@ async def test_a_document_forbids_what_it_does_not_need(serve: Serve, path: str)
 
 
 @pytest.mark.parametrize("path", DOCUMENTS)
-@asynchronous
 async def test_what_a_document_loads_is_there_for_ever(serve: Serve, path: str) -> None:
     async with serve(FakeEngine()) as client:
         document = (await client.get(path)).text
@@ -45,7 +40,6 @@ async def test_what_a_document_loads_is_there_for_ever(serve: Serve, path: str) 
             assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-@asynchronous
 async def test_what_is_known_is_not_sent_again(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         first = await client.get("/")
@@ -56,7 +50,6 @@ async def test_what_is_known_is_not_sent_again(serve: Serve) -> None:
     assert (head.status_code, head.content) == (200, b"")
 
 
-@asynchronous
 async def test_who_cannot_unpack_gets_it_plain(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         packed = await client.get("/", headers={"Accept-Encoding": "gzip"})
@@ -71,7 +64,6 @@ async def test_who_cannot_unpack_gets_it_plain(serve: Serve) -> None:
 @pytest.mark.parametrize(
     "path", ["/web/0123456789abcdef/main.js", "/web/{digest}/other.js", "/web/{digest}/index.html"]
 )
-@asynchronous
 async def test_another_version_or_another_file_is_not_found(serve: Serve, path: str) -> None:
     async with serve(FakeEngine()) as client:
         answer = await client.get(path.format(digest=Site.read().digest))
@@ -79,7 +71,6 @@ async def test_another_version_or_another_file_is_not_found(serve: Serve, path: 
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-@asynchronous
 async def test_the_page_needs_no_key(serve: Serve) -> None:
     async with serve(FakeEngine(), api_keys="mine") as client:
         for path in DOCUMENTS:
@@ -88,7 +79,6 @@ async def test_the_page_needs_no_key(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("path", [*DOCUMENTS, "/web/x/main.js"])
-@asynchronous
 async def test_it_can_be_turned_off(serve: Serve, path: str) -> None:
     async with serve(FakeEngine(), page=False) as client:
         answer = await client.get(path)

@@ -1,7 +1,5 @@
 """POST /score with a real, if random, model."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import re
@@ -16,7 +14,6 @@ from numpy.typing import NDArray
 
 from app.translation import explainer
 from model.engine.explanations import IdPair
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 from tests.app.wire.test_problems import SECRET, problem
@@ -31,7 +28,6 @@ async def scored(client: httpx.AsyncClient, **body: Any) -> list[dict[str, Any]]
     return scores
 
 
-@asynchronous
 async def test_a_pair_has_one_segment_with_the_probability_of_every_token(serve: Serve) -> None:
     async with serve() as client:
         response = await client.post("/score", json=PAIR)
@@ -58,7 +54,6 @@ async def test_a_pair_has_one_segment_with_the_probability_of_every_token(serve:
     }
 
 
-@asynchronous
 async def test_the_length_penalty_is_the_requests(serve: Serve) -> None:
     async with serve() as client:
         [plain], [usual] = [
@@ -70,7 +65,6 @@ async def test_the_length_penalty_is_the_requests(serve: Serve) -> None:
     assert plain["score"] < usual["score"]
 
 
-@asynchronous
 async def test_pairs_of_a_list_are_scored_as_they_are_alone(serve: Serve) -> None:
     texts, translations = ["cat", "", "The {name} is 🏳️‍🌈"], ["chat", "le", ""]
     async with serve() as client:
@@ -81,7 +75,6 @@ async def test_pairs_of_a_list_are_scored_as_they_are_alone(serve: Serve) -> Non
     assert len(together[2]["segments"][0]["target_tokens"]) == 1
 
 
-@asynchronous
 async def test_attention_and_alignment_are_of_the_pair(serve: Serve) -> None:
     async with serve() as client:
         [pair] = await scored(client, **PAIR, attention={"heads": "all"}, alignment=True)
@@ -112,7 +105,6 @@ async def test_attention_and_alignment_are_of_the_pair(serve: Serve) -> None:
         ({"beam_size": 4}, "/beam_size"),
     ],
 )
-@asynchronous
 async def test_a_field_that_is_wrong_is_named(
     serve: Serve, fields: dict[str, Any], pointer: str
 ) -> None:
@@ -122,7 +114,6 @@ async def test_a_field_that_is_wrong_is_named(
     assert [error["pointer"] for error in document["errors"]] == [pointer]
 
 
-@asynchronous
 async def test_what_the_model_cannot_read_at_once_is_refused(serve: Serve) -> None:
     long = SECRET + " the cat" * 100
     async with serve() as client:
@@ -133,7 +124,6 @@ async def test_what_the_model_cannot_read_at_once_is_refused(serve: Serve) -> No
             assert "128" in document["detail"]
 
 
-@asynchronous
 async def test_weights_beyond_the_limit_are_refused(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,7 +133,6 @@ async def test_weights_beyond_the_limit_are_refused(
         problem(response, 422, "attention-too-large")
 
 
-@asynchronous
 async def test_a_pair_that_takes_two_models_is_refused(
     serve: Serve, row_of_checkpoints: tuple[Any, Any]
 ) -> None:
@@ -152,7 +141,6 @@ async def test_a_pair_that_takes_two_models_is_refused(
         problem(await client.post("/score", json=body), 404, "unknown-languages")
 
 
-@asynchronous
 async def test_a_pair_that_the_engine_dies_of_is_an_error_of_the_engine(serve: Serve) -> None:
     class Broken(FakeEngine):
         def score(self, *_: object) -> Any:
@@ -170,7 +158,6 @@ def slow_score(seconds: float) -> Callable[[Sequence[IdPair], object], list[NDAr
     return score
 
 
-@asynchronous
 async def test_the_characters_of_both_sides_are_counted_if_they_are_scored(serve: Serve) -> None:
     texts = {"text": ["cat", "dog"], "translation": ["chat", "chien"], "target": "fr"}
     async with serve(FakeEngine(), character_limit=30) as client:
@@ -182,7 +169,6 @@ async def test_the_characters_of_both_sides_are_counted_if_they_are_scored(serve
         assert (await client.post("/score", json=texts)).status_code == 403
 
 
-@asynchronous
 async def test_a_request_says_how_long_it_may_take_and_hears_how_long_it_took(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,7 +182,6 @@ async def test_a_request_says_how_long_it_may_take_and_hears_how_long_it_took(
         assert late.status_code == 504
 
 
-@asynchronous
 async def test_pairs_of_one_client_do_not_hold_up_those_of_another_or_a_translation(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,5 @@
 """POST /translate with a real, if random, model: what a good request is answered."""
 
-from __future__ import annotations
-
 import base64
 import math
 import re
@@ -12,11 +10,9 @@ import numpy as np
 import pytest
 
 from tests.app.asking import answered
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 
 
-@asynchronous
 async def test_the_answer_has_the_fields_of_the_contract(serve: Serve) -> None:
     async with serve() as client:
         answer = await answered(client, text="The house.", source="en", target="fr")
@@ -30,7 +26,6 @@ async def test_the_answer_has_the_fields_of_the_contract(serve: Serve) -> None:
     assert answer["usage"]["characters"] == len("The house.")
 
 
-@asynchronous
 async def test_a_list_keeps_its_order_and_translates_as_its_texts_do_alone(serve: Serve) -> None:
     texts = ["The house is green.", "Cat.", "The old dog sees the cat and the house."]
     async with serve() as client:
@@ -59,7 +54,6 @@ async def test_a_list_keeps_its_order_and_translates_as_its_texts_do_alone(serve
         "a@b.org",
     ],
 )
-@asynchronous
 async def test_where_nothing_is_to_translate_the_text_comes_back(serve: Serve, text: str) -> None:
     async with serve() as client:
         answer = await answered(client, text=[text, "cat"], target="fr", attention=True)
@@ -69,7 +63,6 @@ async def test_where_nothing_is_to_translate_the_text_comes_back(serve: Serve, t
     assert nothing["segments"] == []
 
 
-@asynchronous
 async def test_alternatives_follow_the_best_in_falling_score(serve: Serve) -> None:
     async with serve() as client:
         answer = await answered(client, text="cat", target="fr", beam_size=4, alternatives=3)
@@ -79,7 +72,6 @@ async def test_alternatives_follow_the_best_in_falling_score(serve: Serve) -> No
     assert scores == sorted(scores, reverse=True)
 
 
-@asynchronous
 async def test_a_translation_cut_at_the_limit_says_so(serve: Serve) -> None:
     async with serve() as client:
         answer = await answered(client, text="cat", target="fr", max_target_tokens=1, beam_size=1)
@@ -89,7 +81,6 @@ async def test_a_translation_cut_at_the_limit_says_so(serve: Serve) -> None:
     assert huge["usage"]["target_tokens"] <= 128  # the model's own limit
 
 
-@asynchronous
 async def test_a_lone_surrogate_is_read_as_the_replacement_character(serve: Serve) -> None:
     async with serve() as client:
         body = b'{"text": ["a\\ud800b", "\\udfff"], "target": "fr", "attention": true}'
@@ -99,7 +90,6 @@ async def test_a_lone_surrogate_is_read_as_the_replacement_character(serve: Serv
 
 
 @pytest.mark.parametrize("text", ["a\x00b", "<2en> cat", "a 🏳️‍🌈 b", "ﬁ e\u0301 …", "שלום"])
-@asynchronous
 async def test_odd_characters_are_text(serve: Serve, text: str) -> None:
     async with serve() as client:
         answer = await answered(client, text=text, target="fr", max_target_tokens=8, attention=True)
@@ -119,7 +109,6 @@ async def test_odd_characters_are_text(serve: Serve, text: str) -> None:
         ({"source": "fr-Latn-FR"}, ("fr", "en")),
     ],
 )
-@asynchronous
 async def test_languages_are_bcp_47_and_inferred_where_one_is_left(
     serve: Serve, codes: dict[str, str], direction: tuple[str, str]
 ) -> None:
@@ -129,7 +118,6 @@ async def test_languages_are_bcp_47_and_inferred_where_one_is_left(
     assert (translation["source"], translation["target"]) == direction
 
 
-@asynchronous
 async def test_attention_goes_with_its_tokens(serve: Serve) -> None:
     async with serve() as client:
         text = "The old ｃａｔ est … vu"
@@ -153,7 +141,6 @@ async def test_attention_goes_with_its_tokens(serve: Serve) -> None:
     assert translation["confidence"] == pytest.approx(math.exp(sum(log_probs) / len(log_probs)))
 
 
-@asynchronous
 async def test_alignment_links_words_by_their_places(serve: Serve) -> None:
     async with serve() as client:
         text = "  l'oｃａt, the cat"
@@ -173,7 +160,6 @@ async def test_alignment_links_words_by_their_places(serve: Serve) -> None:
     assert all(i < 6 for i, _ in segment["alignment"])
 
 
-@asynchronous
 async def test_alignment_and_attention_go_together(serve: Serve) -> None:
     async with serve() as client:
         both, alone = [
@@ -186,7 +172,6 @@ async def test_alignment_and_attention_go_together(serve: Serve) -> None:
     assert alone["translations"][0]["segments"] == [segment]
 
 
-@asynchronous
 async def test_offsets_of_the_target_spell_the_answer(serve: Serve) -> None:
     async with serve() as client:
         answer = await answered(client, text="The cat sees the house", target="fr", attention=True)
@@ -199,7 +184,6 @@ async def test_offsets_of_the_target_spell_the_answer(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-@asynchronous
 async def test_every_layer_and_head_as_half_floats(serve: Serve, kind: str) -> None:
     attention = {"kind": kind, "layers": "all", "heads": "all", "encoding": "base64"}
     async with serve() as client:
@@ -226,7 +210,6 @@ async def test_every_layer_and_head_as_half_floats(serve: Serve, kind: str) -> N
         assert np.triu(weights[0, 0], k=1).max() == 0
 
 
-@asynchronous
 async def test_layers_and_heads_by_index(serve: Serve) -> None:
     async with serve() as client:
 
@@ -243,7 +226,6 @@ async def test_layers_and_heads_by_index(serve: Serve) -> None:
     np.testing.assert_allclose(mean[0, 0], everything[1].mean(axis=0), atol=1e-4)
 
 
-@asynchronous
 async def test_the_stages_are_timed(serve: Serve) -> None:
     async with serve() as client:
         response = await client.post("/translate", json={"text": "cat", "target": "fr"})
@@ -262,7 +244,6 @@ async def test_the_stages_are_timed(serve: Serve) -> None:
         None,
     ],
 )
-@asynchronous
 async def test_a_body_is_json_by_any_of_these_names(serve: Serve, content_type: str | None) -> None:
     headers = {"Content-Type": content_type} if content_type else {}
     async with serve() as client:
@@ -272,7 +253,6 @@ async def test_a_body_is_json_by_any_of_these_names(serve: Serve, content_type: 
     assert response.status_code == httpx.codes.OK
 
 
-@asynchronous
 async def test_fields_to_come_may_say_what_is_done_today(serve: Serve) -> None:
     async with serve() as client:
         await answered(
@@ -281,7 +261,6 @@ async def test_fields_to_come_may_say_what_is_done_today(serve: Serve) -> None:
         )  # fmt: skip
 
 
-@asynchronous
 async def test_each_sentence_is_translated_as_it_is_alone(serve: Serve) -> None:
     sentences = ["The house is green.", "Cat?", "The dog"]
     text = "  {}\t{}\n\n- {} 😀\n"
@@ -301,7 +280,6 @@ async def test_each_sentence_is_translated_as_it_is_alone(serve: Serve) -> None:
     assert whole["usage"]["characters"] == len(text.format(*sentences))
 
 
-@asynchronous
 async def test_where_sentences_end_can_be_chosen(serve: Serve) -> None:
     async def segments(split: Any, text: str) -> list[str]:
         answer = await answered(
@@ -322,7 +300,6 @@ async def test_where_sentences_end_can_be_chosen(serve: Serve) -> None:
     assert " ".join(pieces) == long.strip()
 
 
-@asynchronous
 async def test_placeholders_come_back_and_tokens_point_at_them(serve: Serve) -> None:
     text = "The cat https://x.org/a {{n}} and %1$s. See <x1/> the dog"
     async with serve() as client:
@@ -342,7 +319,6 @@ async def test_placeholders_come_back_and_tokens_point_at_them(serve: Serve) -> 
         assert segment["source_tokens"][-1]["end"] == end
 
 
-@asynchronous
 async def test_an_answer_from_memory_is_the_answer(serve: Serve) -> None:
     body = {"text": ["The house is green.", "Cat.", "The house is green."], "alternatives": 1}
     async with serve(sentence_cache_bytes=0) as client:

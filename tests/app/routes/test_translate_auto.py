@@ -1,7 +1,5 @@
 """POST /translate with `"source": "auto"`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +7,11 @@ import httpx
 import pytest
 
 from tests.app.asking import answered
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 
 EN, FR, DE = "The house is green.", "La maison est verte.", "Das Haus ist grün und sehr alt."
 
 
-@asynchronous
 async def test_texts_of_one_list_go_in_different_directions(serve: Serve) -> None:
     texts = [EN, FR, "12 %", EN, FR]
     async with serve() as client:
@@ -36,7 +32,6 @@ async def test_texts_of_one_list_go_in_different_directions(serve: Serve) -> Non
     assert answer["usage"]["characters"] == sum(map(len, texts))
 
 
-@asynchronous
 async def test_a_text_in_its_target_language_comes_back_as_it_is(serve: Serve) -> None:
     async with serve() as client:
         answer = await answered(
@@ -53,7 +48,6 @@ async def test_a_text_in_its_target_language_comes_back_as_it_is(serve: Serve) -
     assert answer["model"] == "tiny"
 
 
-@asynchronous
 async def test_if_all_are_in_the_target_language_nothing_is_answered(serve: Serve) -> None:
     async with serve() as client:
         answer = await answered(client, text=FR, source="auto", target="fr")
@@ -61,7 +55,6 @@ async def test_if_all_are_in_the_target_language_nothing_is_answered(serve: Serv
     assert answer["usage"] == {"characters": len(FR), "source_tokens": 0, "target_tokens": 0}
 
 
-@asynchronous
 async def test_markup_is_told_by_what_is_read_of_it(serve: Serve) -> None:
     markup = f"<div lang='en'><style>the house is green</style><!-- the house --><p>{FR}</p></div>"
     async with serve() as client:
@@ -69,7 +62,6 @@ async def test_markup_is_told_by_what_is_read_of_it(serve: Serve) -> None:
     assert answer["translations"][0]["source"] == "fr"
 
 
-@asynchronous
 async def test_several_models(serve: Serve, row_of_checkpoints: tuple[Path, Path]) -> None:
     async with serve(checkpoint=row_of_checkpoints) as client:
         answer = await answered(client, text=[EN, FR, DE], source="auto", target="de")
@@ -82,7 +74,6 @@ async def test_several_models(serve: Serve, row_of_checkpoints: tuple[Path, Path
 
 
 @pytest.mark.parametrize("text", [DE, [EN, DE], "Привет, как дела?"])
-@asynchronous
 async def test_a_language_that_is_not_served_is_named(serve: Serve, text: Any) -> None:
     async with serve() as client:
         response = await client.post(

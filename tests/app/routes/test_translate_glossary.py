@@ -1,7 +1,5 @@
 """`glossary` and `do_not_translate` of POST /translate, with a real, if random, model."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any
@@ -10,7 +8,6 @@ import httpx
 import pytest
 
 from tests.app.asking import answered
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.wire.test_problems import SECRET, problem
 
@@ -36,7 +33,6 @@ def is_flagged(answer: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("beam_size", [1, 2, 8])
-@asynchronous
 async def test_terms_are_in_every_hypothesis_or_flagged(serve: Serve, beam_size: int) -> None:
     async with serve() as client:
         [answer] = await translated(
@@ -50,7 +46,6 @@ async def test_terms_are_in_every_hypothesis_or_flagged(serve: Serve, beam_size:
             assert says(text, "vieux chien", "temps", "sees")
 
 
-@asynchronous
 async def test_only_sentences_with_terms_are_different(serve: Serve) -> None:
     texts = ["The green dog.", TEXT, f"The green dog. {TEXT}", "I like weather"]
     async with serve() as client:
@@ -62,7 +57,6 @@ async def test_only_sentences_with_terms_are_different(serve: Serve) -> None:
     assert bound[2]["text"] == f"{free[0]['text']} {alone[0]['text']}"
 
 
-@asynchronous
 async def test_what_there_is_no_room_for_is_flagged(serve: Serve) -> None:
     async with serve() as client:
         short, unspellable, long, many = [
@@ -80,7 +74,6 @@ async def test_what_there_is_no_room_for_is_flagged(serve: Serve) -> None:
     assert ("glossary_unmet" in many["flags"]) == (len(re.findall(r"\bchat\b", many["text"])) < 20)
 
 
-@asynchronous
 async def test_terms_go_with_placeholders_alignment_and_attention(serve: Serve) -> None:
     text = "The cat {cat} and https://cat.org/cat or %(cat)s house"
     async with serve() as client:
@@ -93,7 +86,6 @@ async def test_terms_go_with_placeholders_alignment_and_attention(serve: Serve) 
     assert answer["segments"]
 
 
-@asynchronous
 async def test_terms_go_with_markup(serve: Serve) -> None:
     text = '<p class="cat">The <b>cat</b> sees <i translate="no">the house</i></p><p>House</p>'
     async with serve() as client:
@@ -105,7 +97,6 @@ async def test_terms_go_with_markup(serve: Serve) -> None:
     assert (says(said[0], "vieux chien") and says(said[1], "temps")) or is_flagged(answer)
 
 
-@asynchronous
 async def test_a_term_with_a_full_stop_in_it_is_not_cut(serve: Serve) -> None:
     text = "The cat likes Foo! Bar and the dog"
     async with serve() as client:
@@ -113,7 +104,6 @@ async def test_a_term_with_a_full_stop_in_it_is_not_cut(serve: Serve) -> None:
     assert answer["text"].count("Foo! Bar") == 1 or is_flagged(answer)
 
 
-@asynchronous
 async def test_terms_go_through_the_language_between(
     serve: Serve, row_of_checkpoints: tuple[Any, Any]
 ) -> None:
@@ -139,7 +129,6 @@ async def test_terms_go_through_the_language_between(
         ({"do_not_translate": [3]}, "/do_not_translate/0"),
     ],
 )
-@asynchronous
 async def test_a_term_that_cannot_be_is_named(
     serve: Serve, fields: dict[str, Any], pointer: str
 ) -> None:
@@ -149,7 +138,6 @@ async def test_a_term_that_cannot_be_is_named(
     assert [error["pointer"] for error in document["errors"]] == [pointer]
 
 
-@asynchronous
 async def test_odd_terms_are_terms(serve: Serve) -> None:
     entries = {"  cat ": " chat ", "a\ud800b": "x", "🏳️‍🌈": "y", "...": "…", "(": ")"}
     async with serve() as client:

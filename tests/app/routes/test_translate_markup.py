@@ -1,7 +1,5 @@
 """POST /translate of HTML and XML."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 from xml.etree import ElementTree
@@ -12,7 +10,6 @@ import pytest
 from app.text import markup_tokens
 from app.text.markup_tokens import Format, tokens
 from app.translation import translated_text
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 
@@ -35,7 +32,6 @@ def tags(document: str, markup: Format) -> Counter[str]:
 
 
 @pytest.mark.parametrize("markup", ["html", "xml"])
-@asynchronous
 async def test_every_tag_comes_back_once(serve: Serve, markup: Format) -> None:
     async with serve() as client:
         answers = await translated(
@@ -55,7 +51,6 @@ async def test_every_tag_comes_back_once(serve: Serve, markup: Format) -> None:
     assert answers[1]["score"] == pytest.approx(plain[0]["score"])
 
 
-@asynchronous
 async def test_elements_by_their_names(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         text = "<r><k>cat dog</k> <t>cat dog</t></r>"
@@ -69,7 +64,6 @@ async def test_elements_by_their_names(serve: Serve) -> None:
     assert nothing["alternatives"] == []
 
 
-@asynchronous
 async def test_markup_of_too_many_parts_is_refused(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,5 @@
 """Several checkpoints in one server: the languages choose, and two in a row make a third pair."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math
@@ -19,14 +17,12 @@ from app.observe.metrics import Metrics
 from app.settings import Settings
 from model.engine.protocol import Finished
 from tests.app.asking import answered
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 
 Row = tuple[Path, Path]
 
 
-@asynchronous
 async def test_the_languages_choose_the_model(serve: Serve, row_of_checkpoints: Row) -> None:
     async with serve(checkpoint=row_of_checkpoints) as client:
         models = {
@@ -41,7 +37,6 @@ async def test_the_languages_choose_the_model(serve: Serve, row_of_checkpoints: 
     assert unclear.json()["errors"][0]["pointer"] == "/target"
 
 
-@asynchronous
 async def test_a_pair_by_way_of_a_pivot_is_the_one_model_on_what_the_other_answers(
     serve: Serve, row_of_checkpoints: Row
 ) -> None:
@@ -76,7 +71,6 @@ async def test_a_pair_by_way_of_a_pivot_is_the_one_model_on_what_the_other_answe
     }
 
 
-@asynchronous
 async def test_confidence_by_way_of_a_pivot_is_of_the_tokens_of_both(
     serve: Serve, row_of_checkpoints: Row
 ) -> None:
@@ -101,7 +95,6 @@ class CappingEngine(FakeEngine):
 
 
 @pytest.mark.parametrize("engines", [(FakeEngine, CappingEngine), (CappingEngine, FakeEngine)])
-@asynchronous
 async def test_a_length_cap_of_either_step_is_told(
     serve: Serve, row_of_checkpoints: Row, engines: tuple[type[FakeEngine], type[FakeEngine]]
 ) -> None:
@@ -112,7 +105,6 @@ async def test_a_length_cap_of_either_step_is_told(
 
 
 @pytest.mark.parametrize("field", ["attention", "alignment"])
-@asynchronous
 async def test_explaining_by_way_of_a_pivot_is_refused_with_the_way_out(
     serve: Serve, row_of_checkpoints: Row, field: str
 ) -> None:
@@ -125,7 +117,6 @@ async def test_explaining_by_way_of_a_pivot_is_refused_with_the_way_out(
     assert "fr to en and en to de" in error["detail"]
 
 
-@asynchronous
 async def test_a_pivoted_request_holds_one_place_until_its_end(
     serve: Serve, row_of_checkpoints: Row
 ) -> None:
@@ -151,7 +142,6 @@ async def test_a_pivoted_request_holds_one_place_until_its_end(
 
 
 @pytest.mark.parametrize("broken", [0, 1])
-@asynchronous
 async def test_one_dead_engine_is_told_by_the_probes(
     serve: Serve, row_of_checkpoints: Row, broken: int
 ) -> None:
@@ -162,7 +152,6 @@ async def test_one_dead_engine_is_told_by_the_probes(
     assert codes == [503, 503]
 
 
-@asynchronous
 async def test_info_and_languages_are_of_all_models(serve: Serve, row_of_checkpoints: Row) -> None:
     async with serve(checkpoint=row_of_checkpoints) as client:
         info = (await client.get("/info")).json()
@@ -211,7 +200,6 @@ def narrow_row(row_of_checkpoints: Row, tmp_path: Path) -> Row:
 
 
 @pytest.mark.parametrize("split", [True, False, "nonewlines"])
-@asynchronous
 async def test_what_the_second_model_cannot_read_at_once_is_cut_for_it(
     serve: Serve, narrow_row: Row, split: bool | str
 ) -> None:
@@ -234,7 +222,6 @@ async def test_what_the_second_model_cannot_read_at_once_is_cut_for_it(
     )
 
 
-@asynchronous
 async def test_a_term_that_the_second_model_cannot_read_stays_and_that_is_told(
     serve: Serve, narrow_row: Row
 ) -> None:

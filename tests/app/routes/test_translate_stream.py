@@ -1,7 +1,5 @@
 """POST /translate with `"stream": true`, through a real server where that makes a difference."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading
@@ -15,7 +13,6 @@ import pytest
 
 from app.routes.handling import event_stream
 from model.engine.protocol import Finished
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 from tests.app.scheduling.harness import release
@@ -60,7 +57,6 @@ BODIES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", BODIES)
-@asynchronous
 async def test_the_tokens_are_the_text_and_the_end_is_the_answer(serve: Serve, name: str) -> None:
     body = {"max_target_tokens": 20} | BODIES[name]
     async with serve(sentence_cache_bytes=0) as client:
@@ -77,7 +73,6 @@ async def test_the_tokens_are_the_text_and_the_end_is_the_answer(serve: Serve, n
             ]
 
 
-@asynchronous
 async def test_through_two_models_the_second_is_told(
     serve: Serve, row_of_checkpoints: tuple[Path, Path]
 ) -> None:
@@ -90,7 +85,6 @@ async def test_through_two_models_the_second_is_told(
     assert {name for name, _ in events} == {"token", "done"}
 
 
-@asynchronous
 async def test_tokens_come_one_by_one(serve: Serve) -> None:
     async with serve(sentence_cache_bytes=0) as client:
         events = await streamed(
@@ -99,7 +93,6 @@ async def test_tokens_come_one_by_one(serve: Serve) -> None:
     assert sum(name == "token" for name, _ in events) > 5
 
 
-@asynchronous
 async def test_from_memory_it_comes_at_once_and_the_same(serve: Serve) -> None:
     body = {"text": "The house is green. The cat.", "target": "fr"}
     async with serve() as client:
@@ -118,7 +111,6 @@ async def test_from_memory_it_comes_at_once_and_the_same(serve: Serve) -> None:
         ({"text": ["cat"] * 5, "target": "fr"}, 422),
     ],
 )
-@asynchronous
 async def test_what_fails_before_it_begins_has_its_status(
     serve: Serve, body: dict[str, Any], status: int
 ) -> None:
@@ -140,7 +132,6 @@ class Breaking(FakeEngine):
         return finished
 
 
-@asynchronous
 async def test_what_fails_later_is_an_event(serve: Serve) -> None:
     engine = Breaking(n_steps=3)
     async with serve(engine) as client:
@@ -169,7 +160,6 @@ def warm(n_steps: int) -> FakeEngine:
     return FakeEngine(n_steps=n_steps, gate=threading.Semaphore(n_steps + 2))
 
 
-@asynchronous
 async def test_the_deadline_is_an_event_too(serve: Serve) -> None:
     engine = warm(n_steps=5)
     async with serve(engine, request_timeout=0.5) as client:
@@ -179,7 +169,6 @@ async def test_the_deadline_is_an_event_too(serve: Serve) -> None:
     assert events[-1][1]["status"] == 504
 
 
-@asynchronous
 async def test_a_stream_is_charged_once_anything_was_told(serve: Serve) -> None:
     engine = Breaking(n_steps=1)
     text = "The house is green."
@@ -200,7 +189,6 @@ async def test_a_stream_is_charged_once_anything_was_told(serve: Serve) -> None:
         assert await used() == len(text) + len("A cat.")
 
 
-@asynchronous
 async def test_comments_keep_the_connection_alive(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,5 @@
 """A scheduler over fake engines, for the tests of it and of its parts."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import threading

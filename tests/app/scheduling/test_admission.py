@@ -1,12 +1,9 @@
-from __future__ import annotations
-
 import asyncio
 
 import pytest
 
 from app.errors import DeadlineExceededError, QueueFullError
 from app.scheduling.admission import MAX_DELAY_FRACTION, Admission
-from tests.app.asynchronous import asynchronous
 
 
 async def take(admission: Admission, timeout: float = 10) -> None:
@@ -14,7 +11,6 @@ async def take(admission: Admission, timeout: float = 10) -> None:
         pass
 
 
-@asynchronous
 async def test_who_finds_no_place_is_told_when_to_come_back_and_a_place_freed_is_given_again() -> (
     None
 ):
@@ -28,7 +24,6 @@ async def test_who_finds_no_place_is_told_when_to_come_back_and_a_place_freed_is
 
 
 @pytest.mark.parametrize(("forecast", "retry_after"), [(0.001, 1), (12.1, 13), (6000, 60)])
-@asynchronous
 async def test_the_forecast_is_when_to_come_back_within_bounds(
     forecast: float, retry_after: int
 ) -> None:
@@ -39,7 +34,6 @@ async def test_the_forecast_is_when_to_come_back_within_bounds(
     assert refused.value.retry_after == retry_after
 
 
-@asynchronous
 async def test_who_could_not_be_answered_in_time_is_not_admitted_unless_nobody_else_is() -> None:
     admission = Admission(10, forecast=lambda: 99.0, delay=lambda: 5.0)
     async with admission.slot(1):
@@ -50,7 +44,6 @@ async def test_who_could_not_be_answered_in_time_is_not_admitted_unless_nobody_e
     assert admission.n_admitted == 0
 
 
-@asynchronous
 async def test_the_deadline_is_by_the_clock_and_places_taken_are_counted() -> None:
     admission = Admission(2, forecast=lambda: 0.5, clock=lambda: 100.0)
     assert admission.n_admitted == 0
@@ -60,7 +53,6 @@ async def test_the_deadline_is_by_the_clock_and_places_taken_are_counted() -> No
 
 
 @pytest.mark.parametrize("failure", [ValueError, TimeoutError, asyncio.CancelledError])
-@asynchronous
 async def test_a_failure_is_passed_on_and_frees_the_place(failure: type[BaseException]) -> None:
     admission = Admission(1, forecast=lambda: 0.5)
     with pytest.raises(failure):
@@ -69,7 +61,6 @@ async def test_a_failure_is_passed_on_and_frees_the_place(failure: type[BaseExce
     await take(admission)
 
 
-@asynchronous
 async def test_the_deadline_cancels_the_work_and_frees_the_place() -> None:
     admission = Admission(1, forecast=lambda: 0.5)
     with pytest.raises(DeadlineExceededError, match=r"within 0.01 s"):
@@ -78,7 +69,6 @@ async def test_the_deadline_cancels_the_work_and_frees_the_place() -> None:
     await take(admission)
 
 
-@asynchronous
 async def test_places_in_turn_are_taken_in_order_and_by_those_who_still_wait() -> None:
     admission = Admission(1, forecast=lambda: 1.0)
     order: list[str] = []
@@ -103,7 +93,6 @@ async def test_places_in_turn_are_taken_in_order_and_by_those_who_still_wait() -
     assert admission.n_admitted == 0
 
 
-@asynchronous
 async def test_one_who_leaves_when_it_is_their_turn_wakes_the_next() -> None:
     admission = Admission(1, forecast=lambda: 1.0)
     got: list[str] = []
@@ -120,7 +109,6 @@ async def test_one_who_leaves_when_it_is_their_turn_wakes_the_next() -> None:
     assert got == ["third"]
 
 
-@asynchronous
 async def test_the_time_of_a_place_in_turn_begins_with_it() -> None:
     admission = Admission(1, forecast=lambda: 1.0)
 

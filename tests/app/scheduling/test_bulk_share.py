@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from app.scheduling.bulk_share import ALONE, COMPANY, IN_COMPANY, BulkShare
 
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import asyncio
 import threading
 from functools import partial
@@ -7,12 +5,10 @@ from functools import partial
 import pytest
 
 from app.scheduling.callbacks import AT_A_TIME, Callbacks
-from tests.app.asynchronous import asynchronous
 
 N = 3 * AT_A_TIME + 1
 
 
-@asynchronous
 async def test_calls_are_made_in_order_whoever_puts_them() -> None:
     callbacks = Callbacks(asyncio.get_running_loop())
     made: list[int] = []
@@ -32,7 +28,6 @@ async def test_calls_are_made_in_order_whoever_puts_them() -> None:
     assert made == list(range(N))
 
 
-@asynchronous
 async def test_the_loop_has_its_turn_between_a_few_of_them() -> None:
     loop = asyncio.get_running_loop()
     callbacks = Callbacks(loop)
@@ -51,7 +46,6 @@ async def test_the_loop_has_its_turn_between_a_few_of_them() -> None:
     assert turns[:3] == [AT_A_TIME, 2 * AT_A_TIME, 3 * AT_A_TIME]
 
 
-@asynchronous
 async def test_one_that_raises_does_not_keep_the_others_from_being_made() -> None:
     loop = asyncio.get_running_loop()
     raised: list[object] = []

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import asyncio
 import threading
 from random import Random
@@ -14,7 +12,6 @@ from app.scheduling.capacity_limiter import (
     MIN_COUNTED_FRACTION,
     CapacityLimiter,
 )
-from tests.app.asynchronous import asynchronous
 
 CAPACITY = 6400
 SMALLEST_COUNTED = int(MIN_COUNTED_FRACTION * CAPACITY)
@@ -64,7 +61,6 @@ async def settled() -> None:
         await asyncio.sleep(0)
 
 
-@asynchronous
 async def test_large_requests_wait_for_capacity_and_small_ones_do_not() -> None:
     here = Visitors()
     await here.come("large", CAPACITY)
@@ -76,7 +72,6 @@ async def test_large_requests_wait_for_capacity_and_small_ones_do_not() -> None:
     await here.leave("next")
 
 
-@asynchronous
 async def test_a_request_larger_than_the_capacity_takes_all_of_it() -> None:
     here = Visitors()
     await here.come("half", CAPACITY // 2)
@@ -90,7 +85,6 @@ async def test_a_request_larger_than_the_capacity_takes_all_of_it() -> None:
     await here.leave("next")
 
 
-@asynchronous
 async def test_clients_take_turns_and_nobody_overtakes() -> None:
     here = Visitors()
     await here.come("first", CAPACITY)
@@ -105,7 +99,6 @@ async def test_clients_take_turns_and_nobody_overtakes() -> None:
     assert order == ["first", "a1", "b1", "a2", "b2", "a3"]
 
 
-@asynchronous
 async def test_requests_without_a_client_are_clients_of_their_own() -> None:
     here = Visitors()
     await here.come("first", CAPACITY)
@@ -118,7 +111,6 @@ async def test_requests_without_a_client_are_clients_of_their_own() -> None:
     assert order == ["first", "a1", "x", "y", "a2"]
 
 
-@asynchronous
 async def test_who_gives_up_makes_way_for_those_behind() -> None:
     here = Visitors()
     await here.come("half", CAPACITY // 2)
@@ -133,7 +125,6 @@ async def test_who_gives_up_makes_way_for_those_behind() -> None:
     await here.leave("whole")
 
 
-@asynchronous
 async def test_who_is_admitted_and_gives_up_at_once_releases_the_capacity() -> None:
     here = Visitors()
     await here.come("first", CAPACITY)
@@ -148,7 +139,6 @@ async def test_who_is_admitted_and_gives_up_at_once_releases_the_capacity() -> N
 
 
 @pytest.mark.parametrize("seed", range(20))
-@asynchronous
 async def test_those_inside_fit_and_everybody_comes_in(seed: int) -> None:
     chooser = Random(seed)
     limiter, taken, most, done = CapacityLimiter(CAPACITY), 0, 0, 0
@@ -177,7 +167,6 @@ async def test_those_inside_fit_and_everybody_comes_in(seed: int) -> None:
         pass
 
 
-@asynchronous
 async def test_a_line_that_is_too_long_grows_no_longer() -> None:
     here = Visitors()
     names = [str(number) for number in range(MAX_WAITING_CAPACITIES + 1)]
@@ -193,7 +182,6 @@ async def test_a_line_that_is_too_long_grows_no_longer() -> None:
     await here.leave("small", *names[:2], *names[3:], "instead")
 
 
-@asynchronous
 async def test_a_thread_that_nobody_waits_for_holds_the_capacity_until_it_ends() -> None:
     """What it works on takes memory."""
     limiter, begun, may_end = CapacityLimiter(CAPACITY), threading.Event(), threading.Event()
@@ -219,7 +207,6 @@ async def test_a_thread_that_nobody_waits_for_holds_the_capacity_until_it_ends()
         pass
 
 
-@asynchronous
 async def test_threads_that_have_ended_hold_nothing() -> None:
     limiter = CapacityLimiter(CAPACITY)
     async with limiter.reserve(CAPACITY):
@@ -228,7 +215,6 @@ async def test_threads_that_have_ended_hold_nothing() -> None:
         pass
 
 
-@asynchronous
 async def test_memory_is_cleaned_up_after_a_very_large_request() -> None:
     cleaned = threading.Event()
     limiter = CapacityLimiter(CAPACITY, clean_up=cleaned.set)

@@ -1,7 +1,5 @@
 """The scheduler over the engine that serves: whatever goes wrong, others do not notice."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -24,7 +22,6 @@ from model.engine.protocol import Job
 from model.errors import NumericalError
 from model.transformer.config import PRESETS
 from model.transformer.transformer import Transformer
-from tests.app.asynchronous import asynchronous
 from tests.app.scheduling.harness import translate, until
 from tests.model.engine.cpu.running import pack_model
 
@@ -96,7 +93,6 @@ class Gate:
         return self._run(*arguments)
 
 
-@asynchronous
 async def test_answers_under_load_are_the_same_bits_as_alone(weights: Weights) -> None:
     engines = [CpuEngine(CONFIG, weights) for _ in range(2)]
     requests = [sources(1 + seed % 9, seed) for seed in range(40)]
@@ -107,7 +103,6 @@ async def test_answers_under_load_are_the_same_bits_as_alone(weights: Weights) -
     assert not any(engine.busy for engine in engines)
 
 
-@asynchronous
 async def test_a_sentence_that_is_not_finite_fails_its_request_alone(
     engine: CpuEngine, weights: Weights
 ) -> None:
@@ -130,7 +125,6 @@ async def test_a_sentence_that_is_not_finite_fails_its_request_alone(
 
 
 @pytest.mark.parametrize("error", [MemoryError(), RuntimeError()])
-@asynchronous
 async def test_an_exception_in_a_step_changes_no_answer_once_what_was_in_it_is_tried_again(
     engine: CpuEngine, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
@@ -149,7 +143,6 @@ async def test_an_exception_in_a_step_changes_no_answer_once_what_was_in_it_is_t
     assert not engine.busy
 
 
-@asynchronous
 async def test_a_client_that_leaves_does_not_change_the_others_answers(
     engine: CpuEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,7 +162,6 @@ async def test_a_client_that_leaves_does_not_change_the_others_answers(
     assert not engine.busy
 
 
-@asynchronous
 async def test_a_poisoned_sentence_among_sixty_four_fails_alone(
     engine: CpuEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

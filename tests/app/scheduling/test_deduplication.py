@@ -1,7 +1,5 @@
 """Sentences that come again, through a scheduler whose engine does not share anything itself."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
@@ -9,17 +7,11 @@ from itertools import chain
 
 import pytest
 
-from app.errors import (
-    DeadlineExceededError,
-    DrainingError,
-    EngineFailedError,
-    QueueFullError,
-)
+from app.errors import DeadlineExceededError, DrainingError, EngineFailedError, QueueFullError
 from app.scheduling.fair_queue import Lane
 from app.scheduling.requests import SETTLED_AT_A_TIME, Completion
 from app.scheduling.scheduler import JOINED_AT_A_TIME, Scheduler
 from model.decoding.hypothesis import Hypothesis
-from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import POISON, FakeEngine
 from tests.app.scheduling.harness import (
     OPTIONS,
@@ -52,7 +44,6 @@ async def occupied(scheduler: Scheduler, name: int = 99) -> asyncio.Task[list[Co
     return task
 
 
-@asynchronous
 async def test_what_was_answered_is_answered_again_without_the_engine() -> None:
     engine = FakeEngine()
     async with running(engine, cache_bytes=ROOM) as scheduler:
@@ -64,7 +55,6 @@ async def test_what_was_answered_is_answered_again_without_the_engine() -> None:
     assert (again[0].queued, again[0].worked) == (0, 0)
 
 
-@asynchronous
 async def test_without_room_every_sentence_is_searched() -> None:
     [engine] = engines = gated(1)
     async with running(engine, cache_bytes=0) as scheduler:
@@ -76,7 +66,6 @@ async def test_without_room_every_sentence_is_searched() -> None:
     assert searched(engine) == [11] * 4
 
 
-@asynchronous
 async def test_what_is_under_way_is_searched_once_for_all() -> None:
     [engine] = engines = gated(1)
     async with running(engine, cache_bytes=ROOM) as scheduler:
@@ -92,7 +81,6 @@ async def test_what_is_under_way_is_searched_once_for_all() -> None:
     ]  # fmt: skip
 
 
-@asynchronous
 async def test_the_first_to_ask_may_leave() -> None:
     engine = FakeEngine(n_steps=2, n_slots=1, gate=gated(1)[0].gate)
     async with running(engine, cache_bytes=ROOM) as scheduler:
@@ -109,7 +97,6 @@ async def test_the_first_to_ask_may_leave() -> None:
     assert engine.admitted == [[11], [12]]
 
 
-@asynchronous
 async def test_what_nobody_asks_for_any_more_is_dropped_and_may_be_asked_for_anew() -> None:
     engine = FakeEngine(n_steps=2, n_slots=1, gate=gated(1)[0].gate)
     async with running(engine, cache_bytes=ROOM) as scheduler:
@@ -127,7 +114,6 @@ async def test_what_nobody_asks_for_any_more_is_dropped_and_may_be_asked_for_ane
     assert engine.admitted == [[11], [11]]
 
 
-@asynchronous
 async def test_errors_are_of_all_who_ask_and_are_not_kept() -> None:
     [engine] = engines = gated(1)
     async with running(engine, cache_bytes=ROOM) as scheduler:
@@ -145,7 +131,6 @@ async def test_errors_are_of_all_who_ask_and_are_not_kept() -> None:
     assert searched(engine).count(12) == 1
 
 
-@asynchronous
 async def test_it_is_worked_on_until_the_deadline_of_the_most_patient() -> None:
     clock = FakeClock()
     engine = FakeEngine(n_slots=1, gate=gated(1)[0].gate)
@@ -163,7 +148,6 @@ async def test_it_is_worked_on_until_the_deadline_of_the_most_patient() -> None:
         assert ids(await patient) == ids(await hasty)
 
 
-@asynchronous
 async def test_each_is_told_the_time_since_it_asked() -> None:
     clock = FakeClock()
     engine = FakeEngine(n_slots=1, gate=gated(1)[0].gate)
@@ -189,7 +173,6 @@ async def test_each_is_told_the_time_since_it_asked() -> None:
     assert times == [(3, 5), (1, 5), (0, 1)]
 
 
-@asynchronous
 async def test_nobody_waits_for_the_other_lane() -> None:
     engine = FakeEngine(n_slots=1, gate=gated(1)[0].gate)
     async with running(engine, cache_bytes=ROOM) as scheduler:
@@ -205,7 +188,6 @@ async def test_nobody_waits_for_the_other_lane() -> None:
         await asyncio.gather(first, *tasks)
 
 
-@asynchronous
 async def test_a_scheduler_that_stops_takes_nothing_that_is_new() -> None:
     async with running(FakeEngine(), cache_bytes=ROOM) as scheduler:
         await submit(scheduler, 11)
@@ -217,7 +199,6 @@ async def test_a_scheduler_that_stops_takes_nothing_that_is_new() -> None:
 
 
 @pytest.mark.parametrize("is_cached", [False, True])
-@asynchronous
 async def test_a_text_of_one_sentence_a_thousand_times_leaves_turns_to_others(
     is_cached: bool,
 ) -> None:
@@ -248,7 +229,6 @@ async def test_a_text_of_one_sentence_a_thousand_times_leaves_turns_to_others(
     assert max(Counter(settled_in).values()) <= JOINED_AT_A_TIME + SETTLED_AT_A_TIME
 
 
-@asynchronous
 async def test_what_is_known_does_not_count_for_a_full_queue() -> None:
     [engine] = gated(1)
     scheduler = Scheduler([engine], cache_bytes=ROOM, max_queue_tokens=10)

@@ -1,7 +1,5 @@
 """What an engine's thread does with faults, deadlines and newcomers, seen through the scheduler."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import threading
@@ -12,17 +10,12 @@ import pytest
 
 from app.errors import DeadlineExceededError, EngineDownError, EngineFailedError
 from app.scheduling.bulk_share import ALONE, COMPANY, IN_COMPANY
-from app.scheduling.engine_thread import (
-    MAX_FAILURES,
-    MAX_JOINING_TOKENS,
-    MAX_RESTARTS,
-)
+from app.scheduling.engine_thread import MAX_FAILURES, MAX_JOINING_TOKENS, MAX_RESTARTS
 from app.scheduling.fair_queue import Lane
 from app.scheduling.requests import Completion
 from app.scheduling.scheduler import Load, Scheduler
 from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Finished, Job, Progress
-from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import COLLAPSE, DISASTER, POISON, FakeEngine
 from tests.app.scheduling.harness import (
     FakeClock,
@@ -37,7 +30,6 @@ from tests.app.scheduling.harness import (
 )
 
 
-@asynchronous
 async def test_an_exception_fails_what_is_in_that_engine_and_nothing_in_another() -> None:
     engines = gated(2, n_steps=2)
     async with running(*engines) as scheduler:
@@ -54,7 +46,6 @@ async def test_an_exception_fails_what_is_in_that_engine_and_nothing_in_another(
         assert scheduler.load == Load(0, 0, 0, 0, engines=2)
 
 
-@asynchronous
 async def test_a_segment_that_failed_outside_of_a_step_leaves_the_engine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -72,7 +63,6 @@ async def test_a_segment_that_failed_outside_of_a_step_leaves_the_engine(
         await submit(scheduler, 12)
 
 
-@asynchronous
 async def test_a_request_that_failed_leaves_nothing_behind_waiting_or_in_flight() -> None:
     engine = FakeEngine(n_slots=2, gate=threading.Semaphore(0))
     engine.steps_of[11] = 5
@@ -88,7 +78,6 @@ async def test_a_request_that_failed_leaves_nothing_behind_waiting_or_in_flight(
     assert 11 in engine.cancelled
 
 
-@asynchronous
 async def test_failures_in_a_row_take_an_engine_down_and_with_the_last_the_service() -> None:
     async with running(FakeEngine()) as scheduler:
         for _ in range(MAX_FAILURES):
@@ -102,7 +91,6 @@ async def test_failures_in_a_row_take_an_engine_down_and_with_the_last_the_servi
             await scheduler.explanations.explain([2, 11, 0], [0], "cross")
 
 
-@asynchronous
 async def test_one_success_between_failures_keeps_the_engine_up() -> None:
     async with running(FakeEngine()) as scheduler:
         for _ in range(2):
@@ -113,7 +101,6 @@ async def test_one_success_between_failures_keeps_the_engine_up() -> None:
         assert scheduler.alive
 
 
-@asynchronous
 async def test_outcomes_that_are_errors_do_not_take_an_engine_down() -> None:
     async with running(FakeEngine()) as scheduler:
         for _ in range(MAX_FAILURES + 1):
@@ -122,7 +109,6 @@ async def test_outcomes_that_are_errors_do_not_take_an_engine_down() -> None:
         await submit(scheduler, 11)
 
 
-@asynchronous
 async def test_what_waits_for_an_engine_that_goes_down_is_answered() -> None:
     engine = FakeEngine(n_slots=1, gate=threading.Semaphore(0))
     async with running(engine) as scheduler:
@@ -138,7 +124,6 @@ async def test_what_waits_for_an_engine_that_goes_down_is_answered() -> None:
 
 
 @pytest.mark.parametrize("n_waiting", [0, 2])
-@asynchronous
 async def test_an_explanation_that_nobody_is_left_to_run_is_answered(n_waiting: int) -> None:
     engine = FakeEngine(gate=threading.Semaphore(0))
     async with running(engine) as scheduler:
@@ -160,7 +145,6 @@ async def test_an_explanation_that_nobody_is_left_to_run_is_answered(n_waiting: 
         assert scheduler.load == Load(0, 0, 0, 0, engines=0)
 
 
-@asynchronous
 async def test_with_one_engine_down_the_others_do_its_work() -> None:
     engines = gated(2)
     async with running(*engines) as scheduler:
@@ -180,7 +164,6 @@ async def test_with_one_engine_down_the_others_do_its_work() -> None:
 
 
 @pytest.mark.parametrize("method", ["room", "cancel"])
-@asynchronous
 async def test_an_exception_of_any_method_is_one_of_the_engine(method: str) -> None:
     class Faulty(FakeEngine):
         armed = False
@@ -215,7 +198,6 @@ async def test_an_exception_of_any_method_is_one_of_the_engine(method: str) -> N
         assert scheduler.load == Load(0, 0, 0, 0, engines=1)
 
 
-@asynchronous
 async def test_a_job_that_an_engine_refuses_fails_its_request_alone() -> None:
     class Choosy(FakeEngine):
         def admit(self, jobs: Sequence[Job]) -> None:
@@ -237,7 +219,6 @@ async def test_a_job_that_an_engine_refuses_fails_its_request_alone() -> None:
         assert scheduler.load == Load(0, 0, 0, 0, engines=1)
 
 
-@asynchronous
 async def test_a_sentence_whose_deadline_has_passed_never_enters_the_engine() -> None:
     clock = FakeClock()
     engine = FakeEngine(gate=threading.Semaphore(0))
@@ -256,7 +237,6 @@ async def test_a_sentence_whose_deadline_has_passed_never_enters_the_engine() ->
     assert engine.admitted == [[11], [15]]
 
 
-@asynchronous
 async def test_newcomers_hold_up_those_in_flight_by_a_bounded_number_of_tokens() -> None:
     engine = FakeEngine(n_steps=9, gate=threading.Semaphore(0))
     half = MAX_JOINING_TOKENS // 2
@@ -271,7 +251,6 @@ async def test_newcomers_hold_up_those_in_flight_by_a_bounded_number_of_tokens()
     assert engine.admitted == [[11], [12, 14], [15], [16]]
 
 
-@asynchronous
 async def test_any_number_of_tokens_joins_an_idle_engine() -> None:
     engine = FakeEngine()
     async with running(engine) as scheduler:
@@ -303,7 +282,6 @@ class FlakyEngine(FakeEngine):
 
 
 @pytest.mark.parametrize("seed", range(8))
-@asynchronous
 async def test_whatever_happens_every_request_gets_its_own_answer_or_an_error(seed: int) -> None:
     chance = random.Random(seed)
     engines = [
@@ -360,7 +338,6 @@ async def test_whatever_happens_every_request_gets_its_own_answer_or_an_error(se
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
-@asynchronous
 async def test_the_bulk_lane_leaves_room_for_the_other(beam_size: int) -> None:
     [engine] = gated(1)
     n_bulk = ALONE // beam_size
@@ -378,7 +355,6 @@ async def test_the_bulk_lane_leaves_room_for_the_other(beam_size: int) -> None:
     assert engine.admitted[1][0] == 11
 
 
-@asynchronous
 async def test_it_leaves_more_while_single_sentences_come() -> None:
     [engine] = gated(1)
     clock = FakeClock()

@@ -1,5 +1,4 @@
-from __future__ import annotations
-
+import asyncio
 from itertools import pairwise
 
 import numpy as np
@@ -8,7 +7,6 @@ from hypothesis import strategies as st
 
 from app.scheduling.explanations import TURN_TOKENS
 from model.engine.explanations import IdPair
-from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import FakeEngine
 from tests.app.scheduling.harness import OPTIONS, running
 
@@ -30,14 +28,15 @@ class Scoring(FakeEngine):
 
 @settings(max_examples=30)
 @given(st.lists(st.tuples(LENGTHS, LENGTHS), min_size=1, max_size=20))
-@asynchronous
-async def test_pairs_are_scored_in_order_and_in_turns_that_are_full(
-    lengths: list[tuple[int, int]],
-) -> None:
+def test_pairs_are_scored_in_order_and_in_full_turns(lengths: list[tuple[int, int]]) -> None:
     engine = Scoring()
     pairs = [([3] * source, [4] * target) for source, target in lengths]
-    async with running(engine) as scheduler:
-        scores = await scheduler.explanations.score(pairs, OPTIONS)
+
+    async def score() -> list[np.typing.NDArray[np.float32]]:
+        async with running(engine) as scheduler:
+            return await scheduler.explanations.score(pairs, OPTIONS)
+
+    scores = asyncio.run(score())
     assert [score.tolist() for score in scores] == [[n] * n for _, n in lengths]
     sizes = [[len(source) + len(target) for source, target in turn] for turn in engine.turns]
     for turn, following in pairwise(sizes):
@@ -45,7 +44,6 @@ async def test_pairs_are_scored_in_order_and_in_turns_that_are_full(
         assert sum(turn) + following[0] > TURN_TOKENS
 
 
-@asynchronous
 async def test_nothing_to_score_is_no_turn() -> None:
     engine = Scoring()
     async with running(engine) as scheduler:

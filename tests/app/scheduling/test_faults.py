@@ -1,7 +1,5 @@
 """Every fault of an engine, put into one that works: who is answered what, and what goes on."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Sequence
@@ -15,7 +13,6 @@ from app.scheduling.scheduler import Load
 from model.decoding.hypothesis import Hypothesis
 from model.engine.protocol import Finished
 from model.errors import NumericalError
-from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import COLLAPSE, DISASTER, FakeEngine
 from tests.app.observe.test_metrics import of, told
 from tests.app.scheduling.harness import (
@@ -65,7 +62,6 @@ class NanEngine(FakeEngine):
 
 
 @pytest.mark.parametrize("place", [0, 5, 31])
-@asynchronous
 async def test_a_poisoned_sentence_fails_alone_and_the_others_answer_as_ever(place: int) -> None:
     names = list(range(1000, 1032))
     async with running(FakeEngine()) as scheduler:
@@ -88,10 +84,7 @@ async def test_a_poisoned_sentence_fails_alone_and_the_others_answer_as_ever(pla
         assert failures <= 2 + 5  # one for each halving
 
 
-@asynchronous
-async def test_several_poisoned_sentences_are_each_found(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_several_poisoned_sentences_are_each_found(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = FakeEngine(gate=threading.Semaphore(0))
     async with busy(engine, 1) as (scheduler, first):
         names = [11, DISASTER, 12, 14, DISASTER, 15, DISASTER]
@@ -106,7 +99,6 @@ async def test_several_poisoned_sentences_are_each_found(
         assert scheduler.load == IDLE
 
 
-@asynchronous
 async def test_newcomers_wait_until_the_suspects_are_tried_and_those_cancelled_are_not() -> None:
     engine = FakeEngine(gate=threading.Semaphore(0))
     async with busy(engine, 1) as (scheduler, first):
@@ -125,7 +117,6 @@ async def test_newcomers_wait_until_the_suspects_are_tried_and_those_cancelled_a
     ]  # fmt: skip
 
 
-@asynchronous
 async def test_out_of_memory_splits_the_batch_and_is_remembered() -> None:
     engine = SmallEngine(gate=threading.Semaphore(0))
     async with busy(engine, 1) as (scheduler, first):
@@ -146,7 +137,6 @@ async def test_out_of_memory_splits_the_batch_and_is_remembered() -> None:
         assert of(series, "attend_engine_failures_total", kind="out-of-memory") == n_failures
 
 
-@asynchronous
 async def test_a_sentence_for_which_there_is_no_memory_fails_alone() -> None:
     engine = SmallEngine()
     async with running(engine) as scheduler:
@@ -156,7 +146,6 @@ async def test_a_sentence_for_which_there_is_no_memory_fails_alone() -> None:
         await asyncio.gather(submit(scheduler, 12), submit(scheduler, 14, length=20))
 
 
-@asynchronous
 async def test_what_is_not_finite_fails_its_request_alone() -> None:
     engine = NanEngine(gate=threading.Semaphore(0))
     async with running(engine) as scheduler:
@@ -171,7 +160,6 @@ async def test_what_is_not_finite_fails_its_request_alone() -> None:
         assert of(series, "attend_engine_failures_total", kind="not-finite") == 1
 
 
-@asynchronous
 async def test_a_thread_that_dies_loses_what_is_in_flight_and_begins_anew_once() -> None:
     engine = FakeEngine(gate=threading.Semaphore(0), n_slots=2)
     async with running(engine) as scheduler:
@@ -197,10 +185,7 @@ async def test_a_thread_that_dies_loses_what_is_in_flight_and_begins_anew_once()
         assert of(series, "attend_engine_failures_total", kind="thread-died") == 2
 
 
-@asynchronous
-async def test_a_thread_that_dies_of_our_own_fault_says_so(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_thread_that_dies_of_our_own_fault_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     struck = iter([True])
 
     def faulty(*_: object) -> None:
@@ -216,7 +201,6 @@ async def test_a_thread_that_dies_of_our_own_fault_says_so(
         assert scheduler.load == IDLE
 
 
-@asynchronous
 async def test_an_engine_that_cannot_even_forget_fails_all_and_goes_on() -> None:
     @dataclass
     class Stubborn(FakeEngine):
@@ -238,7 +222,6 @@ async def test_an_engine_that_cannot_even_forget_fails_all_and_goes_on() -> None
         assert scheduler.load == IDLE
 
 
-@asynchronous
 async def test_who_follows_a_sentence_that_is_tried_again_hears_nothing_twice() -> None:
     heard: list[list[int]] = []
 

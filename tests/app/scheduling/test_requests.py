@@ -1,23 +1,14 @@
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 from app.scheduling.fair_queue import QUANTUM, Caller, FairQueue
-from app.scheduling.requests import (
-    SETTLED_AT_A_TIME,
-    Completion,
-    Explanation,
-    QueuedSegment,
-)
+from app.scheduling.requests import SETTLED_AT_A_TIME, Completion, Explanation, QueuedSegment
 from model.decoding.hypothesis import Hypothesis
-from tests.app.asynchronous import asynchronous
 from tests.app.scheduling.harness import Source, new_request
 
 
-@asynchronous
 async def test_a_request_is_answered_by_its_last_segment_with_the_longest_times() -> None:
     request = new_request(2)
     request.queued[1].settle(Completion([], 1, 4))
@@ -27,7 +18,6 @@ async def test_a_request_is_answered_by_its_last_segment_with_the_longest_times(
     assert (spent.queued, spent.worked) == (2, 4)
 
 
-@asynchronous
 async def test_a_segment_that_cannot_be_settled_fails_its_request_and_no_other() -> None:
     class Broken(Source):
         def settle(self, hypotheses: Sequence[Hypothesis]) -> None:
@@ -51,7 +41,6 @@ async def test_a_segment_that_cannot_be_settled_fails_its_request_and_no_other()
     assert other.future.result().queued == 0
 
 
-@asynchronous
 async def test_a_request_that_failed_or_was_given_up_stays_so() -> None:
     failed, given_up = new_request(2), new_request(1)
     failed.queued[0].settle(ValueError("one"))
@@ -62,7 +51,6 @@ async def test_a_request_that_failed_or_was_given_up_stays_so() -> None:
     assert given_up.future.cancelled()
 
 
-@asynchronous
 async def test_a_segment_asked_for_many_times_is_settled_a_few_at_a_time() -> None:
     """As a sentence that a text repeats: the loop has to serve others meanwhile."""
     n_waiters = 5 * SETTLED_AT_A_TIME
@@ -81,7 +69,6 @@ async def test_a_segment_asked_for_many_times_is_settled_a_few_at_a_time() -> No
     assert max(after - before for before, after in pairwise(n_settled)) == SETTLED_AT_A_TIME
 
 
-@asynchronous
 async def test_a_request_is_told_once_of_the_progress_of_a_sentence_that_it_repeats() -> None:
     told: list[int] = []
 
@@ -100,7 +87,6 @@ async def test_a_request_is_told_once_of_the_progress_of_a_sentence_that_it_repe
     assert told == [0, 1, 1]
 
 
-@asynchronous
 async def test_a_request_without_a_client_is_its_own() -> None:
     alone, of_one, of_the_same = new_request(1), new_request(1), new_request(1)
     of_one.client = of_the_same.client = "key"
@@ -112,7 +98,6 @@ def look(caller: Caller, n_tokens: int = QUANTUM) -> Explanation[Any]:
     return Explanation(lambda _: None, asyncio.get_running_loop().create_future(), n_tokens, caller)
 
 
-@asynchronous
 async def test_explanations_take_turns_with_the_sentences_of_other_clients() -> None:
     """However many requests a client splits them into."""
     queue = FairQueue[QueuedSegment | Explanation[Any]]()
@@ -131,7 +116,6 @@ async def test_explanations_take_turns_with_the_sentences_of_other_clients() -> 
     assert taken == [many[0], first, own, many[1], second, many[2]]
 
 
-@asynchronous
 async def test_a_request_with_many_explanations_waits_in_the_bulk_lane() -> None:
     queue = FairQueue[QueuedSegment | Explanation[Any]]()
     many, single = look(Caller("a", "bulk")), look(Caller("a"))

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import asyncio
 import threading
 from typing import Any
@@ -7,17 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.errors import (
-    DeadlineExceededError,
-    DrainingError,
-    EngineDownError,
-    EngineFailedError,
-)
+from app.errors import DeadlineExceededError, DrainingError, EngineDownError, EngineFailedError
 from app.observe.metrics import Metrics
 from app.scheduling.admission import Admission
 from app.scheduling.scheduler import Scheduler
 from model.engine.protocol import Finished
-from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import DISASTER, POISON, FakeEngine
 from tests.app.scheduling.harness import (
     OPTIONS,
@@ -41,14 +33,12 @@ async def occupy(scheduler: Scheduler, engine: FakeEngine, name: int) -> asyncio
     return task
 
 
-@asynchronous
 async def test_answers_in_the_order_of_the_sources() -> None:
     async with running(FakeEngine()) as scheduler:
         done = await translate(scheduler, [[2, 5, 6, 0], [2, 7, 0]], OPTIONS)
     assert [one.hypotheses[0].ids for one in done] == [(6, 5), (7,)]
 
 
-@asynchronous
 async def test_nothing_to_translate_is_answered_without_the_engine() -> None:
     engine = FakeEngine()
     async with running(engine) as scheduler:
@@ -56,7 +46,6 @@ async def test_nothing_to_translate_is_answered_without_the_engine() -> None:
     assert engine.admitted == []
 
 
-@asynchronous
 async def test_what_arrives_during_a_step_is_the_next_batch() -> None:
     engine = FakeEngine(gate=threading.Semaphore(0))
     async with busy(engine, 11) as (scheduler, first):
@@ -68,7 +57,6 @@ async def test_what_arrives_during_a_step_is_the_next_batch() -> None:
     assert engine.admitted == [[11], [12, 14, 15]]
 
 
-@asynchronous
 async def test_a_batch_has_a_maximum_of_source_tokens_or_one_sentence() -> None:
     engine = FakeEngine(gate=threading.Semaphore(0))
     async with running(engine, max_batch_tokens=7) as scheduler:
@@ -79,7 +67,6 @@ async def test_a_batch_has_a_maximum_of_source_tokens_or_one_sentence() -> None:
     assert engine.admitted == [[11], [12, 14], [15]]
 
 
-@asynchronous
 async def test_sentences_join_a_busy_engine_between_its_steps() -> None:
     engine = FakeEngine(n_steps=3, gate=threading.Semaphore(0))
     async with busy(engine, 11) as (scheduler, first):
@@ -98,7 +85,6 @@ async def test_sentences_join_a_busy_engine_between_its_steps() -> None:
     ("n_slots", "batches"),
     [(4, [[12, 14, 15, 16]]), (3, [[12, 14, 15], [16]]), (1, [[12], [14], [15], [16]])],
 )
-@asynchronous
 async def test_as_many_join_as_the_engine_has_room_for(
     n_slots: int, batches: list[list[int]]
 ) -> None:
@@ -115,7 +101,6 @@ async def test_as_many_join_as_the_engine_has_room_for(
 @pytest.mark.parametrize(
     ("seconds_for_three_tokens", "forecast"), [(0.001, 0.002), (6, 12), (3000, 6000)]
 )
-@asynchronous
 async def test_the_forecast_is_the_work_ahead_at_the_pace_of_late(
     seconds_for_three_tokens: float, forecast: float
 ) -> None:
@@ -139,7 +124,6 @@ async def test_the_forecast_is_the_work_ahead_at_the_pace_of_late(
         await asyncio.gather(waiting, last)
 
 
-@asynchronous
 async def test_queue_and_work_are_timed_by_the_clock() -> None:
     clock = FakeClock()
     engine = FakeEngine(gate=threading.Semaphore(0))
@@ -160,7 +144,6 @@ async def test_queue_and_work_are_timed_by_the_clock() -> None:
         assert (done.queued, done.worked) == (2, 5)
 
 
-@asynchronous
 async def test_a_deadline_drops_the_work() -> None:
     engine = FakeEngine(n_steps=2, gate=threading.Semaphore(0))
     admission = Admission(1, forecast=lambda: 0.5)
@@ -177,7 +160,6 @@ async def test_a_deadline_drops_the_work() -> None:
     assert engine.cancelled == [11]
 
 
-@asynchronous
 async def test_cancelled_while_waiting_it_never_reaches_the_engine() -> None:
     engine = FakeEngine(gate=threading.Semaphore(0))
     async with busy(engine, 11) as (scheduler, first):
@@ -192,7 +174,6 @@ async def test_cancelled_while_waiting_it_never_reaches_the_engine() -> None:
     assert engine.admitted == [[11], [15]]
 
 
-@asynchronous
 async def test_cancelled_in_flight_it_is_taken_out_of_the_engine_and_others_go_on() -> None:
     engine = FakeEngine(n_steps=2, gate=threading.Semaphore(0))
     async with busy(engine, 11) as (scheduler, doomed):
@@ -206,7 +187,6 @@ async def test_cancelled_in_flight_it_is_taken_out_of_the_engine_and_others_go_o
     assert engine.cancelled == [11]
 
 
-@asynchronous
 async def test_a_sentence_that_fails_takes_its_request_with_it_and_no_other() -> None:
     engine = FakeEngine(gate=threading.Semaphore(0))
     async with busy(engine, 11) as (scheduler, first):
@@ -220,7 +200,6 @@ async def test_a_sentence_that_fails_takes_its_request_with_it_and_no_other() ->
         await asyncio.gather(first, fine)
 
 
-@asynchronous
 async def test_an_engine_that_raises_fails_what_it_raised_for_and_goes_on() -> None:
     engine = FakeEngine(n_slots=3, gate=threading.Semaphore(0))
     async with busy(engine, 11) as (scheduler, first):
@@ -236,7 +215,6 @@ async def test_an_engine_that_raises_fails_what_it_raised_for_and_goes_on() -> N
         assert scheduler.alive
 
 
-@asynchronous
 async def test_a_report_of_a_job_that_nobody_knows_is_passed_over() -> None:
     class Rambling(FakeEngine):
         def step(self) -> list[Finished]:
@@ -248,7 +226,6 @@ async def test_a_report_of_a_job_that_nobody_knows_is_passed_over() -> None:
         assert scheduler.alive
 
 
-@asynchronous
 async def test_explanations_run_between_the_steps_of_a_busy_engine() -> None:
     engine = FakeEngine(n_steps=3, gate=threading.Semaphore(0))
     async with busy(engine, 11) as (scheduler, first):
@@ -270,7 +247,6 @@ async def test_explanations_run_between_the_steps_of_a_busy_engine() -> None:
         assert not first.done()
 
 
-@asynchronous
 async def test_an_explanation_that_fails_or_is_given_up_harms_nobody() -> None:
     engine = FakeEngine(gate=threading.Semaphore(0))
     async with busy(engine, 11) as (scheduler, first):
@@ -286,7 +262,6 @@ async def test_an_explanation_that_fails_or_is_given_up_harms_nobody() -> None:
         await submit(scheduler, 12)
 
 
-@asynchronous
 async def test_stopping_finishes_what_was_submitted_and_takes_nothing_more() -> None:
     engine = FakeEngine(n_steps=2, n_slots=1, gate=threading.Semaphore(0))
     async with running(engine) as scheduler:
@@ -305,7 +280,6 @@ async def test_stopping_finishes_what_was_submitted_and_takes_nothing_more() -> 
         assert not scheduler.alive
 
 
-@asynchronous
 async def test_before_its_start_nothing_is_taken() -> None:
     scheduler = Scheduler([FakeEngine()])
     with pytest.raises(EngineDownError):
@@ -315,7 +289,6 @@ async def test_before_its_start_nothing_is_taken() -> None:
 
 
 @pytest.mark.parametrize(("n_engines", "n_sentences", "most"), [(2, 10, 5), (3, 10, 4), (4, 3, 1)])
-@asynchronous
 async def test_a_burst_is_spread_evenly_over_idle_engines(
     n_engines: int, n_sentences: int, most: int
 ) -> None:
@@ -328,7 +301,6 @@ async def test_a_burst_is_spread_evenly_over_idle_engines(
     assert max(sum(map(len, engine.admitted)) for engine in engines) == most
 
 
-@asynchronous
 async def test_a_busy_engine_leaves_a_newcomer_to_an_idle_one() -> None:
     engines = gated(2, n_steps=3)
     async with running(*engines) as scheduler:
@@ -341,7 +313,6 @@ async def test_a_busy_engine_leaves_a_newcomer_to_an_idle_one() -> None:
     assert sorted(engine.admitted for engine in engines) == [[[11]], [[12]]]
 
 
-@asynchronous
 async def test_an_explanation_is_left_to_an_idle_engine() -> None:
     engines = gated(2)
     async with running(*engines) as scheduler:
@@ -353,7 +324,6 @@ async def test_an_explanation_is_left_to_an_idle_engine() -> None:
         await first
 
 
-@asynchronous
 async def test_lists_that_wait_do_not_delay_a_single_sentence() -> None:
     clock = FakeClock()
     engine = FakeEngine(gate=threading.Semaphore(0), n_slots=1)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 
@@ -10,7 +8,6 @@ from app.scheduling.fair_queue import Caller
 from app.scheduling.requests import Explanation, Floats, QueuedSegment
 from app.scheduling.shared_queue import InFlight, SharedQueue, Waiting
 from model.engine.protocol import Engine
-from tests.app.asynchronous import asynchronous
 from tests.app.scheduling.harness import new_request
 
 
@@ -40,7 +37,6 @@ def take(queue: SharedQueue, mine: InFlight, fits: Callable[[Waiting], bool] = a
     return sentence is not None
 
 
-@asynchronous
 async def test_no_engine_takes_more_than_its_share_of_what_there_is() -> None:
     queue = SharedQueue()
     one, other = queue.join(nothing), queue.join(nothing)
@@ -56,7 +52,6 @@ async def test_no_engine_takes_more_than_its_share_of_what_there_is() -> None:
     assert take(queue, other)
 
 
-@asynchronous
 async def test_once_an_engine_has_left_the_other_takes_all() -> None:
     queue = SharedQueue()
     one, other = queue.join(nothing), queue.join(nothing)
@@ -67,7 +62,6 @@ async def test_once_an_engine_has_left_the_other_takes_all() -> None:
     assert len(one) == 5
 
 
-@asynchronous
 async def test_the_last_engine_to_leave_is_given_what_nobody_is_left_to_do() -> None:
     queue, mine = joined()
     sentences = new_request(2).queued
@@ -81,7 +75,6 @@ async def test_the_last_engine_to_leave_is_given_what_nobody_is_left_to_do() -> 
         queue.submit([explanation])
 
 
-@asynchronous
 async def test_what_does_not_fit_stays_the_next() -> None:
     queue, mine = joined()
     first, second = new_request(2).queued
@@ -91,7 +84,6 @@ async def test_what_does_not_fit_stays_the_next() -> None:
     assert list(mine.segments) == [first.job.id]
 
 
-@asynchronous
 async def test_dropped_sentences_wait_no_longer_and_engines_are_told() -> None:
     queue, mine = joined()
     in_flight, waiting = new_request(2).queued
@@ -102,7 +94,6 @@ async def test_dropped_sentences_wait_no_longer_and_engines_are_told() -> None:
     assert list(mine.cancelled) == [in_flight.job.id]
 
 
-@asynchronous
 async def test_an_engine_that_is_closed_finishes_what_waits() -> None:
     queue, mine = joined()
     queue.submit(new_request(1).queued)
@@ -116,7 +107,6 @@ async def test_an_engine_that_is_closed_finishes_what_waits() -> None:
     assert not queue.wait_for_work(mine)
 
 
-@asynchronous
 async def test_in_flight_counts_tokens_and_forgives_ids_it_does_not_know() -> None:
     in_flight = InFlight()
     [sentence] = new_request(1).queued
@@ -127,7 +117,6 @@ async def test_in_flight_counts_tokens_and_forgives_ids_it_does_not_know() -> No
     assert (len(in_flight), in_flight.n_tokens) == (0, 0)
 
 
-@asynchronous
 async def test_whatever_is_left_or_dropped_interrupts_the_engines_at_work() -> None:
     queue = SharedQueue()
     interrupted: list[int] = []

@@ -1,7 +1,5 @@
 """What the scheduler tells of sentences before they are done."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,7 +11,6 @@ from app.scheduling.requests import Completion
 from app.scheduling.scheduler import Scheduler
 from model.decoding.hypothesis import Hypothesis
 from model.engine.protocol import Progress
-from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import POISON, FakeEngine
 from tests.app.scheduling.harness import (
     OPTIONS,
@@ -45,7 +42,6 @@ def listen(scheduler: Scheduler, ear: Heard, *names: int) -> asyncio.Task[list[C
     return asyncio.create_task(translate(scheduler, sources, OPTIONS, ear=ear))
 
 
-@asynchronous
 async def test_what_is_certain_is_told_before_the_end() -> None:
     ear = Heard()
     async with running(FakeEngine(n_steps=3, steps_of={12: 2})) as scheduler:
@@ -56,7 +52,6 @@ async def test_what_is_certain_is_told_before_the_end() -> None:
     assert [one.hypotheses[0].ids for one in answers] == [(9, 9, 11), (9, 9, 12)]
 
 
-@asynchronous
 async def test_nothing_streams_where_nobody_listens() -> None:
     streams: list[bool] = []
 
@@ -71,7 +66,6 @@ async def test_nothing_streams_where_nobody_listens() -> None:
     assert streams == [False, True]
 
 
-@asynchronous
 async def test_who_joins_hears_all_that_is_certain_and_nothing_after_leaving() -> None:
     [engine] = engines = gated(1, n_steps=3)
     first, second, third = Heard(), Heard(), Heard()
@@ -93,7 +87,6 @@ async def test_who_joins_hears_all_that_is_certain_and_nothing_after_leaving() -
     assert (third.heard, third.done) == ([], [0])
 
 
-@asynchronous
 async def test_who_listens_does_not_wait_for_one_that_does_not_stream() -> None:
     [engine] = engines = gated(1, n_steps=3)
     ear = Heard()
@@ -109,7 +102,6 @@ async def test_who_listens_does_not_wait_for_one_that_does_not_stream() -> None:
     assert ear.heard
 
 
-@asynchronous
 async def test_an_engine_that_cannot_tell_fails_like_one_that_cannot_step() -> None:
     class Mute(FakeEngine):
         def progress(self) -> list[Progress]:
@@ -124,7 +116,6 @@ async def test_an_engine_that_cannot_tell_fails_like_one_that_cannot_step() -> N
         await translate(scheduler, [sentence(12)], OPTIONS)
 
 
-@asynchronous
 async def test_a_sentence_that_fails_is_not_completed() -> None:
     ear = Heard()
     async with running(FakeEngine(n_steps=2)) as scheduler:

@@ -1,7 +1,5 @@
 """The scheduler over torch engines: two devices share a queue; short memory fails no request."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -15,7 +13,6 @@ from model.engine.torch.batch import Batch
 from model.engine.torch.engine import TorchEngine
 from model.transformer.config import PRESETS
 from model.transformer.transformer import Transformer
-from tests.app.asynchronous import asynchronous
 from tests.app.scheduling.harness import FakeClock, translate
 from tests.app.scheduling.test_cpu_engine import hypotheses, sources
 from tests.model.engine.cpu.running import run
@@ -56,7 +53,6 @@ async def answers(scheduler: Scheduler, texts: list[list[int]]) -> list[list[tup
     return [[one.ids for one in outcome] for outcome in found]
 
 
-@asynchronous
 async def test_two_devices_share_a_queue() -> None:
     texts = sources(24, 1)
     engines = [engine_on("cpu:0"), engine_on("cpu:1")]
@@ -70,7 +66,6 @@ async def test_two_devices_share_a_queue() -> None:
     assert min(engine.n_finished for engine in engines) > 0
 
 
-@asynchronous
 async def test_memory_that_is_short_fails_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = sources(12, 2)
     wanted = expected(texts)

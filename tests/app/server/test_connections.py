@@ -1,7 +1,5 @@
 """What clients do to connections, on purpose or not, seen from the other end of a socket."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time
@@ -18,7 +16,6 @@ from app.cli.serve import listen
 from app.server import connections
 from app.server.connections import MAX_HEAD_BYTES, ConnectionLimits, TimedProtocol
 from app.server.process import AdminServer
-from tests.app.asynchronous import asynchronous
 
 LIMITS = ConnectionLimits(head_timeout=0.2, body_timeout=0.4, max_connections=5)
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -109,7 +106,6 @@ async def serving(
         await running
 
 
-@asynchronous
 async def test_what_comes_in_time_is_answered_however_it_is_cut() -> None:
     async with serving() as served:
         connection = await served.connect()
@@ -127,7 +123,6 @@ async def test_what_comes_in_time_is_answered_however_it_is_cut() -> None:
 @pytest.mark.parametrize(
     ("sent", "seconds", "part"), [(GET[:20], 0.2, "headers"), (POST + b"ab", 0.4, "body")]
 )
-@asynchronous
 async def test_a_byte_now_and_then_does_not_help(sent: bytes, seconds: float, part: str) -> None:
     async with serving() as served:
         connection = await served.connect(sent)
@@ -149,7 +144,6 @@ async def test_a_byte_now_and_then_does_not_help(sent: bytes, seconds: float, pa
         assert bool(served.app.left) == (part == "body")
 
 
-@asynchronous
 async def test_the_second_request_of_a_connection_has_its_time_too() -> None:
     async with serving() as served:
         connection = await served.connect(GET)
@@ -163,13 +157,11 @@ async def test_the_second_request_of_a_connection_has_its_time_too() -> None:
         assert (await connection.answer())[0] == 408
 
 
-@asynchronous
 async def test_a_connection_that_is_never_used_is_closed_without_a_word() -> None:
     async with serving() as served:
         assert await (await served.connect()).end() == b""
 
 
-@asynchronous
 async def test_a_client_that_waits_for_its_answer_is_not_hurried() -> None:
     async with serving() as served:
         served.app.gate.clear()
@@ -181,7 +173,6 @@ async def test_a_client_that_waits_for_its_answer_is_not_hurried() -> None:
         assert await connection.answer() == (200, b"")
 
 
-@asynchronous
 async def test_headers_without_end_are_refused() -> None:
     async with serving() as served:
         connection = await served.connect(b"GET / HTTP/1.1\r\nX: " + b"x" * (MAX_HEAD_BYTES + 100))
@@ -220,7 +211,6 @@ HOST = b" HTTP/1.1\r\nHost: a\r\n\r\n"
 )
 @pytest.mark.parametrize("in_pieces", [False, True])
 @pytest.mark.parametrize("before", [b"", GET])
-@asynchronous
 async def test_a_head_that_cannot_be_read_is_refused_and_no_other(
     head: bytes, status: int, in_pieces: bool, before: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -239,7 +229,6 @@ async def test_a_head_that_cannot_be_read_is_refused_and_no_other(
     assert "Traceback" not in caplog.text
 
 
-@asynchronous
 async def test_who_goes_on_sending_what_was_refused_is_read_for_a_moment_and_closed() -> None:
     async with serving() as served:
         connection = await served.connect(b"GET /" + b"a" * 100_000)
@@ -251,7 +240,6 @@ async def test_who_goes_on_sending_what_was_refused_is_read_for_a_moment_and_clo
         assert connections.LINGER * 0.9 < time.monotonic() - began < connections.LINGER + 1
 
 
-@asynchronous
 async def test_a_fault_in_a_pipeline_is_not_taken_for_the_answer_to_what_came_before() -> None:
     async with serving() as served:
         served.app.gate.clear()
@@ -262,7 +250,6 @@ async def test_a_fault_in_a_pipeline_is_not_taken_for_the_answer_to_what_came_be
             assert await connection.end() == b""
 
 
-@asynchronous
 async def test_half_a_request_behind_one_that_is_worked_on_is_not_hurried() -> None:
     async with serving() as served:
         served.app.gate.clear()
@@ -274,7 +261,6 @@ async def test_half_a_request_behind_one_that_is_worked_on_is_not_hurried() -> N
         assert await connection.answer() == (200, b"")
 
 
-@asynchronous
 async def test_what_is_no_http_is_refused() -> None:
     async with serving() as served:
         connection = await served.connect(b"\x16\x03\x01\x02 hello\r\n\r\n")
@@ -282,7 +268,6 @@ async def test_what_is_no_http_is_refused() -> None:
         assert (status, json.loads(body)["status"]) == (400, 400)
 
 
-@asynchronous
 async def test_the_unfinished_and_the_idle_give_way_to_newcomers_the_oldest_first() -> None:
     async with serving(ConnectionLimits(5)) as served:
         served.app.gate.clear()
@@ -300,7 +285,6 @@ async def test_the_unfinished_and_the_idle_give_way_to_newcomers_the_oldest_firs
         assert await working.end() == b""  # it was idle, and the oldest
 
 
-@asynchronous
 async def test_only_where_all_are_at_work_a_newcomer_is_refused() -> None:
     async with serving() as served:
         served.app.gate.clear()
@@ -315,7 +299,6 @@ async def test_only_where_all_are_at_work_a_newcomer_is_refused() -> None:
             assert (await connection.answer())[0] == 200
 
 
-@asynchronous
 async def test_a_large_body_on_a_slow_line_arrives_as_long_as_it_keeps_coming(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -335,7 +318,6 @@ async def test_a_large_body_on_a_slow_line_arrives_as_long_as_it_keeps_coming(
         assert (await slow.answer())[0] == 408
 
 
-@asynchronous
 async def test_a_rejection_costs_no_connection() -> None:
     async with serving(rejects=True) as served:
         connection = await served.connect(POST + b"abcd" + POST)
@@ -347,7 +329,6 @@ async def test_a_rejection_costs_no_connection() -> None:
         assert await connection.answer() == (200, b"")
 
 
-@asynchronous
 async def test_a_refused_client_that_keeps_no_connection_has_none() -> None:
     async with serving(rejects=True) as served:
         old = await served.connect(POST.replace(b"HTTP/1.1", b"HTTP/1.0") + b"abcd")
@@ -360,7 +341,6 @@ async def test_a_refused_client_that_keeps_no_connection_has_none() -> None:
 
 
 @pytest.mark.parametrize("body", [[b"abcd"], [b"ab", b"cd"]])
-@asynchronous
 async def test_who_was_refused_is_idle_then_and_gives_way_or_is_closed(body: list[bytes]) -> None:
     async with serving(ConnectionLimits(2), rejects=True, keep_alive=1) as served:
         refused = [await served.connect(POST) for _ in range(2)]
@@ -378,7 +358,6 @@ async def test_who_was_refused_is_idle_then_and_gives_way_or_is_closed(body: lis
         assert time.monotonic() - began < 3
 
 
-@asynchronous
 async def test_a_body_that_never_comes_is_not_waited_for_after_a_refusal() -> None:
     async with serving(rejects=True) as served:
         connection = await served.connect(POST)
@@ -388,7 +367,6 @@ async def test_a_body_that_never_comes_is_not_waited_for_after_a_refusal() -> No
         assert time.monotonic() - began < LIMITS.body_timeout + 1
 
 
-@asynchronous
 async def test_a_long_pipeline_that_is_refused_is_refused_in_order() -> None:
     n_requests = 1000
     async with serving(rejects=True) as served:
@@ -402,7 +380,6 @@ async def test_a_long_pipeline_that_is_refused_is_refused_in_order() -> None:
         assert {status for status, _ in answers} <= {200, 429}
 
 
-@asynchronous
 async def test_an_upgrade_that_is_not_to_be_had_is_answered_as_if_it_were_not_asked_for() -> None:
     async with serving(rejects=True) as served:
         upgrade = b"Host: a\r\nConnection: Upgrade\r\nUpgrade: websocket"

@@ -1,7 +1,5 @@
 """A full server rejects requests before it reads them, and a burst starts a few at a time."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import AsyncIterator
@@ -19,7 +17,6 @@ from app.server.load_shedding import AT_A_TIME, MANY, Gate, LoadShedding
 from app.server.loop_lag import SUSTAINED, LoopLag
 from app.server.security_headers import ALWAYS
 from tests.app.asking import scheduler
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 from tests.app.observe.test_metrics import of, read
@@ -28,7 +25,6 @@ from tests.app.scheduling.harness import until
 BODY = {"text": "cat", "target": "fr"}
 
 
-@asynchronous
 async def test_a_full_server_does_not_even_read_the_body(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1))  # one step, for the warm-up
     async with serve(engine, max_concurrent_requests=1) as client:
@@ -63,7 +59,6 @@ async def test_a_full_server_does_not_even_read_the_body(serve: Serve) -> None:
 @pytest.mark.parametrize(
     ("path", "member"), [("/v2/translate", "message"), ("/translate?q=cat", "error")]
 )
-@asynchronous
 async def test_it_refuses_in_the_dialect_of_who_asks(serve: Serve, path: str, member: str) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(engine, max_concurrent_requests=1) as client:
@@ -77,7 +72,6 @@ async def test_it_refuses_in_the_dialect_of_who_asks(serve: Serve, path: str, me
     assert list(refused.json()) == [member]
 
 
-@asynchronous
 async def test_a_loop_that_is_behind_many_requests_refuses_what_is_posted(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(engine) as client:
@@ -102,7 +96,6 @@ async def test_a_loop_that_is_behind_many_requests_refuses_what_is_posted(serve:
     assert refused.headers["Retry-After"] == "1"
 
 
-@asynchronous
 async def test_requests_that_are_about_to_take_a_slot_count(serve: Serve) -> None:
     """Those of one iteration of the loop are checked before any of them has a slot."""
     n_requests = 3 * AT_A_TIME
@@ -124,7 +117,6 @@ async def test_requests_that_are_about_to_take_a_slot_count(serve: Serve) -> Non
 N = 3 * AT_A_TIME + 1
 
 
-@asynchronous
 async def test_requests_start_in_order_a_few_per_iteration() -> None:
     gate = Gate()
     started: list[int] = []
@@ -143,7 +135,6 @@ async def test_requests_start_in_order_a_few_per_iteration() -> None:
     await asyncio.gather(*tasks)
 
 
-@asynchronous
 async def test_only_posts_wait() -> None:
     started: list[str] = []
 
@@ -164,7 +155,6 @@ async def test_only_posts_wait() -> None:
     assert started.index("GET") <= AT_A_TIME
 
 
-@asynchronous
 async def test_later_requests_queue_behind_waiting_ones() -> None:
     gate = Gate()
     started: list[int] = []
@@ -180,7 +170,6 @@ async def test_later_requests_queue_behind_waiting_ones() -> None:
     assert started == list(range(N + AT_A_TIME))
 
 
-@asynchronous
 async def test_a_cancelled_request_holds_nobody_up() -> None:
     gate = Gate()
     tasks = [asyncio.create_task(gate.turn()) for _ in range(N)]

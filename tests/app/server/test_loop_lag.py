@@ -1,10 +1,7 @@
-from __future__ import annotations
-
 import asyncio
 import time
 
 from app.server.loop_lag import INTERVAL, MAX_LAG, SUSTAINED, LoopLag
-from tests.app.asynchronous import asynchronous
 from tests.app.scheduling.harness import until
 
 
@@ -15,7 +12,6 @@ async def hold_up() -> None:
     await asyncio.sleep(0)
 
 
-@asynchronous
 async def test_a_moment_is_forgiven_a_row_is_not_and_it_passes() -> None:
     lag = LoopLag()
     lag.start()
@@ -30,7 +26,6 @@ async def test_a_moment_is_forgiven_a_row_is_not_and_it_passes() -> None:
     lag.stop()
 
 
-@asynchronous
 async def test_it_stops() -> None:
     lag = LoopLag()
     lag.stop()  # before it began

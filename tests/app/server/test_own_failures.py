@@ -1,7 +1,5 @@
 """The server's own failures: answered, logged, and survived, without a word of the text."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json
@@ -21,7 +19,6 @@ from app.observe.logs import configure_logs
 from app.settings import Settings
 from model.engine.explanations import AttentionKind
 from model.engine.protocol import Finished
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 
@@ -68,7 +65,6 @@ class BrokenEngine(FakeEngine):
         return np.zeros((0, 0, 0, 0), dtype=np.float32)  # no layer to select from
 
 
-@asynchronous
 async def test_an_engine_that_breaks_down_is_answered_logged_and_used_again(
     serve: Serve, logged: Logged
 ) -> None:
@@ -88,7 +84,6 @@ async def test_an_engine_that_breaks_down_is_answered_logged_and_used_again(
     assert SECRET not in json.dumps(lines)
 
 
-@asynchronous
 async def test_what_nobody_foresaw_is_an_internal_error(serve: Serve, logged: Logged) -> None:
     async with serve(BrokenEngine()) as client:
         body = {"text": SECRET, "target": "fr", "attention": True}
@@ -105,7 +100,6 @@ async def test_what_nobody_foresaw_is_an_internal_error(serve: Serve, logged: Lo
     assert SECRET not in response.text + json.dumps(lines)
 
 
-@asynchronous
 async def test_one_line_a_request_with_no_text(serve: Serve, logged: Logged) -> None:
     async with serve(FakeEngine()) as client:
         logged()
@@ -122,7 +116,6 @@ async def test_one_line_a_request_with_no_text(serve: Serve, logged: Logged) -> 
 
 
 @pytest.mark.parametrize("given", ["a" * 129, "", "two words", "tab\there", "\x7f", "é"])
-@asynchronous
 async def test_a_request_id_that_cannot_be_used_is_replaced(serve: Serve, given: str) -> None:
     async with serve(FakeEngine()) as client:
         headers = [(b"X-Request-ID", given.encode("latin-1"))]
@@ -131,7 +124,6 @@ async def test_a_request_id_that_cannot_be_used_is_replaced(serve: Serve, given:
     assert response.headers["X-Request-ID"] != given
 
 
-@asynchronous
 async def test_a_request_id_is_echoed(serve: Serve) -> None:
     given = "".join(map(chr, range(0x21, 0x7F)))
     async with serve(FakeEngine()) as client:
@@ -139,7 +131,6 @@ async def test_a_request_id_is_echoed(serve: Serve) -> None:
     assert response.headers["X-Request-ID"] == given
 
 
-@asynchronous
 async def test_a_failed_start_that_nobody_handles_is_logged(tmp_path: Path, logged: Logged) -> None:
     app = create_app(Settings.parse(checkpoint=tmp_path / "missing"))
     lines: list[dict[str, Any]] = []

@@ -1,11 +1,8 @@
-from __future__ import annotations
-
 import httpx
 import pytest
 from starlette.responses import HTMLResponse
 
 from app.server.security_headers import ALWAYS, DATA_POLICY, SecurityHeaders
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 
@@ -13,7 +10,6 @@ ORIGIN = "https://page.example"
 
 
 @pytest.mark.parametrize("path", ["/livez", "/info", "/translate", "/nothing", "/metrics"])
-@asynchronous
 async def test_every_answer_has_them(serve: Serve, path: str) -> None:
     async with serve(FakeEngine()) as client:
         response = await client.get(path)
@@ -21,7 +17,6 @@ async def test_every_answer_has_them(serve: Serve, path: str) -> None:
     assert response.headers["Content-Security-Policy"] == DATA_POLICY
 
 
-@asynchronous
 async def test_a_page_may_have_its_own() -> None:
     page = SecurityHeaders(HTMLResponse("<p>", headers={"Cache-Control": "max-age=60"}))
     transport = httpx.ASGITransport(page)
@@ -37,7 +32,6 @@ async def preflight(client: httpx.AsyncClient) -> httpx.Response:
     return await client.options("/translate", headers=headers)
 
 
-@asynchronous
 async def test_pages_of_other_origins_may_not_ask_unless_it_is_set(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         asked = await client.get("/info", headers={"Origin": ORIGIN})
@@ -46,7 +40,6 @@ async def test_pages_of_other_origins_may_not_ask_unless_it_is_set(serve: Serve)
 
 
 @pytest.mark.parametrize("origins", ["https://other.example, " + ORIGIN, "*"])
-@asynchronous
 async def test_origins_that_are_set_may_ask_and_read_errors_too(serve: Serve, origins: str) -> None:
     async with serve(FakeEngine(), cors_origins=origins) as client:
         allowed = await preflight(client)

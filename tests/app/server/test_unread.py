@@ -1,7 +1,5 @@
 """Clients that do not read what they asked for."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator
@@ -16,7 +14,6 @@ from app.cli.serve import listen
 from app.server import unread
 from app.server.connections import ConnectionLimits, TimedProtocol
 from app.server.process import AdminServer
-from tests.app.asynchronous import asynchronous
 
 LARGE = 20_000_000  # more than two kernels' buffers take
 PIECE = 100_000
@@ -76,7 +73,6 @@ def limits(write_timeout: float = 0.3, max_unsent_bytes: int = 10**9) -> Connect
 
 
 @pytest.mark.parametrize("path", [b"", b"stream"])
-@asynchronous
 async def test_who_never_reads_is_left(path: bytes) -> None:
     async with serving(limits()) as (app, server, port):
         _, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -93,7 +89,6 @@ async def test_who_never_reads_is_left(path: bytes) -> None:
 
 
 @pytest.mark.parametrize("path", [b"", b"stream"])
-@asynchronous
 async def test_who_reads_slowly_but_steadily_gets_it_all(
     path: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,7 +106,6 @@ async def test_who_reads_slowly_but_steadily_gets_it_all(
         writer.close()
 
 
-@asynchronous
 async def test_the_slowest_make_room_and_a_single_answer_may_be_as_long_as_it_is() -> None:
     async with serving(limits(10, max_unsent_bytes=3 * LARGE)) as (_, server, port):
         writers = []
@@ -134,7 +128,6 @@ async def test_the_slowest_make_room_and_a_single_answer_may_be_as_long_as_it_is
         writer.close()
 
 
-@asynchronous
 async def test_a_connection_that_closes_behind_an_answer_that_nobody_reads_gives_way() -> None:
     one = ConnectionLimits(1, write_timeout=60)
     async with serving(one) as (_, server, port):

@@ -1,8 +1,6 @@
 """What `app.server` uses of uvicorn beyond its public settings, so that a new version that renames
 or changes any of it fails here, and not in silence."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import re
@@ -15,7 +13,6 @@ from uvicorn.server import Server, ServerState
 from app.server.connections import ConnectionLimits, Connections, TimedProtocol
 from app.server.process import AdminServer, LimitedServer
 from app.server.process import Server as OurServer
-from tests.app.asynchronous import asynchronous
 
 PARAMETERS = {
     (HttpToolsProtocol, "__init__"): ["self", "config", "server_state", "app_state", "_loop"],
@@ -65,7 +62,6 @@ def test_no_other_method_is_overridden() -> None:
     assert [name for _, name in overridden if re.match(r"_[^_]", name)] == []
 
 
-@asynchronous
 async def test_attributes_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
     async def app(scope: object, receive: object, send: object) -> None: ...
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from app.text.scripts import FEW_SPACES, UNSPACED

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from app.text.document import Answer
 from app.text.tagged_text import Piece, TaggedText
 

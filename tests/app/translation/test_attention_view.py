@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import base64
 import json
 import tracemalloc
@@ -41,12 +39,7 @@ def test_base64_has_little_endian_halves_in_row_order() -> None:
     weights = np.arange(8, dtype=np.float32).reshape(2, 2, 1, 2) / np.float32(8)
     shown = view(layers=[0], heads=[1, 0], encoding="base64").show(weights)
     encoded = json.loads(WRITTEN.dump_json(shown))["weights"]
-    assert np.frombuffer(base64.b64decode(encoded), "<f2").tolist() == [
-        2 / 8,
-        3 / 8,
-        0,
-        1 / 8,
-    ]
+    assert np.frombuffer(base64.b64decode(encoded), "<f2").tolist() == [2 / 8, 3 / 8, 0, 1 / 8]
     assert (shown.dtype, shown.shape) == ("float16", [1, 2, 1, 2])
 
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import asyncio
 import threading
 
@@ -12,7 +10,6 @@ from app.translation.block import Block
 from app.translation.file_service import translated_name
 from app.translation.segments import layout
 from tests.app.asking import scheduler
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 from tests.app.scheduling.harness import until
@@ -32,7 +29,6 @@ def test_a_translation_is_called_after_its_language() -> None:
     assert translated_name("a.b.MD", "pt-BR") == "a.b.pt-BR.MD"
 
 
-@asynchronous
 async def test_the_rest_of_a_file_counts_in_forecasts_and_in_a_full_queue(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -54,7 +50,6 @@ async def test_the_rest_of_a_file_counts_in_forecasts_and_in_a_full_queue(
         assert (await client.post("/translate", json=body)).status_code == httpx.codes.OK
 
 
-@asynchronous
 async def test_equal_texts_of_a_file_are_translated_once(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,7 +69,6 @@ async def test_equal_texts_of_a_file_are_translated_once(
     assert sorted(read) == ["A dog.", "The cat."]
 
 
-@asynchronous
 async def test_a_file_in_windows_is_that_of_the_whole(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

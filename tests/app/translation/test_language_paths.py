@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import cast
 
@@ -8,7 +6,6 @@ import pytest
 from app.errors import InvalidRequestError, UnknownLanguagesError
 from app.translation.language_paths import MAX_INLINE_TEXTS, LanguagePaths
 from app.translation.served_model import KnownModel
-from tests.app.asynchronous import asynchronous
 
 DIRECTIONS = [("fr", "en"), ("en", "fr"), ("en", "de"), ("es", "pt-BR")]
 SEVERAL = LanguagePaths(
@@ -46,26 +43,22 @@ def test_of_a_pair_one_model_is_asked() -> None:
         SEVERAL.direct("fr", "de")
 
 
-@asynchronous
 async def test_a_text_in_its_target_has_no_model_but_the_name_of_one() -> None:
     [found] = await SEVERAL.found([TEXTS["fr"]], "fr")
     assert (found.path.models, found.path.directions, found.path.name) == ((), [], "en-fr")
 
 
-@asynchronous
 async def test_every_text_goes_its_own_way() -> None:
     assert await chains("de", "fr", "en", "de", "fr") == [
         ("fr", "en", "de"), ("en", "de"), ("de",), ("fr", "en", "de"),
     ]  # fmt: skip
 
 
-@asynchronous
 async def test_many_texts_as_few() -> None:
     few = await chains("de", "fr")
     assert await chains("de", *["fr"] * (MAX_INLINE_TEXTS + 1)) == few * (MAX_INLINE_TEXTS + 1)
 
 
-@asynchronous
 async def test_what_was_found_is_told_with_its_confidence() -> None:
     [found] = await SEVERAL.found([TEXTS["fr"]], "fr-CA")
     assert found.path.languages == ("fr",)
@@ -74,14 +67,12 @@ async def test_what_was_found_is_told_with_its_confidence() -> None:
     assert 0.5 < found.detected.confidence < 1
 
 
-@asynchronous
 async def test_where_nothing_is_found_the_first_source_is_taken() -> None:
     [found] = await SEVERAL.found([TEXTS["none"]], "de")
     assert (found.path.languages, found.detected) == (("fr", "en", "de"), None)
     assert await chains(None, "none") == [("fr", "en")]
 
 
-@asynchronous
 async def test_a_target_left_out_is_that_of_the_language_found() -> None:
     assert await chains(None, "fr", "es") == [("fr", "en"), ("es", "pt-BR")]
     with pytest.raises(InvalidRequestError) as failure:
@@ -96,7 +87,6 @@ async def test_a_target_left_out_is_that_of_the_language_found() -> None:
         (["es"], "fr", r"text 0 seems to be in Spanish \(es\)"),
     ],
 )
-@asynchronous
 async def test_a_language_that_does_not_lead_there_is_named(
     languages: list[str], target: str, told: str
 ) -> None:

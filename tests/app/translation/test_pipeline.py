@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import asyncio
 import threading
 
@@ -9,17 +7,14 @@ import pytest
 from app.translation.windows import MAX_INLINE_CHARACTERS, MAX_INTERACTIVE_SEGMENTS
 from model.text.tokenizer import Tokenizer
 from tests.app.asking import scheduler
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 from tests.app.scheduling.harness import until
 
 
 @pytest.mark.parametrize(
-    ("n_texts", "bulk"),
-    [(MAX_INTERACTIVE_SEGMENTS, False), (MAX_INTERACTIVE_SEGMENTS + 1, True)],
+    ("n_texts", "bulk"), [(MAX_INTERACTIVE_SEGMENTS, False), (MAX_INTERACTIVE_SEGMENTS + 1, True)]
 )
-@asynchronous
 async def test_a_long_list_waits_in_the_bulk_lane(serve: Serve, n_texts: int, bulk: bool) -> None:
     engine = FakeEngine(n_slots=1, gate=threading.Semaphore(1))  # one step, for the warm-up
     async with serve(engine, sentence_cache_bytes=0) as client:
@@ -43,7 +38,6 @@ async def test_a_long_list_waits_in_the_bulk_lane(serve: Serve, n_texts: int, bu
 
 
 @pytest.mark.parametrize("n_characters", [MAX_INLINE_CHARACTERS, MAX_INLINE_CHARACTERS + 1])
-@asynchronous
 async def test_long_texts_are_tokenised_beside_the_event_loop(
     serve: Serve, n_characters: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,7 +58,6 @@ async def test_long_texts_are_tokenised_beside_the_event_loop(
     assert inline == (n_characters <= MAX_INLINE_CHARACTERS)
 
 
-@asynchronous
 async def test_large_requests_are_at_work_one_after_the_other(serve: Serve) -> None:
     """So that their memory is that of one; small ones do not wait for them."""
     engine = FakeEngine(gate=threading.Semaphore(1))
@@ -93,7 +86,6 @@ async def test_large_requests_are_at_work_one_after_the_other(serve: Serve) -> N
     assert {answer.status_code for answer in answers} == {200}
 
 
-@asynchronous
 async def test_small_requests_do_not_wait_for_large_ones(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(engine, sentence_cache_bytes=0, max_text_characters=64_000) as client:

@@ -1,7 +1,5 @@
 """What a request holds is freed when it ends, and not when the collector comes by."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import threading
@@ -13,7 +11,6 @@ import pytest
 
 from app.documents.files import _TextFile
 from app.translation.windows import Windows
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 
@@ -42,7 +39,6 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[weakref.ref[Any]]]:
     ("kind", "is_late"),
     [("text", False), ("text", True), ("stream", False), ("file", False), ("file", True)],
 )
-@asynchronous
 async def test_nothing_is_left_to_the_collector(
     serve: Serve, held: list[weakref.ref[Any]], kind: str, is_late: bool
 ) -> None:

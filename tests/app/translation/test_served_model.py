@@ -1,17 +1,13 @@
-from __future__ import annotations
-
 import asyncio
 import threading
 
 import httpx
 
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 from tests.app.scheduling.harness import until
 
 
-@asynchronous
 async def test_a_slow_warm_up_says_nothing_of_the_pace(serve: Serve) -> None:
     """The forecast would otherwise refuse the first burst after a start."""
     gate = threading.Semaphore(0)

@@ -1,7 +1,5 @@
 """How often a request comes to each stage: once, whatever its kind, with each text that it has."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -21,7 +19,6 @@ from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import SearchOptions
 from model.text.tokenizer import Tokenizer
 from model.translator import Translator
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 
@@ -95,7 +92,6 @@ MARKUP = {"lift markup", "put markup back"}
         ({"text": PAGE, "format": "html", "source": "fr", "target": "de"}, MARKUP),
     ],
 )
-@asynchronous
 async def test_a_request_comes_to_each_stage_once(
     serve: Serve,
     row_of_checkpoints: tuple[Path, Path],
@@ -112,7 +108,6 @@ async def test_a_request_comes_to_each_stage_once(
 
 
 @pytest.mark.parametrize("target", ["fr", "de"])
-@asynchronous
 async def test_a_file_comes_to_each_stage_once(
     serve: Serve, row_of_checkpoints: tuple[Path, Path], visits: Visits, target: str
 ) -> None:

@@ -1,7 +1,5 @@
 """Long texts and lists are translated a window at a time, with the answers of the whole."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading
@@ -15,7 +13,6 @@ from app.translation import block, windows
 from app.translation.block import Block
 from app.translation.segments import layout
 from tests.app.asking import answered, scheduler
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 from tests.app.scheduling.harness import until
@@ -44,7 +41,6 @@ def with_small_windows(patch: pytest.MonkeyPatch) -> None:
         {"text": "Привет, мир! Как дела? The dog."},
     ],
 )
-@asynchronous
 async def test_the_answer_is_that_of_the_whole(
     serve: Serve,
     row_of_checkpoints: tuple[Path, Path],
@@ -65,7 +61,6 @@ async def test_the_answer_is_that_of_the_whole(
             assert [one[key] for key in numbers] == pytest.approx([other[key] for key in numbers])
 
 
-@asynchronous
 async def test_a_stream_is_that_of_the_whole(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     async with serve(FakeEngine()) as client:
 
@@ -85,7 +80,6 @@ async def test_a_stream_is_that_of_the_whole(serve: Serve, monkeypatch: pytest.M
         assert len(whole[1]) > 10
 
 
-@asynchronous
 async def test_few_segments_of_a_long_text_are_in_memory(serve: Serve) -> None:
     """Two windows wait; the others are read when these are translated."""
     engine = FakeEngine(gate=threading.Semaphore(1), n_slots=1)
@@ -102,7 +96,6 @@ async def test_few_segments_of_a_long_text_are_in_memory(serve: Serve) -> None:
     assert answer["translations"][0]["text"].count("\n") == 1000
 
 
-@asynchronous
 async def test_what_is_refused_is_not_read(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "MAX_QUEUE_TOKENS", 5000)
     engine = FakeEngine(gate=threading.Semaphore(1))
@@ -120,7 +113,6 @@ async def test_what_is_refused_is_not_read(serve: Serve, monkeypatch: pytest.Mon
         assert (await first).status_code == 200
 
 
-@asynchronous
 async def test_a_full_queue_counts_what_is_still_to_come(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +11,6 @@ from model.alignment.from_attention import AlignmentMethod, Bitext, Link
 from model.checkpoint.reader import load_checkpoint
 from model.engine.explanations import AttentionKind
 from model.text.words import words
-from tests.app.asynchronous import asynchronous
 from tests.app.fake_engine import FakeEngine
 
 
@@ -61,12 +58,8 @@ class Weighing(FakeEngine):
         ([[0.0, 0.0, 0.9], [0.0, 0.9, 0.0], [0.0, 0.0, 0.8]], [(1, 1), (2, 2)], []),
     ],
 )
-@asynchronous
 async def test_words_go_with_words_and_marks_with_marks(
-    tiny_checkpoint: Path,
-    weights: list[list[float]],
-    links: list[Link],
-    guesses: list[Link],
+    tiny_checkpoint: Path, weights: list[list[float]], links: list[Link], guesses: list[Link]
 ) -> None:
     loaded = load_checkpoint(tiny_checkpoint)
     text = "the cat."
@@ -87,7 +80,6 @@ async def test_words_go_with_words_and_marks_with_marks(
 
 
 @pytest.mark.parametrize("method", [KNOWING, BOTH])
-@asynchronous
 async def test_the_queue_is_asked_for_the_passes_that_the_method_needs(
     tiny_checkpoint: Path, method: AlignmentMethod
 ) -> None:

@@ -1,7 +1,5 @@
 """The page's modules have tests of their own, which Node runs."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whatever goes wrong is said in the form that the client reads, with the status it expects."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -16,7 +14,6 @@ from app.observe.metrics import Metrics
 from app.runtime import Runtime
 from app.settings import Settings
 from app.wire.failures import MAX_ERRORS, MAX_FIELD
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 from tests.app.server.test_own_failures import SECRET, BrokenEngine
@@ -79,7 +76,6 @@ def check(response: httpx.Response, dialect: DialectName, statuses: tuple[int, i
 
 
 @every_way
-@asynchronous
 async def test_a_full_queue(serve: Serve, way: str) -> None:
     dialect, ask = ASK[way]
     engine = FakeEngine(gate=threading.Semaphore(1))  # one step, for the warm-up
@@ -100,7 +96,6 @@ async def test_a_full_queue(serve: Serve, way: str) -> None:
 
 
 @every_way
-@asynchronous
 async def test_a_deadline(serve: Serve, way: str) -> None:
     dialect, ask = ASK[way]
     engine = FakeEngine(gate=threading.Semaphore(1))
@@ -112,7 +107,6 @@ async def test_a_deadline(serve: Serve, way: str) -> None:
 
 
 @every_way
-@asynchronous
 async def test_an_engine_that_breaks_down(serve: Serve, way: str) -> None:
     dialect, ask = ASK[way]
     engine = BrokenEngine()
@@ -123,7 +117,6 @@ async def test_an_engine_that_breaks_down(serve: Serve, way: str) -> None:
 
 
 @every_way
-@asynchronous
 async def test_what_nobody_foresaw(serve: Serve, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError(SECRET)
@@ -136,7 +129,6 @@ async def test_what_nobody_foresaw(serve: Serve, way: str, monkeypatch: pytest.M
 
 
 @every_way
-@asynchronous
 async def test_a_text_that_is_too_long(serve: Serve, way: str) -> None:
     dialect, ask = ASK[way]
     async with serve(FakeEngine(), max_text_characters=9) as client:
@@ -145,7 +137,6 @@ async def test_a_text_that_is_too_long(serve: Serve, way: str) -> None:
 
 
 @every_way
-@asynchronous
 async def test_a_body_that_is_too_large(serve: Serve, way: str) -> None:
     if way in ("libretranslate", "curl", "libretranslate query"):
         pytest.skip("told apart by the body, which was not read; or there is none")
@@ -173,7 +164,6 @@ async def starting(checkpoint: object, **settings: Any) -> AsyncIterator[httpx.A
 
 
 @every_way
-@asynchronous
 async def test_a_server_that_starts(tiny_checkpoint: object, way: str) -> None:
     dialect, ask = ASK[way]
     async with starting(tiny_checkpoint) as client:
@@ -183,7 +173,6 @@ async def test_a_server_that_starts(tiny_checkpoint: object, way: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/health", "/frontend/settings"])
-@asynchronous
 async def test_of_libretranslates_paths_while_the_server_starts(
     tiny_checkpoint: object, path: str
 ) -> None:
@@ -191,7 +180,6 @@ async def test_of_libretranslates_paths_while_the_server_starts(
         check(await client.get(path), "libretranslate", (503, 503, 503))
 
 
-@asynchronous
 async def test_of_deepls_paths_while_the_server_starts(tiny_checkpoint: object) -> None:
     async with starting(tiny_checkpoint) as client:
         check(await client.get("/v2/languages"), "deepl", (503, 503, 503))
@@ -199,7 +187,6 @@ async def test_of_deepls_paths_while_the_server_starts(tiny_checkpoint: object) 
 
 
 @every_way
-@asynchronous
 async def test_a_key_that_is_missing_or_wrong(serve: Serve, way: str) -> None:
     dialect, ask = ASK[way]
     async with serve(FakeEngine(), api_keys="right,other") as client:
@@ -220,7 +207,6 @@ async def test_a_key_that_is_missing_or_wrong(serve: Serve, way: str) -> None:
 
 
 @every_way
-@asynchronous
 async def test_a_quota_that_is_used_up(serve: Serve, way: str) -> None:
     dialect, ask = ASK[way]
     async with serve(FakeEngine(), character_limit=5) as client:
@@ -249,7 +235,6 @@ async def test_a_quota_that_is_used_up(serve: Serve, way: str) -> None:
         ("POST", "/translate?q=cat", "application/json", "libretranslate", (400, 400, 400)),
     ],
 )
-@asynchronous
 async def test_what_http_itself_refuses(
     serve: Serve, method: str, path: str, content_type: str | None, dialect: DialectName,
     statuses: tuple[int, int, int],
@@ -266,7 +251,6 @@ async def test_what_http_itself_refuses(
         assert "application/json" in response.headers["Accept-Post"]
 
 
-@asynchronous
 async def test_a_thousand_faults_are_not_a_thousand_lines(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         body = {"text": "a", "target_lang": "FR", "ignore_tags": ["a" * 200] * 1000}

@@ -1,7 +1,5 @@
 """Whatever goes wrong is answered by a problem document that names no word of the text."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading
@@ -13,7 +11,6 @@ import pytest
 from app import errors
 from app.translation import explainer
 from app.wire.problems import KINDS, MAX_ERRORS
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 
@@ -92,7 +89,6 @@ def problem(response: httpx.Response, status: int, slug: str) -> dict[str, Any]:
         ({"a/b~c": 4}, "/a~1b~0c"),
     ],
 )
-@asynchronous
 async def test_a_faulty_field_is_named(serve: Serve, fields: dict[str, Any], pointer: str) -> None:
     async with serve(FakeEngine(), max_texts=4) as client:
         body = {"text": SECRET, "target": "fr"} | fields
@@ -103,14 +99,12 @@ async def test_a_faulty_field_is_named(serve: Serve, fields: dict[str, Any], poi
 
 
 @pytest.mark.parametrize("body", ["{}", "[]", "3", "null", f'"{SECRET}"', '{"\\ud800": 1}'])
-@asynchronous
 async def test_json_that_is_no_request(serve: Serve, body: str) -> None:
     async with serve(FakeEngine()) as client:
         response = await client.post("/translate", content=body)
     assert problem(response, 400, "invalid-request")["errors"]
 
 
-@asynchronous
 async def test_a_thousand_faults_are_not_a_thousand_lines(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         body: dict[str, Any] = {"text": "a"}
@@ -137,7 +131,6 @@ async def test_a_thousand_faults_are_not_a_thousand_lines(serve: Serve) -> None:
         b'{"text": "a"} {}',
     ],
 )
-@asynchronous
 async def test_a_body_that_is_not_json(serve: Serve, body: bytes) -> None:
     async with serve(FakeEngine()) as client:
         headers = {"Content-Type": "application/json"}
@@ -146,7 +139,6 @@ async def test_a_body_that_is_not_json(serve: Serve, body: bytes) -> None:
 
 
 @pytest.mark.parametrize("length_penalty", ["1e999", "-1e999"])
-@asynchronous
 async def test_a_number_that_overflows_to_infinity(serve: Serve, length_penalty: str) -> None:
     async with serve(FakeEngine()) as client:
         body = f'{{"text": "a", "target": "fr", "length_penalty": {length_penalty}}}'
@@ -156,13 +148,8 @@ async def test_a_number_that_overflows_to_infinity(serve: Serve, length_penalty:
 
 @pytest.mark.parametrize(
     ("content_type", "body"),
-    [
-        ("text/plain", b'{"text": "a"}'),
-        ("application/xml", b"<a/>"),
-        ("json", b"{}"),
-    ],
+    [("text/plain", b'{"text": "a"}'), ("application/xml", b"<a/>"), ("json", b"{}")],
 )
-@asynchronous
 async def test_a_body_of_another_type(serve: Serve, content_type: str, body: bytes) -> None:
     async with serve(FakeEngine()) as client:
         headers = {"Content-Type": content_type}
@@ -171,7 +158,6 @@ async def test_a_body_of_another_type(serve: Serve, content_type: str, body: byt
 
 
 @pytest.mark.parametrize("announced", [True, False])
-@asynchronous
 async def test_a_body_over_the_limit(serve: Serve, announced: bool) -> None:
     async def chunks() -> Any:
         for _ in range(11):
@@ -184,7 +170,6 @@ async def test_a_body_over_the_limit(serve: Serve, announced: bool) -> None:
 
 
 @pytest.mark.parametrize("announced", ["-1", "1e3", "9" * 5000, "²"])
-@asynchronous
 async def test_an_absurd_content_length_is_no_server_error(serve: Serve, announced: str) -> None:
     async with serve(FakeEngine()) as client:
         response = await client.post(
@@ -196,7 +181,6 @@ async def test_an_absurd_content_length_is_no_server_error(serve: Serve, announc
 
 
 @pytest.mark.parametrize("text", ["a" * 300_000, ["cat", "a " * 130_000]])
-@asynchronous
 async def test_a_text_with_too_many_characters(serve: Serve, text: Any) -> None:
     async with serve(FakeEngine()) as client:
         response = await client.post("/translate", json={"text": text, "target": "fr"})
@@ -214,14 +198,12 @@ async def test_a_text_with_too_many_characters(serve: Serve, text: Any) -> None:
         {"target": SECRET},
     ],
 )
-@asynchronous
 async def test_languages_that_no_model_has(serve: Serve, codes: dict[str, str]) -> None:
     async with serve(FakeEngine()) as client:
         response = await client.post("/translate", json={"text": SECRET} | codes)
     assert "en to fr, fr to en" in problem(response, 404, "unknown-languages")["detail"]
 
 
-@asynchronous
 async def test_more_attention_than_one_answer_may_hold(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,7 +214,6 @@ async def test_more_attention_than_one_answer_may_hold(
     assert "96" in problem(response, 422, "attention-too-large")["detail"]
 
 
-@asynchronous
 async def test_a_full_queue_says_when_to_come_back(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1))  # one step, for the warm-up
     async with serve(engine, max_concurrent_requests=1) as client:
@@ -248,7 +229,6 @@ async def test_a_full_queue_says_when_to_come_back(serve: Serve) -> None:
     assert int(response.headers["Retry-After"]) >= 1
 
 
-@asynchronous
 async def test_a_deadline_that_passes(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(engine, request_timeout=0.05) as client:
@@ -259,7 +239,6 @@ async def test_a_deadline_that_passes(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "PATCH"])
-@asynchronous
 async def test_a_method_that_is_not_allowed(serve: Serve, method: str) -> None:
     async with serve(FakeEngine()) as client:
         response = await client.request(method, "/translate")
@@ -271,7 +250,6 @@ async def test_a_method_that_is_not_allowed(serve: Serve, method: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/xyzzy", "/translate/", "/docs/", "/x//", "/%00", "/\ud7ff"])
-@asynchronous
 async def test_a_path_that_is_not_there(serve: Serve, path: str) -> None:
     async with serve(FakeEngine()) as client:
         response = await client.get(path)

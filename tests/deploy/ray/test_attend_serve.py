@@ -1,7 +1,5 @@
 """A replica and its deployment, without a cluster; tests/deploy/ray/test_cluster.py has one."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import re
@@ -15,7 +13,6 @@ from pydantic import BaseModel, ValidationError
 
 from app.errors import SettingsError
 from model.errors import CheckpointError
-from tests.app.asynchronous import asynchronous
 from tests.deploy.files import DEPLOY, ROOT
 
 pytest.importorskip("ray", reason="the extra `ray` is not installed")
@@ -31,7 +28,6 @@ def _logs_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deploy.ray.attend_serve.configure_logs", lambda *_: None)
 
 
-@asynchronous
 async def test_a_replica_is_healthy_once_its_models_are_warm_and_then_translates(
     tiny_checkpoint: Path, kernels: None
 ) -> None:
@@ -51,7 +47,6 @@ async def test_a_replica_is_healthy_once_its_models_are_warm_and_then_translates
     assert answer.json()["model"] == "tiny"
 
 
-@asynchronous
 async def test_a_replica_imports_a_marian_folder_as_the_server_does(
     make_folder: Callable[..., Path], tmp_path: Path, kernels: None
 ) -> None:
@@ -62,10 +57,7 @@ async def test_a_replica_imports_a_marian_folder_as_the_server_does(
     assert len(list((tmp_path / "marian").iterdir())) == 1
 
 
-@asynchronous
-async def test_a_cancelled_health_check_does_not_affect_the_next(
-    tiny_checkpoint: Path,
-) -> None:
+async def test_a_cancelled_health_check_does_not_affect_the_next(tiny_checkpoint: Path) -> None:
     replica = Translator({"checkpoint": tiny_checkpoint})
     replica.__serve_build_asgi_app__()
     for _ in range(2):
@@ -73,7 +65,6 @@ async def test_a_cancelled_health_check_does_not_affect_the_next(
             await asyncio.wait_for(replica.check_health(), 0.01)
 
 
-@asynchronous
 async def test_a_checkpoint_that_cannot_be_loaded_fails_the_first_health_check_by_name(
     tmp_path: Path,
 ) -> None:
@@ -84,7 +75,6 @@ async def test_a_checkpoint_that_cannot_be_loaded_fails_the_first_health_check_b
             await replica.check_health()
 
 
-@asynchronous
 async def test_invalid_settings_raise_in_the_constructor() -> None:
     with pytest.raises(SettingsError, match="'precision'"):
         Translator({"precision": "int4"})

@@ -3,8 +3,6 @@
 Logical CPUs show that it is right, not that it is faster: the nodes share the machine's cores.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time
@@ -134,9 +132,7 @@ async def until(condition: Callable[[], bool], seconds: float = CONTROL_LOOP) ->
     return time.monotonic() - began
 
 
-def test_requests_are_spread_over_the_nodes_and_answered_as_by_the_server(
-    cluster: Cluster,
-) -> None:
+def test_requests_are_spread_over_the_nodes_and_answered_as_by_the_server(cluster: Cluster) -> None:
     assert cluster.n_running() == N_NODES
     with httpx.Client(base_url=cluster.url, timeout=60) as client:
         answer = client.post("/translate", json=QUICK)

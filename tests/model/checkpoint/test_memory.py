@@ -1,7 +1,5 @@
 """The most memory that reading a model takes, in a process that does nothing else."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import pickle
 import shutil
@@ -161,8 +159,7 @@ def test_truncated_weights(saved: Path, kept: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "content",
-    [b"\xff" * 64, b"PK\x03\x04" + b"\x00" * 100, b"\x02\x00\x00\x00\x00\x00\x00\x00[]"],
+    "content", [b"\xff" * 64, b"PK\x03\x04" + b"\x00" * 100, b"\x02\x00\x00\x00\x00\x00\x00\x00[]"]
 )
 def test_weights_of_another_format(saved: Path, content: bytes) -> None:
     (saved / "model.safetensors").write_bytes(content)

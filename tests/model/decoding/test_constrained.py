@@ -1,7 +1,5 @@
 """The reference of the constrained search: what it finds says its terms, and is good."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 

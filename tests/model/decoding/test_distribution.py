@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import torch
 
 from model.decoding.distribution import given_log_probs, next_log_probs

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import torch
 
 from model.decoding.padding import padded_ids

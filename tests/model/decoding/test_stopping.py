@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from math import inf
 
 import pytest
@@ -34,11 +32,7 @@ NONE, ONE, TWO = (-inf, -inf), (-1.0, -inf), (-1.0, -2.0)
     ],
 )
 def test_when_a_search_continues(
-    rule: Rule | None,
-    finished: tuple[float, float],
-    now: float,
-    at_limit: float,
-    continues: bool,
+    rule: Rule | None, finished: tuple[float, float], now: float, at_limit: float, continues: bool
 ) -> None:
     options = SearchOptions(beam_size=2, rule=rule)
     found = unsettled(

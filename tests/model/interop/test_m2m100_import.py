@@ -1,7 +1,5 @@
 """M2M-100 and NLLB: the same function, the same search, the same tokens as in `transformers`."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import random
 import shutil
 from pathlib import Path
@@ -86,9 +84,7 @@ def test_logits_equal_theirs(pair: Pair) -> None:
 
 def found_by_us(ours: Checkpoint, source: torch.Tensor, beam_size: int) -> list[Hypothesis]:
     options = SearchOptions(
-        beam_size=beam_size,
-        length_penalty=ours.config.length_penalty,
-        rule=ours.config.search_rule,
+        beam_size=beam_size, length_penalty=ours.config.length_penalty, rule=ours.config.search_rule
     )
     return [best for best, *_ in beam_search(load_model(ours), source, options)]
 
@@ -102,9 +98,7 @@ def tokens(row: list[int], eos_id: int, pad_id: int) -> list[int]:
 
 
 @torch.inference_mode()
-def test_beam_search_gives_the_same_tokens_and_scores(
-    pair: Pair,
-) -> None:
+def test_beam_search_gives_the_same_tokens_and_scores(pair: Pair) -> None:
     theirs, ours = pair
     shape = ours.config.transformer
     source = padded(ours, sentences(ours))
@@ -125,9 +119,7 @@ def test_beam_search_gives_the_same_tokens_and_scores(
 
 
 @torch.inference_mode()
-def test_greedy_search_gives_the_same_tokens_and_scores(
-    pair: Pair,
-) -> None:
+def test_greedy_search_gives_the_same_tokens_and_scores(pair: Pair) -> None:
     theirs, ours = pair
     shape = ours.config.transformer
     rule = ours.config.search_rule

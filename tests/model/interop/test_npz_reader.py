@@ -1,7 +1,5 @@
 """Marian's own format, against `transformers` and CTranslate2's reading of the same file."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -302,10 +300,7 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
         ),
         "missing tensors 'decoder_ff_logit_out_Wt'",
     ),
-    "two models": (
-        two_models,
-        "the model is ambiguous. Found: a.npz, b.npz, opus.transformer",
-    ),
+    "two models": (two_models, "the model is ambiguous. Found: a.npz, b.npz, opus.transformer"),
     "no source.spm": (
         lambda f: (f / "source.spm").rename(f / "x.spm"),
         "the SentencePiece model is ambiguous",

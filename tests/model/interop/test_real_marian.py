@@ -1,7 +1,5 @@
 """Compares n-best lists, ids and scores with Marian's, where MARIAN_PYTHON has `pymarian`."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -48,11 +46,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "untied, as older versions write it": {"tie": False, "legacy_output": True, "seed": 8},
     "no bias": {"bias": False, "output-omit-bias": True, "seed": 9},
     "two heads": {"transformer-heads": 2, "seed": 10},
-    "eight heads, gelu": {
-        "transformer-heads": 8,
-        "transformer-ffn-activation": "gelu",
-        "seed": 11,
-    },
+    "eight heads, gelu": {"transformer-heads": 8, "transformer-ffn-activation": "gelu", "seed": 11},
 }
 BEAMS = (1, 4, 6)
 N_SENTENCES = 20

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from model.text.language_codes import codes_of_symbols, language_code

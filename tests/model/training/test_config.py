@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -75,11 +73,7 @@ def test_model_table_changes_the_preset() -> None:
         ({"corpora": [CORPUS | {"files": []}]}, "give either files or written_numbers"),
         ({"corpora": [CORPUS | {"written_numbers": 9}]}, "give either files or written_numbers"),
         (
-            {
-                "corpora": [
-                    {"name": "n", "languages": ["en", "de"], "written_numbers": 9},
-                ]
-            },
+            {"corpora": [{"name": "n", "languages": ["en", "de"], "written_numbers": 9}]},
             "written_numbers are English and French",
         ),
         ({"batch_tokens": 100}, "max_length 200 exceeds batch_tokens"),

@@ -1,7 +1,5 @@
 """Feed-forward units that are never active are counted and reported."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

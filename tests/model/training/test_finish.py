@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from model.training.config import TrainingConfig
 from model.training.finish import model_card
 from model.training.state import Counters

@@ -1,7 +1,5 @@
 """Runs that start from imported Marian models, tiny and random."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

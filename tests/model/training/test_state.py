@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
@@ -11,14 +9,7 @@ from safetensors.torch import load_file, save_file
 from model.errors import TrainingError
 from model.training import state
 from model.training.data.batches import Position
-from model.training.state import (
-    Counters,
-    latest_state,
-    load_state,
-    parameters,
-    save_state,
-    step_of,
-)
+from model.training.state import Counters, latest_state, load_state, parameters, save_state, step_of
 from model.training.update.config import OptimizerConfig
 from model.training.update.optimizer import Optimizer
 from model.transformer.config import PRESETS

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import itertools
 import math
 from pathlib import Path
@@ -208,8 +206,7 @@ def measured(monkeypatch: pytest.MonkeyPatch, values: list[float], metric: str) 
 
 
 @pytest.mark.parametrize(
-    ("metric", "values"),
-    [("cross_entropy", [3.0, 2.0, 2.5, 2.1]), ("bleu", [1.0, 9.0, 8.0, 9.0])],
+    ("metric", "values"), [("cross_entropy", [3.0, 2.0, 2.5, 2.1]), ("bleu", [1.0, 9.0, 8.0, 9.0])]
 )
 def test_a_run_stops_after_measurements_without_gain_and_keeps_the_best(
     workshop: Workshop, monkeypatch: pytest.MonkeyPatch, metric: str, values: list[float]

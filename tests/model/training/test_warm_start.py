@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -143,10 +141,7 @@ def test_a_new_vocabulary_takes_each_piece_or_the_mean_of_what_spells_it(
 ) -> None:
     write_pairs(workshop.folder / "train.tsv", [("bababa", "zyzyzy"), *toy_pairs(600)] * 2)
     trainer = workshop.open(
-        "second",
-        init=WarmStart(origin, adapt=True),
-        **PRE_NORM,
-        tokenizer={"vocab_size": 334},
+        "second", init=WarmStart(origin, adapt=True), **PRE_NORM, tokenizer={"vocab_size": 334}
     )
     old, new = origin.tokenizer, own(trainer.tokenizer)
     assert isinstance(old, Tokenizer)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from torch import nn
 
 from model.transformer.layer_stack import LayerStack

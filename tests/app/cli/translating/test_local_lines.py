@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -14,7 +12,6 @@ from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Finished
 from model.errors import InputError
 from model.translator import Translator
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 
@@ -41,7 +38,6 @@ def translator(tiny_checkpoint: Path) -> Translator[SegmentedText]:
     return Translator(lines_of(loaded), engines)
 
 
-@asynchronous
 async def test_a_line_is_translated_as_the_server_does(
     serve: Serve, translator: Translator[SegmentedText]
 ) -> None:

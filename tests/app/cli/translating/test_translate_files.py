@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -10,11 +8,7 @@ import pytest
 from tests.app.cli.conftest import Attend
 from tests.app.server_process import serving
 
-FILES = {
-    "a.txt": "The house.\n",
-    "b.md": "# The *house*\n",
-    "c.json": '{"key": "The house"}',
-}
+FILES = {"a.txt": "The house.\n", "b.md": "# The *house*\n", "c.json": '{"key": "The house"}'}
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Glossaries of DeepL's official client, unchanged, against a real uvicorn and a real model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 

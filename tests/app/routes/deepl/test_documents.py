@@ -1,7 +1,5 @@
 """Documents in DeepL's dialect: uploaded, asked about, downloaded once, deleted."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from typing import Any
@@ -12,7 +10,6 @@ import pytest
 from app.documents.files import FORMATS
 from app.routes.deepl import documents
 from tests.app.asking import native_text, refusal
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 from tests.app.routes.test_files import FILES
@@ -53,7 +50,6 @@ async def finished(client: httpx.AsyncClient, handle: dict[str, str]) -> dict[st
 
 
 @pytest.mark.parametrize("name", FILES)
-@asynchronous
 async def test_every_format_there_and_back(serve: Serve, name: str) -> None:
     async with serve() as client:
         handle = await uploaded(client, name, FILES[name])
@@ -74,7 +70,6 @@ async def test_every_format_there_and_back(serve: Serve, name: str) -> None:
     assert suffix == ".docx" or result.content == direct.content
 
 
-@asynchronous
 async def test_a_result_is_there_once(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         handle = await uploaded(client)
@@ -87,7 +82,6 @@ async def test_a_result_is_there_once(serve: Serve) -> None:
             refusal(await ask(client, handle, path), 404, "message")
 
 
-@asynchronous
 async def test_a_form_asks_as_well_as_json(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         handle = await uploaded(client)
@@ -100,7 +94,6 @@ async def test_a_form_asks_as_well_as_json(serve: Serve) -> None:
     assert "document_key: " in refusal(missing, 400, "message")
 
 
-@asynchronous
 async def test_before_it_is_translated(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "STATUS_WAIT", 0.01)
     engine = FakeEngine(gate=threading.Semaphore(1))  # which the warm-up takes
@@ -117,7 +110,6 @@ async def test_before_it_is_translated(serve: Serve, monkeypatch: pytest.MonkeyP
             assert (await finished(client, handle))["status"] == "done"
 
 
-@asynchronous
 async def test_a_deleted_document_stops_and_is_not_charged(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,7 +133,6 @@ async def test_a_deleted_document_stops_and_is_not_charged(
         assert (await finished(client, third))["status"] == "done"
 
 
-@asynchronous
 async def test_another_key_cannot_see_it(serve: Serve) -> None:
     mine, theirs = ({"Authorization": f"DeepL-Auth-Key {key}"} for key in ("mine", "theirs"))
     async with serve(FakeEngine(), api_keys="mine,theirs") as client:
@@ -173,7 +164,6 @@ async def test_another_key_cannot_see_it(serve: Serve) -> None:
         ("a.txt", b"cat" * 1000, {}, 413, "2,000 bytes"),
     ],
 )
-@asynchronous
 async def test_an_upload_that_is_refused(
     serve: Serve, name: str, data: bytes, fields: dict[str, str], status: int, named: str
 ) -> None:
@@ -183,7 +173,6 @@ async def test_an_upload_that_is_refused(
         assert (await client.get("/v2/usage")).json()["character_count"] == 0
 
 
-@asynchronous
 async def test_what_is_no_upload(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         refusal(await client.post("/v2/document", json={}), 415, "message")
@@ -192,7 +181,6 @@ async def test_what_is_no_upload(serve: Serve) -> None:
     assert "file: Field required" in refusal(response, 400, "message")
 
 
-@asynchronous
 async def test_a_text_in_its_target_language_is_an_error_of_the_document(serve: Serve) -> None:
     text = b"La maison est verte et le chien est vieux."
     async with serve(FakeEngine()) as client:
@@ -203,7 +191,6 @@ async def test_a_text_in_its_target_language_is_an_error_of_the_document(serve: 
         assert (await client.get("/v2/usage")).json()["character_count"] == 0
 
 
-@asynchronous
 async def test_a_deadline_is_an_error_of_the_document(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(engine, file_timeout=0.05) as client:
@@ -215,7 +202,6 @@ async def test_a_deadline_is_an_error_of_the_document(serve: Serve) -> None:
         engine.gate.release(1000)
 
 
-@asynchronous
 async def test_it_is_charged_and_rated_as_any_request(serve: Serve) -> None:
     async with serve(FakeEngine(), character_limit=10, requests_per_minute=2) as client:
         handle = await uploaded(client)
@@ -224,7 +210,6 @@ async def test_it_is_charged_and_rated_as_any_request(serve: Serve) -> None:
         assert (await finished(client, handle))["status"] == "done"  # to ask costs nothing
 
 
-@asynchronous
 async def test_the_name_may_be_a_field_of_its_own(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         handle = await uploaded(client, "x", b"the cat", filename="é.txt", output_format="TXT")
@@ -233,7 +218,6 @@ async def test_the_name_may_be_a_field_of_its_own(serve: Serve) -> None:
     assert "%C3%A9.fr.txt" in result.headers["content-disposition"]
 
 
-@asynchronous
 async def test_the_terms_of_glossaries_are_said(serve: Serve) -> None:
     async with serve() as client:
         made = [

@@ -1,7 +1,5 @@
 """Stored glossaries in DeepL's dialect, with a real, if random, model."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +8,6 @@ import httpx
 import pytest
 
 from tests.app.asking import refusal
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 
@@ -28,7 +25,6 @@ async def stored(client: httpx.AsyncClient, **changed: Any) -> dict[str, Any]:
     return description
 
 
-@asynchronous
 async def test_from_creation_to_deletion(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         first = await stored(client)
@@ -55,7 +51,6 @@ async def test_from_creation_to_deletion(serve: Serve) -> None:
             refusal(response, 404, "message")
 
 
-@asynchronous
 async def test_a_form_and_csv_do_as_well(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         form = HOMES | {"entries": '"house, big",demeure', "entries_format": "csv"}
@@ -65,7 +60,6 @@ async def test_a_form_and_csv_do_as_well(serve: Serve) -> None:
     assert entries.text == "house, big\tdemeure"
 
 
-@asynchronous
 async def test_pairs_are_all_that_is_translated(
     serve: Serve, row_of_checkpoints: tuple[Path, Path]
 ) -> None:
@@ -77,7 +71,6 @@ async def test_pairs_are_all_that_is_translated(
         await stored(client, source_lang="FR", target_lang="DE")
 
 
-@asynchronous
 async def test_a_translation_says_the_terms_of_its_glossary(serve: Serve) -> None:
     body = {"text": ["The old cat."], "source_lang": "EN", "target_lang": "FR"}
     async with serve() as client:
@@ -102,7 +95,6 @@ async def test_a_translation_says_the_terms_of_its_glossary(serve: Serve) -> Non
         ({"target_lang": "DE"}, 400, ""),
     ],
 )
-@asynchronous
 async def test_a_glossary_that_does_not_fit_is_refused(
     serve: Serve, changed: dict[str, Any], status: int, named: str
 ) -> None:
@@ -132,7 +124,6 @@ async def test_a_glossary_that_does_not_fit_is_refused(
         ({"entries_format": "xml"}, "entries_format"),
     ],
 )
-@asynchronous
 async def test_what_cannot_be_stored_is_a_400_that_says_why(
     serve: Serve, changed: dict[str, Any], named: str
 ) -> None:
@@ -142,7 +133,6 @@ async def test_what_cannot_be_stored_is_a_400_that_says_why(
         assert (await client.get("/v2/glossaries")).json() == {"glossaries": []}
 
 
-@asynchronous
 async def test_every_key_has_its_own(serve: Serve) -> None:
     def by(key: str) -> dict[str, str]:
         return {"Authorization": f"DeepL-Auth-Key {key}"}
@@ -171,7 +161,6 @@ async def test_every_key_has_its_own(serve: Serve) -> None:
         assert (await client.get(path, headers=by("mine"))).status_code == httpx.codes.OK
 
 
-@asynchronous
 async def test_with_a_folder_they_outlive_the_server(serve: Serve, tmp_path: Path) -> None:
     async with serve(FakeEngine(), data=tmp_path / "data") as client:
         made = await stored(client)

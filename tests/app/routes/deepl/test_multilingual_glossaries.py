@@ -1,14 +1,11 @@
 """Stored glossaries of version 3 of DeepL's API, and the same ones in version 2."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx
 import pytest
 
 from tests.app.asking import refusal
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 
@@ -38,7 +35,6 @@ async def entries(client: httpx.AsyncClient, path: str) -> str:
     return text
 
 
-@asynchronous
 async def test_from_creation_to_deletion(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         made = await stored(client)
@@ -77,7 +73,6 @@ async def test_from_creation_to_deletion(serve: Serve) -> None:
             refusal(response, 404, "message")
 
 
-@asynchronous
 async def test_a_form_as_the_client_of_node_sends_it(serve: Serve) -> None:
     form = {"name": "Homes"} | {
         f"dictionaries[{index}].{field}": value
@@ -98,7 +93,6 @@ async def test_a_form_as_the_client_of_node_sends_it(serve: Serve) -> None:
         assert changed.json()["dictionaries"][0]["entry_count"] == 2
 
 
-@asynchronous
 async def test_one_may_begin_without_dictionaries(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         made = await stored(client, dictionaries=[])
@@ -111,7 +105,6 @@ async def test_one_may_begin_without_dictionaries(serve: Serve) -> None:
         assert await entries(client, path) == TO_FRENCH["entries"]
 
 
-@asynchronous
 async def test_version_2_shows_those_of_one_pair_and_version_3_all(serve: Serve) -> None:
     body = {"name": "B"} | TO_FRENCH
     async with serve(FakeEngine()) as client:
@@ -133,7 +126,6 @@ async def test_version_2_shows_those_of_one_pair_and_version_3_all(serve: Serve)
     assert (found["source_lang"], found["target_lang"]) == ("fr", "en")
 
 
-@asynchronous
 async def test_a_translation_takes_the_dictionary_of_its_languages(serve: Serve) -> None:
     async with serve() as client:
         made = await stored(client)
@@ -158,7 +150,6 @@ async def test_a_translation_takes_the_dictionary_of_its_languages(serve: Serve)
         ({"dictionaries": [TO_FRENCH] * 1001}, "dictionaries: "),
     ],
 )
-@asynchronous
 async def test_what_cannot_be_stored(serve: Serve, changed: dict[str, Any], named: str) -> None:
     async with serve(FakeEngine()) as client:
         response = await client.post("/v3/glossaries", json=HOMES | changed)
@@ -167,7 +158,6 @@ async def test_what_cannot_be_stored(serve: Serve, changed: dict[str, Any], name
 
 
 @pytest.mark.parametrize("body", [{}, {"name": None}, {"name": " "}, {"dictionaries": []}, []])
-@asynchronous
 async def test_a_change_changes_something(serve: Serve, body: Any) -> None:
     async with serve(FakeEngine()) as client:
         made = await stored(client)
@@ -175,7 +165,6 @@ async def test_a_change_changes_something(serve: Serve, body: Any) -> None:
         refusal(response, 400, "message")
 
 
-@asynchronous
 async def test_every_key_has_its_own_and_every_change_is_rated(serve: Serve) -> None:
     def by(key: str) -> dict[str, str]:
         return {"Authorization": f"DeepL-Auth-Key {key}"}
@@ -204,7 +193,6 @@ async def test_every_key_has_its_own_and_every_change_is_rated(serve: Serve) -> 
         ("POST", "/v3/translation_memories/import", "translation memories"),
     ],
 )
-@asynchronous
 async def test_what_is_not_supported_is_refused_by_name(
     serve: Serve, method: str, path: str, feature: str
 ) -> None:

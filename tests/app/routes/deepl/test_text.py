@@ -1,7 +1,5 @@
 """DeepL's dialect over HTTP; its official client itself is in test_official_clients."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -10,7 +8,6 @@ import httpx
 import pytest
 
 from tests.app.asking import content, native_text, refusal
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 
@@ -23,7 +20,6 @@ async def post(client: httpx.AsyncClient, **body: Any) -> list[dict[str, Any]]:
     return translations
 
 
-@asynchronous
 async def test_texts_in_order_with_what_they_cost(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         answers = await post(client, text=["the cat", "", "dög"], show_billed_characters=True)
@@ -33,14 +29,12 @@ async def test_texts_in_order_with_what_they_cost(serve: Serve) -> None:
     assert {answer["detected_source_language"] for answer in answers} == {"EN"}
 
 
-@asynchronous
 async def test_what_it_costs_only_when_asked(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         [answer] = await post(client, text="cat", show_billed_characters=False)
     assert answer.keys() == {"detected_source_language", "text"}
 
 
-@asynchronous
 async def test_a_form_says_the_same(serve: Serve) -> None:
     form = [("text", "the cat"), ("text", "a & b"), *PAIR.items(), ("show_billed_characters", "1")]
     async with serve(FakeEngine()) as client:
@@ -52,7 +46,6 @@ async def test_a_form_says_the_same(serve: Serve) -> None:
         )
 
 
-@asynchronous
 async def test_the_source_is_found_out_for_every_text(serve: Serve) -> None:
     texts = ["Ma sœur a acheté une nouvelle maison.", "My sister bought a new house.", "1 2"]
     async with serve(FakeEngine()) as client:
@@ -62,7 +55,6 @@ async def test_the_source_is_found_out_for_every_text(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("code", ["EN-US", "EN-GB", "en-us", "EN", "en"])
-@asynchronous
 async def test_variants_of_the_target(serve: Serve, code: str) -> None:
     async with serve(FakeEngine()) as client:
         [answer] = await post(client, text="chat", source_lang="fr", target_lang=code)
@@ -76,7 +68,6 @@ async def test_variants_of_the_target(serve: Serve, code: str) -> None:
         ("nonewlines", "nonewlines"),
     ],
 )  # fmt: skip
-@asynchronous
 async def test_split_sentences(serve: Serve, said: Any, meant: Any) -> None:
     text = "The cat\nsees the dog. The house."
     async with serve(FakeEngine()) as client:
@@ -91,7 +82,6 @@ async def test_split_sentences(serve: Serve, said: Any, meant: Any) -> None:
 
 @pytest.mark.parametrize("tags", [["k"], ["x", "k"], "k", "x,k", ["x,k"], " k , x "], ids=str)
 @pytest.mark.parametrize("form", [False, True])
-@asynchronous
 async def test_tags(serve: Serve, tags: Any, form: bool) -> None:
     text = "<r>The cat <k>sees</k> the dog</r>"
     body = PAIR | {"text": text, "tag_handling": "xml", "ignore_tags": tags}
@@ -103,7 +93,6 @@ async def test_tags(serve: Serve, tags: Any, form: bool) -> None:
     assert "<k>sees</k>" in expected
 
 
-@asynchronous
 async def test_outline_detection(serve: Serve) -> None:
     text = "<r><p>the cat</p><p>the dog</p></r>"
     async with serve(FakeEngine()) as client:
@@ -117,7 +106,6 @@ async def test_outline_detection(serve: Serve) -> None:
     assert off == one != detected
 
 
-@asynchronous
 async def test_options_that_change_nothing(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         plain = await post(client, text="The cat.")
@@ -164,7 +152,6 @@ async def test_options_that_change_nothing(serve: Serve) -> None:
         ({"text": ["cat"] * 5}, "at most 4"),
     ],
 )
-@asynchronous
 async def test_a_fault_is_a_400_that_says_what(
     serve: Serve, changed: dict[str, Any], named: str
 ) -> None:
@@ -174,7 +161,6 @@ async def test_a_fault_is_a_400_that_says_what(
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b"3", b"", b'{"text": "\xff"}'])
-@asynchronous
 async def test_a_body_that_is_no_request(serve: Serve, content: bytes) -> None:
     async with serve(FakeEngine()) as client:
         headers = {"Content-Type": "application/json"}
@@ -182,7 +168,6 @@ async def test_a_body_that_is_no_request(serve: Serve, content: bytes) -> None:
     assert refusal(response, 400, "message")
 
 
-@asynchronous
 async def test_languages(serve: Serve, row_of_checkpoints: tuple[Any, Any]) -> None:
     async with serve(checkpoint=row_of_checkpoints) as client:
         sources = (await client.get("/v2/languages")).json()
@@ -204,7 +189,6 @@ async def test_languages(serve: Serve, row_of_checkpoints: tuple[Any, Any]) -> N
     assert "type: " in refusal(wrong, 400, "message")
 
 
-@asynchronous
 async def test_every_method_of_a_path_is_allowed(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         told = await client.options("/v2/languages")
@@ -215,7 +199,6 @@ async def test_every_method_of_a_path_is_allowed(serve: Serve) -> None:
     assert head.status_code == httpx.codes.OK
 
 
-@asynchronous
 async def test_usage_counts_what_was_translated(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         before = (await client.get("/v2/usage")).json()
@@ -236,7 +219,6 @@ async def test_usage_counts_what_was_translated(serve: Serve) -> None:
         ("latency_optimized", "latency_optimized", 1),
     ],
 )
-@asynchronous
 async def test_the_model_type_is_followed_and_told(
     serve: Serve, asked: str, used: str, beam_size: int | None
 ) -> None:
@@ -247,14 +229,12 @@ async def test_the_model_type_is_followed_and_told(
     assert answer["model_type_used"] == used
 
 
-@asynchronous
 async def test_a_text_in_its_target_language_comes_back(serve: Serve) -> None:
     async with serve(FakeEngine()) as client:
         [answer] = await post(client, text="cat", target_lang="EN-GB")
     assert answer == {"detected_source_language": "EN", "text": "cat"}
 
 
-@asynchronous
 async def test_several_glossaries_of_which_the_first_counts(serve: Serve) -> None:
     async with serve() as client:
         made = [

@@ -1,7 +1,5 @@
 """Keys: where they may be presented, what stays open, who takes turns, what is never shown."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading
@@ -13,7 +11,6 @@ import pytest
 
 from app.settings import Settings
 from app.wire.openapi import OPEN_PATHS
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 from tests.app.server.test_own_failures import Logged, logged
@@ -28,13 +25,11 @@ DEEPL = {"text": "cat", "source_lang": "EN", "target_lang": "FR"}
 
 
 @pytest.mark.parametrize("path", [*sorted(OPEN_PATHS - {DOWNLOAD, "/suggest"}), "/openapi.json"])
-@asynchronous
 async def test_open_without_a_key(serve: Serve, path: str) -> None:
     async with serve(FakeEngine(), api_keys=KEYS) as client:
         assert (await client.get(path)).status_code == httpx.codes.OK
 
 
-@asynchronous
 async def test_everything_else_wants_a_key_and_openapi_says_so(serve: Serve) -> None:
     async with serve(FakeEngine(), api_keys=KEYS) as client:
         document = (await client.get("/openapi.json")).json()
@@ -57,7 +52,6 @@ async def test_everything_else_wants_a_key_and_openapi_says_so(serve: Serve) -> 
 
 @pytest.mark.parametrize("key", ["first", "s3cond"])
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "DeepL-Auth-Key"])
-@asynchronous
 async def test_a_key_in_the_header_of_any_dialect(serve: Serve, scheme: str, key: str) -> None:
     async with serve(FakeEngine(), api_keys=KEYS) as client:
         client.headers["Authorization"] = f"{scheme} {key}"
@@ -73,7 +67,6 @@ async def test_a_key_in_the_header_of_any_dialect(serve: Serve, scheme: str, key
     assert [response.status_code for response in responses] == [200] * 5
 
 
-@asynchronous
 async def test_a_key_where_libretranslates_clients_put_it(serve: Serve) -> None:
     key = {"api_key": "first"}
     async with serve(FakeEngine(), api_keys=KEYS) as client:
@@ -93,7 +86,6 @@ async def test_a_key_where_libretranslates_clients_put_it(serve: Serve) -> None:
     assert [response.status_code for response in none] == [400] * 4
 
 
-@asynchronous
 async def test_each_key_has_its_own_count_and_quota(serve: Serve) -> None:
     async with serve(FakeEngine(), api_keys=KEYS, character_limit=5) as client:
 
@@ -114,7 +106,6 @@ async def test_each_key_has_its_own_count_and_quota(serve: Serve) -> None:
         assert await usage("s3cond") == {"character_count": 5, "character_limit": 5}
 
 
-@asynchronous
 async def test_a_client_that_leaves_is_not_charged(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(engine, request_timeout=0.05) as client:
@@ -124,7 +115,6 @@ async def test_a_client_that_leaves_is_not_charged(serve: Serve) -> None:
         assert (await client.get("/v2/usage")).json()["character_count"] == 0
 
 
-@asynchronous
 async def test_usage_is_kept_over_a_restart(serve: Serve, tmp_path: Path) -> None:
     for count in (3, 6):
         async with serve(FakeEngine(), data=tmp_path) as client:
@@ -132,7 +122,6 @@ async def test_usage_is_kept_over_a_restart(serve: Serve, tmp_path: Path) -> Non
             assert (await client.get("/v2/usage")).json()["character_count"] == count
 
 
-@asynchronous
 async def test_the_holders_of_keys_take_turns(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1), n_slots=1)
     async with serve(engine, api_keys=KEYS) as client:
@@ -156,7 +145,6 @@ async def test_the_holders_of_keys_take_turns(serve: Serve) -> None:
     assert done.index("modest") <= 3
 
 
-@asynchronous
 async def test_no_key_is_logged_or_shown(serve: Serve, logged: Logged) -> None:
     settings = Settings.parse(api_keys=KEYS)
     async with serve(FakeEngine(), api_keys=KEYS) as client:

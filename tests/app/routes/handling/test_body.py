@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -19,7 +17,6 @@ from app.routes.handling.body import (
     read_json,
     read_parameters,
 )
-from tests.app.asynchronous import asynchronous
 
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data; boundary=x"
@@ -49,13 +46,11 @@ async def status_of(reading: Awaitable[object]) -> int:
     return raised.value.status_code
 
 
-@asynchronous
 async def test_a_body_of_just_the_limit_comes_in_chunks() -> None:
     asked, _ = request(b"ab", b"", b"cd")
     assert await read_body(asked, 4) == b"abcd"
 
 
-@asynchronous
 async def test_large_bodies_are_spread_over_iterations_of_the_loop() -> None:
     """What is done with each holds up the event loop."""
     n_returned = 0
@@ -78,7 +73,6 @@ async def test_large_bodies_are_spread_over_iterations_of_the_loop() -> None:
         assert max(held_up) == most
 
 
-@asynchronous
 async def test_too_long_a_body_is_read_no_further() -> None:
     asked, n_read = request(b"abc", b"de", b"f")
     assert await status_of(read_body(asked, 4)) == 413
@@ -86,7 +80,6 @@ async def test_too_long_a_body_is_read_no_further() -> None:
 
 
 @pytest.mark.parametrize("announced", ["5", "9" * 5000])
-@asynchronous
 async def test_too_long_a_body_that_is_announced_is_not_read(announced: str) -> None:
     asked, n_read = request(b"abcde", content_length=announced)
     assert await status_of(read_body(asked, 4)) == 413
@@ -97,7 +90,6 @@ async def test_too_long_a_body_that_is_announced_is_not_read(announced: str) -> 
     ("coding", "status"),
     [("gzip", 415), ("br, gzip", 415), ("identity", None), (" Identity ", None)],
 )
-@asynchronous
 async def test_a_compressed_body_is_refused(coding: str, status: int | None) -> None:
     asked, n_read = request(b"abcd", content_encoding=coding)
     if status is None:
@@ -138,7 +130,6 @@ def test_what_a_body_is(kind: str | None, content: bytes, is_json: bool, is_form
         (b"", "line 1, column 1"),
     ],
 )
-@asynchronous
 async def test_json_that_is_none_is_told_by_its_place_alone(content: bytes, told: str) -> None:
     asked, _ = request(content, content_type=JSON)
     with pytest.raises(MalformedJsonError, match=told) as raised:
@@ -156,7 +147,6 @@ async def test_json_that_is_none_is_told_by_its_place_alone(content: bytes, told
         ("text/plain", [b""], b"a=1&a=2", {"a": ["1", "2"]}),
     ],
 )
-@asynchronous
 async def test_parameters(
     kind: str, chunks: Sequence[bytes], query: bytes, expected: dict[str, object]
 ) -> None:
@@ -175,7 +165,6 @@ async def test_parameters(
         ("image/png", b"x", HTTPException),
     ],
 )
-@asynchronous
 async def test_what_is_no_parameters(kind: str, content: bytes, error: type[Exception]) -> None:
     asked, _ = request(content, content_type=kind)
     with pytest.raises(error):

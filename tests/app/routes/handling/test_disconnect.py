@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import asyncio
 
 import pytest
@@ -7,7 +5,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message
 
 from app.routes.handling.disconnect import while_connected
-from tests.app.asynchronous import asynchronous
 
 
 class Client:
@@ -27,7 +24,6 @@ async def _soon() -> None:
         await asyncio.sleep(0)
 
 
-@asynchronous
 async def test_the_result_is_that_of_the_work() -> None:
     async def work() -> int:
         await _soon()
@@ -36,7 +32,6 @@ async def test_the_result_is_that_of_the_work() -> None:
     assert await while_connected(Client().request, work()) == 7
 
 
-@asynchronous
 async def test_what_the_work_raises_is_raised() -> None:
     async def work() -> None:
         raise ValueError("no")
@@ -45,7 +40,6 @@ async def test_what_the_work_raises_is_raised() -> None:
         await while_connected(Client().request, work())
 
 
-@asynchronous
 async def test_a_client_that_leaves_ends_the_work_and_nothing_else() -> None:
     client, ended = Client(), asyncio.Event()
 
@@ -64,7 +58,6 @@ async def test_a_client_that_leaves_ends_the_work_and_nothing_else() -> None:
     assert not task.cancelling()
 
 
-@asynchronous
 async def test_a_client_that_leaves_as_the_work_ends_does_no_harm() -> None:
     client = Client()
 
@@ -77,7 +70,6 @@ async def test_a_client_that_leaves_as_the_work_ends_does_no_harm() -> None:
     await _soon()
 
 
-@asynchronous
 async def test_who_cancels_from_outside_is_not_taken_for_the_client() -> None:
     task = asyncio.create_task(while_connected(Client().request, asyncio.Event().wait()))
     await _soon()

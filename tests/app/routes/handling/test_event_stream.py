@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,7 +9,6 @@ from starlette.types import Message, Scope
 from app.errors import QueueFullError
 from app.routes.handling.event_stream import MAX_UNSENT, Unsent, event_stream
 from app.translation.answers import Events, TokenEvent, TranslateAnswer, Usage
-from tests.app.asynchronous import asynchronous
 
 ANSWER = TranslateAnswer(
     model="m", translations=[], usage=Usage(characters=0, source_tokens=0, target_tokens=0)
@@ -35,7 +32,7 @@ class Client:
     async def send(self, message: Message) -> None:
         self.got.append(message)
 
-    async def read(self, work: Work) -> None:
+    async def read(self, work: "Work") -> None:
         """The whole stream."""
         response = await event_stream(self.request, work)
         await response(self.scope, self.receive, self.send)
@@ -69,7 +66,6 @@ async def ends_soon() -> AsyncIterator[None]:
         yield
 
 
-@asynchronous
 async def test_token_and_answer() -> None:
     client, work = Client(), Work(tells=True)
     work.end.set_result(ANSWER)
@@ -83,7 +79,6 @@ async def test_token_and_answer() -> None:
     )
 
 
-@asynchronous
 async def test_an_answer_without_news_is_streamed_too() -> None:
     client, work = Client(), Work(tells=False)
     work.end.set_result(ANSWER)
@@ -91,7 +86,6 @@ async def test_an_answer_without_news_is_streamed_too() -> None:
     assert client.got[1]["body"].startswith(b"event: done\n")
 
 
-@asynchronous
 async def test_what_fails_before_any_news_is_raised() -> None:
     client, work = Client(), Work(tells=False)
     work.end.set_exception(QueueFullError("full"))
@@ -99,7 +93,6 @@ async def test_what_fails_before_any_news_is_raised() -> None:
         await event_stream(client.request, work)
 
 
-@asynchronous
 async def test_a_client_that_leaves_before_any_news_ends_the_work() -> None:
     client, work = Client(), Work(tells=False)
     client.left.set()
@@ -108,7 +101,6 @@ async def test_a_client_that_leaves_before_any_news_ends_the_work() -> None:
     await work.was_cancelled()
 
 
-@asynchronous
 async def test_a_client_that_leaves_later_ends_the_work() -> None:
     client, work = Client(), Work(tells=True)
     response = await event_stream(client.request, work)
@@ -121,7 +113,6 @@ async def test_a_client_that_leaves_later_ends_the_work() -> None:
         await work.cancelled.wait()
 
 
-@asynchronous
 async def test_a_response_that_cannot_begin_ends_the_work() -> None:
     async def broken(message: Message) -> None:
         raise OSError
@@ -134,7 +125,6 @@ async def test_a_response_that_cannot_begin_ends_the_work() -> None:
     await work.was_cancelled()
 
 
-@asynchronous
 async def test_a_later_failure_is_an_event_and_known_to_the_metrics() -> None:
     client, work = Client(), Work(tells=True)
     response = await event_stream(client.request, work)
@@ -145,7 +135,6 @@ async def test_a_later_failure_is_an_event_and_known_to_the_metrics() -> None:
     assert client.scope["state"]["failure"] == "queue-full"
 
 
-@asynchronous
 async def test_work_waits_for_a_client_that_does_not_read() -> None:
     events = Unsent()
     for _ in range(MAX_UNSENT):

@@ -1,7 +1,5 @@
 """The header X-Request-Timeout, from the request to the engine."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time
@@ -10,7 +8,6 @@ import pytest
 
 from app import loading
 from tests.app.asking import scheduler
-from tests.app.asynchronous import asynchronous
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 from tests.app.scheduling.harness import until
@@ -18,7 +15,6 @@ from tests.app.scheduling.harness import until
 BODY = {"text": "cat", "target": "fr"}
 
 
-@asynchronous
 async def test_the_client_may_wait_less_than_the_server_would(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1), n_slots=1)  # a step, for the warm-up
     async with serve(engine) as client:
@@ -36,7 +32,6 @@ async def test_the_client_may_wait_less_than_the_server_would(serve: Serve) -> N
         assert (await first).status_code == 200
 
 
-@asynchronous
 async def test_the_client_cannot_wait_longer_than_the_server_does(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(engine, request_timeout=0.1) as client:
@@ -49,7 +44,6 @@ async def test_the_client_cannot_wait_longer_than_the_server_does(serve: Serve) 
 
 
 @pytest.mark.parametrize("given", ["", "soon", "0", "-1", "nan", "inf", "1e999"])
-@asynchronous
 async def test_what_is_no_time_is_refused(serve: Serve, given: str) -> None:
     async with serve(FakeEngine()) as client:
         headers = {"X-Request-Timeout": given}
@@ -58,7 +52,6 @@ async def test_what_is_no_time_is_refused(serve: Serve, given: str) -> None:
     assert "X-Request-Timeout" in answer.json()["errors"][0]["detail"]
 
 
-@asynchronous
 async def test_the_queue_is_bounded_in_tokens(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,7 +78,6 @@ async def test_the_queue_is_bounded_in_tokens(
     assert refused.json()["type"] == "urn:problem-type:attend:queue-full"
 
 
-@asynchronous
 async def test_a_batch_is_bounded_in_tokens(serve: Serve) -> None:
     engine = FakeEngine()
     async with serve(engine, max_batch_tokens=1) as client:
@@ -94,7 +86,6 @@ async def test_a_batch_is_bounded_in_tokens(serve: Serve) -> None:
     assert {len(batch) for batch in engine.admitted} == {1}
 
 
-@asynchronous
 async def test_a_list_that_waits_leaves_the_queue_to_single_sentences(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

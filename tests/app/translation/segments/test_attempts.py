@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,7 +20,6 @@ from app.translation.segments.segment import Segment
 from app.translation.segments.segmented_text import SegmentedText
 from model.text.text_codec import TextCodec
 from model.text.tokenizer import Tokenizer
-from tests.app.asynchronous import asynchronous
 from tests.app.translation.segments.test_segmented_text import reading, said, settle
 from tests.app.translation.test_partial_results import Kept
 
@@ -205,7 +202,6 @@ class LateScheduler:
 
 
 @pytest.mark.parametrize("is_live", [False, True])
-@asynchronous
 async def test_a_retry_after_the_deadline_leaves_the_first_answer(
     codec: TextCodec, is_live: bool
 ) -> None:

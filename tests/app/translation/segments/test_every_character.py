@@ -1,7 +1,5 @@
 """Characters of every block of Unicode, with a vocabulary without bytes to spell others with."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """What may not change arrives whatever a model makes of its input."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path
@@ -114,7 +112,7 @@ def test_scores_of_sentences_are_weighed_by_their_tokens(codec: TextCodec) -> No
     first, second = text.pending()
     first.settle([Hypothesis((5,) * 3, (-0.5,) * 4, -1.0, False)] * 2)
     second.settle(
-        [Hypothesis((5,), (-2.0,) * 2, -4.0, False), Hypothesis((5,), (-3.0,) * 2, -7.0, True)],
+        [Hypothesis((5,), (-2.0,) * 2, -4.0, False), Hypothesis((5,), (-3.0,) * 2, -7.0, True)]
     )
     assert text.score() == pytest.approx((4 * -1 + 2 * -4) / 6)
     assert text.score(1) == pytest.approx((4 * -1 + 2 * -7) / 6)

@@ -1,14 +1,7 @@
-from __future__ import annotations
-
 import pytest
 
 from app.text.glossary import Glossary, Term
-from app.translation.segments.term_places import (
-    is_behind_end,
-    is_in_place,
-    similarity,
-    was_added,
-)
+from app.translation.segments.term_places import is_behind_end, is_in_place, similarity, was_added
 
 SOURCE = "I like the cat and the dog."
 FREE = "J'aime le chat et le chien."

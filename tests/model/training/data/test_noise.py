@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 
@@ -23,12 +21,9 @@ KINDS = sorted(NoiseConfig.model_fields.keys() - {"join"})
 
 
 @pytest.mark.parametrize(
-    "function",
-    [random_name, random_number, random_placeholder, random_url, thing_to_copy],
+    "function", [random_name, random_number, random_placeholder, random_url, thing_to_copy]
 )
-def test_things_to_copy_are_one_word_and_follow_the_seed(
-    function: Callable[[Random], str],
-) -> None:
+def test_things_to_copy_are_one_word_and_follow_the_seed(function: Callable[[Random], str]) -> None:
     first, second = ([function(random) for _ in range(300)] for random in (Random(5), Random(5)))
     assert first == second
     assert len(set(first)) > 20

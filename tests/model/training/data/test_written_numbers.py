@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import re
 from random import Random
 
@@ -51,10 +49,7 @@ def test_a_time_is_the_same_moment() -> None:
         hours = int(hour) % 12 + 12 * (half.lower() == "p") if half else int(hour)
         other = re.fullmatch(r"(\d+)(?: h(?: (\d\d))?|:(\d\d))", french)
         assert other, french
-        return (
-            hours * 60 + int(minute or 0),
-            int(other[1]) * 60 + int(other[2] or other[3] or 0),
-        )
+        return (hours * 60 + int(minute or 0), int(other[1]) * 60 + int(other[2] or other[3] or 0))
 
     for seed in range(300):
         english, french = minutes(time_of_day(Random(seed)))

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import Tensor
@@ -56,9 +54,7 @@ def test_under_bf16_autocast_it_is_torch_to_bf16_precision(bias: bool) -> None:
     assert found.smoothed.dtype == torch.float32
     torch.testing.assert_close(found.smoothed, expected, rtol=1e-2, atol=0.0)
     for ours, theirs in zip(
-        gradients(found.smoothed, hidden, output),
-        gradients(expected, hidden, output),
-        strict=True,
+        gradients(found.smoothed, hidden, output), gradients(expected, hidden, output), strict=True
     ):
         assert ours.dtype == torch.float32
         assert (ours - theirs).norm() < 0.02 * theirs.norm()

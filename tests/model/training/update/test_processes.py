@@ -1,7 +1,5 @@
 """Two processes on this machine, joined by Gloo as `torchrun` would start them."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from model.training.update.config import ScheduleConfig
