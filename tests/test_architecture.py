@@ -48,17 +48,19 @@ ROWS: dict[str, str] = {
     "app.settings": "app.shipped app.observe model.engine.protocol model.transformer",
     "app.wire": "app.wire.dialects app.wire.native app.translation app.observe",
     "app.wire.dialects": "app.wire.native app.translation app.accounts app.languages",
-    "app.wire.native": "app.translation app.text model.engine.explanations model.decoding",
+    "app.wire.native": "app.translation app.text app.text.markup "
+    "model.engine.explanations model.decoding",
     "app.translation": "app.translation.segments app.shelf app.scheduling app.documents "
-    "app.languages app.text app.observe model.engine.explanations model.checkpoint "
-    "model.alignment model.decoding model.text model.transformer",
+    "app.languages app.text app.text.markup app.observe model.engine.explanations "
+    "model.checkpoint model.alignment model.decoding model.text model.transformer",
     "app.translation.segments": "app.languages app.text app.text.facts model.decoding model.text",
     "app.shelf": "app.memory app.observe",
     "app.memory": "",
     "app.scheduling": "app.observe model.engine.protocol model.engine.explanations model.decoding",
     "app.hub": "",
     "app.accounts": "",
-    "app.documents": "app.text",
+    "app.documents": "app.text app.text.markup",
+    "app.text.markup": "app.text",
     "app.text.facts": "app.text model.text",
     "app.text": "model.text",
     "app.languages": "model.text",

@@ -15,8 +15,8 @@ from app.documents.text_encoding import decode
 from app.documents.word_file import WordFile, unpacked_size
 from app.errors import UnreadableFileError
 from app.text.document import Answer, Container, Document
-from app.text.markup import MarkupDocument
-from app.text.markup_tokens import Format, MarkupError
+from app.text.markup.document import MarkupDocument
+from app.text.markup.tokens import Format, MarkupError
 
 FileDocument: TypeAlias = Container[bytes]
 """The texts of a file."""

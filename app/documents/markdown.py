@@ -19,8 +19,8 @@ from app.documents.markdown_inline import EMPHASIS, Inline, InlineReader, Mark, 
 from app.documents.markdown_positions import Lines, Position
 from app.errors import UnreadableFileError
 from app.text.document import Answer, Document, Parts
-from app.text.markup import MarkupDocument, MarkupOptions
-from app.text.tagged_text import Piece, TaggedText
+from app.text.markup.document import MarkupDocument, MarkupOptions
+from app.text.markup.tagged_text import Piece, TaggedText
 
 MAX_PARAGRAPH = 30_000
 """Maximum code points of a paragraph; parsing time may grow with their square."""

@@ -21,7 +21,7 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
 from app.documents.prose import is_code
-from app.text.markup_tokens import VOID, unmatched
+from app.text.markup.tokens import VOID, unmatched
 
 EMPHASIS = ("em", "strong", "s")
 """Tags that a translation may lose."""

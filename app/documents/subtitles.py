@@ -15,7 +15,7 @@ from app.documents.line_breaks import apportioned
 from app.documents.prose import Line
 from app.errors import UnreadableFileError
 from app.text.document import Answer, Document, Parts, SingleText
-from app.text.tagged_text import Piece, TaggedText
+from app.text.markup.tagged_text import Piece, TaggedText
 
 MAX_CUES = 6
 """Maximum cues of one text; a longer sequence is not treated as one sentence."""

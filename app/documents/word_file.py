@@ -16,7 +16,7 @@ from itertools import islice
 from app.documents.word_paragraph import paragraphs
 from app.errors import UnreadableFileError
 from app.text.document import Answer, Parts
-from app.text.markup_tokens import MarkupError, Token, xml_tokens
+from app.text.markup.tokens import MarkupError, Token, xml_tokens
 
 MAX_ENTRIES = 10_000
 MAX_UNPACKED_BYTES = 200_000_000

@@ -17,9 +17,9 @@ from itertools import groupby, islice
 from app.documents.word_runs import Item, items, written
 from app.errors import UnreadableFileError
 from app.text.document import Answer, Document, Parts
-from app.text.markup import XML_ESCAPES
-from app.text.markup_tokens import Token, end_of_element, unmatched, xml_tokens
-from app.text.tagged_text import Piece, TaggedText
+from app.text.markup.document import XML_ESCAPES
+from app.text.markup.tagged_text import Piece, TaggedText
+from app.text.markup.tokens import Token, end_of_element, unmatched, xml_tokens
 
 _MARK = re.compile("\ue002(\\d+)\ue003")
 """Replaces tags while they are inserted into a translation; no text contains these characters."""

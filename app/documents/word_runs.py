@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from app.text.escaped_tags import unescaped
-from app.text.markup_tokens import Token, end_of_element
+from app.text.markup.escaped_tags import unescaped
+from app.text.markup.tokens import Token, end_of_element
 
 ItemKind = Literal["text", "open", "close", "void", "atom", "break"]
 

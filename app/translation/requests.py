@@ -8,7 +8,7 @@ from typing import Literal
 
 from app.errors import InvalidRequestError, TextTooLongError
 from app.text.glossary import NO_GLOSSARY, Glossary
-from app.text.markup import MarkupOptions
+from app.text.markup.document import MarkupOptions
 from app.text.segmentation import Split
 from model.engine.explanations import AttentionKind
 

@@ -11,8 +11,8 @@ from app.concurrency.abandonment import check_abandoned
 from app.concurrency.side_by_side import side_by_side
 from app.errors import InvalidRequestError, UnreadableFileError
 from app.text.document import MAX_DOCUMENTS, Document, PlainText
-from app.text.markup import MarkupDocument
-from app.text.markup_tokens import MarkupError
+from app.text.markup.document import MarkupDocument
+from app.text.markup.tokens import MarkupError
 from app.translation.answers import Alternative, Events, TranslateAnswer, Translation, Usage
 from app.translation.attention_view import AttentionView
 from app.translation.block import Block, mean_score

@@ -19,8 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.shipped import SHIPPED_CHECKPOINT
-from app.text.markup import MarkupDocument
-from app.text.markup_tokens import Format, tokens
+from app.text.markup.document import MarkupDocument
+from app.text.markup.tokens import Format, tokens
 from app.text.placeholders import ATOM
 from benchmarks.sentences import FIXTURE, read_sentences
 from tests.app.server_process import serving

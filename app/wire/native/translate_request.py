@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from app.text.markup import MarkupOptions
+from app.text.markup.document import MarkupOptions
 from app.text.segmentation import Split
 from app.translation.requests import TranslationRequest
 from app.wire.native.fields import (

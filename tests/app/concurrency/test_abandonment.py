@@ -11,8 +11,8 @@ import pytest
 from app.concurrency.abandonment import AbandonedError, check_abandoned, in_thread
 from app.documents.files import file_format
 from app.text.document import Answer
-from app.text.markup import MarkupDocument
-from app.text.markup_tokens import Format
+from app.text.markup.document import MarkupDocument
+from app.text.markup.tokens import Format
 from app.text.segmentation import each_segment
 from app.translation.segments.segmented_text import SegmentedText
 from tests.app.conftest import Serve

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 import httpx
 import pytest
 
-from app.text import markup_tokens
-from app.text.markup_tokens import Format, tokens
+from app.text.markup import tokens as markup_tokens
+from app.text.markup.tokens import Format, tokens
 from app.translation import translated_text
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine

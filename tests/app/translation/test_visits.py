@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from app.languages.detection import LanguageDetector
-from app.text.markup import MarkupDocument
+from app.text.markup.document import MarkupDocument
 from app.translation.segments import layout
 from app.translation.segments.reading import Reading
 from app.translation.segments.segment import Segment

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Literal
 
-from app.text.markup_tokens import VOID, unmatched
-from app.text.tagged_text import Piece
+from app.text.markup.tagged_text import Piece
+from app.text.markup.tokens import VOID, unmatched
 
 _TAG = re.compile(r"&lt;(/?)([A-Za-z][\w:.-]*)((?:\s(?:[^<>&]++|&(?!lt;|gt;))*+)?)(?:&gt;|>)")
 _ZEROS = re.compile("&#0{9,}")

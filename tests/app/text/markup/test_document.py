@@ -9,10 +9,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.errors import UnreadableFileError
-from app.text import markup_tokens
 from app.text.document import Answer
-from app.text.markup import MarkupDocument, MarkupOptions
-from app.text.markup_tokens import Format, MarkupError, tokens
+from app.text.markup import tokens as markup_tokens
+from app.text.markup.document import MarkupDocument, MarkupOptions
+from app.text.markup.tokens import Format, MarkupError, tokens
 from app.text.placeholders import ATOM
 from app.text.spans import Span
 from app.text.word_links import WordLink

@@ -1,5 +1,5 @@
 from app.text.document import Answer
-from app.text.tagged_text import Piece, TaggedText
+from app.text.markup.tagged_text import Piece, TaggedText
 
 
 def text_of(*pieces: tuple[str, str]) -> TaggedText:

@@ -10,7 +10,7 @@ from itertools import islice, tee, zip_longest
 from typing import Literal
 
 from app.text.document import Answer
-from app.text.inline_tags import Element, put_tags
+from app.text.markup.inline_tags import Element, put_tags
 from app.text.placeholders import ATOM
 from app.text.spans import Span
 

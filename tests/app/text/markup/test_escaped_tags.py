@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.text.escaped_tags import escaped_elements, unescaped
-from app.text.markup_tokens import MAX_DEPTH
+from app.text.markup.escaped_tags import escaped_elements, unescaped
+from app.text.markup.tokens import MAX_DEPTH
 
 BLOCKS = frozenset({"p"})
 

@@ -13,9 +13,9 @@ from functools import lru_cache
 from io import StringIO
 
 from app.text.document import Answer, Parts, SingleText
-from app.text.escaped_tags import escaped_elements, unescaped
-from app.text.markup_tokens import UNREAD, Format, Token, end_of_element, tokens, unmatched
-from app.text.tagged_text import Piece, TaggedText
+from app.text.markup.escaped_tags import escaped_elements, unescaped
+from app.text.markup.tagged_text import Piece, TaggedText
+from app.text.markup.tokens import UNREAD, Format, Token, end_of_element, tokens, unmatched
 
 _BLOCKS = frozenset(
     """address article aside base blockquote body br button canvas caption center col colgroup dd
