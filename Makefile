@@ -5,6 +5,7 @@
 #   CONSTRAINTS      the versions in it; another file with another VENV tests other versions
 #   TORCH_INDEX_URL  where to take torch from, such as https://download.pytorch.org/whl/cpu; by
 #                    default from where pip takes everything, which may be a build for GPUs
+#   VARIANT, IMAGE   which image `make image` builds, and its name
 #   SENTENCES        file that `make bench` translates, its first column
 #   RESULTS          folder that it writes to
 
@@ -12,6 +13,9 @@ PYTHON ?= python3
 VENV ?= .venv
 CONSTRAINTS ?= constraints.txt
 TORCH_INDEX_URL ?=
+VARIANT ?= full
+VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"$$/\1/p' app/__init__.py)
+IMAGE ?= attend:$(VERSION)$(if $(filter slim,$(VARIANT)),-slim)
 SENTENCES ?= benchmarks/sentences.txt
 RESULTS ?= results
 NATURAL = --checkpoint $(RESULTS)/natural-base-37000 --sentences $(RESULTS)/natural-base-37000.txt
@@ -22,7 +26,10 @@ COMPILED := $(VENV)/.compiled
 SOURCES := app model benchmarks deploy tests setup.py
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint bench wheel clean
+.PHONY: help install serve test lint bench version wheel release image clean
+
+# Files of a wheel are dated by the commit, so that two builds of it are the same to the last byte.
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2> /dev/null || echo 0)
 
 help:
 	@echo "make serve    translate on http://127.0.0.1:8000"
@@ -30,6 +37,8 @@ help:
 	@echo "make lint     style and types alone"
 	@echo "make bench    speed, load, memory and exactness, in short (docs/benchmarks.md)"
 	@echo "make wheel    dist/attend_server-*.whl, with the shipped checkpoint in it"
+	@echo "make release  the wheel with its SBOM, hashes of every dependency, checksums and notes, in dist"
+	@echo "make image    a container image (VARIANT=full or slim)"
 	@echo "make install  the environment, in $(VENV)"
 	@echo "make clean    remove the environment and caches"
 
@@ -72,8 +81,26 @@ bench: install
 	$(BIN)/python -m benchmarks.memory --sentences $(SENTENCES) --starts 3 --json $(RESULTS)/memory.json
 	$(BIN)/python -m benchmarks.exactness --sentences $(SENTENCES) --count 200 --json $(RESULTS)/exactness.json
 
-wheel: $(INSTALLED)
-	$(BIN)/python -m pip wheel --no-deps --wheel-dir dist .
+version:
+	@echo $(VERSION)
+
+wheel:
+	$(PYTHON) -m pip wheel --no-deps --wheel-dir dist .
+
+# Needs no environment of attend: what it would install is resolved, not installed.
+release:
+	rm -rf dist build/release
+	$(MAKE) wheel
+	$(PYTHON) -m venv build/release
+	build/release/bin/python -m pip install --quiet --constraint $(CONSTRAINTS) uv cyclonedx-bom
+	build/release/bin/uv pip compile --quiet --no-header --generate-hashes --constraint $(CONSTRAINTS) --output-file dist/requirements.txt pyproject.toml
+	build/release/bin/cyclonedx-py requirements dist/requirements.txt --pyproject pyproject.toml --output-reproducible --output-file dist/sbom.cdx.json
+	awk -v version="$(VERSION)" '/^## / { found = $$2 == version; next } found' CHANGELOG.md > dist/NOTES.md
+	grep --quiet . dist/NOTES.md || { echo "CHANGELOG.md has no section of version $(VERSION)"; exit 1; }
+	cd dist && sha256sum * > SHA256SUMS
+
+image:
+	docker build --build-arg VARIANT=$(VARIANT) --tag $(IMAGE) .
 
 clean:
 	rm -rf $(VENV) *.egg-info build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
