@@ -10,7 +10,7 @@ import structlog
 
 from app.concurrency.threads import LOADING_NICENESS, step_back
 from app.errors import SettingsError
-from app.languages.served import Direction, described, fits
+from app.languages.served import Direction, described, is_among
 from app.memory import give_back, memory_limit
 from app.observe.metrics import Metrics
 from app.runtime import Runtime
@@ -32,6 +32,7 @@ from model.engine.build import build_engines, combined_info, expected_info, prep
 from model.engine.device import pick_devices, usable_cores
 from model.engine.memory import expected_bytes
 from model.engine.protocol import Engine, EngineInfo
+from model.text.language_codes import canonical_code
 
 ENGINE_TIMEOUT = 120.0
 """Seconds after which an engine's step counts as hanging."""
@@ -68,13 +69,12 @@ def _check_directions(folders: Sequence[Path]) -> None:
     claimed: dict[Direction, Path] = {}
     for folder in folders:
         for source, target in read_config(folder).directions:
-            direction = source.lower(), target.lower()
-            if direction in claimed:
+            direction = canonical_code(source), canonical_code(target)
+            if claimed.setdefault(direction, folder) is not folder:
                 raise SettingsError(
                     f"'checkpoint': {claimed[direction]} and {folder} "
                     f"both translate {source} to {target}"
                 )
-            claimed[direction] = folder
 
 
 def build_runtime(
@@ -223,11 +223,9 @@ def choose_models(
         lost: list[Direction] = []
         used: dict[str, None] = {}
         for source, target in model.directions:
-            if languages and not all(
-                any(fits(code, one) for one in languages) for code in (source, target)
-            ):  # `zh-Hant` is among `zh`
+            if languages and not (is_among(source, languages) and is_among(target, languages)):
                 continue
-            first = claimed.setdefault((source.lower(), target.lower()), model)
+            first = claimed.setdefault((canonical_code(source), canonical_code(target)), model)
             if first is not model:
                 lost.append((source, target))
                 used[first.name] = None
@@ -241,7 +239,7 @@ def choose_models(
         (source, target): model
         for model in known
         for source, target in model.directions
-        if claimed.get((source.lower(), target.lower())) is model
+        if claimed.get((canonical_code(source), canonical_code(target))) is model
     }
 
 

@@ -42,7 +42,7 @@ ROWS: dict[str, str] = {
     "app.server": "app.runtime app.wire app.observe",
     "app.loading": "app.memory app.runtime app.settings app.shelf "
     "app.translation app.scheduling app.languages app.observe model.engine "
-    "model.engine.protocol model.checkpoint",
+    "model.engine.protocol model.checkpoint model.text",
     "app.runtime": "app.shelf app.translation app.scheduling app.wire.native app.observe "
     "model.checkpoint",
     "app.settings": "app.shipped app.observe model.engine.protocol model.transformer",

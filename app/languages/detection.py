@@ -18,7 +18,7 @@ from lingua import ConfidenceValue, Language
 from lingua import LanguageDetector as Lingua
 from lingua import LanguageDetectorBuilder as Builder
 
-from app.languages.served import NAMES
+from model.text.language_codes import canonical_code, primary_language
 
 SAMPLE = 500
 """Code points examined, from the first letter on: half a millisecond."""
@@ -35,13 +35,18 @@ MAX_PRECISE = 16
 DECIMALS = 4
 """Decimals of a probability."""
 
-_BY_CODE = {language.iso_code_639_1.name.lower(): language for language in Language.all()}
-_BY_CODE["no"] = Language.BOKMAL
+_CONFUSED = {
+    Language.AFRIKAANS, Language.AZERBAIJANI, Language.BOSNIAN, Language.GANDA, Language.MALAY,
+    Language.MAORI, Language.NYNORSK, Language.SHONA, Language.SOMALI, Language.SOTHO,
+    Language.TAGALOG, Language.TSONGA, Language.TSWANA, Language.WELSH, Language.XHOSA,
+    Language.YORUBA, Language.ZULU,
+}  # fmt: skip
+"""By trigrams, sentences in other languages are occasionally detected as one of these, English and
+French ones as Tswana or Shona; detected only if served."""
 
-# By trigrams, English and French sentences are occasionally detected as Tswana or Shona.
-_WIDESPREAD = (Language.all() - Language.all_with_latin_script()) | {
-    _BY_CODE[code] for code in NAMES if code in _BY_CODE
-}
+
+def _language_of(code: str) -> str:
+    return primary_language(canonical_code(code))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +68,11 @@ class LanguageDetector:
 
     def __init__(self, languages: Iterable[str]) -> None:
         self._served: dict[Language, str] = {}
+        known = {_language_of(one.iso_code_639_1.name): one for one in Language.all()}
         for code in languages:
-            if language := _BY_CODE.get(code.lower().partition("-")[0]):
+            if language := known.get(_language_of(code)):
                 self._served.setdefault(language, code)
-        everything = _WIDESPREAD | self._served.keys()
+        everything = (Language.all() - _CONFUSED) | self._served.keys()
         self._among_all = Builder.from_languages(*everything).with_low_accuracy_mode().build()
         self._among_served: Lingua | None = None
         if len(self._served) > 1:  # lingua requires at least two

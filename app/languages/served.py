@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from typing import Literal
 
 from app.errors import InvalidRequestError, UnknownLanguagesError
-from model.text.language_codes import requested_codes
-
-NAMES = {  # ISO 639-1, English
-    "ar": "Arabic", "bg": "Bulgarian", "ca": "Catalan", "cs": "Czech", "da": "Danish",
-    "de": "German", "el": "Greek", "en": "English", "eo": "Esperanto", "es": "Spanish",
-    "et": "Estonian", "eu": "Basque", "fa": "Persian", "fi": "Finnish", "fr": "French",
-    "ga": "Irish", "gl": "Galician", "he": "Hebrew", "hi": "Hindi", "hr": "Croatian",
-    "hu": "Hungarian", "id": "Indonesian", "is": "Icelandic", "it": "Italian", "ja": "Japanese",
-    "ko": "Korean", "la": "Latin", "lt": "Lithuanian", "lv": "Latvian", "mk": "Macedonian",
-    "mt": "Maltese", "nb": "Norwegian Bokmål", "nl": "Dutch", "no": "Norwegian", "pl": "Polish",
-    "pt": "Portuguese", "ro": "Romanian", "ru": "Russian", "sk": "Slovak", "sl": "Slovenian",
-    "sq": "Albanian", "sr": "Serbian", "sv": "Swedish", "sw": "Swahili", "tr": "Turkish",
-    "uk": "Ukrainian", "vi": "Vietnamese", "zh": "Chinese",
-}  # fmt: skip
-
+from model.text.language_codes import canonical_code, primary_language, requested_codes
 
 Direction = tuple[str, str]
 """Source and target."""
@@ -45,16 +33,16 @@ class Languages:
 
     def __init__(self, directions: Sequence[Direction]) -> None:
         self._directions = tuple(directions)
-        # By the codes of a request, in lower case.
         self._fitting: dict[tuple[str | None, str | None], list[Direction]] = {}
-        for direction in directions:
-            source, target = map(str.lower, direction)
+        for source, target in directions:
             for requested in ((source, target), (source, None), (None, target), (None, None)):
-                self._fitting.setdefault(requested, []).append(direction)
+                self._fitting.setdefault(requested, []).append((source, target))
         self._pivoted = {
-            (source.lower(), target.lower()): (source, pivot, target)
+            (source, target): (source, pivot, target)
             for source, pivot, target in _pivoted(self._directions)
         }
+        self._sources = _Codes(source for source, _ in directions)
+        self._targets = _Codes(self.targets)
 
     @property
     def sources(self) -> list[Language]:
@@ -89,9 +77,10 @@ class Languages:
         """Return the direction of a request, in the models' codes.
 
         Codes are BCP-47, in any case, or those of NLLB and ISO 639-3 (`fra_Latn`). If only a more
-        general one is known, it is used (`fr-CA` is `fr`: RFC 4647 lookup). An omitted side is
-        inferred if there is one choice. Raises `InvalidRequestError` if there are several,
-        `UnknownLanguagesError` if there is none.
+        general one is known, it is used (`fr-CA` is `fr`: RFC 4647 lookup), but a target only in
+        the script that it names or that CLDR has for it. An omitted side is inferred if there is
+        one choice. Raises `InvalidRequestError` if there are several, `UnknownLanguagesError` if
+        there is none.
         """
         if direction := self._direct(source, target):
             return direction
@@ -106,7 +95,7 @@ class Languages:
         if direction := self._direct(source, target):
             return direction
         if source is not None and target is not None:
-            for pair in product(_ever_more_general(source), _ever_more_general(target)):
+            for pair in self._pairs(source, target):
                 if pair in self._pivoted:
                     return self._pivoted[pair]
             if fits(source, target) or fits(target, source):
@@ -136,7 +125,7 @@ class Languages:
         raise self._unknown(None, target)
 
     def _direct(self, source: str | None, target: str | None) -> Direction | None:
-        for pair in product(_ever_more_general(source), _ever_more_general(target)):
+        for pair in self._pairs(source, target):
             choices = self._fitting.get(pair, [])
             if len(choices) > 1:
                 missing = "/target" if target is None else "/source"
@@ -145,13 +134,24 @@ class Languages:
                 return choices[0]
         return None
 
+    def _pairs(
+        self, source: str | None, target: str | None
+    ) -> Iterator[tuple[str | None, str | None]]:
+        """Yield the served codes that a request may mean; an omitted side stays None."""
+        sources = [None] if source is None else self._sources.meant(source, in_any_script=True)
+        targets = [None] if target is None else self._targets.meant(target)
+        return product(sources, targets)
+
     def _unknown(self, source: str | None, target: str | None) -> UnknownLanguagesError:
         wrong: Literal["source", "target"] | None = None
-        if target is not None and not any(fits(target, code) for code in self.targets):
+        reason = self.known
+        if target is not None and not self._targets.meant(target):
             wrong = "target"
-        elif source is not None and not any(fits(source, code) for code, _ in self._directions):
+            if others := self._targets.meant(target, in_any_script=True):
+                reason = f"{_difference(target, others)}; {reason}"
+        elif source is not None and not self._sources.meant(source, in_any_script=True):
             wrong = "source"
-        return UnknownLanguagesError(self.known, source, target, wrong)
+        return UnknownLanguagesError(reason, source, target, wrong)
 
     @property
     def known(self) -> str:
@@ -184,9 +184,59 @@ def described(directions: Sequence[Direction]) -> str:
     return "; ".join(parts)
 
 
+@lru_cache(maxsize=4096)
 def language_name(code: str) -> str:
-    """Return the English name, or the code if unknown."""
-    return NAMES.get(code, code)
+    """Return the English name by CLDR, such as "Brazilian Portuguese"; the code if unknown."""
+    from babel import Locale  # takes 50 ms
+
+    english = Locale("en")
+    language, *subtags = code.replace("_", "-").split("-")
+    cased = [one.capitalize() if len(one) == 4 else one.upper() for one in subtags]
+    whole: str | None = english.languages.get("_".join((language.lower(), *cased)))
+    if whole:
+        return whole
+    named = english.languages.get(language.lower()) or english.languages.get(
+        primary_language(canonical_code(language))
+    )
+    if named is None:
+        return code
+    parts = [english.scripts.get(one) or english.territories.get(one) or one for one in cased]
+    return f"{named} ({', '.join(parts)})" if parts else named
+
+
+def _difference(target: str, others: Sequence[str]) -> str:
+    """Describe a language that is served in other scripts or of other regions."""
+    codes = {code: "-".join(canonical_code(code).split("-")[:2]) for code in (target, *others)}
+    if len(set(codes.values())) == 1:
+        codes = {code: code for code in codes}
+    written = ", ".join(f"{language_name(codes[code])} ({code})" for code in others)
+    return f"{target} is {language_name(codes[target])}, this server writes {written}"
+
+
+class _Codes:
+    """The served codes of a side, found by any code that means the same."""
+
+    def __init__(self, codes: Iterable[str]) -> None:
+        self._spelt: dict[str, str] = {}
+        self._canonical: dict[str, list[str]] = {}
+        self._languages: dict[str, list[str]] = {}
+        for code in dict.fromkeys(codes):
+            self._spelt.setdefault(code.lower(), code)
+            canonical = canonical_code(code)
+            self._canonical.setdefault(canonical, []).append(code)
+            self._languages.setdefault(primary_language(canonical), []).append(code)
+
+    def meant(self, requested: str, *, in_any_script: bool = False) -> list[str]:
+        """Return the codes that a requested one may mean, the best first.
+
+        in_any_script  also those of the language in other scripts and regions, as a model may read
+        """
+        found = [self._spelt[one] for one in (requested.lower(),) if one in self._spelt]
+        for code in requested_codes(requested):
+            found += self._canonical.get(code, ())
+        if in_any_script:
+            found += self._languages.get(primary_language(canonical_code(requested)), ())
+        return list(dict.fromkeys(found))
 
 
 def _pivoted(directions: Sequence[Direction]) -> Iterator[tuple[str, str, str]]:
@@ -204,10 +254,19 @@ def _pivoted(directions: Sequence[Direction]) -> Iterator[tuple[str, str, str]]:
 
 
 def fits(requested: str | None, code: str) -> bool:
-    """Whether a requested code matches a language code; None matches nothing."""
-    return code.lower() in _ever_more_general(requested)
+    """Whether a requested code means a language, in its script; None means none."""
+    return requested is not None and (
+        requested.lower() == code.lower() or canonical_code(code) in requested_codes(requested)
+    )
 
 
-def _ever_more_general(code: str | None) -> list[str] | list[None]:
-    """Return what a code may mean; None stays None."""
-    return [None] if code is None else requested_codes(code)
+def is_among(code: str, languages: Sequence[str]) -> bool:
+    """Whether a language is one of those listed, or a variety: `zh-Hant` is among `zh`."""
+    parts = canonical_code(code).split("-")
+    for one in languages:
+        listed = canonical_code(one).split("-")
+        if len(re.split("[-_]", one)) == 1:
+            listed = listed[:1]  # in any script
+        if parts[: len(listed)] == listed:
+            return True
+    return False

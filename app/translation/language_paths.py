@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from app.errors import InvalidRequestError, UnknownLanguagesError
 from app.languages.detection import DetectedLanguage, LanguageDetector
-from app.languages.served import NAMES, Direction, Languages, fits
+from app.languages.served import Direction, Languages, fits, language_name
 from app.translation.requests import TranslationOptions
 from app.translation.segments.reading import Reading
 from app.translation.served_model import KnownModel, ServedModel
@@ -170,8 +170,7 @@ class LanguagePaths:
         try:
             return FoundPath(self._path(self._chain(found.language, target)), found)
         except UnknownLanguagesError as error:
-            name = NAMES.get(found.language)
-            language = f"{name} ({found.language})" if name else found.language
+            language = f"{language_name(found.language)} ({found.language})"
             raise UnknownLanguagesError(
                 f"text {index} seems to be in {language}; {self.languages.known}",
                 found.language,

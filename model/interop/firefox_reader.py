@@ -26,6 +26,7 @@ from model.interop.npz import key_map
 from model.interop.npz.options import model_options, read_yaml
 from model.interop.npz.vocabulary import piece_vocabulary_files
 from model.interop.tensor_check import check_tensors
+from model.text.language_codes import standard_code
 from model.text.marian_tokenizer import MarianTokenizer
 from model.transformer.config import TransformerConfig
 
@@ -118,18 +119,18 @@ def _direction(folder: Path, model: Path, languages: Languages) -> tuple[str, st
     if given:
         if len(languages.sources) != 1 or len(languages.targets) != 1:
             raise CheckpointError(f"{folder}: a model of Firefox's has one source and one target")
-        return given[0], given[1]
+        return standard_code(given[0]), standard_code(given[1])
     metadata = _metadata(folder)
     named = metadata.get("sourceLanguage"), metadata.get("targetLanguage")
     if isinstance(named[0], str) and isinstance(named[1], str):
-        return named[0], named[1]
+        return standard_code(named[0]), standard_code(named[1])
     letters = model.name.split(".")[1]
     if len(letters) != 4:  # such as enfr
         raise CheckpointError(
             f"{model}: its name does not tell the languages apart; use `attend import firefox "
             f"--source CODE --target CODE`"
         )
-    return letters[:2], letters[2:]
+    return standard_code(letters[:2]), standard_code(letters[2:])
 
 
 def _metadata(folder: Path) -> Mapping[str, Any]:

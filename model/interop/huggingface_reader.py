@@ -17,7 +17,7 @@ from model.interop.huggingface.weight_files import read_tensors, weights_file
 from model.interop.languages import Languages, directions
 from model.interop.model_card import GROUPS, languages_of_card
 from model.interop.tensor_check import check_tensors
-from model.text.language_codes import codes_of_symbols, language_codes
+from model.text.language_codes import codes_of_symbols, standard_codes
 from model.text.marian_tokenizer import MarianTokenizer, symbols
 from model.transformer.config import NormOrder, PositionLayout, TransformerConfig
 
@@ -145,4 +145,4 @@ def _sources(folder: Path, declared: dict[str, object], targets: Sequence[str]) 
 
 def _declared_codes(declared: dict[str, object], key: str) -> list[str]:
     names = declared.get(key)
-    return language_codes(names) if isinstance(names, str) and names else []
+    return standard_codes(names) if isinstance(names, str) and names else []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from model.text.language_codes import language_code
+from model.text.language_codes import standard_code
 
 CARD_FILE = "README.md"
 _FENCE = "---"
@@ -34,5 +34,5 @@ def languages_of_card(folder: Path) -> list[str]:
         return []
     listed = values.get("language") if isinstance(values, dict) else None
     names = listed if isinstance(listed, list) else [listed]
-    codes = [language_code(name) for name in names if isinstance(name, str) and name]
+    codes = [standard_code(name) for name in names if isinstance(name, str) and name]
     return list(dict.fromkeys(code for code in codes if code not in GROUPS))

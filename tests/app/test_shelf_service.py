@@ -242,6 +242,23 @@ async def test_languages_limit_what_is_served(
         load_runtime(Settings.parse(models=shelf, languages="en"), Metrics())
 
 
+async def test_a_script_that_no_model_writes_is_refused_in_every_dialect(
+    serve: Serve, shelf: Path
+) -> None:
+    change(shelf / "en-de", directions=[["en", "sr"]])
+    async with serve(checkpoint=(), models=shelf) as client:
+        for path, body in (
+            ("/translate", {"text": "cat", "source": "en", "target": "sr-Latn"}),
+            ("/translate", {"q": "cat", "source": "fr", "target": "sr_latn"}),
+            ("/v2/translate", {"text": ["cat"], "target_lang": "SR-LATN"}),
+            ("/score", {"text": "cat", "translation": "mačka", "source": "en", "target": "sh"}),
+        ):
+            refused = await client.post(path, json=body)
+            assert 400 <= refused.status_code < 500, refused.text
+            if "q" not in body:  # LibreTranslate's words are fixed
+                assert "this server writes Serbian (Cyrillic) (sr)" in refused.text
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [

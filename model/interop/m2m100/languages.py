@@ -107,7 +107,7 @@ def codes_of_tokens(tokens: Iterable[str]) -> dict[str, str]:
         if found := _NLLB_TOKEN.fullmatch(token):
             parts[token] = standard_code(found[1]), found[2]
         elif found := _M2M100_TOKEN.fullmatch(token):
-            parts[token] = standard_code(found[1].replace("_", "-")), None
+            parts[token] = standard_code(found[1]), None
     scripts: dict[str, set[str | None]] = {}
     for language, script in parts.values():
         scripts.setdefault(language, set()).add(script)

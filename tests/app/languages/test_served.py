@@ -1,7 +1,7 @@
 import pytest
 
 from app.errors import InvalidRequestError, UnknownLanguagesError
-from app.languages.served import Languages, described
+from app.languages.served import Languages, described, is_among, language_name
 
 MANY = Languages([("en", "fr"), ("en", "pt-BR"), ("en", "zh-Hant"), ("de", "fr"), ("x-tlh", "en")])
 
@@ -25,7 +25,8 @@ def test_resolve(source: str | None, target: str | None, direction: tuple[str, s
 
 
 @pytest.mark.parametrize(
-    ("source", "target"), [("es", "fr"), ("de", "pt-BR"), ("en", "pt"), ("en", "zh"), ("-", "fr")]
+    ("source", "target"),
+    [("es", "fr"), ("de", "pt-BR"), ("en", "pt-PT"), ("en", "zh"), ("-", "fr")],
 )
 def test_no_direction(source: str, target: str) -> None:
     with pytest.raises(UnknownLanguagesError, match="de to fr"):
@@ -49,6 +50,85 @@ def test_chinese_is_the_simplified_unless_a_place_says_otherwise() -> None:
         ("cmn", "zh-Hans"), ("zh-CN", "zh-Hans"),
     ):  # fmt: skip
         assert both.resolve("en", said) == ("en", code)
+
+
+@pytest.mark.parametrize(
+    ("served", "requested"),
+    [
+        ("zh", "zh ZH zh-Hans zh_hans zh-CN zh-SG cmn zho_Hans"),
+        ("zh-Hant", "zh-Hant zh_TW zh-HK zh-MO zho_Hant zh-Hant-TW zt ZH-HANT"),
+        ("nb", "nb no NO nb-NO nob nor"),
+        ("no", "no nb nb_NO"),
+        ("nn", "nn nno nn-NO"),
+        ("tl", "tl fil tgl fil-PH"),
+        ("fil", "tl fil tgl_Latn"),
+        ("he", "he iw heb he_IL"),
+        ("id", "id in ind"),
+        ("sr", "sr sr-Cyrl sr-RS srp_Cyrl"),
+        ("sr-Latn", "sr-Latn sr_latn sh sr-ME hbs"),
+        ("pt-BR", "pt-BR pt PT_br pb por_BR"),
+        ("pt", "pt pt-BR pt-PT por"),
+        ("en", "en en-GB EN_US eng_Latn en-Latn"),
+        ("pa", "pa pan pa-Guru pa-IN"),
+        ("tw", "tw twi ak"),
+    ],
+)
+def test_codes_that_mean_the_same_find_the_model(served: str, requested: str) -> None:
+    languages = Languages([("x-a", served), (served, "x-a")])
+    for code in requested.split():
+        assert languages.chain("x-a", code) == ("x-a", served)
+        assert languages.chain(code, "x-a") == (served, "x-a")
+
+
+@pytest.mark.parametrize(
+    ("served", "requested", "reason"),
+    [
+        ("zh", "zh-TW", "zh-TW is Traditional Chinese, "),
+        ("zh", "zh-Hant", r"zh-Hant is Traditional Chinese, .* writes Simplified Chinese \(zh\)"),
+        ("sr", "sr-Latn", r"Serbian \(Latin\), this server writes Serbian \(Cyrillic\) \(sr\)"),
+        ("sr", "sr-ME", "Serbian"),
+        ("pa", "pa-PK", "Punjabi"),
+        ("pt-BR", "pt-PT", r"is European Portuguese, .* writes Brazilian Portuguese \(pt-BR\)"),
+    ],
+)
+def test_a_script_that_is_not_written_is_refused_and_named(
+    served: str, requested: str, reason: str
+) -> None:
+    languages = Languages([("en", served), (served, "en")])
+    with pytest.raises(UnknownLanguagesError, match=reason) as refused:
+        languages.chain("en", requested)
+    assert refused.value.wrong == "target"
+    assert languages.chain(requested, "en") == (served, "en")  # a model reads more than it writes
+
+
+def test_a_code_as_it_is_served_is_preferred_to_another_of_the_same_meaning() -> None:
+    languages = Languages([("en", "no"), ("en", "nb"), ("en", "fil"), ("en", "tl")])
+    for code in ("no", "nb", "fil", "tl"):
+        assert languages.chain("en", code) == ("en", code)
+
+
+@pytest.mark.parametrize(
+    ("listed", "code", "is_listed"),
+    [
+        ("zh", "zh-Hant", True), ("zh-Hans", "zh", True), ("zh-Hans", "zh-Hant", False),
+        ("no", "nb", True), ("nb", "no", True), ("no", "nn", False), ("pt-BR", "pt", False),
+        ("pt", "pt-BR", True), ("zh_TW", "zh-Hant-TW", True), ("sr", "sr-Latn", True),
+    ],
+)  # fmt: skip
+def test_a_list_of_languages_names_their_varieties(listed: str, code: str, is_listed: bool) -> None:
+    assert is_among(code, ["xx", listed]) == is_listed
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("fr", "French"), ("zh-Hant", "Traditional Chinese"), ("pt_br", "Brazilian Portuguese"),
+        ("sr-Latn", "Serbian (Latin)"), ("fr-BE", "French (Belgium)"), ("fra", "French"),
+        ("tw", "Twi"), ("kmb", "Kimbundu"), ("x-tlh", "x-tlh"), ("", ""), ("xx-\0", "xx-\0"),
+    ],
+)  # fmt: skip
+def test_names_are_those_of_cldr(code: str, name: str) -> None:
+    assert language_name(code) == name
 
 
 def test_many_directions_are_described_in_short() -> None:
@@ -96,6 +176,8 @@ SEVERAL = Languages(
         ("fr", "de", ("fr", "en", "de")),  # by Spanish too, but English was given first
         ("FR-ca", "de-AT", ("fr", "en", "de")),
         ("pt-BR", "fr", ("pt-BR", "en", "fr")),
+        ("pt", "fr", ("pt-BR", "en", "fr")),  # whose usual region it is
+        ("pt-PT", "fr", ("pt-BR", "en", "fr")),  # which can be read
         ("en", "es", ("en", "fr", "es")),
         ("es", None, ("es", "de")),
         ("en", "en", ("en",)),
@@ -110,7 +192,7 @@ def test_chain(source: str, target: str | None, chain: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("source", "target"),
     [
-        ("de", "en"), ("pt-BR", "es"), ("pt", "fr"), ("fr", "pt-BR"), ("xx", "xx"),
+        ("de", "en"), ("pt-BR", "es"), ("fr", "pt-BR"), ("xx", "xx"),
         ("fr-CA", "fr-BE"),  # which are not the same, though both are served as French
     ],
 )  # fmt: skip
