@@ -17,13 +17,13 @@ from pydantic.fields import FieldInfo
 from app.cli.display.training_display import TrainingDisplay
 from app.cli.options import path_type
 from app.shipped import recipe_path
-from model.checkpoint.reader import load_checkpoint
+from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.engine.device import pick_device
 from model.errors import ConfigError
 from model.training.config import FROM_VOCABULARY, TrainingConfig, read_recipe
 from model.training.finish import write_checkpoint
 from model.training.log import LOG_FILE, read_log
-from model.training.run import open_run
+from model.training.run import initial_shape, open_run
 from model.training.state import latest_state
 from model.training.trainer import Trainer
 from model.training.update.memory import flushed_denormals, keep_freed_memory
@@ -132,13 +132,14 @@ def train(
     Ctrl-C saves and stops; --resume continues. The last step writes the averaged checkpoint. Every
     hyperparameter also has a flag, which overrides the recipe.
     """
-    config = _read(recipe, overrides)
     run = run or Path("runs") / recipe.stem
     for other, is_given in (("--continue", continues), ("--init", init)):
         if resume and is_given:
             raise click.UsageError(f"--resume and {other} exclude each other")
     if adapt and not init:
         raise click.UsageError("--adapt requires --init")
+    origin = load_checkpoint(init) if init else None
+    config = _read(recipe, overrides, run, origin)
     checkpoint = checkpoint or run / "checkpoint"
     if plot:
         _plot(run, recipe.stem, plot)
@@ -161,7 +162,7 @@ def train(
                 own_device,
                 resume=resume or (continues and latest_state(run) is not None),
                 workers=workers,
-                init=WarmStart(load_checkpoint(init), adapt) if init else None,
+                init=WarmStart(origin, adapt) if origin else None,
                 processes=processes,
             )
             display.start(trainer.counters, trainer.model.n_parameters())
@@ -215,12 +216,19 @@ def _plot(run: Path, title: str, destination: Path) -> None:
     click.echo(f"wrote {destination}")
 
 
-def _read(recipe: Path, overrides: dict[str, str | float | None]) -> TrainingConfig:
-    """Return the recipe, overridden by the given flags. Raises `ConfigError`."""
+def _read(
+    recipe: Path, overrides: dict[str, str | float | None], run: Path, origin: Checkpoint | None
+) -> TrainingConfig:
+    """Return the recipe, overridden by the given flags. Raises `ModelError`.
+
+    A recipe without a shape has that of the checkpoint which the run starts or started from.
+    """
     values = read_recipe(recipe)
     given = {name: value for name, value in overrides.items() if value is not None}
     for name, value in given.items():
         _set(values, name.split("__"), value, recipe)
+    if not values.keys() & {"preset", "model"} and (shape := initial_shape(run, origin)):
+        values["model"] = shape
     return TrainingConfig.parse(values, f"{recipe} with flags" if given else str(recipe))
 
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from model.checkpoint.reader import Checkpoint
 from model.errors import DataError, LanguageError, TrainingError
 from model.text.tokenizer import Tokenizer
-from model.training.config import TrainingConfig
+from model.training.config import FROM_VOCABULARY, TrainingConfig
 from model.training.corpora import existing, read_corpora, read_held_out
 from model.training.data.batches import BatchStream, Corpus
 from model.training.data.codec import TrainingCodec
@@ -134,6 +136,21 @@ def _report_corpora(
         reporter.on_corpus(settings.name, counts)
         if not counts.kept:
             raise DataError(f"corpus '{settings.name}': {counts}")
+
+
+def initial_shape(run: Path, origin: Checkpoint | None) -> dict[str, Any] | None:
+    """Return `[model]` of the checkpoint that a run starts from, or that a saved run started from.
+
+    None if the run starts from random weights.
+    """
+    if origin:
+        return origin.config.transformer.model_dump(exclude=set(FROM_VOCABULARY))
+    if not ((run / INIT_FILE).exists() and latest_state(run)):
+        return None
+    with suppress(OSError, ValueError):  # `check_recipe` reports a damaged file
+        recorded: dict[str, Any] = json.loads((run / RECIPE_FILE).read_text())["model"]
+        return recorded
+    return None
 
 
 def check_recipe(run: Path, config: TrainingConfig) -> None:

@@ -92,6 +92,22 @@ def test_a_run_starts_from_a_checkpoint(folder: Path) -> None:
     assert training["init"]["name"] == "toy"
 
 
+def test_a_recipe_without_a_shape_has_that_of_the_checkpoint(folder: Path) -> None:
+    assert attend(folder, "--model-d-ff", "48", "--checkpoint", str(folder / "out")).exit_code == 0
+    shutil.rmtree(folder / "run")
+    recipe = (folder / "toy.toml").read_text().replace('preset = "tiny"\n', "")
+    (folder / "toy.toml").write_text(recipe.replace("[tokenizer]\nvocab_size = 330\n", ""))
+    started = attend(folder, "--init", str(folder / "out"), "--schedule-steps", "2")
+    assert started.exit_code == 0, started.output
+    resumed = attend(folder, "--resume", "--schedule-steps", "3")
+    assert resumed.exit_code == 0, resumed.output
+    trained = load_checkpoint(folder / "run" / "checkpoint").config.transformer
+    assert trained == load_checkpoint(folder / "out").config.transformer
+    assert trained.d_ff == 48
+    (folder / "run" / "recipe.json").write_text("{")
+    assert "recipe.json" in attend(folder, "--resume").output
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
