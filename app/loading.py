@@ -14,8 +14,7 @@ from app.languages.served import Direction, described, is_among
 from app.memory import give_back, memory_limit
 from app.observe.metrics import Metrics
 from app.runtime import Runtime
-from app.scheduling.admission import Admission
-from app.scheduling.capacity_limiter import CapacityLimiter
+from app.scheduling.admission import Admission, CapacityLimiter
 from app.scheduling.scheduler import Scheduler
 from app.settings import Settings
 from app.shelf.shelf import Shelf

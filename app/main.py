@@ -16,34 +16,21 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 
 from app import __version__
-from app.accounts.clients import Keys
+from app.accounts.clients import Keys, RateLimits
 from app.accounts.document_jobs import DocumentJobs
 from app.accounts.glossary_store import GlossaryStore
-from app.accounts.rate_limits import RateLimits
 from app.accounts.result_files import FileStore
 from app.accounts.usage_ledger import UsageLedger
 from app.errors import AppError
 from app.loading import load_runtime
 from app.observe.metrics import Metrics
 from app.observe.tracing import SpanExport
-from app.routes import (
-    admin,
-    analysis,
-    detect,
-    files,
-    health,
-    libretranslate,
-    models,
-    page,
-    translate,
-)
-from app.routes.deepl import documents, glossaries, text, unsupported
+from app.routes import analysis, files, health, libretranslate, models, page, translate
+from app.routes.deepl import documents, glossaries, text
 from app.routes.handling.charging import TIMEOUT_HEADER
 from app.runtime import Lifecycle, Runtime
-from app.server.load_shedding import LoadShedding
-from app.server.loop_lag import LoopLag
-from app.server.middleware import NO_ROUTE, PROBES, RequestMiddleware
-from app.server.security_headers import SecurityHeaders
+from app.server.load_shedding import LoadShedding, LoopLag
+from app.server.middleware import NO_ROUTE, PROBES, RequestMiddleware, SecurityHeaders
 from app.settings import Settings
 from app.web.site import shipped_site
 from app.wire import openapi
@@ -126,11 +113,8 @@ def create_app(
     app.state.downloads = jobs.results
     app.state.documents = jobs
     app.openapi = partial(openapi.describe, app)  # type: ignore[method-assign]
-    modules = (
-        translate, detect, analysis, libretranslate, files, models, health,
-        text, documents, glossaries, unsupported,
-    )  # fmt: skip
-    routers = [module.router for module in modules]
+    modules = (analysis, libretranslate, files, models, health, text, documents, glossaries)
+    routers = [translate.router, translate.detect_router, *(one.router for one in modules)]
     if settings.admin_port is None:
         routers.append(health.metrics_router)
     if settings.page:
@@ -151,7 +135,7 @@ def create_admin_app(app: FastAPI) -> FastAPI:
         telemetry=_telemetry(None),
     )
     beside.state = app.state
-    _furnish(beside, [admin.router, health.router, health.metrics_router])
+    _furnish(beside, [models.admin_router, health.router, health.metrics_router])
     return beside
 
 

@@ -18,8 +18,7 @@ from app.errors import (
     ReloadInProgressError,
     StartingError,
 )
-from app.observe.gauges import Gauges, ModelMemory, RunningModel
-from app.observe.metrics import Metrics
+from app.observe.metrics import Gauges, Metrics, ModelMemory, RunningModel
 from app.scheduling.admission import Admission
 from app.shelf.shelf import Shelf
 from app.shelf.slot import ModelSlot

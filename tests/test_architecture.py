@@ -37,8 +37,8 @@ ROWS: dict[str, str] = {
     "model.engine.explanations model.decoding model.transformer",
     "app.routes.deepl": "app.routes.handling app.runtime app.settings app.wire app.wire.dialects "
     "app.translation app.accounts app.documents app.languages app.observe",
-    "app.routes.handling": "app.runtime app.settings app.wire app.wire.dialects app.wire.native "
-    "app.translation app.accounts app.observe",
+    "app.routes.handling": "app.runtime app.settings app.wire app.wire.native app.translation "
+    "app.accounts app.observe",
     "app.server": "app.runtime app.wire app.observe",
     "app.loading": "app.memory app.runtime app.settings app.shelf "
     "app.translation app.scheduling app.languages app.observe model.engine "
@@ -46,7 +46,7 @@ ROWS: dict[str, str] = {
     "app.runtime": "app.shelf app.translation app.scheduling app.wire.native app.observe "
     "model.checkpoint",
     "app.settings": "app.shipped app.observe model.engine.protocol model.transformer",
-    "app.wire": "app.wire.dialects app.wire.native app.translation app.observe",
+    "app.wire": "app.wire.dialects app.wire.native app.translation app.languages app.observe",
     "app.wire.dialects": "app.wire.native app.translation app.accounts app.languages",
     "app.wire.native": "app.translation app.text app.text.markup "
     "model.engine.explanations model.decoding",

@@ -33,10 +33,13 @@ from app.wire.dialects.deepl_glossaries import (
     MultilingualGlossaryRequest,
 )
 from app.wire.dialects.libretranslate import LibreTranslateAnswer, LibreTranslateRequest
-from app.wire.native.explain_request import ExaminedAttention, ExplainRequest
 from app.wire.native.fields import AttentionRequest
-from app.wire.native.score_request import ScoreRequest
-from app.wire.native.translate_request import TranslateRequest
+from app.wire.native.requests import (
+    ExaminedAttention,
+    ExplainRequest,
+    ScoreRequest,
+    TranslateRequest,
+)
 from app.wire.problems import HTTP_KINDS, KINDS
 
 ROOT = Path(__file__).parent.parent

@@ -24,8 +24,7 @@ from app.observe.logs import configure_logs
 from app.observe.metrics import Metrics
 from app.runtime import Runtime
 from app.server.connections import ConnectionLimits, TimedProtocol
-from app.server.descriptors import affordable_connections
-from app.server.process import ACCEPTED_AT_A_TIME, AdminServer, Server
+from app.server.process import ACCEPTED_AT_A_TIME, AdminServer, Server, affordable_connections
 from app.settings import Settings, env_name, unknown_variables
 from model.checkpoint.shelf_folder import find_checkpoints
 from model.engine.device import pick_devices

@@ -1,4 +1,8 @@
-"""Daemon threads for blocking work, and priorities of threads below the event loop's."""
+"""Threads for blocking work, and priorities of threads below the event loop's.
+
+A thread cannot be cancelled. Long work therefore calls `check_abandoned` in its loops, which ends
+it once nobody waits for it: the client left, or the deadline passed.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,12 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import partial
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 T = TypeVar("T")
 
@@ -19,6 +25,13 @@ with as many engines as cores, throughput rises by 11 %."""
 
 LOADING_NICENESS = 10
 """Added niceness of threads that load models, which should not delay the engines."""
+
+
+Threads: TypeAlias = set[Future[None]]
+"""Running threads; each future is done when its thread has ended."""
+
+_abandoned: ContextVar[threading.Event | None] = ContextVar("abandoned", default=None)
+_tracked: ContextVar[Threads | None] = ContextVar("tracked", default=None)
 
 
 async def in_background(work: Callable[[], T]) -> T:
@@ -54,3 +67,49 @@ def step_back(niceness: int = NICENESS) -> None:
         total = os.getpriority(os.PRIO_PROCESS, thread) + niceness
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, thread, total)
+
+
+class AbandonedError(Exception):
+    """Nobody waits for the result of this work; nobody receives the error either."""
+
+
+def check_abandoned() -> None:
+    """Raise `AbandonedError` in a thread of `in_thread` whose result is no longer awaited."""
+    abandoned = _abandoned.get()
+    if abandoned is not None and abandoned.is_set():
+        raise AbandonedError
+
+
+@contextmanager
+def tracked_threads() -> Iterator[Threads]:
+    """Track the threads that `in_thread` starts within the block, until they end."""
+    threads: Threads = set()
+    token = _tracked.set(threads)
+    try:
+        yield threads
+    finally:
+        _tracked.reset(token)
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """Run `work` in a thread; if this is cancelled, `check_abandoned` ends it."""
+    abandoned = threading.Event()
+    threads = _tracked.get()
+
+    def run() -> T:
+        _abandoned.set(abandoned)  # in the context of this call
+        check_abandoned()  # the call may have waited for a thread
+        if threads is None:
+            return work()
+        ended: Future[None] = Future()
+        threads.add(ended)
+        try:
+            return work()
+        finally:
+            threads.discard(ended)
+            ended.set_result(None)
+
+    try:
+        return await asyncio.to_thread(run)
+    finally:
+        abandoned.set()

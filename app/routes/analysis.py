@@ -13,12 +13,10 @@ from app.observe.tracing import record_stages
 from app.routes.handling.body import read_json
 from app.routes.handling.charging import charged
 from app.routes.handling.dependencies import CurrentSettings, KnownClient
-from app.routes.handling.json_response import timed_response
+from app.routes.handling.responses import timed_response
 from app.translation.answers import ScoreAnswer
-from app.wire.examples import EXAMPLES
-from app.wire.native.explain_request import ExplainRequest
-from app.wire.native.score_request import ScoreRequest
-from app.wire.openapi import Responses, problem_answers, request_body
+from app.wire.native.requests import ExplainRequest, ScoreRequest
+from app.wire.openapi import EXAMPLES, Responses, problem_answers, request_body
 
 router = APIRouter(tags=["translation"])
 

@@ -21,8 +21,8 @@ from app.routes.handling.dependencies import (
     client_of,
     holder_of,
 )
-from app.routes.handling.disconnect import while_connected
 from app.routes.handling.file_transfer import FORM, as_download, read_form, uploaded_file
+from app.routes.handling.responses import while_connected
 from app.translation.file_service import FileRequest, translated_name
 from app.wire.failures import media_type
 from app.wire.openapi import libretranslate_errors

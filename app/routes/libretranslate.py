@@ -21,7 +21,6 @@ from app.routes.handling.dependencies import (
 )
 from app.routes.handling.routing import Router
 from app.wire.dialects import libretranslate as wire
-from app.wire.dialects.libretranslate_spec import swagger
 from app.wire.native.answers import Health
 from app.wire.openapi import libretranslate_errors
 
@@ -72,8 +71,13 @@ async def suggest() -> Response:
 @router.get("/spec")
 async def spec(request: Request) -> dict[str, Any]:
     """The description of this dialect, as Swagger 2.0; /openapi.json describes everything."""
-    root = request.scope.get("root_path", "")
-    return swagger(request.app.title, request.app.version, root or "/", SUFFIXES)
+    app = request.app
+    return {
+        "swagger": "2.0",
+        "info": {"title": f"{app.title}: LibreTranslate's dialect", "version": app.version},
+        "basePath": request.scope.get("root_path") or "/",
+        **wire.SPEC,
+    }
 
 
 @router.get("/frontend/settings", responses=libretranslate_errors(503))

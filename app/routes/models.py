@@ -1,13 +1,18 @@
-"""GET /info, and GET /languages, which LibreTranslate's dialect shares and needs no key."""
+"""GET /info; GET /languages, which both dialects share; POST /reload, for administrators."""
 
 from __future__ import annotations
 
-from app.routes.handling.dependencies import KnownClient, ReadyRuntime
+from http import HTTPStatus
+
+from fastapi import APIRouter, HTTPException, Request
+
+from app.routes.handling.dependencies import CurrentLifecycle, KnownClient, ReadyRuntime
 from app.routes.handling.routing import Router
 from app.wire.native.answers import Info, LanguageAnswer
 from app.wire.openapi import problem_answers
 
 router = Router(tags=["model"])
+admin_router = APIRouter(tags=["admin"])
 
 
 @router.get("/info", responses=problem_answers(401, 503))
@@ -23,3 +28,15 @@ async def languages(runtime: ReadyRuntime) -> list[LanguageAnswer]:
         LanguageAnswer(code=language.code, name=language.name, targets=list(language.targets))
         for language in runtime.service.languages.sources
     ]
+
+
+@admin_router.post("/reload")
+async def reload(request: Request, lifecycle: CurrentLifecycle) -> Info:
+    """Load the checkpoints again and serve them; on the port for administrators.
+
+    A page in an administrator's browser could send this to a port that only they can reach, without
+    a preflight (it is a simple request by CORS). Browsers then send Origin; tools do not.
+    """
+    if "origin" in request.headers:
+        raise HTTPException(HTTPStatus.FORBIDDEN, "requests from pages in a browser are refused")
+    return (await lifecycle.reload()).info

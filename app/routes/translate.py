@@ -1,22 +1,36 @@
-"""POST /translate: the native dialect, and LibreTranslate's on the same path."""
+"""POST /translate and /detect: the native dialect, and LibreTranslate's on the same paths.
+
+`text` selects the native dialect, `q` LibreTranslate's.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Set
+from functools import cache
+
 from fastapi import APIRouter, Request, Response
 
+from app.errors import InvalidRequestError
+from app.languages.detection import DetectedLanguage
 from app.routes import libretranslate
-from app.routes.handling.charging import streamed, translated
-from app.routes.handling.dependencies import client_of
-from app.routes.handling.dialect_choice import LibreTranslateForm, read_either
-from app.routes.handling.json_response import timed_response
+from app.routes.handling.body import Body, Form, gather, read_body
+from app.routes.handling.charging import spend, streamed, translated
+from app.routes.handling.dependencies import CurrentSettings, client_of, held_runtime
+from app.routes.handling.responses import timed_response
 from app.routes.handling.routing import PlainRoute
 from app.settings import Settings
-from app.wire.dialects.libretranslate import LibreTranslateRequest
-from app.wire.examples import EXAMPLES
-from app.wire.native.translate_request import TranslateRequest
-from app.wire.openapi import TRANSLATE_ANSWERS, request_body
+from app.wire.dialects.libretranslate import (
+    LibreTranslateDetected,
+    LibreTranslateDetectRequest,
+    LibreTranslateRequest,
+)
+from app.wire.failures import REQUIRED, set_dialect
+from app.wire.native.fields import WireRequest
+from app.wire.native.requests import DetectRequest, TranslateRequest
+from app.wire.openapi import EXAMPLES, SHARED_PATH_ERRORS, TRANSLATE_ANSWERS, request_body
 
 router = APIRouter(tags=["translation"], route_class=PlainRoute)
+detect_router = APIRouter(tags=["translation"])
 
 
 @router.post(
@@ -43,3 +57,71 @@ async def translate(request: Request) -> Response:
         return await streamed(request, client, translation)
     answer, timings = await translated(request, client, translation)
     return await timed_response(answer, timings)
+
+
+@detect_router.post(
+    "/detect",
+    openapi_extra=request_body(
+        DetectRequest,
+        LibreTranslateDetectRequest,
+        form=LibreTranslateDetectRequest,
+        examples=EXAMPLES["detect_request"],
+    ),
+    responses=SHARED_PATH_ERRORS,
+)
+async def detect(
+    request: Request, settings: CurrentSettings
+) -> (
+    list[list[DetectedLanguage]] | list[LibreTranslateDetected] | list[list[LibreTranslateDetected]]
+):
+    """Detect the languages of each text, best first; for a single text, a list of one.
+
+    With `q` instead of `text`, as LibreTranslate does: the languages of a single text.
+    """
+    body = await read_either(request, settings.max_body_bytes, DetectRequest)
+    if isinstance(body, LibreTranslateForm):
+        return await libretranslate.detect(request, body)
+    client = client_of(request)
+    wanted = DetectRequest.parse(body)
+    spend(request, client, sum(map(len, wanted.text)))
+    return await held_runtime(request).service.detect(wanted.text)
+
+
+class LibreTranslateForm(Form):
+    """The fields of a LibreTranslate request, from its body or query string."""
+
+
+async def read_either(
+    request: Request, max_bytes: int, model: type[WireRequest]
+) -> LibreTranslateForm | object:
+    """Read the request and set the dialect of its errors; return a native request's JSON as it is.
+
+    A form selects LibreTranslate's, and so does `q` in the object or query string, unless the
+    object has `text`. With neither, a field that only `model`, the native request, has selects the
+    native one; else the error is in both forms. Raises as `read_body`, `Body.json`, `Body.form`,
+    `client_of`, and `InvalidRequestError`.
+    """
+    body = Body(await read_body(request, max_bytes), request.headers)
+    query = gather(request.query_params.multi_items()) if request.scope["query_string"] else {}
+    if not body.is_form and "q" not in query:
+        set_dialect(request, "undecided")
+    value: object = {}
+    if body.is_form:
+        value = await body.form()
+    elif body.content.strip():
+        value = body.json()
+    if isinstance(value, dict):
+        if body.is_form or (("q" in query or "q" in value) and "text" not in value):
+            set_dialect(request, "libretranslate")
+            return LibreTranslateForm(query | value)
+        if not _only_native(model).isdisjoint(value):
+            set_dialect(request, "native")
+            return value
+    set_dialect(request, "undecided")
+    client_of(request)  # only holders of a key learn more
+    raise InvalidRequestError.at("/text", f"{REQUIRED}, in an object")
+
+
+@cache
+def _only_native(model: type[WireRequest]) -> Set[str]:
+    return model.model_fields.keys() - LibreTranslateRequest.model_fields.keys()

@@ -15,9 +15,8 @@ from app.errors import DeadlineExceededError, EngineDownError, EngineFailedError
 from app.observe.logs import log_failure
 from app.observe.metrics import EngineFailure, Metrics
 from app.scheduling.bisection import Bisection
-from app.scheduling.bulk_share import BulkShare
 from app.scheduling.requests import Completion, Explanation
-from app.scheduling.shared_queue import SharedQueue, Waiting
+from app.scheduling.shared_queue import BulkShare, SharedQueue, Waiting
 from app.scheduling.throughput import Throughput
 from model.engine.protocol import Engine, Finished, Progress
 from model.errors import NumericalError

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
 
-from app.concurrency.side_by_side import side_by_side
+from app.concurrency.coroutines import side_by_side
 from app.scheduling.fair_queue import Caller
 from app.scheduling.requests import Explanation, Floats
 from app.scheduling.shared_queue import SharedQueue

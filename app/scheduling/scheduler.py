@@ -21,10 +21,10 @@ from functools import partial
 from itertools import count
 from typing import TypeVar
 
+from app.concurrency.coroutines import Callbacks
 from app.concurrency.threads import in_background
 from app.errors import QueueFullError
 from app.observe.metrics import Metrics
-from app.scheduling.callbacks import Callbacks
 from app.scheduling.deduplication import SharedSegments
 from app.scheduling.engine_thread import Clock, EngineThread
 from app.scheduling.explanations import QueuedExplanations

@@ -22,7 +22,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from app.server.security_headers import OF_DATA
+from app.server.middleware import OF_DATA
 from app.server.unread import MIN_RATE, UnreadAnswers
 from app.wire.problems import problem_response
 

@@ -17,10 +17,47 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app.errors import AppError, QueueFullError
 from app.observe.metrics import EARLY, Metrics
 from app.runtime import Lifecycle
-from app.server.loop_lag import LoopLag
 from app.wire.failures import SHARED_PATHS, failure_response
 from app.wire.problems import KINDS, detail_of, problem_response
 from app.wire.request_id import REQUEST_ID, request_id_of
+
+INTERVAL = 0.02
+"""Seconds between checks of the clock."""
+
+MAX_LAG = 0.05
+"""Seconds by which a check may be late; probes wait about as long."""
+
+SUSTAINED = 2
+"""Consecutive late checks. One alone may be garbage collection or a process that was not run."""
+
+
+class LoopLag:
+    """Checks the clock of the running event loop, from `start` to `stop`."""
+
+    def __init__(self) -> None:
+        self._n_late = 0
+        self._next: asyncio.TimerHandle | None = None
+
+    @property
+    def sustained(self) -> bool:
+        """Whether the loop was late in the last checks."""
+        return self._n_late >= SUSTAINED
+
+    def start(self) -> None:
+        """Start checking."""
+        loop = asyncio.get_running_loop()
+        self._check(loop, loop.time())
+
+    def stop(self) -> None:
+        """Stop checking."""
+        if self._next:
+            self._next.cancel()
+
+    def _check(self, loop: asyncio.AbstractEventLoop, due: float) -> None:
+        now = loop.time()
+        self._n_late = self._n_late + 1 if now - due > MAX_LAG else 0
+        self._next = loop.call_later(INTERVAL, self._check, loop, now + INTERVAL)
+
 
 AT_A_TIME = 8
 """Requests started per iteration of the loop. Starting one, until it waits for an engine, takes up

@@ -1,9 +1,10 @@
-"""uvicorn's server with graceful shutdown and reload."""
+"""uvicorn's server with graceful shutdown, reload, and a limit on connections."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 import socket
 import time
@@ -18,6 +19,32 @@ from app.errors import AppError, ReloadFailedError
 from app.observe.logs import log_failure
 from app.runtime import Lifecycle
 from app.server.connections import ConnectionLimits, Connections
+
+RESERVED = 16
+"""Reserved for files opened later: checkpoints, the database, spans, probes."""
+
+
+def affordable_connections(maximum: int, n_listening: int) -> int:
+    """Return `maximum`, or as many as the limit on open files (`ulimit -n`) allows; at least one.
+
+    The soft limit is raised as needed and as the hard one allows. Beyond it the process could not
+    accept connections, and clients would wait or be reset. `n_listening` descriptors will listen.
+    """
+    taken = len(os.listdir("/dev/fd")) + n_listening + RESERVED  # noqa: PTH208
+    needed = taken + maximum
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return maximum
+    soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    if soft >= needed:
+        return maximum
+    allowed = max(1, soft - taken)
+    _log.warning(
+        "fewer connections", wanted=maximum, max_connections=allowed, open_files_limit=soft
+    )
+    return allowed
+
 
 ACCEPTED_AT_A_TIME = 16
 """Connections accepted before the loop serves existing ones. libuv accepts one per socket, so that

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol, TypeAlias, TypeVar
 
-from app.concurrency.abandonment import check_abandoned
+from app.concurrency.threads import check_abandoned
 from app.errors import UnreadableFileError
 from app.text.word_links import WordLink
 

@@ -11,7 +11,7 @@ import re
 from array import array
 from bisect import bisect_left
 
-from app.concurrency.abandonment import check_abandoned
+from app.concurrency.threads import check_abandoned
 from app.text.spans import Span, Spans
 
 ATOM = re.compile("\ue000\\d+\ue001")

@@ -17,7 +17,7 @@ from typing import Literal
 
 import sentencex
 
-from app.concurrency.abandonment import check_abandoned
+from app.concurrency.threads import check_abandoned
 from app.text.spans import Span, Spans, clipped, replace, within
 
 Split = Literal["sentences", "nonewlines", "off"]

@@ -10,12 +10,11 @@ from functools import partial
 from pathlib import PurePath
 from typing import TypeAlias
 
-from app.concurrency.abandonment import in_thread
+from app.concurrency.threads import in_thread
 from app.documents.files import FileDocument, FileFormat, file_format
 from app.errors import TextTooLongError
 from app.observe.timings import Timings
-from app.scheduling.admission import Admission
-from app.scheduling.capacity_limiter import CapacityLimiter
+from app.scheduling.admission import Admission, CapacityLimiter
 from app.text.flags import Flag
 from app.text.glossary import NO_GLOSSARY, Glossary
 from app.text.placeholders import ATOM

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from app.concurrency.abandonment import in_thread
-from app.concurrency.side_by_side import side_by_side
+from app.concurrency.coroutines import side_by_side
+from app.concurrency.threads import in_thread
 from app.errors import DeadlineExceededError
 from app.observe.timings import Timings
 from app.scheduling.fair_queue import Caller, Lane

@@ -13,8 +13,7 @@ from app.languages.detection import DetectedLanguage
 from app.languages.served import Direction
 from app.observe.metrics import Metrics
 from app.observe.timings import Timings
-from app.scheduling.admission import Admission
-from app.scheduling.capacity_limiter import CapacityLimiter
+from app.scheduling.admission import Admission, CapacityLimiter
 from app.scheduling.fair_queue import Caller
 from app.text.spans import Span
 from app.translation.answers import Events, ScoreAnswer, TranslateAnswer

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from app.concurrency.abandonment import check_abandoned
-from app.concurrency.side_by_side import side_by_side
+from app.concurrency.coroutines import side_by_side
+from app.concurrency.threads import check_abandoned
 from app.errors import InvalidRequestError, UnreadableFileError
 from app.text.document import MAX_DOCUMENTS, Document, PlainText
 from app.text.markup.document import MarkupDocument

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 
-from app.concurrency.abandonment import in_thread
+from app.concurrency.threads import in_thread
 from app.translation.block import Block
 from app.translation.segments.layout import PART_CHARACTERS, PART_SENTENCES
 from app.translation.segments.reading import Reading

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
@@ -15,12 +16,13 @@ from pydantic import BaseModel, TypeAdapter
 from app.translation.answers import SegmentEvent, TokenEvent, TranslateAnswer
 from app.wire.dialects.deepl import DeepLError
 from app.wire.dialects.libretranslate import LibreTranslateAnswer, LibreTranslateError
-from app.wire.examples import EXAMPLES
 from app.wire.failures import FORMS, LIBRETRANSLATE_PATHS, SHARED_PATHS
-from app.wire.native.fields import AttentionRequest
-from app.wire.native.request import WireRequest
+from app.wire.native.fields import AttentionRequest, WireRequest
 from app.wire.problems import MEDIA_TYPE, Problem
 from app.wire.request_id import REQUEST_ID
+
+EXAMPLES: dict[str, Any] = json.loads(Path(__file__).with_name("examples.json").read_text("utf-8"))
+"""Examples in the shipped checkpoint's languages, by request or response."""
 
 _REF = "#/components/schemas/{model}"
 _ANSWERED: tuple[type, ...] = (Problem, TokenEvent, SegmentEvent)

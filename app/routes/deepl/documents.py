@@ -25,8 +25,8 @@ from app.routes.handling.dependencies import (
     ReadyRuntime,
     SentParameters,
 )
-from app.routes.handling.disconnect import while_connected
 from app.routes.handling.file_transfer import as_download, check_form, read_form, uploaded_file
+from app.routes.handling.responses import while_connected
 from app.routes.handling.routing import Router
 from app.runtime import Lifecycle, Runtime
 from app.settings import Settings

@@ -24,8 +24,7 @@ from app.routes.handling.dependencies import (
 )
 from app.routes.handling.routing import Router
 from app.wire.dialects import deepl_glossaries as wire
-from app.wire.examples import EXAMPLES
-from app.wire.openapi import deepl_errors, query_parameters, request_body
+from app.wire.openapi import EXAMPLES, deepl_errors, query_parameters, request_body
 
 router = Router(tags=["DeepL"])
 

@@ -1,10 +1,11 @@
-"""Texts, languages and usage in DeepL's dialect."""
+"""Texts, languages and usage in DeepL's dialect, and its features that are not supported."""
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Any
 
-from fastapi import Request, Response
+from fastapi import HTTPException, Request, Response
 
 from app.routes.deepl.chosen_entries import chosen_entries
 from app.routes.handling.charging import translated
@@ -16,14 +17,13 @@ from app.routes.handling.dependencies import (
 )
 from app.routes.handling.routing import Router
 from app.wire.dialects import deepl as wire
-from app.wire.examples import EXAMPLES
-from app.wire.openapi import deepl_errors, request_body
+from app.wire.openapi import EXAMPLES, deepl_errors, request_body
 
-router = Router(prefix="/v2", tags=["DeepL"])
+router = Router(tags=["DeepL"])
 
 
 @router.post(
-    "/translate",
+    "/v2/translate",
     response_model=wire.DeepLAnswer,
     response_model_exclude_none=True,
     openapi_extra=request_body(
@@ -50,8 +50,8 @@ _LANGUAGES: dict[str, Any] = {
 }
 
 
-@router.get("/languages", **_LANGUAGES)
-@router.post("/languages", name="deepl_post_languages", **_LANGUAGES)
+@router.get("/v2/languages", **_LANGUAGES)
+@router.post("/v2/languages", name="deepl_post_languages", **_LANGUAGES)
 async def deepl_languages(
     _: KnownClient, runtime: ReadyRuntime, parameters: SentParameters
 ) -> list[wire.DeepLLanguage]:
@@ -62,8 +62,33 @@ async def deepl_languages(
     return wire.source_languages([language.code for language in languages.sources])
 
 
-@router.get("/usage", responses=deepl_errors(403))
+@router.get("/v2/usage", responses=deepl_errors(403))
 async def deepl_usage(client: KnownClient, ledger: CurrentLedger) -> wire.DeepLUsage:
     """Characters translated for the key this month, and the limit."""
     limit = wire.UNLIMITED if ledger.limit is None else ledger.limit
     return wire.DeepLUsage(character_count=ledger.used(client.account), character_limit=limit)
+
+
+UNSUPPORTED = {
+    "/v2/write/{rest:path}": "improving texts (/v2/write)",
+    "/v3/write/{rest:path}": "improving texts (/v3/write)",
+    "/v3/style_rules": "style rules (/v3/style_rules)",
+    "/v3/style_rules/{rest:path}": "style rules (/v3/style_rules)",
+    "/v3/translation_memories": "translation memories (/v3/translation_memories)",
+    "/v3/translation_memories/{rest:path}": "translation memories (/v3/translation_memories)",
+    "/v3/voice/{rest:path}": "translating speech (/v3/voice)",
+    "/v2/admin/{rest:path}": "administration of keys (/v2/admin)",
+}
+"""Features of DeepL's API, refused by name: a 404 alone would look like a wrong address."""
+
+
+async def refuse(request: Request, _: KnownClient) -> None:
+    """Name the feature. Raises `HTTPException` 404, and as `client_of`."""
+    feature = UNSUPPORTED[request.scope["route"].path]
+    raise HTTPException(HTTPStatus.NOT_FOUND, f"this server does not support {feature}")
+
+
+for path in UNSUPPORTED:
+    router.add_api_route(
+        path, refuse, methods=["GET", "POST", "PUT", "PATCH", "DELETE"], include_in_schema=False
+    )

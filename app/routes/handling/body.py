@@ -13,7 +13,7 @@ from fastapi import HTTPException, Request
 from starlette.datastructures import Headers
 from starlette.formparsers import MultiPartException, MultiPartParser
 
-from app.concurrency.loop_turns import turn_of_the_loop
+from app.concurrency.coroutines import turn_of_the_loop
 from app.errors import InvalidRequestError, MalformedFormError, MalformedJsonError
 from app.wire.failures import FORMS, media_type
 

@@ -7,15 +7,13 @@ from typing import Any, TypeVar
 
 from fastapi import Request, Response
 
-from app.accounts.clients import Client
-from app.accounts.rate_limits import RateLimits
+from app.accounts.clients import Client, RateLimits
 from app.accounts.usage_ledger import UsageLedger
 from app.errors import InvalidRequestError
 from app.observe.timings import Timings
 from app.observe.tracing import record_stages
 from app.routes.handling.dependencies import held_runtime
-from app.routes.handling.disconnect import while_connected
-from app.routes.handling.event_stream import event_stream
+from app.routes.handling.responses import event_stream, while_connected
 from app.runtime import Runtime
 from app.translation.answers import Event, Events, TranslateAnswer
 from app.translation.requests import TranslationRequest

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from app.concurrency.abandonment import check_abandoned
+from app.concurrency.threads import check_abandoned
 from app.text.linked_words import LinkedWords
 from app.text.spans import Span
 from app.text.word_links import WordLink

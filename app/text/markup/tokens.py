@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Literal, Protocol, TypeAlias
 from xml.parsers import expat
 
-from app.concurrency.abandonment import check_abandoned
+from app.concurrency.threads import check_abandoned
 from app.errors import UnreadableFileError
 
 Format = Literal["html", "xml"]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from operator import mul
 from typing import Literal
 
-from app.concurrency.abandonment import check_abandoned
+from app.concurrency.threads import check_abandoned
 from app.text.flags import MIN_SHARE_COPIED, Flag
 from app.text.segmentation import each_segment, split_to_fit
 from app.text.spans import Span, Substitution, clipped, replace

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge
 
-from app.concurrency.abandonment import check_abandoned
+from app.concurrency.threads import check_abandoned
 from app.text.scripts import UNSPACED
 from app.text.spans import Span, Spans, apart
 from model.text.unknown_characters import UnknownCharacters

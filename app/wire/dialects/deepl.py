@@ -12,10 +12,8 @@ from pydantic_core import PydanticCustomError
 from app.errors import InvalidRequestError
 from app.languages.served import language_name
 from app.translation.answers import TranslateAnswer, Translation
-from app.wire.dialects.lenient_request import LenientRequest
-from app.wire.native.fields import MAX_LANGUAGE_CODE
-from app.wire.native.request import Texts
-from app.wire.native.translate_request import TranslateRequest
+from app.wire.native.fields import MAX_LANGUAGE_CODE, LenientRequest, Texts
+from app.wire.native.requests import TranslateRequest
 
 UNLIMITED = 1_000_000_000_000
 """DeepL's value for no limit; its client does not accept null."""

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from app.accounts.document_jobs import DocumentJob, Status
 from app.errors import InvalidRequestError
 from app.wire.dialects.deepl import TranslationOptions
-from app.wire.dialects.lenient_request import LenientRequest
+from app.wire.native.fields import LenientRequest
 
 MAX_FILE_NAME = 1000
 

@@ -17,9 +17,7 @@ from pydantic_core import PydanticCustomError
 from app.accounts.glossary_entries import EntriesFormat
 from app.accounts.glossary_store import StoredDictionary, StoredGlossary
 from app.errors import InvalidRequestError, UnknownGlossaryError
-from app.wire.dialects.lenient_request import LenientRequest
-from app.wire.native.fields import MAX_LANGUAGE_CODE
-from app.wire.native.request import without_surrogates
+from app.wire.native.fields import MAX_LANGUAGE_CODE, LenientRequest, without_surrogates
 
 TSV = "text/tab-separated-values"
 MAX_NAME = 1024

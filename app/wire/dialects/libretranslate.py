@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
@@ -10,10 +12,13 @@ from pydantic_core import PydanticCustomError
 
 from app.languages.detection import DetectedLanguage
 from app.translation.answers import TranslateAnswer, Translation
-from app.wire.dialects.lenient_request import LenientRequest
-from app.wire.native.fields import MAX_BEAM_SIZE, MAX_LANGUAGE_CODE
-from app.wire.native.request import read_texts
-from app.wire.native.translate_request import TranslateRequest
+from app.wire.native.fields import MAX_BEAM_SIZE, MAX_LANGUAGE_CODE, LenientRequest, read_texts
+from app.wire.native.requests import TranslateRequest
+
+SPEC: dict[str, Any] = json.loads(
+    Path(__file__).parents[1].joinpath("libretranslate.json").read_text("utf-8")
+)
+"""Paths and definitions of GET /spec, in Swagger 2.0."""
 
 _FORMAT = re.compile(r"[\w+.-]{1,20}", re.ASCII)
 

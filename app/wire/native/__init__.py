@@ -1,5 +1,5 @@
 """The native dialect: its requests, parsed and validated, and its responses.
 
-Requests convert themselves to those of `app.translation`. Nothing here imports HTTP. `request` has
-the base of all requests, `answers` every response.
+`fields` has the base of all requests. Requests convert themselves to those of `app.translation`.
+Nothing here imports HTTP.
 """

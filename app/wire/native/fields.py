@@ -1,16 +1,71 @@
-"""Fields that several of the native dialect's requests have in common."""
+"""The base classes of requests, and fields that several of them have."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import re
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from app.errors import FieldError, InvalidRequestError
 from app.translation.requests import AttentionSelection
-from app.wire.native.request import without_surrogates
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY
 from model.engine.explanations import AttentionKind
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def read_texts(value: Any) -> list[str]:
+    """Read one string or a list; lone surrogates become U+FFFD."""
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise PydanticCustomError("texts", "Input should be a string or a list of strings")
+    if not texts:
+        raise PydanticCustomError("texts", "The list should have at least one string")
+    return [without_surrogates(text) for text in texts]
+
+
+def without_surrogates(text: str) -> str:
+    """Replace lone surrogates, which no response could encode, with U+FFFD."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+Texts = Annotated[
+    list[str],
+    BeforeValidator(read_texts),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string"},
+                {"type": "array", "items": {"type": "string"}, "minItems": 1},
+            ],
+            "description": "Order is preserved.",
+        }
+    ),
+]
+
+
+class WireRequest(BaseModel):
+    """A body: unknown fields are rejected, and values are not converted to other types."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    @classmethod
+    def parse(cls, values: object) -> Self:
+        """Parse untrusted data. Raises `InvalidRequestError` with the location of each error."""
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            faults = error.errors(include_url=False, include_context=False, include_input=False)
+        raise InvalidRequestError(
+            [FieldError(_pointer(fault["loc"]), fault["msg"]) for fault in faults]
+        )
+
+
+def _pointer(loc: tuple[int | str, ...]) -> str:
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in loc)
+
 
 MAX_BEAM_SIZE = 8
 MAX_LANGUAGE_CODE = 35
@@ -129,3 +184,25 @@ GlossaryEntries = Annotated[
     BeforeValidator(_entries),
     Field(description="Source terms and their translations."),
 ]
+
+
+def _without_nulls(schema: dict[str, Any]) -> None:
+    """Describe nullable fields without null, which forms do not have."""
+    for field in schema["properties"].values():
+        kinds = [kind for kind in field.get("anyOf", []) if kind != {"type": "null"}]
+        if len(kinds) == 1:
+            del field["anyOf"], field["default"]
+            field.update(kinds[0])
+
+
+class LenientRequest(WireRequest):
+    """The base of other dialects: unknown fields are ignored, and numbers may be strings."""
+
+    model_config = ConfigDict(extra="ignore", strict=False, json_schema_extra=_without_nulls)
+
+    @classmethod
+    def parse(cls, values: object) -> Self:
+        """Parse untrusted data; null counts as omitted. Raises `InvalidRequestError`."""
+        if isinstance(values, dict):
+            values = {name: value for name, value in values.items() if value is not None}
+        return super().parse(values)

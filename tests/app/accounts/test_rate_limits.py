@@ -1,7 +1,7 @@
 import httpx
 import pytest
 
-from app.accounts.rate_limits import MAX_CLIENTS, RateLimit
+from app.accounts.clients import MAX_CLIENTS, RateLimit
 from app.errors import RateLimitedError
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from app.concurrency.abandonment import AbandonedError, check_abandoned, in_thread
+from app.concurrency.threads import AbandonedError, check_abandoned, in_thread
 from app.documents.files import file_format
 from app.text.document import Answer
 from app.text.markup.document import MarkupDocument

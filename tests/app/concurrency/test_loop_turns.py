@@ -1,7 +1,7 @@
 import asyncio
 import time
 
-from app.concurrency.loop_turns import SHARE, turn_of_the_loop
+from app.concurrency.coroutines import SHARE, turn_of_the_loop
 
 
 async def most_in_an_iteration(n_callers: int, seconds: float) -> int:

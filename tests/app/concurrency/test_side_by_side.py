@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from app.concurrency.side_by_side import side_by_side
+from app.concurrency.coroutines import side_by_side
 
 
 async def _after(turns: int, result: int | Exception, ended: list[int] | None = None) -> int:

@@ -9,8 +9,15 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.observe.gauges import GAUGES, Gauges
-from app.observe.metrics import CLIENT_GONE, DURATIONS, ENGINE_FAILURES, RETRY_REASONS, Metrics
+from app.observe.metrics import (
+    CLIENT_GONE,
+    DURATIONS,
+    ENGINE_FAILURES,
+    GAUGES,
+    RETRY_REASONS,
+    Gauges,
+    Metrics,
+)
 from app.observe.timings import Timings
 from app.wire.problems import HTTP_KINDS, KINDS
 from tests.app.asking import scheduler

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from app.documents.files import SUFFIXES
+from app.wire.dialects.libretranslate import LibreTranslateRequest
 from tests.app.asking import answered, native_text, refusal
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
@@ -330,6 +331,12 @@ async def test_the_specification_describes_every_route_of_the_dialect(serve: Ser
     assert references <= document["definitions"].keys()
     file, *_ = document["paths"]["/translate_file"]["post"]["parameters"]
     assert file["type"] == "file"
+    assert file["description"] == "one of " + ", ".join(SUFFIXES)
+    described = document["paths"]["/translate"]["post"]["parameters"]
+    fields = LibreTranslateRequest.model_fields.items()
+    assert {one["name"]: one["required"] for one in described} == {
+        name: field.is_required() for name, field in fields
+    }
 
 
 async def test_pages_of_other_origins_may_ask_where_the_setting_allows_it(serve: Serve) -> None:

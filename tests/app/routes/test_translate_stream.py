@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.routes.handling import event_stream
+from app.routes.handling import responses
 from model.engine.protocol import Finished
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
@@ -192,7 +192,7 @@ async def test_a_stream_is_charged_once_anything_was_told(serve: Serve) -> None:
 async def test_comments_keep_the_connection_alive(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(event_stream, "KEEP_ALIVE", 0.01)
+    monkeypatch.setattr(responses, "KEEP_ALIVE", 0.01)
     engine = FakeEngine(n_steps=5, gate=threading.Semaphore(5))
     async with serve(engine) as client:
         body = {"text": "The house is green.", "target": "fr", "stream": True}

@@ -1,12 +1,12 @@
-from app.scheduling.bulk_share import ALONE, COMPANY, IN_COMPANY, BulkShare
+from app.scheduling.shared_queue import BULK_ROWS, BULK_ROWS_IN_COMPANY, COMPANY_SECONDS, BulkShare
 
 
 def test_lists_have_less_of_an_engine_while_single_segments_come() -> None:
     share = BulkShare()
-    assert share.n_rows(0.0) == ALONE
+    assert share.n_rows(0.0) == BULK_ROWS
     share.single_came(10.0)
-    assert share.n_rows(10.0 + COMPANY / 2) == IN_COMPANY
-    share.single_came(10.0 + COMPANY / 2)
-    assert share.n_rows(10.0 + COMPANY) == IN_COMPANY
-    assert share.n_rows(10.0 + 1.5 * COMPANY) == ALONE
-    assert IN_COMPANY < ALONE
+    assert share.n_rows(10.0 + COMPANY_SECONDS / 2) == BULK_ROWS_IN_COMPANY
+    share.single_came(10.0 + COMPANY_SECONDS / 2)
+    assert share.n_rows(10.0 + COMPANY_SECONDS) == BULK_ROWS_IN_COMPANY
+    assert share.n_rows(10.0 + 1.5 * COMPANY_SECONDS) == BULK_ROWS
+    assert BULK_ROWS_IN_COMPANY < BULK_ROWS

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from app.scheduling.callbacks import AT_A_TIME, Callbacks
+from app.concurrency.coroutines import AT_A_TIME, Callbacks
 
 N = 3 * AT_A_TIME + 1
 

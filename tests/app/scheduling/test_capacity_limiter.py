@@ -4,9 +4,9 @@ from random import Random
 
 import pytest
 
-from app.concurrency.abandonment import in_thread
+from app.concurrency.threads import in_thread
 from app.errors import QueueFullError
-from app.scheduling.capacity_limiter import (
+from app.scheduling.admission import (
     CLEAN_UP_FRACTION,
     MAX_WAITING_CAPACITIES,
     MIN_COUNTED_FRACTION,

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import pytest
 
 from app.errors import DeadlineExceededError, EngineDownError, EngineFailedError
-from app.scheduling.bulk_share import ALONE, COMPANY, IN_COMPANY
 from app.scheduling.engine_thread import MAX_FAILURES, MAX_JOINING_TOKENS, MAX_RESTARTS
 from app.scheduling.fair_queue import Lane
 from app.scheduling.requests import Completion
 from app.scheduling.scheduler import Load, Scheduler
+from app.scheduling.shared_queue import BULK_ROWS, BULK_ROWS_IN_COMPANY, COMPANY_SECONDS
 from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Finished, Job, Progress
 from tests.app.fake_engine import COLLAPSE, DISASTER, POISON, FakeEngine
@@ -340,7 +340,7 @@ async def test_whatever_happens_every_request_gets_its_own_answer_or_an_error(se
 @pytest.mark.parametrize("beam_size", [1, 4])
 async def test_the_bulk_lane_leaves_room_for_the_other(beam_size: int) -> None:
     [engine] = gated(1)
-    n_bulk = ALONE // beam_size
+    n_bulk = BULK_ROWS // beam_size
     options = SearchOptions(beam_size)
     async with running(engine) as scheduler:
         sources = [sentence(name) for name in range(1000, 1000 + 2 * n_bulk)]
@@ -350,7 +350,7 @@ async def test_the_bulk_lane_leaves_room_for_the_other(beam_size: int) -> None:
         await settle()
         release([engine])
         await asyncio.gather(bulk, single)
-    n_beside = IN_COMPANY // beam_size
+    n_beside = BULK_ROWS_IN_COMPANY // beam_size
     assert [len(names) for names in engine.admitted[:2]] == [n_bulk, 1 + n_beside]
     assert engine.admitted[1][0] == 11
 
@@ -361,13 +361,13 @@ async def test_it_leaves_more_while_single_sentences_come() -> None:
     async with running(engine, clock=clock) as scheduler:
         first = submit(scheduler, 11)
         await until(lambda: scheduler.load.in_flight == 1)
-        sources = [sentence(name) for name in range(1000, 1000 + 3 * ALONE)]
+        sources = [sentence(name) for name in range(1000, 1000 + 3 * BULK_ROWS)]
         bulk = asyncio.create_task(translate(scheduler, sources, SearchOptions(1), lane="bulk"))
         await settle()
         engine.gate.release()  # type: ignore[union-attr]
         await first
-        await until(lambda: scheduler.load.in_flight == IN_COMPANY)
-        clock.now += COMPANY
+        await until(lambda: scheduler.load.in_flight == BULK_ROWS_IN_COMPANY)
+        clock.now += COMPANY_SECONDS
         release([engine])
         await bulk
-    assert [len(names) for names in engine.admitted[1:3]] == [IN_COMPANY, ALONE]
+    assert [len(names) for names in engine.admitted[1:3]] == [BULK_ROWS_IN_COMPANY, BULK_ROWS]

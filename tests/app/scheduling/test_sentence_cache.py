@@ -4,7 +4,7 @@ import tracemalloc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.scheduling.sentence_cache import SentenceCache
+from app.scheduling.deduplication import SentenceCache
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.decoding.rules import HuggingFaceRule
 

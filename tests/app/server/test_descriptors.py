@@ -3,7 +3,7 @@ import resource
 import pytest
 from structlog.testing import capture_logs
 
-from app.server.descriptors import RESERVED, affordable_connections
+from app.server.process import RESERVED, affordable_connections
 
 FOREVER = resource.RLIM_INFINITY
 

@@ -13,9 +13,8 @@ from starlette.types import Receive, Scope, Send
 
 from app.observe.metrics import Metrics
 from app.scheduling.admission import Admission
-from app.server.load_shedding import AT_A_TIME, MANY, Gate, LoadShedding
-from app.server.loop_lag import SUSTAINED, LoopLag
-from app.server.security_headers import ALWAYS
+from app.server.load_shedding import AT_A_TIME, MANY, SUSTAINED, Gate, LoadShedding, LoopLag
+from app.server.middleware import ALWAYS
 from tests.app.asking import scheduler
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine

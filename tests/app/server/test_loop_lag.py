@@ -1,7 +1,7 @@
 import asyncio
 import time
 
-from app.server.loop_lag import INTERVAL, MAX_LAG, SUSTAINED, LoopLag
+from app.server.load_shedding import INTERVAL, MAX_LAG, SUSTAINED, LoopLag
 from tests.app.scheduling.harness import until
 
 

@@ -2,7 +2,7 @@ import httpx
 import pytest
 from starlette.responses import HTMLResponse
 
-from app.server.security_headers import ALWAYS, DATA_POLICY, SecurityHeaders
+from app.server.middleware import ALWAYS, DATA_POLICY, SecurityHeaders
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 

@@ -10,11 +10,8 @@ from app.wire.dialects.libretranslate import (
     LibreTranslateDetectRequest,
     LibreTranslateRequest,
 )
-from app.wire.examples import EXAMPLES
-from app.wire.native.explain_request import ExplainRequest
-from app.wire.native.request import DetectRequest
-from app.wire.native.score_request import ScoreRequest
-from app.wire.native.translate_request import TranslateRequest
+from app.wire.native.requests import DetectRequest, ExplainRequest, ScoreRequest, TranslateRequest
+from app.wire.openapi import EXAMPLES
 
 TRANSLATE = EXAMPLES["translate_request"]
 DETECT = EXAMPLES["detect_request"]

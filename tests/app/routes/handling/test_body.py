@@ -7,7 +7,7 @@ import pytest
 from fastapi import HTTPException, Request
 from starlette.datastructures import Headers
 
-from app.concurrency.loop_turns import SHARE
+from app.concurrency.coroutines import SHARE
 from app.errors import InvalidRequestError, MalformedFormError, MalformedJsonError
 from app.routes.handling.body import (
     LARGE,

@@ -4,7 +4,7 @@ import pytest
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message
 
-from app.routes.handling.disconnect import while_connected
+from app.routes.handling.responses import while_connected
 
 
 class Client:

@@ -7,7 +7,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Scope
 
 from app.errors import QueueFullError
-from app.routes.handling.event_stream import MAX_UNSENT, Unsent, event_stream
+from app.routes.handling.responses import MAX_UNSENT, Unsent, event_stream
 from app.translation.answers import Events, TokenEvent, TranslateAnswer, Usage
 
 ANSWER = TranslateAnswer(

@@ -1,7 +1,7 @@
 import pytest
 
 from app.errors import InvalidRequestError
-from app.wire.dialects.lenient_request import LenientRequest
+from app.wire.native.fields import LenientRequest
 
 
 class Asked(LenientRequest):

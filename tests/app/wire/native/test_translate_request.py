@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from app.errors import InvalidRequestError
 from app.wire.native.fields import AttentionRequest
-from app.wire.native.translate_request import TranslateRequest
+from app.wire.native.requests import TranslateRequest
 from app.wire.problems import problem_response
 
 FIELDS = [*TranslateRequest.model_fields, *AttentionRequest.model_fields]

@@ -1,22 +1,86 @@
-"""Responses as `text/event-stream`: stable parts early, then the whole response or an error."""
+"""Responses of the native dialect: JSON, or `text/event-stream`, while the client is connected."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
+from functools import partial
 from http import HTTPStatus
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from fastapi import Request, Response
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
+from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
+from app.concurrency.threads import in_thread
 from app.observe.logs import log_failure
-from app.routes.handling.disconnect import while_connected
-from app.routes.handling.json_response import answer_json
-from app.translation.answers import Event, Events, TokenEvent, TranslateAnswer
+from app.observe.timings import Timings
+from app.translation.answers import Event, Events, ScoreAnswer, TokenEvent, TranslateAnswer
 from app.wire.native.answers import as_json
 from app.wire.problems import kind_of, problem_response
+
+T = TypeVar("T")
+
+
+async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """Await `work`, cancelling it if the client disconnects; the body must already be read.
+
+    Raises `ClientDisconnect`.
+    """
+    working = asyncio.current_task()
+    has_left = is_over = False
+
+    def end(_: asyncio.Task[None]) -> None:
+        nonlocal has_left
+        if working and not is_over:  # a scheduled callback cannot be withdrawn
+            has_left = True
+            working.cancel()
+
+    leaving = asyncio.create_task(_gone(request))
+    leaving.add_done_callback(end)
+    try:
+        return await work
+    except asyncio.CancelledError:
+        if working and has_left:
+            working.uncancel()
+            raise ClientDisconnect from None
+        raise
+    finally:
+        is_over = True
+        leaving.cancel()
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+MAX_INLINE_TOKENS = 2000
+"""Tokens of a response that is written in the event loop, which takes some milliseconds with
+attention. A larger one would take up to a second."""
+
+
+async def answer_json(answer: TranslateAnswer | ScoreAnswer) -> bytes:
+    """Return a response as JSON, without the members that are not set."""
+    n_tokens = answer.usage.source_tokens + answer.usage.target_tokens
+    if n_tokens <= MAX_INLINE_TOKENS:
+        return as_json(answer)
+    return await in_thread(partial(as_json, answer))
+
+
+async def timed_response(answer: TranslateAnswer | ScoreAnswer, timings: Timings) -> Response:
+    """Return a response with the header Server-Timing: milliseconds per stage.
+
+    An engine runs encoder and decoder as one; both count as decode.
+    """
+    timing = (
+        f"queue;dur={1000 * timings.queue:.2f}, tokenize;dur={1000 * timings.tokenize:.2f}, "
+        f"decode;dur={1000 * timings.decode:.2f}, detokenize;dur={1000 * timings.detokenize:.2f}"
+    )
+    body = await answer_json(answer)
+    return Response(body, media_type="application/json", headers={"Server-Timing": timing})
+
 
 KEEP_ALIVE = 15.0
 """Seconds without an event after which a comment is sent, so that proxies do not time out."""

@@ -1,0 +1,199 @@
+"""The bodies of the native dialect's requests."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+
+from app.errors import InvalidRequestError
+from app.text.markup.document import MarkupOptions
+from app.text.segmentation import Split
+from app.translation.requests import ScoringRequest, TranslationRequest
+from app.wire.native.fields import (
+    MAX_BEAM_SIZE,
+    AttentionChoice,
+    BeamSize,
+    GivenSource,
+    GlossaryEntries,
+    LengthPenalty,
+    MaxTargetTokens,
+    Source,
+    Target,
+    Terms,
+    Texts,
+    WireRequest,
+    without_surrogates,
+)
+from model.engine.explanations import AttentionKind
+
+MAX_POSITIONS = 512
+"""Maximum rows of the positional encoding in a response."""
+
+Tags = Annotated[
+    tuple[Annotated[str, Field(min_length=1, max_length=100)], ...],
+    Field(max_length=1000, strict=False),
+]
+"""Element names."""
+
+
+def _split_sentences(value: Any) -> Any:
+    if value is True or value is False or value == "nonewlines":
+        return value
+    raise PydanticCustomError("split_sentences", "Input should be a boolean or 'nonewlines'")
+
+
+class TranslateRequest(WireRequest):
+    """The body of POST /translate."""
+
+    text: Texts
+    source: Source = None
+    target: Target = None
+    beam_size: BeamSize = None
+    alternatives: int = Field(
+        0, ge=0, lt=MAX_BEAM_SIZE, description="Additional hypotheses; fewer than beam_size."
+    )
+    length_penalty: LengthPenalty = None
+    max_target_tokens: MaxTargetTokens = None
+    attention: AttentionChoice = None
+    format: Literal["text", "html", "xml"] = Field(
+        "text", description="With html and xml, tags are kept on the words they belong to."
+    )
+    ignore_tags: Tags = Field((), description="Elements whose content is not translated.")
+    splitting_tags: Tags = Field((), description="Elements that divide the text.")
+    non_splitting_tags: Tags = Field(
+        (), description="Elements whose tags are part of the surrounding text."
+    )
+    outline_detection: bool = Field(
+        True, description="false: only splitting_tags divide the text of XML."
+    )
+    split_sentences: Annotated[
+        bool | Literal["nonewlines"],
+        BeforeValidator(_split_sentences),
+        Field(
+            description="true: translate each sentence and line separately. nonewlines: treat line "
+            "breaks as spaces. false: translate texts whole, if the model can read them at once."
+        ),
+    ] = True
+    glossary: GlossaryEntries = Field({})
+    do_not_translate: Terms = ()
+    alignment: bool = Field(False, description="Link the words of source and translation.")
+    stream: bool = Field(False, description="Answer as text/event-stream.")
+
+    def to_pipeline(self) -> TranslationRequest:
+        """Return the request in the pipeline's terms; in markup, line breaks are spaces."""
+        split: Split = "sentences" if self.split_sentences else "off"
+        if self.split_sentences == "nonewlines" or (self.split_sentences and self.format != "text"):
+            split = "nonewlines"
+        return TranslationRequest(
+            self.text,
+            self.source,
+            self.target,
+            self.beam_size,
+            self.length_penalty,
+            self.alternatives,
+            self.max_target_tokens,
+            split,
+            self.glossary,
+            self.do_not_translate,
+            self.format,
+            MarkupOptions(
+                frozenset(self.ignore_tags),
+                frozenset(self.splitting_tags),
+                frozenset(self.non_splitting_tags),
+                self.outline_detection,
+            ),
+            self.attention.selection() if self.attention else None,
+            self.alignment,
+        )
+
+
+class DetectRequest(WireRequest):
+    """The body of POST /detect."""
+
+    text: Texts
+
+
+class ScoreRequest(WireRequest):
+    """The body of POST /score: texts and a given translation of each."""
+
+    text: Texts
+    translation: Texts
+    source: GivenSource = None
+    target: Target = None
+    length_penalty: LengthPenalty = None
+    attention: AttentionChoice = None
+    alignment: bool = Field(False, description="Link the words of text and translation.")
+
+    @classmethod
+    def parse(cls, values: object) -> Self:
+        """Parse untrusted data. Raises `InvalidRequestError` with the location of each error."""
+        request = super().parse(values)
+        if len(request.text) != len(request.translation):
+            detail = f"List should have as many items as text, {len(request.text)}"
+            raise InvalidRequestError.at("/translation", detail)
+        return request
+
+    def to_pipeline(self) -> ScoringRequest:
+        """Return the request in the pipeline's terms."""
+        return ScoringRequest(
+            self.text,
+            self.translation,
+            self.source,
+            self.target,
+            self.length_penalty,
+            self.attention.selection() if self.attention else None,
+            self.alignment,
+        )
+
+
+class ExaminedAttention(BaseModel):
+    """Selects the row of attention to show in numbers; all indices count from 0."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    kind: AttentionKind = "cross"
+    layer: int | None = Field(None, ge=0, description="Default: the last.")
+    head: int = Field(0, ge=0)
+    token: int = Field(
+        0, ge=0, description="Position of the query: in the target, or in the source for encoder."
+    )
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise PydanticCustomError("text", "Input should be a string")
+    return without_surrogates(value)
+
+
+class ExplainRequest(WireRequest):
+    """The body of POST /explain: one sentence, searched as POST /translate does."""
+
+    text: Annotated[str, BeforeValidator(_text)]
+    source: Source = None
+    target: Target = None
+    beam_size: BeamSize = None
+    alternatives: int = Field(
+        0, ge=0, lt=MAX_BEAM_SIZE, description="When the search stops, as in POST /translate."
+    )
+    length_penalty: LengthPenalty = None
+    max_target_tokens: MaxTargetTokens = None
+    split_sentences: bool = Field(
+        True, description="false: the text is one sentence, whatever punctuation it contains."
+    )
+    glossary: GlossaryEntries = Field({})
+    do_not_translate: Terms = ()
+    attention: ExaminedAttention | None = Field(
+        None, description="A row of attention to show step by step."
+    )
+    positions: int = Field(
+        0, ge=0, le=MAX_POSITIONS, description="Rows of the positional encoding to return."
+    )
+
+    def to_pipeline(self) -> TranslationRequest:
+        """Return the request of the same search by POST /translate."""
+        shared = {
+            name: getattr(self, name) for name in self.model_fields_set - {"attention", "positions"}
+        }
+        return TranslateRequest(**shared | {"text": [self.text]}).to_pipeline()
