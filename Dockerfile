@@ -32,8 +32,7 @@ RUN apt-get update && apt-get install --yes --no-install-recommends binutils \
     && find /opt/venv/lib \( -name libtorch_cpu.so -o -name libtorch_python.so \
         -o -name libllvmlite.so \) -exec strip --strip-unneeded {} +
 # Compiled here, for the kind of processor that this runs on; on another kind they are compiled anew.
-# A kernel is found again under the path of its source: hence the installed package rather than the
-# one in this folder (-P).
+# They depend on the text of the sources: hence the installed package rather than this folder's (-P).
 RUN XDG_CACHE_HOME=/opt/cache /opt/venv/bin/python -P -m model.engine.compile \
     && chmod -R a+rX /opt/cache
 # Weights may be written readable for their owner alone, who is nobody in the image.

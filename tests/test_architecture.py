@@ -92,7 +92,7 @@ ROWS: dict[str, str] = {
     "model.engine.jobs model.engine.protocol model.engine.explanations model.decoding "
     "model.transformer",
     "model.engine.cpu.forward": "model.engine.cpu.kernels model.decoding model.transformer",
-    "model.engine.cpu.kernels": "model.decoding",
+    "model.engine.cpu.kernels": "",
     "model.engine.jobs": "model.engine.protocol model.transformer",
     "model.engine.protocol": "model.engine.explanations model.decoding",
     "model.engine.explanations": "model.decoding",

@@ -21,14 +21,23 @@ from model.decoding.hypothesis import SearchOptions
 from model.engine.cpu.engine import CpuEngine
 from model.engine.cpu.forward.weights import Precision, pack
 from model.engine.cpu.helper_thread import compile_helper
-from model.engine.cpu.kernels.jit import CACHE_FOLDER
+from model.engine.cpu.kernels.cache import CACHE_FOLDER, compiling_alone, sources_digest
 from model.engine.explanations import AttentionKind, AttentionRow
 from model.engine.protocol import Job
 from model.transformer.config import PRESETS
 
 
 def compile_kernels(precision: Precision) -> None:
-    """Run every path of the engine once: kernels compile for the types of their arguments."""
+    """Compile every kernel for the types of its arguments, or load it from the cache."""
+    with compiling_alone():
+        _run_all(precision)
+        if mark := _mark(precision):
+            with suppress(OSError):
+                mark.touch()
+
+
+def _run_all(precision: Precision) -> None:
+    """Run every path of the engine once."""
     config = PRESETS["tiny"]
     zeros = {name: np.zeros(s, np.float32) for name, s in parameter_shapes(config).items()}
     weights = pack(config, zeros, precision)
@@ -44,9 +53,6 @@ def compile_kernels(precision: Precision) -> None:
         engine.explain((3, config.eos_id), (4, config.eos_id), kind)
         engine.project((3, config.eos_id), (4, config.eos_id), AttentionRow(kind, 0, 0))
     engine.score([((3, config.eos_id), (4, config.eos_id))], SearchOptions())
-    if mark := _mark(precision):
-        with suppress(OSError):
-            mark.touch()
 
 
 def ensure_compiled(precision: Precision) -> None:
@@ -60,14 +66,11 @@ def ensure_compiled(precision: Precision) -> None:
 
 
 def _mark(precision: Precision) -> Path | None:
-    """Return the file that marks all kernels as cached for this path, Python and processor.
-
-    Its folder stands for the sources; numba also checks their path.
-    """
+    """Return the file that marks all kernels as cached for these sources, Python and processor."""
     if CACHE_FOLDER is None:
         return None
     processor = cpu_target.target_context.codegen().magic_tuple()
-    key = (str(Path(__file__).resolve()), str(sys.implementation.cache_tag), *map(str, processor))
+    key = (sources_digest(Path(__file__)), str(sys.implementation.cache_tag), *map(str, processor))
     digest = hashlib.sha256("\n".join(key).encode()).hexdigest()[:16]
     return CACHE_FOLDER / f"{precision}-{digest}.complete"
 

@@ -121,11 +121,12 @@ def test_a_compilation_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ensure_compiled("int8")
 
 
-def test_sources_in_another_place_are_compiled_anew(
+def test_a_mark_is_for_a_precision_and_a_state_of_the_sources(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compiling, "CACHE_FOLDER", tmp_path)
     marks = {compiling._mark("int8"), compiling._mark("int8"), compiling._mark("float32")}
     assert len(marks) == 2
+    (tmp_path / "compile.py").write_text("another\n")
     monkeypatch.setattr(compiling, "__file__", str(tmp_path / "compile.py"))
     assert compiling._mark("int8") not in marks

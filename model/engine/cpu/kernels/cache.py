@@ -1,0 +1,178 @@
+"""Where compiled kernels are kept: under a digest of their sources, wherever these are.
+
+Numba keys its cache by the path of a source file, and looks at that file alone. A kernel also
+contains the kernels that it calls and constants of other modules, and the same sources have other
+paths in a checkout, a wheel and an image. Here the key is the text of a module and of all modules
+of `model` that it imports, directly or not; numba adds the processor and the types.
+"""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import hashlib
+import logging
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryFile, mkdtemp
+from typing import Any
+from uuid import uuid4
+
+import numba
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    IndexDataCacheFile,
+    _CacheLocator,
+)
+
+_SOURCES = Path(__file__).parents[4]
+"""The folder that holds the package `model`."""
+
+_IMPORT = re.compile(r"^\s*(?:from|import)\s+(model[\w.]*)(?:\s+import\s+(\([^)]*\)|.*))?", re.M)
+
+_log = logging.getLogger(__name__)
+
+
+def kernel_folder() -> Path | None:
+    """Return where compiled kernels are kept, None if they cannot be.
+
+    If that folder is not writable, as in a container, this process uses one of its own that links
+    to it.
+    """
+    folder = None
+    try:
+        root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        folder = Path(root) / "attend" / "kernels"
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            return folder
+    except (OSError, RuntimeError):  # the second where a user has no home
+        return _private_folder(folder)
+
+
+def _private_folder(folder: Path | None) -> Path | None:
+    """Make a folder that is removed at exit, with links to the compiled kernels.
+
+    In memory, as in a container, copies would take 15 MB. Numba replaces files, so a kernel that is
+    compiled again replaces its link.
+    """
+    try:
+        private = Path(mkdtemp(prefix="attend-kernels-"))
+        atexit.register(shutil.rmtree, private, ignore_errors=True)
+        if folder and folder.is_dir():
+            shutil.copytree(folder.resolve(), private, copy_function=os.symlink, dirs_exist_ok=True)
+    except OSError:
+        return None
+    return private
+
+
+CACHE_FOLDER = kernel_folder()
+
+
+@cache
+def sources_digest(source: Path) -> str:
+    """Return a digest of a module, all modules of `model` that it imports, and numba's version.
+
+    Without this one, on which no compiled code depends.
+    """
+    found = {Path(__file__): b""}
+    pending = [source]
+    while pending:
+        file = pending.pop()
+        if file not in found:
+            found[file] = file.read_bytes()
+            pending.extend(_imports(file))
+    digest = hashlib.sha256(numba.__version__.encode())
+    for text in sorted(found.values()):
+        digest.update(hashlib.sha256(text).digest())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def _imports(source: Path) -> list[Path]:
+    """Return the modules of `model` that a module imports."""
+    files = []
+    for module, names in _IMPORT.findall(source.read_text("utf-8")):
+        for name in (module, *(f"{module}.{one}" for one in re.findall(r"\w+", names))):
+            path = _SOURCES / name.replace(".", "/")
+            files.extend([path.with_suffix(".py"), path / "__init__.py"])
+    return [file for file in files if file.is_file()]
+
+
+class _Locator(_CacheLocator):  # type: ignore[misc]
+    """Names the folder of a module's kernels by the module and the digest of its sources."""
+
+    def __init__(self, file: str) -> None:
+        self._py_file = file  # numba names it in a warning
+        self._digest = sources_digest(Path(file))
+
+    @classmethod
+    def from_function(cls, function: Callable[..., Any], file: str) -> _Locator:  # noqa: ARG003
+        return cls(file)
+
+    def get_cache_path(self) -> str:
+        return str(Path(CACHE_FOLDER or "", f"{Path(self._py_file).stem}-{self._digest}"))
+
+    def get_source_stamp(self) -> str:
+        return self._digest
+
+    def get_disambiguator(self) -> str:
+        return ""
+
+
+class _Implementation(CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = (_Locator,)
+
+
+class _Files(IndexDataCacheFile):  # type: ignore[misc]
+    """The files of a kernel: an index, and a file for each set of types and processor."""
+
+    def _data_name(self, _number: int) -> str:
+        """Name a file as no other process does: two may add to one index at the same time."""
+        return str(self._data_name_pattern.format(number=uuid4().int))
+
+
+class KernelCache(FunctionCache):  # type: ignore[misc]
+    """The cache of one kernel. Damaged files and a full disk cost a compilation, no error."""
+
+    _impl_class = _Implementation
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        locator = self._impl.locator
+        self._cache_file = _Files(
+            self.cache_path, self._impl.filename_base, locator.get_source_stamp()
+        )
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        try:
+            return super().load_overload(signature, context)
+        except Exception as error:  # unpickling a damaged file raises anything
+            path = self._cache_file._index_path
+            _log.warning("%s: cannot be read, compiling anew: %r", path, error)
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, signature: Any, result: Any) -> None:
+        try:
+            super().save_overload(signature, result)
+        except OSError as error:
+            _log.warning("%s: cannot be written: %s", self.cache_path, error)
+
+
+@contextmanager
+def compiling_alone() -> Iterator[None]:
+    """Wait until no other process compiles, so that replicas that start together compile once."""
+    with ExitStack() as stack:
+        if CACHE_FOLDER:
+            with suppress(OSError):
+                lock = stack.enter_context((CACHE_FOLDER / "lock").open("a"))
+                fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,284 @@
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numba
+import pytest
+
+from model.engine.cpu.kernels import cache
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where caches are kept, here; temporary folders, too."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    return tmp_path / "cache" / "attend" / "kernels"
+
+
+def raises(*arguments: Any, **named: Any) -> Any:
+    raise PermissionError
+
+
+def at_exit(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], object]]:
+    calls: list[Callable[[], object]] = []
+
+    def register(function: Callable[..., object], *arguments: Any, **named: Any) -> None:
+        calls.append(lambda: function(*arguments, **named))
+
+    monkeypatch.setattr(atexit, "register", register)
+    return calls
+
+
+def test_kernels_are_kept_in_the_users_cache(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = cache.kernel_folder()
+    assert folder == root
+    assert list(root.iterdir()) == []
+    assert cache.kernel_folder() == folder
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", lambda: root.parents[2] / "home")
+    elsewhere = root.parents[2] / "home" / ".cache" / "attend" / "kernels"
+    assert cache.kernel_folder() == elsewhere
+
+
+def test_the_digest_is_of_a_module_and_all_that_it_imports_from_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "_SOURCES", tmp_path)
+    package = tmp_path / "model" / "kernels"
+    package.mkdir(parents=True)
+    texts = {
+        "one.py": "from model.kernels import (\n    two,\n)\nfrom other import four\n",
+        "two.py": "import model.kernels.three\nfrom model.kernels.two import itself\n",
+        "three.py": "SIZE = 1\n",
+        "four.py": "from model.kernels import one\n",
+    }
+
+    def digests() -> dict[str, str]:
+        cache.sources_digest.cache_clear()
+        cache._imports.cache_clear()
+        return {name: cache.sources_digest(package / name) for name in texts}
+
+    def changed(name: str) -> set[str]:
+        (package / name).write_text(texts[name] + "# another\n")
+        after = digests()
+        (package / name).write_text(texts[name])
+        return {one for one in texts if before[one] != after[one]}
+
+    for name, text in texts.items():
+        (package / name).write_text(text)
+    before = digests()
+    assert len(set(before.values())) == 4
+    assert changed("one.py") == {"one.py", "four.py"}
+    assert changed("three.py") == set(texts)
+    assert changed("four.py") == {"four.py"}
+    monkeypatch.setattr(numba, "__version__", "another")
+    assert not set(digests().values()) & set(before.values())
+
+
+def test_a_change_to_the_engines_python_compiles_nothing_anew() -> None:
+    """Only what kernels can depend on is in their digests."""
+    for file in Path(cache.__file__).parents[1].rglob("*.py"):
+        imports = cache._imports(file)
+        if any(one.name == "jit.py" for one in imports):
+            assert not {"engine.py", "protocol.py", "build.py"} & {one.name for one in imports}
+
+
+def test_where_nothing_can_be_written_links_to_what_is_there_are_used(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = cache.kernel_folder()
+    assert kept is not None
+    (kept / "module").mkdir()
+    (kept / "module" / "kernel.nbc").write_text("compiled")
+    monkeypatch.setattr(cache, "TemporaryFile", raises)
+    calls = at_exit(monkeypatch)
+    private = cache.kernel_folder()
+    assert private is not None
+    assert private != kept
+    assert (private / "module" / "kernel.nbc").is_symlink()
+    assert (private / "module" / "kernel.nbc").read_text() == "compiled"
+    (private / "module" / "another.nbc").write_text("compiled")
+    assert [file.name for file in (kept / "module").iterdir()] == ["kernel.nbc"]
+    for call in calls:
+        call()
+    assert not private.exists()
+    assert (kept / "module" / "kernel.nbc").read_text() == "compiled"
+
+
+KERNEL = """
+import sys, tempfile
+def no(*_, **__): raise PermissionError
+allowed = tempfile.TemporaryFile
+if 'confined' in sys.argv: tempfile.TemporaryFile = no
+from model.engine.cpu.kernels import jit
+tempfile.TemporaryFile = allowed
+@jit.kernel
+def double(x): return 2 * x
+assert double(21) == 42
+"""
+
+
+@dataclass
+class Processes:
+    """Runs a file with a kernel, in processes with a cache and temporary files of their own."""
+
+    folder: Path
+
+    def __post_init__(self) -> None:
+        (self.folder / "temporary").mkdir()
+        self.file = self.write("here", KERNEL)
+
+    def write(self, folder: str, text: str) -> Path:
+        (self.folder / folder).mkdir(exist_ok=True)
+        (self.folder / folder / "kernel.py").write_text(text)
+        return self.folder / folder / "kernel.py"
+
+    def start(self, *arguments: str, file: Path | None = None) -> subprocess.Popen[str]:
+        environment = os.environ | {
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "XDG_CACHE_HOME": str(self.folder / "cache"),
+            "TMPDIR": str(self.folder / "temporary"),
+        }
+        command = [sys.executable, str(file or self.file), *arguments]
+        return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+
+    def run(self, *arguments: str, file: Path | None = None) -> str:
+        process = self.start(*arguments, file=file)
+        _, error = process.communicate()
+        assert process.returncode == 0, error
+        return error
+
+    def kept(self, pattern: str = "*") -> dict[Path, bytes]:
+        found = (self.folder / "cache").rglob(pattern)
+        return {one: one.read_bytes() for one in found if one.is_file()}
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Processes:
+    return Processes(tmp_path)
+
+
+def test_kernels_behind_links_are_used_and_what_is_compiled_anew_takes_their_place(
+    processes: Processes,
+) -> None:
+    assert processes.run().startswith("compiling kernels")
+    before = processes.kept()
+    assert processes.run("confined") == ""
+    os.utime(processes.file, (1, 1))
+    assert processes.run("confined") == ""
+    processes.file.write_text(KERNEL + "assert double(4) == 8\n")
+    assert processes.run("confined").startswith("compiling kernels")
+    assert processes.kept() == before
+    assert list((processes.folder / "temporary").iterdir()) == []
+
+
+def test_equal_sources_in_another_place_use_what_was_compiled(processes: Processes) -> None:
+    assert processes.run().startswith("compiling kernels")
+    before = processes.kept()
+    copy = processes.write("there", KERNEL)
+    os.utime(copy, (1, 1))
+    assert processes.run(file=copy) == ""
+    assert processes.kept() == before
+    other = processes.write("elsewhere", KERNEL.replace("2 * x", "x + x"))
+    assert processes.run(file=other).startswith("compiling kernels")
+    assert len(processes.kept("*.nbi")) == 2
+
+
+def test_damaged_files_are_replaced(processes: Processes) -> None:
+    processes.run()
+    for pattern, size in (("*.nbi", 0), ("*.nbi", 20), ("*.nbc", 1000)):
+        for file, content in processes.kept(pattern).items():
+            file.write_bytes(content[:size])
+        assert "compiling kernels" in processes.run()
+    assert processes.run() == ""
+
+
+def test_a_folder_that_cannot_be_written_costs_a_compilation(processes: Processes) -> None:
+    processes.run()
+    [index] = processes.kept("*.nbi")
+    shutil.rmtree(index.parent)
+    index.parent.write_text("not a folder")
+    unreadable, compiling, unwritable = processes.run().splitlines()
+    assert unreadable.startswith(f"{index}: ")
+    assert compiling.startswith("compiling kernels")
+    assert unwritable.startswith(f"{index.parent}: ")
+
+
+def test_processes_add_to_one_index_at_the_same_time(processes: Processes) -> None:
+    """An entry may be lost, and is compiled again; none may have the code of another."""
+    file = processes.write("there", KERNEL + "x = eval(sys.argv[1])\nassert double(x) == x + x\n")
+    values = ("2.5", "2j", "True")
+    for process in [processes.start(value, file=file) for value in values]:
+        _, error = process.communicate()
+        assert process.returncode == 0, error
+    for value in values:
+        processes.run(value, file=file)
+        assert processes.run(value, file=file) == ""
+    assert not processes.kept("*.tmp.*")
+
+
+def test_where_there_is_no_place_for_a_cache_an_empty_one_is_made(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root.parents[1].write_text("not a folder")
+    calls = at_exit(monkeypatch)
+    folder = cache.kernel_folder()
+    assert folder is not None
+    assert list(folder.iterdir()) == []
+    for call in calls:
+        call()
+    assert not folder.exists()
+
+
+def test_a_user_without_a_home_has_a_cache_all_the_same(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", homeless)
+    calls = at_exit(monkeypatch)
+    folder = cache.kernel_folder()
+    assert folder is not None
+    assert folder.is_relative_to(root.parents[2])
+    for call in calls:
+        call()
+
+
+def test_where_nothing_at_all_can_be_written_nothing_is_kept(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "TemporaryFile", raises)
+    monkeypatch.setattr(cache, "mkdtemp", raises)
+    assert cache.kernel_folder() is None
+
+
+def test_a_kernel_works_where_nothing_is_kept(tmp_path: Path) -> None:
+    """In a process of its own, since the folder is chosen once."""
+    file = tmp_path / "kernel.py"
+    file.write_text(
+        "import tempfile\n"
+        "def no(*_, **__): raise PermissionError\n"
+        "tempfile.mkdtemp = tempfile.TemporaryFile = no\n"
+        "from model.engine.cpu.kernels import jit\n"
+        "from model.engine.cpu.kernels import cache\n"
+        "assert cache.CACHE_FOLDER is None\n"
+        "@jit.kernel\n"
+        "def double(x): return 2 * x\n"
+        "assert double(21) == 42\n"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, str(file)], env=environment, check=True)
+    assert sorted(tmp_path.iterdir()) == [file]
