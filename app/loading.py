@@ -67,13 +67,16 @@ def _check_directions(folders: Sequence[Path]) -> None:
     """Raise `SettingsError` if two checkpoints claim a direction."""
     claimed: dict[Direction, Path] = {}
     for folder in folders:
+        own: dict[Direction, Path] = {}
         for source, target in read_config(folder).directions:
             direction = canonical_code(source), canonical_code(target)
-            if claimed.setdefault(direction, folder) is not folder:
+            own[direction] = folder
+            if direction in claimed:
                 raise SettingsError(
                     f"'checkpoint': {claimed[direction]} and {folder} "
                     f"both translate {source} to {target}"
                 )
+        claimed |= own
 
 
 def build_runtime(

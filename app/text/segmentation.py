@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from heapq import merge
 from typing import Literal
 
@@ -19,6 +20,7 @@ import sentencex
 
 from app.concurrency.threads import check_abandoned
 from app.text.spans import Span, Spans, clipped, replace, within
+from model.text.language_codes import canonical_code, primary_language
 
 Split = Literal["sentences", "nonewlines", "off"]
 """Where segments end.
@@ -58,17 +60,40 @@ _LONGEST_ABBREVIATION = 40
 """Code points before the end of a sentence that are searched for an abbreviation."""
 
 
+_UNSPACED = {"hans", "hant", "hani", "jpan", "hira", "kana", "hrkt"}
+"""Scripts in which no space separates sentences. (In Thai and Lao, a space is what does.)"""
+
+
+@lru_cache
+def has_spaces(language: str) -> bool:
+    """Whether a space separates the sentences of a language, as in Korean but not in Japanese."""
+    return _UNSPACED.isdisjoint(canonical_code(language).split("-")[1:2])
+
+
+def joint(between: str, source: str, target: str) -> str:
+    """Return what stands between two translated sentences instead of the source's `between`.
+
+    A sole space is removed, and a missing one inserted, where source and target language differ in
+    it; everything else stays.
+    """
+    if between in ("", " ") and has_spaces(source) == (between == " ") != has_spaces(target):
+        return "" if between else " "
+    return between
+
+
 def each_segment(
     text: str,
     language: str,
     split: Split = "sentences",
     protected: Sequence[Span] = (),
     unbroken: Sequence[Span] = (),
+    *,
+    sentences: Iterable[Span] | None = None,
 ) -> Iterator[Span]:
     """Yield the spans to translate, in order; spans without letters are omitted.
 
     `protected` spans are not translated, and no segment ends within them or within `unbroken`
-    spans. Both are ordered and disjoint.
+    spans. Both are ordered and disjoint. `sentences` are used instead of those found, if given.
     """
     whole: Sequence[Span] = ()
     masked = silenced = text
@@ -76,13 +101,11 @@ def each_segment(
         whole = Spans(merge(protected, unbroken))
         masked = _mask(text, whole)
         silenced = replace(text, protected, ("0" * (end - start) for start, end in protected))
-    for block in _blocks(masked, split):
-        sentences = [block] if split == "off" else _sentences(masked, block, language)
-        for sentence in sentences:
-            for piece in _bounded(masked, sentence, whole):
-                span = _trim(masked, piece)
-                if any(map(str.isalpha, span.of(silenced))):
-                    yield span
+    for sentence in _split(masked, language, split) if sentences is None else sentences:
+        for piece in _bounded(masked, sentence, whole):
+            span = _trim(masked, piece)
+            if any(map(str.isalpha, span.of(silenced))):
+                yield span
 
 
 def _bounded(masked: str, sentence: Span, whole: Sequence[Span]) -> Iterator[Span]:
@@ -133,6 +156,14 @@ def split_to_fit(
 def _mask(text: str, protected: Sequence[Span]) -> str:
     """Replace each protected span by a pseudo-word of the same length."""
     return replace(text, protected, ("X" + "x" * (end - start - 1) for start, end in protected))
+
+
+def _split(text: str, language: str, split: Split) -> Iterator[Span]:
+    for block in _blocks(text, split):
+        if split == "off":
+            yield block
+        else:
+            yield from _sentences(text, block, language)
 
 
 def _blocks(text: str, split: Split) -> Iterator[Span]:
@@ -186,7 +217,8 @@ def _lengths(window: str, language: str) -> list[int]:
     panics elsewhere, the window is one sentence. A panic is not an `Exception`.
     """
     try:
-        sentences = sentencex.segment(language, _WIDE_SPACE.sub(" ", window))
+        rules = primary_language(language)  # it has none for `pt-BR`
+        sentences = sentencex.segment(rules, _WIDE_SPACE.sub(" ", window))
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise

@@ -9,7 +9,7 @@ from operator import mul
 
 from app.text.document import Answer
 from app.text.flags import Flag
-from app.text.spans import Span
+from app.text.spans import Span, Spans
 from app.text.word_links import WordLinks, joined_links
 from app.translation.answers import Segment
 from app.translation.partial_results import Feed, LiveText
@@ -34,6 +34,7 @@ class Block:
     n_source_tokens  including control symbols
     n_target_tokens  of the best answer, as `log_prob`, the sum of its tokens', and `flags`
     words            of a part: number of words, and of those that the model could read
+    sentences        spans of the segments in the best answer, which the next model reads
     links            between words of the text of the document and the best answer, if tagged
     explained        its segments, if requested
     """
@@ -52,6 +53,7 @@ class Block:
     log_prob: float = 0.0
     flags: Sequence[Flag] = ()
     words: tuple[int, int] = (0, 0)
+    sentences: Spans = field(default_factory=Spans)
     links: WordLinks | None = None
     explained: list[Segment] | None = None
 
@@ -74,7 +76,8 @@ class Block:
     def read(self, reading: Reading, *, streams: bool) -> Iterator[tuple[Block, SegmentedText]]:
         """Split into segments, lift placeholders, find terms, tokenise; a part at a time."""
         self.live = LiveText(self.feed) if streams and self.feed else None
-        for start, text, layout in parts_of(self.text, reading):
+        sentences = self.before.sentences if self.before else None
+        for start, text, layout in parts_of(self.text, reading, sentences):
             part = self
             if len(text) < len(self.text):
                 part = Block(text, self.tagged, start=start, live=self.live)
@@ -90,6 +93,7 @@ class Block:
         log_probs = text.log_probs
         self.answers = [text.answer(rank).after for rank in ranks]
         self.scores = [text.score(rank) for rank in ranks]
+        self.sentences = Spans(text.targets)
         self.n_source_tokens = text.n_source_tokens
         self.n_target_tokens = len(log_probs)
         self.log_prob = math.fsum(log_probs)
@@ -118,6 +122,9 @@ class Block:
         if is_mostly_foreign(*map(sum, zip(*(part.words for part in parts), strict=True))):
             flags.add("copied_source")
         self.flags = sorted(flags)
+        self.sentences = Spans(
+            span.shifted(target) for part, _, target in _starts(parts) for span in part.sentences
+        )
         if self.tagged:
             self.links = WordLinks(
                 link.shifted(source, target)

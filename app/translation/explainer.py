@@ -71,8 +71,7 @@ class Explainer:
         self, text: SegmentedText, options: ExplanationOptions, caller: Caller
     ) -> list[answers.Segment]:
         """Explain every segment. Raises as `QueuedExplanations.explain`."""
-        targets = text.answer().positions
-        segments = zip(text.segments, targets, strict=True)
+        segments = zip(text.segments, text.targets, strict=True)
         return [await self.explain_segment(*one, options, caller) for one in segments]
 
     async def explain_segment(
@@ -114,7 +113,7 @@ class Explainer:
         """
         answer = text.answer()
         links: list[WordLink] = []
-        for segment, target in zip(text.segments, answer.positions, strict=True):
+        for segment, target in zip(text.segments, text.targets, strict=True):
             pair = _bitext(segment)
             sources, targets = _words_of(pair, segment, target)
             found, guesses = await self._aligner.links_and_guesses(pair, caller)

@@ -53,6 +53,7 @@ class LiveText:
         # Within the first of these parts:
         self._n_complete = 0  # completely sent segments
         self._source_end = 0  # end of the sent source text, without the segment in progress
+        self._is_joined = False  # whether what precedes the segment in progress was sent
         self._n_partial = 0  # characters sent of the segment in progress
 
     def add(self, start: int, text: SegmentedText) -> None:
@@ -88,10 +89,13 @@ class LiveText:
     def _send_segment(self, start: int, text: SegmentedText) -> bool:
         """Send what is final of the next segment; return whether that is all of it."""
         segment = text.segments[self._n_complete]
-        before = text.text[self._source_end : segment.span.start]
-        self._source_end = segment.span.start
+        if segment.may_be_replaced and not segment.is_accepted:
+            return False
+        between = Span(self._source_end, segment.span.start)
+        before = "" if self._is_joined else text.joined(between)
+        self._is_joined = True
         if not segment.is_accepted:
-            agreed = "" if segment.may_be_replaced else _agreed(segment)
+            agreed = _agreed(segment)
             self._send_text(before + agreed[self._n_partial :])
             self._n_partial = max(self._n_partial, len(agreed))
             return False
@@ -100,6 +104,7 @@ class LiveText:
         target = Span(self._n_sent - len(rendering), self._n_sent)
         self._feed.segment(segment.span.shifted(start), target, segment.best.score)
         self._source_end = segment.span.end
+        self._is_joined = False
         self._n_partial = 0
         self._n_complete += 1
         return True

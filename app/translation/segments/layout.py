@@ -29,15 +29,17 @@ class Layout:
     kept       spans that the model must not be given
     unbroken   terms of several words, which are not divided between segments
     sentences  spans to translate; one may be longer than a model reads
+    continues  whether the text continues one after a sentence
     """
 
     kept: Untranslatable
     unbroken: Sequence[Span]
     sentences: Iterable[Span]
+    continues: bool = False
 
     @classmethod
-    def of(cls, text: str, reading: Reading) -> Layout:
-        """Examine a text; its sentences are found lazily, and can be iterated once."""
+    def of(cls, text: str, reading: Reading, sentences: Sequence[Span] | None = None) -> Layout:
+        """Examine a text; its sentences, unless given, are found lazily, to be iterated once."""
         source, _ = reading.direction
         placeholders = _with_facts(text, find_placeholders(text), reading)
         terms, of_one_line = Spans(), Spans()
@@ -47,7 +49,10 @@ class Layout:
                 of_one_line.append(term.span)
         kept = find_untranslatable(text, reading.unknown_characters, placeholders, terms)
         unbroken = apart(of_one_line, kept.spans) if of_one_line else ()
-        return cls(kept, unbroken, each_segment(text, source, reading.split, kept.masked, unbroken))
+        split = each_segment(
+            text, source, reading.split, kept.masked, unbroken, sentences=sentences
+        )
+        return cls(kept, unbroken, split)
 
     def within(self, part: Span, sentences: Sequence[Span]) -> Layout:
         """Return the layout of a part of the text with these sentences."""
@@ -62,6 +67,7 @@ class Layout:
             Untranslatable(moved(kept.spans), moved(kept.masked), moved(kept.foreign)),
             moved(self.unbroken),
             [span.shifted(-part.start) for span in sentences],
+            continues=part.start > 0,
         )
 
 
@@ -87,14 +93,17 @@ class TextPart(NamedTuple):
     layout: Layout
 
 
-def parts_of(text: str, reading: Reading) -> Iterator[TextPart]:
+def parts_of(
+    text: str, reading: Reading, sentences: Sequence[Span] | None = None
+) -> Iterator[TextPart]:
     """Yield the parts of a text, whose concatenation it is; one if it has few sentences.
 
-    A part ends with a sentence, so that it is split as it would be in the whole text.
+    A part ends with a sentence, so that it is split as it would be in the whole text. `sentences`
+    are those of a text that a model has written.
     """
-    layout = Layout.of(text, reading)
+    layout = Layout.of(text, reading, sentences)
     start = n_characters = 0
-    sentences: list[Span] = []
+    sentences = []
     for sentence in layout.sentences:
         if len(sentences) == PART_SENTENCES or n_characters >= PART_CHARACTERS:
             part = Span(start, sentences[-1].end)

@@ -11,7 +11,7 @@ from typing import Literal
 
 from app.concurrency.threads import check_abandoned
 from app.text.flags import MIN_SHARE_COPIED, Flag
-from app.text.segmentation import each_segment, split_to_fit
+from app.text.segmentation import each_segment, joint, split_to_fit
 from app.text.spans import Span, Substitution, clipped, replace
 from app.translation.segments.attempts import best_so_far, next_step
 from app.translation.segments.layout import Layout
@@ -51,6 +51,7 @@ class SegmentedText:
         self._with_tokens = with_tokens or reading.with_tokens
         self._kept = layout.kept
         self._whole = sorted([*self._kept.spans, *layout.unbroken])
+        self._continues = layout.continues
         self._is_cut_short = False
         self._answers: dict[int, Substitution] = {}
         self.segments: list[Segment] = [
@@ -99,13 +100,39 @@ class SegmentedText:
     def answer(self, rank: int = 0) -> Substitution:
         """Return the text with each segment's rendering of a rank, or its last one.
 
-        All segments must be accepted.
+        All segments must be accepted. A space between them that the target's language adds or drops
+        is a replaced span, too.
         """
         if rank not in self._answers:
-            spans = [segment.span for segment in self.segments]
-            texts = [segment.ranked(rank).text for segment in self.segments]
+            spans: list[Span] = []
+            texts: list[str] = []
+            end = 0
+            for segment in self.segments:
+                between = Span(end, segment.span.start)
+                joined = self.joined(between)
+                if joined != between.of(self.text):
+                    spans.append(between)
+                    texts.append(joined)
+                spans.append(segment.span)
+                texts.append(segment.ranked(rank).text)
+                end = segment.span.end
             self._answers[rank] = Substitution(self.text, spans, texts)
         return self._answers[rank]
+
+    def joined(self, between: Span) -> str:
+        """Return what the translation has instead of the text between two segments."""
+        text = between.of(self.text)
+        return joint(text, *self._reading.direction) if between.start or self._continues else text
+
+    @property
+    def targets(self) -> list[Span]:
+        """The spans of the segments in the best answer."""
+        answer = self.answer()
+        if len(answer.positions) == len(self.segments):
+            return list(answer.positions)
+        own = {segment.span for segment in self.segments}
+        pairs = zip(answer.spans, answer.positions, strict=True)
+        return [target for source, target in pairs if source in own]
 
     @property
     def n_answers(self) -> int:

@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from app.text import segmentation
-from app.text.segmentation import MAX_CHARACTERS, WINDOW, Split, each_segment, split_to_fit
+from app.text.segmentation import MAX_CHARACTERS, WINDOW, Split, each_segment, joint, split_to_fit
 from app.text.spans import Span, replace
 
 PIECES = st.sampled_from(
@@ -312,3 +312,25 @@ def test_halving_masks_only_the_span_that_is_halved(monkeypatch: pytest.MonkeyPa
     assert sum(masked) < 10 * len(text)
     assert "".join(piece.of(text) for piece in pieces) == text
     assert all(piece.start % 4 in (0, 3) for piece in pieces)
+
+
+@pytest.mark.parametrize(
+    ("direction", "between", "expected"),
+    [
+        ("en zh", " ", ""), ("en ja", " ", ""), ("ko zh-Hant", " ", ""), ("th ja", " ", ""),
+        ("zh en", "", " "), ("ja ko", "", " "), ("zh_TW th", "", " "), ("yue my", "", " "),
+        ("ja zh", "", ""), ("zh ja", " ", " "), ("en ko", " ", " "), ("en th", " ", " "),
+        ("en fr", "", ""), ("en zh", "", ""), ("zh en", " ", " "),
+        ("en zh", "  ", "  "), ("en zh", "\n", "\n"), ("zh en", "\n", "\n"), ("en ja", "\t", "\t"),
+        ("en zh", "\u00a0", "\u00a0"), ("zh en", "😀", "😀"), ("x-a zh", " ", ""),
+    ],
+)  # fmt: skip
+def test_sentences_are_joined_as_in_the_target_language(
+    direction: str, between: str, expected: str
+) -> None:
+    assert joint(between, *direction.split()) == expected
+
+
+def test_abbreviations_of_a_regional_code_are_those_of_its_language() -> None:
+    for code in ("pt", "pt-BR", "pt_PT"):
+        assert len(list(each_segment("O Exmo. João foi.", code))) == 1

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -6,9 +7,11 @@ from hypothesis import strategies as st
 
 from app.translation.answers import Event, SegmentEvent, TokenEvent
 from app.translation.partial_results import MAX_SEGMENTS_AT_ONCE, Feed, LiveSegment, LiveText
+from app.translation.segments.layout import parts_of
+from app.translation.segments.reading import Reading
 from app.translation.segments.segment import Segment
 from app.translation.segments.segmented_text import SegmentedText
-from model.decoding.hypothesis import Hypothesis
+from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.text.text_codec import TextCodec
 from model.text.tokenizer import Tokenizer
 from tests.app.translation.segments.test_segmented_text import said, segmented
@@ -201,3 +204,30 @@ def test_the_parts_of_a_text_are_told_in_their_order(codec: TextCodec) -> None:
     assert told(news) == "le chien. le chat."
     spans = [(one.source, one.target) for one in news if isinstance(one, SegmentEvent)]
     assert spans == [((0, 8), (0, 9)), ((9, 17), (10, 18))]
+
+
+@pytest.mark.parametrize("direction", [("en", "zh"), ("zh", "en"), ("en", "fr")])
+@pytest.mark.parametrize("n_agreed", [0, 1, 3])
+def test_a_stream_joins_sentences_as_the_answer_does(
+    codec: TextCodec, direction: tuple[str, str], n_agreed: int
+) -> None:
+    news: list[Event] = []
+    text = LiveText(Feed(0, Kept(news), has_segments=True))
+    reading = Reading(codec, ("en", "fr"), 60, SearchOptions())
+    source = "The dog. The cat!A {x} house! Old\nA dog."
+    parts = [SegmentedText(one.text, reading, layout=one.layout)
+             for one in parts_of(source, reading)]  # fmt: skip
+    for part in parts:
+        part._reading = replace(reading, direction=direction)  # the codec knows one pair
+        text.add(0, part)
+        for segment in part.segments:
+            translated = segment.stand_ins.text.lower()
+            LiveSegment(segment, text).agree(begun(translated, codec, n_agreed))
+        for segment in part.segments:
+            LiveSegment(segment, text).settle([said(segment.stand_ins.text.lower(), codec)])
+    text.send()
+    assert told(news) == "".join(part.answer().after for part in parts)
+    targets = [one.target for one in news if isinstance(one, SegmentEvent)]
+    assert [told(news)[start:end] for start, end in targets] == [
+        segment.renderings[0].text for part in parts for segment in part.segments
+    ]

@@ -12,10 +12,14 @@ from app import loading
 from app.translation import block, windows
 from app.translation.block import Block
 from app.translation.segments import layout
+from app.translation.segments.reading import Reading
+from model.decoding.hypothesis import SearchOptions
+from model.text.tokenizer import Tokenizer
 from tests.app.asking import answered, scheduler
 from tests.app.conftest import Serve
 from tests.app.fake_engine import FakeEngine
 from tests.app.scheduling.harness import until
+from tests.app.translation.segments.test_segmented_text import said
 
 SENTENCES = "The old cat sees {name}. The dog sleeps.\n- A house 12, привет! 😀 The cat.\n" * 3
 PAGE = "<p>The <b>old</b> cat sees. The dog <i>sleeps</i>. A house. The cat <b>12</b>.</p>" * 3
@@ -142,3 +146,28 @@ def test_parts_are_joined_by_rank() -> None:
     assert (whole.n_source_tokens, whole.n_target_tokens) == (6, 4)
     assert whole.log_prob == -13.0
     assert whole.flags == ["copied_source", "numbers"]  # one of five words was read
+
+
+def test_the_next_model_reads_the_sentences_that_the_one_before_has_written(
+    tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codec = Tokenizer.load(tiny_checkpoint / "sentencepiece.model")
+    reading = Reading(codec, ("en", "fr"), 60, SearchOptions())
+    texts = {"The dog.": "Le 1. Chat. Old", "A cat.": "The. A.", "Old": "old", "House": "2 {x}"}
+    for n_sentences in (64, 1):
+        monkeypatch.setattr(layout, "PART_SENTENCES", n_sentences)
+        first = Block("The dog. A cat.\n\n- Old\nHouse")
+        for part, text in first.read(reading, streams=False):
+            while pending := text.pending():
+                for segment in pending:
+                    segment.settle([said(texts[segment.stand_ins.text], codec)])
+            part.keep(text, 1)
+        first.finish()
+        assert first.answers == ["Le 1. Chat. Old The. A.\n\n- old\n2 {x}"]
+        read = [
+            text.text[segment.span.start : segment.span.end]
+            for _, text in first.following().read(reading, streams=False)
+            for segment in text.segments
+        ]
+        # Not split again; what has no letters is not read.
+        assert read == ["Le 1. Chat. Old", "The. A.", "old"]

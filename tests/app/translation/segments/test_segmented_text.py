@@ -3,7 +3,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.text.placeholders import find_placeholders
@@ -211,3 +211,71 @@ def test_a_long_text_without_sentences_is_not_tokenised_over_and_over(
     assert "".join(segment.span.of(text) for segment in cut.segments) == text
     # Halved from 768 characters, at most, to 24 tokens.
     assert n_tokenised <= 7 * len(text)
+
+
+def in_direction(text: str, codec: TextCodec, *direction: str) -> SegmentedText:
+    source, target = direction
+    return SegmentedText(text, Reading(codec, (source, target), MAX_TOKENS, SearchOptions()))
+
+
+class AnyLanguage(Tokenizer):
+    """Reads and writes every language."""
+
+    def source_ids(self, text: str, *_: str | None) -> list[int]:
+        return super().source_ids(text, "fr")
+
+
+@pytest.fixture(scope="module")
+def any_language(tiny_checkpoint: Path) -> TextCodec:
+    return AnyLanguage.load(tiny_checkpoint / "sentencepiece.model")
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "text", "expected"),
+    [
+        ("en", "zh", "A dog. The cat.\n\nA house.  Old.", "A dog.The cat.\n\nA house.  Old."),
+        ("en", "ko", "A dog. The cat.", "A dog. The cat."),
+        ("zh", "en", "A dog!The cat!\n A house!", "A dog! The cat!\n A house!"),
+        ("zh", "ja", "A dog!The cat! Old", "A dog!The cat! Old"),
+        ("en", "zh", "- A dog. {x}. The cat.", "- A dog. {x}. The cat."),
+    ],
+)
+def test_sentences_are_joined_as_in_the_target_language(
+    any_language: TextCodec, source: str, target: str, text: str, expected: str
+) -> None:
+    one = in_direction(text, any_language, source, target)
+    settle(one, any_language, {})
+    answer = one.answer()
+    assert answer.after == expected
+    assert [place.of(answer.after) for place in one.targets] == [
+        segment.renderings[0].text for segment in one.segments
+    ]
+    for segment, place in zip(one.segments, one.targets, strict=True):
+        assert answer.position_of(segment.span) == place
+
+
+PIECES = ["A dog. ", "The cat!", " ", "\n", "{x} ", "Old house. ", "12 ", "😀 "]
+
+
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=9).map("".join),
+    st.sampled_from([("en", "zh"), ("zh", "en"), ("ja", "ko"), ("en", "fr")]),
+)
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_only_single_spaces_between_sentences_change(
+    any_language: TextCodec, text: str, direction: tuple[str, str]
+) -> None:
+    one = in_direction(text, any_language, *direction)
+    settle(one, any_language, {})
+    answer, targets = one.answer().after, one.targets
+    ends = [Span(0, 0), *(segment.span for segment in one.segments), Span(len(text), len(text))]
+    places = [Span(0, 0), *targets, Span(len(answer), len(answer))]
+    for index in range(len(ends) - 1):
+        before = text[ends[index].end : ends[index + 1].start]
+        after = answer[places[index].end : places[index + 1].start]
+        if before != after:
+            assert 0 < index < len(ends) - 2
+            assert {before, after} == {"", " "}
+            assert direction != ("en", "fr")
