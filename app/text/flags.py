@@ -8,20 +8,22 @@ unknown_characters  characters outside the vocabulary were lost
 glossary_unmet      it lacks a requested term
 numbers             amounts, times or units of its source are others in it; see `app.text.facts`
 facts               other facts of its source are: ordinals, dates, eras, names with a number
+doubtful            the model finds it improbable, or it has a word that may be none
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from app.text.scripts import FEW_SPACES
 
 Flag = Literal[
     "truncated", "length_capped", "repetition", "copied_source", "unknown_characters",
-    "glossary_unmet", "numbers", "facts",
+    "glossary_unmet", "numbers", "facts", "doubtful",
 ]  # fmt: skip
 
 MIN_SOURCE_TOKENS = 16
@@ -41,7 +43,16 @@ MIN_REPEATS = 3
 MIN_SHARE_COPIED = 0.8
 """Fraction of source words that makes a translation a copy."""
 
+MIN_LOG_PROB = -0.7
+"""Mean log-probability of a translation's tokens, up to which it is doubtful."""
+
+MIN_WORD_LOG_PROB = -3.25
+"""Log-probability of a word of several pieces, up to which it is doubtful; of both,
+docs/benchmarks.md has precision and recall."""
+
 _LETTERS = re.compile(r"[^\W\d_]+")
+_GARBLED = re.compile(r"(?<=[^\W\d_lL])·(?=[^\W\d_])|[A-Za-zÀ-ɏ][Ѐ-ӿ]|[Ѐ-ӿ][A-Za-zÀ-ɏ]")
+"""A middle dot within a word, except in Catalan, or Latin and Cyrillic letters in one."""
 
 
 def is_truncated(n_source: int, n_target: int) -> bool:
@@ -95,6 +106,51 @@ def is_copied(source: str, target: str) -> bool:
 def lost_characters(unknown: str, target: str) -> bool:
     """Whether a character outside the vocabulary is missing from the target."""
     return bool(unknown and Counter(unknown) - Counter(target))
+
+
+def is_improbable(log_probs: Sequence[float]) -> bool:
+    """Whether the model gives the tokens of a translation a low probability.
+
+    A few tokens are not judged by their mean: the only right word of several may be improbable.
+    """
+    total = math.fsum(log_probs)
+    return total <= MIN_WORD_LOG_PROB and total <= MIN_LOG_PROB * len(log_probs)
+
+
+def has_invented_word(pieces: Sequence[str], log_probs: Sequence[float], known: str) -> bool:
+    """Whether a word is spelt from pieces that are improbable together, as no known word is.
+
+    pieces  of the translation, with `▁` at the start of a word
+    known   text whose words are not judged, such as the source
+
+    Words of languages without spaces between words are not judged.
+    """
+    if math.fsum(log_probs) > MIN_WORD_LOG_PROB:
+        return False
+    invented = list(_improbable_words(pieces, log_probs))
+    if not invented:
+        return False
+    there = set(_LETTERS.findall(known.casefold()))
+    return any(word not in there for word in invented)
+
+
+def _improbable_words(pieces: Sequence[str], log_probs: Sequence[float]) -> Iterator[str]:
+    word, total = "", 0.0
+    is_whole = True  # of one piece, which is in the vocabulary
+    for piece, log_prob in zip((*pieces, "▁"), (*log_probs[: len(pieces)], 0.0), strict=True):
+        if word[-1:].isalpha() and piece[:1].isalpha():
+            word, total, is_whole = word + piece, total + log_prob, False
+            continue
+        if not is_whole and total <= MIN_WORD_LOG_PROB and not FEW_SPACES.search(word):
+            yield _LETTERS.findall(word.casefold())[-1]
+        word, total, is_whole = piece.lstrip("▁"), log_prob, True
+
+
+def is_garbled(source: str, translation: str) -> bool:
+    """Whether a word of the translation has signs within that no word has, unlike the source."""
+    if translation.isascii() or not _GARBLED.search(translation):
+        return False
+    return not _GARBLED.search(source)
 
 
 def _words(text: str) -> list[str]:

@@ -110,7 +110,7 @@ def _with_numbers(segment: Segment) -> Attempt | Segment:
 
 def _after_numbers(segment: Segment) -> Attempt | Segment:
     before = segment.earlier[-1]
-    if segment.renderings and set(segment.flags()) <= set(before.flags()) - FACTS:
+    if segment.renderings and set(segment.flags()) <= {*before.flags(), "doubtful"} - FACTS:
         return segment
     tried = NUMBER_FAMILIES.index(segment.form.family) + 1
     if tried == len(NUMBER_FAMILIES):

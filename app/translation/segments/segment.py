@@ -10,8 +10,11 @@ from app.languages.served import Direction
 from app.text.facts.compared import fact_faults
 from app.text.flags import (
     Flag,
+    has_invented_word,
     has_too_few_words,
     is_copied,
+    is_garbled,
+    is_improbable,
     is_repetition,
     is_truncated,
     lost_characters,
@@ -179,6 +182,8 @@ class Segment:
             yield "copied_source"
         if lost_characters(self._unknown_characters(), rendering.substitution.before):
             yield "unknown_characters"
+        if self._is_doubtful(rendering):
+            yield "doubtful"
         yield from self._faults_of(rendering)
 
     def _read(self, hypothesis: Hypothesis) -> tuple[str, Sequence[Token]]:
@@ -191,6 +196,17 @@ class Segment:
     def _is_cut_short(self, rendering: Rendering) -> bool:
         """Whether it has too few words besides the placeholders."""
         return has_too_few_words(self.stand_ins.rest, rendering.rest)
+
+    def _is_doubtful(self, rendering: Rendering) -> bool:
+        """Whether the model doubts the whole or a word; terms were required, whatever it finds."""
+        found = rendering.hypothesis
+        if self.form.terms != "constrained" and is_improbable(found.log_probs):
+            return True
+        pieces = list(map(self.codec.piece, found.ids))
+        known = " ".join([self.stand_ins.text, *(term.target for term in self.terms)])
+        return has_invented_word(pieces, found.log_probs, known) or is_garbled(
+            self.stand_ins.text, rendering.substitution.before
+        )
 
     def _unknown_characters(self) -> str:
         """Return the characters missing from the vocabulary in both upper and lower case."""

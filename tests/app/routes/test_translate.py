@@ -76,7 +76,7 @@ async def test_a_translation_cut_at_the_limit_says_so(serve: Serve) -> None:
     async with serve() as client:
         answer = await answered(client, text="cat", target="fr", max_target_tokens=1, beam_size=1)
         huge = await answered(client, text="cat", target="fr", max_target_tokens=10**30)
-    assert answer["translations"][0]["flags"] == ["length_capped"]
+    assert "length_capped" in answer["translations"][0]["flags"]
     assert answer["usage"]["target_tokens"] == 1
     assert huge["usage"]["target_tokens"] <= 128  # the model's own limit
 

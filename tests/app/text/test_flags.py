@@ -1,4 +1,5 @@
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -6,9 +7,14 @@ from hypothesis import strategies as st
 
 from app.text.flags import (
     MAX_PERIOD,
+    MIN_LOG_PROB,
     MIN_REPEATS,
+    MIN_WORD_LOG_PROB,
+    has_invented_word,
     has_too_few_words,
     is_copied,
+    is_garbled,
+    is_improbable,
     is_repetition,
     is_truncated,
     lost_characters,
@@ -109,3 +115,61 @@ def test_a_circle_is_told_by_its_turns_alone(source: list[int], target: list[int
     turns = most_turns(target)
     expected = turns > MIN_REPEATS and turns - most_turns(source) >= MIN_REPEATS
     assert is_repetition(source, target) == expected
+
+
+def test_many_improbable_tokens_are_doubtful_and_few_are_not() -> None:
+    assert is_improbable([-0.8] * 5)
+    assert not is_improbable([-0.6] * 50)
+    assert not is_improbable([-0.8] * 4)  # may be the less usual word of two
+    assert not is_improbable([])
+
+
+@pytest.mark.parametrize(
+    ("pieces", "log_probs", "is_invented"),
+    [
+        (["▁le", "▁bom", "bat"], [-0.1, -2.0, -1.5], True),
+        (["▁bom", "bat"], [-2.0, -1.0], False),  # not improbable enough
+        (["▁le", "▁chat"], [-0.1, -9.0], False),  # pieces that are words
+        (["▁l", "'", "e", "calypt", "us"], [-0.1, -0.1, -1.5, -1.5, -1.5], True),
+        (["▁wom", "bat"], [-2.0, -2.0], False),  # copied
+        (["▁天", "気", "が"], [-2.0, -2.0, -2.0], False),  # no blanks between words
+        (["▁12", "34"], [-2.0, -2.0], False),
+        (["▁a", "-", "b"], [-2.0, -2.0, -2.0], False),
+        ([], [], False),
+    ],
+)
+def test_improbable_pieces_in_one_word_are_an_invented_word(
+    pieces: list[str], log_probs: list[float], is_invented: bool
+) -> None:
+    end = [-0.1]
+    assert has_invented_word(pieces, [*log_probs, *end], "the Wombat") == is_invented
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "garbled"),
+    [
+        ("HEAD", "HEAD·e", True),
+        ("étudiant·e", "student·e", False),
+        ("a book", "col·lecció", False),
+        ("a", "mир", True),
+        ("мир", "мир et monde", False),
+        ("plain", "plain", False),
+    ],
+)
+def test_no_word_has_these_signs(source: str, target: str, garbled: bool) -> None:
+    assert is_garbled(source, target) == garbled
+
+
+def test_precision_and_recall_of_the_thresholds() -> None:
+    """On judged.tsv: judgement, log-probability and number of its tokens, log-probability of the
+    least probable word, source language, source, output of the checkpoint of November 2026."""
+    judged = (Path(__file__).parent / "judged.tsv").read_text("utf-8").splitlines()
+    counts = {(judgement, flag): 0 for judgement in ("salad", "wrong", "right") for flag in (0, 1)}
+    for line in judged:
+        judgement, total, n_tokens, word, *_ = line.split("\t")
+        improbable = float(total) <= min(MIN_WORD_LOG_PROB, MIN_LOG_PROB * int(n_tokens))
+        counts[judgement, improbable or float(word) <= MIN_WORD_LOG_PROB] += 1
+    flagged = sum(counts[judgement, 1] for judgement in ("salad", "wrong", "right"))
+    assert len(judged) == 323
+    assert counts["salad", 1] >= 0.7 * (counts["salad", 0] + counts["salad", 1])
+    assert counts["right", 1] <= 0.05 * flagged

@@ -51,6 +51,7 @@ export const ENGLISH = {
   "flag.glossary_unmet": "A glossary entry could not be used.",
   "flag.numbers": "Amounts, times or units of the translation are not those of the text.",
   "flag.facts": "A date, a rank or a name of the text is not in the translation.",
+  "flag.doubtful": "The model is unsure of the translation; a word may not exist.",
   "error.unreachable": "The server does not answer.",
   "error.rate-limited": "Too many requests from here.",
   "error.queue-full": "The server is busy.",

@@ -51,6 +51,7 @@ export const FRENCH = {
   "flag.glossary_unmet": "Une entrée du glossaire n’a pas pu être employée.",
   "flag.numbers": "Des montants, des heures ou des unités de la traduction ne sont pas ceux du texte.",
   "flag.facts": "Une date, un rang ou un nom du texte manque dans la traduction.",
+  "flag.doubtful": "Le modèle n’est pas sûr de la traduction ; un mot peut ne pas exister.",
   "error.unreachable": "Le serveur ne répond pas.",
   "error.rate-limited": "Trop de requêtes depuis ce poste.",
   "error.queue-full": "Le serveur est occupé.",

@@ -34,7 +34,7 @@ def segmented(text: str, codec: TextCodec, split: Split = "sentences") -> Segmen
 
 def said(text: str, codec: TextCodec, score: float = -1.0, capped: bool = False) -> Hypothesis:
     ids = [token.id for token in codec.tokenize(text)]
-    return Hypothesis(tuple(ids), (-0.5,) * (len(ids) + 1), score, capped)
+    return Hypothesis(tuple(ids), (-0.1,) * (len(ids) + 1), score, capped)
 
 
 def settle(text: SegmentedText, codec: TextCodec, translated: dict[str, str]) -> list[str]:
@@ -132,6 +132,14 @@ def test_flags_are_those_of_any_sentence(codec: TextCodec) -> None:
     for segment, answer in zip(text.pending(), answers, strict=True):
         segment.settle([answer])
     assert text.flags == ["copied_source", "length_capped", "repetition", "unknown_characters"]
+
+
+def test_what_the_model_finds_improbable_is_doubtful(codec: TextCodec) -> None:
+    text = segmented("The dog. The cat.", codec)
+    first, second = text.pending()
+    first.settle([said("le chien.", codec)])
+    second.settle([Hypothesis((5,) * 9, (-0.9,) * 10, -9.0, False)])
+    assert "doubtful" in text.flags
 
 
 def test_a_long_source_with_a_short_answer_is_truncated(codec: TextCodec) -> None:
