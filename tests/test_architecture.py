@@ -60,7 +60,7 @@ ROWS: dict[str, str] = {
     "app.hub": "",
     "app.accounts": "",
     "app.documents": "app.text app.text.markup",
-    "app.text.markup": "app.text",
+    "app.text.markup": "app.text app.text.facts",
     "app.text.facts": "app.text model.text",
     "app.text": "model.text",
     "app.languages": "model.text",

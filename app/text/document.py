@@ -14,10 +14,11 @@ from app.text.word_links import WordLink
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A text's translation; `links` between words, if available."""
+    """A text's translation; `links` between words, if available, and both texts' languages."""
 
     text: str
     links: Sequence[WordLink] | None = None
+    languages: tuple[str, str] = ("", "")
 
 
 Result_co = TypeVar("Result_co", str, bytes, covariant=True)

@@ -27,6 +27,7 @@ class Block:
     before           the text as the model before read it, if this is its translation
     start            offset of a part in the whole text; None for a whole text
     parts            those of a long text, in order
+    languages        of the text of the document and of the translation
 
     The translation:
 
@@ -46,6 +47,7 @@ class Block:
     start: int | None = None
     live: LiveText | None = None
     parts: list[Block] = field(default_factory=list)
+    languages: tuple[str, str] = ("", "")
     answers: Sequence[str] = ()
     scores: Sequence[float] = ()
     n_source_tokens: int = 0
@@ -71,10 +73,12 @@ class Block:
         """Return the translation of a rank, from 0 for the best; only the best has links."""
         if not self.answers:
             return Answer(self.text)
-        return Answer(self._ranked(rank), None if rank else self.links)
+        return Answer(self._ranked(rank), None if rank else self.links, self.languages)
 
     def read(self, reading: Reading, *, streams: bool) -> Iterator[tuple[Block, SegmentedText]]:
         """Split into segments, lift placeholders, find terms, tokenise; a part at a time."""
+        source, target = reading.direction
+        self.languages = (self.before.languages[0] if self.before else source), target
         self.live = LiveText(self.feed) if streams and self.feed else None
         sentences = self.before.sentences if self.before else None
         for start, text, layout in parts_of(self.text, reading, sentences):

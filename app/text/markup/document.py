@@ -14,6 +14,7 @@ from io import StringIO
 
 from app.text.document import Answer, Parts, SingleText
 from app.text.markup.escaped_tags import escaped_elements, unescaped
+from app.text.markup.references import INVISIBLE, MAX_REFERENCES, Reference
 from app.text.markup.tagged_text import Piece, TaggedText
 from app.text.markup.tokens import UNREAD, Format, Token, end_of_element, tokens, unmatched
 
@@ -54,17 +55,13 @@ _NO_OPTIONS = MarkupOptions()
 
 
 class _Block(SingleText):
-    """A text with inline elements; entities defined by a document type are atoms.
+    """A text with inline elements; entities defined by a document type are atoms."""
 
-    In a translation, a character that the block writes as an entity is written as one.
-    """
-
-    __slots__ = ("_content", "_entities", "is_tagged", "raw", "text")  # a document may have 50,000
+    __slots__ = ("_content", "is_tagged", "raw", "text")  # a document may have 50,000
 
     def __init__(self, row: Sequence[Token], markup: Format) -> None:
         self.raw = "".join(token.raw for token in row)
-        self._entities: dict[int, str] | None = None
-        self._content = TaggedText(self._pieces(row, markup))
+        self._content = TaggedText(_pieces(row, markup))
         self.text = self._content.text
         self.is_tagged = self._content.is_tagged
 
@@ -72,58 +69,59 @@ class _Block(SingleText):
         """Return the translation with tags; the unchanged block if nothing was translated."""
         if answer.text == self.text:
             return self.raw
-        escapes = XML_ESCAPES | self._entities if self._entities else XML_ESCAPES
-        return self._content.with_translation(answer, lambda text: text.translate(escapes))
-
-    def _pieces(self, row: Sequence[Token], markup: Format) -> Iterator[Piece]:
-        for token in row:
-            if token.kind == "text":
-                for piece in escaped_elements(token.raw, _BLOCKS):
-                    if piece.kind != "text":
-                        yield piece
-                    elif markup == "html":
-                        for entity in _ENTITY.finditer(piece.raw):
-                            self._remember(_html_character(entity[0]), entity[0])
-                        yield Piece("text", unescaped(piece.raw))
-                    else:
-                        yield from self._xml(piece.raw)
-            elif token.kind == "opaque":
-                yield Piece("atom", token.raw)
-            else:
-                yield Piece("void" if token.kind == "comment" else token.kind, token.raw)
-
-    def _xml(self, raw: str) -> Iterator[Piece]:
-        at = 0
-        text = StringIO()
-        for entity in _ENTITY.finditer(raw):
-            text.write(raw[at : entity.start()])
-            at = entity.end()
-            character = _xml_character(entity[0])
-            if len(character) == 1:
-                self._remember(character, entity[0])
-                text.write(character)
-            else:
-                yield Piece("text", text.getvalue())
-                text = StringIO()
-                yield Piece("atom", entity[0])
-        text.write(raw[at:])
-        yield Piece("text", text.getvalue())
-
-    def _remember(self, character: str, entity: str) -> None:
-        if len(character) == 1 and not character.isdigit():  # digits are used in marks of atoms
-            if self._entities is None:
-                self._entities = {}
-            self._entities[ord(character)] = entity
+        return self._content.with_translation(answer, lambda text: text.translate(XML_ESCAPES))
 
 
-_html_character = lru_cache(maxsize=4096)(unescaped)
+def _pieces(row: Sequence[Token], markup: Format) -> Iterator[Piece]:
+    for token in row:
+        if token.kind == "text":
+            for piece in escaped_elements(token.raw, _BLOCKS):
+                if piece.kind == "text":
+                    yield from _decoded(piece.raw, markup)
+                else:
+                    yield piece
+        elif token.kind == "opaque":
+            yield Piece("atom", token.raw)
+        else:
+            yield Piece("void" if token.kind == "comment" else token.kind, token.raw)
+
+
+def _decoded(raw: str, markup: Format) -> Iterator[Piece]:
+    """Yield the text that raw text stands for; invisible characters move with the words."""
+    at = 0
+    text = StringIO()
+    references: list[Reference] = []
+    for match in _ENTITY.finditer(raw):
+        character = _character(match[0], markup)
+        if len(character) > 1:  # not known, or of several characters
+            continue
+        text.write(_unescaped(raw[at : match.start()], markup))
+        at = match.end()
+        if character and character not in INVISIBLE:
+            # Digits are used in marks of atoms.
+            if not character.isdigit() and len(references) <= MAX_REFERENCES:
+                references.append(Reference(text.tell(), match[0]))
+            text.write(character)
+            continue
+        yield Piece("text", text.getvalue(), references)
+        text, references = StringIO(), []
+        yield Piece("void" if character else "atom", match[0])
+    text.write(_unescaped(raw[at:], markup))
+    yield Piece("text", text.getvalue(), references)
+
+
+def _unescaped(raw: str, markup: Format) -> str:
+    """Return a text without complete references; browsers also read `&copy 2024`."""
+    return unescaped(raw) if markup == "html" and "&" in raw else raw
 
 
 @lru_cache(maxsize=4096)
-def _xml_character(entity: str) -> str:
+def _character(entity: str, markup: Format) -> str:
     """Return what an entity stands for, empty if the document may define it."""
     name = entity[1:-1]
-    return unescaped(entity) if name.startswith("#") else _XML_ENTITIES.get(name, "")
+    if markup == "html" or name.startswith("#"):
+        return unescaped(entity)
+    return _XML_ENTITIES.get(name, "")
 
 
 class MarkupDocument(Parts):

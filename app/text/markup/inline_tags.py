@@ -10,11 +10,11 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from app.concurrency.threads import check_abandoned
 from app.text.linked_words import LinkedWords
 from app.text.spans import Span
-from app.text.word_links import WordLink
 
 
 @dataclass(eq=False, slots=True)
@@ -38,29 +38,32 @@ class Element:
             self.children = [child]
 
 
-def put_tags(
-    root: Element,
-    text: str,
-    translation: str,
-    links: Sequence[WordLink] | None,
-    escape: Callable[[str], str],
-) -> str:
-    """Return the escaped translation with the tags of `root` and its descendants.
+class Written(NamedTuple):
+    """A translation, and how it is written.
 
-    Without links, words are linked by relative position.
+    shown   what stands for its characters: as many
+    escape  returns a part of `shown` as markup
     """
-    placement = _Placement(text, translation, LinkedWords(text, translation, links))
-    placement.spans[root] = Span(0, len(translation))
-    placement.place(root, 0, len(placement.linked))
-    return "".join(placement.written(root, escape))
+
+    translation: str
+    shown: str
+    escape: Callable[[str], str]
+
+
+def put_tags(root: Element, text: str, written: Written, linked: LinkedWords) -> str:
+    """Return the translation with the tags of `root` and its descendants, by its linked words."""
+    placement = _Placement(text, written, linked)
+    placement.spans[root] = Span(0, len(written.translation))
+    placement.place(root, 0, len(linked))
+    return "".join(placement.written(root))
 
 
 class _Placement:
     """Assigns ranges of the translation's words to elements, and then their `spans` in it."""
 
-    def __init__(self, text: str, translation: str, linked: LinkedWords) -> None:
+    def __init__(self, text: str, written: Written, linked: LinkedWords) -> None:
         self._text = text
-        self._translation = translation
+        self._translation, self._shown, self._escape = written
         self.linked = linked
         self.spans: dict[Element, Span] = {}
 
@@ -88,15 +91,15 @@ class _Placement:
                 at = min(max(at, self.spans[parent].start), self.spans[parent].end)
                 self._place_at(child, at)
 
-    def written(self, element: Element, escape: Callable[[str], str]) -> Iterator[str]:
+    def written(self, element: Element) -> Iterator[str]:
         """Yield the element with its tags and content."""
         at, end = self.spans[element]
         yield element.opening
         for child in sorted(element.children, key=self.spans.__getitem__):
-            yield escape(self._translation[at : self.spans[child].start])
-            yield from self.written(child, escape)
+            yield self._escape(self._shown[at : self.spans[child].start])
+            yield from self.written(child)
             at = self.spans[child].end
-        yield escape(self._translation[at:end])
+        yield self._escape(self._shown[at:end])
         yield element.closing
 
     def _place_at(self, element: Element, at: int) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from io import StringIO
 from itertools import islice, tee, zip_longest
 from typing import Literal
 
 from app.text.document import Answer
-from app.text.markup.inline_tags import Element, put_tags
+from app.text.linked_words import LinkedWords
+from app.text.markup.inline_tags import Element, Written, put_tags
+from app.text.markup.references import MAX_REFERENCES, Marked, Reference, marked, needs_links
 from app.text.placeholders import ATOM
 from app.text.spans import Span
 
@@ -22,20 +25,23 @@ class Piece:
     """A part of a text: unescaped text, or raw markup.
 
     Each `open` has a `close`. A `void` has no content and no words; an `atom` is one word.
+    `references` are those of the characters of a text.
     """
 
     kind: Literal["text", "open", "close", "void", "atom"]
     raw: str
+    references: Sequence[Reference] = ()
 
 
 class TaggedText:
     """Pieces, read as one `text` with a mark for each atom."""
 
-    __slots__ = ("_atoms", "_root", "text")
+    __slots__ = ("_atoms", "_references", "_root", "text")
 
     def __init__(self, pieces: Iterable[Piece]) -> None:
         atoms: list[str] = []
         text = StringIO()
+        references: list[Reference] = []
         root = Element("", "", Span(0, 0))
         opened = [(root, 0)]
         tags: dict[str, str] = {}  # one string for all tags that are equal
@@ -43,6 +49,8 @@ class TaggedText:
             length = text.tell()
             if piece.kind == "text":
                 text.write(_ATOM_MARKS.sub(lambda mark: _atom(mark[0], atoms), piece.raw))
+                if text.tell() == length + len(piece.raw):
+                    references += (Reference(length + at, raw) for at, raw in piece.references)
                 continue
             raw = tags.setdefault(piece.raw, piece.raw)
             if piece.kind == "atom":
@@ -59,20 +67,30 @@ class TaggedText:
         root.span = Span(0, len(self.text))
         self._root = root if root.children else None
         self._atoms = tuple(atoms)
+        self._references = tuple(references) if len(references) <= MAX_REFERENCES else ()
 
     @property
     def is_tagged(self) -> bool:
-        return self._root is not None
+        """Whether writing the translation needs word links."""
+        return self._root is not None or needs_links(self.text, self._references)
 
     def with_translation(self, answer: Answer, escape: Callable[[str], str]) -> str:
         """Return the translation as markup, with all tags and atoms."""
+        translation = answer.text
+        linked = cache(lambda: LinkedWords(self.text, translation, answer.links))
+        shown, forms = Marked(translation, {})
+        if self._references:
+            shown, forms = marked(
+                self.text, self._references, translation, answer.languages, linked
+            )
 
         def written(text: str) -> str:
-            return ATOM.sub(lambda atom: self._atoms[int(atom[0][1:-1])], escape(text))
+            text = escape(text).translate(forms) if forms else escape(text)
+            return ATOM.sub(lambda atom: self._atoms[int(atom[0][1:-1])], text)
 
         if self._root is None:
-            return written(answer.text)
-        return put_tags(self._root, self.text, answer.text, answer.links, written)
+            return written(shown)
+        return put_tags(self._root, self.text, Written(translation, shown, written), linked())
 
 
 def _atom(raw: str, atoms: list[str]) -> str:
@@ -97,7 +115,8 @@ def _apart(pieces: Iterable[Piece]) -> Iterator[Piece]:
             and after.kind == "void"
             and (next_but_one is None or next_but_one.raw[:1].isspace())
         ):
-            blank = piece.raw[-1]
-            yield Piece("text", piece.raw[:-1])
+            end = len(piece.raw) - 1
+            blank = dict(piece.references).get(end, piece.raw[-1])
+            yield Piece("text", piece.raw[:-1], [one for one in piece.references if one.at < end])
         else:
             yield piece

@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import html
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.text.document import Answer
+from app.text.markup.document import MarkupDocument
+from app.text.markup.references import MAX_REFERENCES
+from app.text.markup.tokens import Format
+from app.text.spans import Span
+from app.text.word_links import WordLink
+from model.text.words import words
+
+TO_FRENCH, TO_ENGLISH = ("en", "fr"), ("fr", "en")
+
+
+def written(
+    document: str,
+    translation: str,
+    languages: tuple[str, str] = TO_FRENCH,
+    markup: Format = "html",
+    links: list[WordLink] | None = None,
+) -> str:
+    opened = MarkupDocument(document, markup)
+    return opened.with_translations([Answer(translation, links, languages)])
+
+
+@pytest.mark.parametrize(
+    ("document", "translation", "expected"),
+    [
+        # Letters: of words that are copied, and no others.
+        ("The caf&eacute; is closed.", "Le café est fermé.", "Le caf&eacute; est fermé."),
+        ("The caf&#233; is closed.", "Le café est fermé.", "Le caf&#233; est fermé."),
+        ("Two caf&#xE9;s", "Deux cafés", "Deux caf&#xE9;s"),
+        ("Zo&euml; and Zoë", "Zoë et Zoë", "Zo&euml; et Zoë"),
+        ("Caf&eacute;", "CAFÉ", "CAFÉ"),
+        # Ampersands, also as words.
+        ("AT&amp;T", "L'AT&T", "L'AT&amp;T"),
+        ("salt &amp; pepper", "sel et poivre", "sel &amp; poivre"),
+        ("fish &#38; chips and beer", "frites & poisson et bière",
+         "frites &#38; poisson et bière"),
+        ("R&amp;D and Q&amp;A", "R&D et Q&A", "R&amp;D et Q&amp;A"),
+        ("cats &amp; dogs", "chats et chiens et autres", "chats et chiens et autres"),
+        ("a &amp;&amp; b", "a && b", "a &amp;&amp; b"),
+        # Ellipses, quotation marks, apostrophes.
+        ("Wait&hellip; I come.", "Attends.... J'arrive.", "Attends&hellip; J'arrive."),
+        ("So&hellip; well... no&#8230;", "Donc... eh bien... non...",
+         "Donc&hellip; eh bien... non&#8230;"),
+        ("He said &quot;yes&quot;.", "Il dit « oui ».", "Il dit &quot;oui&quot;."),
+        ("&quot;A&quot; or &ldquo;B&rdquo;", "« A » ou « B »", "&quot;A&quot; ou « B »"),
+        ("It&#39;s his.", "C'est à lui aujourd'hui.", "C&#39;est à lui aujourd'hui."),
+        ("It&rsquo;s", "C'est aujourd'hui", "C&rsquo;est aujourd&rsquo;hui"),
+        # Spaces: beside what is copied, and where the language has them.
+        ("10&nbsp;km or 5 km", "5 km ou 10 km", "5 km ou 10&nbsp;km"),
+        ("from Mr.&nbsp;Smith", "de M. Smith", "de M.&nbsp;Smith"),
+        ("&nbsp;&nbsp;It is", "\u00a0\u00a0C'est", "&nbsp;&nbsp;C'est"),
+        ("It is&nbsp;", "C'est\u00a0", "C'est&nbsp;"),
+        ("30&nbsp;&euro; now", "maintenant 30 €", "maintenant 30&nbsp;&euro;"),
+        # Other symbols, and those that must be escaped.
+        ("1 &lt; 2 &#60; 3", "1 < 2 < 3", "1 &lt; 2 &#60; 3"),
+        ("Acme&trade; &mdash; &copy;", "© Acme™ — —", "&copy; Acme&trade; &mdash; —"),
+        ("5&frac12; years", "5½ ans", "5&frac12; ans"),
+        ("a &copy 2024", "un © 2024", "un © 2024"),
+        ("&nosuch; word", "mot &nosuch;", "mot &amp;nosuch;"),
+    ],
+)  # fmt: skip
+def test_each_reference_stands_where_it_belongs(
+    document: str, translation: str, expected: str
+) -> None:
+    assert written(document, translation) == expected
+
+
+@pytest.mark.parametrize(
+    ("document", "translation", "expected"),
+    [
+        ("Oui&nbsp;! Non !", "Yes! No!", "Yes! No!"),
+        ("R&amp;D&nbsp;: 50&nbsp;%", "R&D: 50%", "R&amp;D: 50%"),
+        ("le prix&nbsp;: 30&nbsp;&euro;.", "the price: €30.", "the price: &euro;30."),
+        ("&Agrave; bient&ocirc;t", "See you soon", "See you soon"),
+        ("sel et poivre &amp; huile", "salt and pepper and oil", "salt and pepper &amp; oil"),
+    ],
+)
+def test_what_the_translation_has_no_use_for_is_left_out(
+    document: str, translation: str, expected: str
+) -> None:
+    assert written(document, translation, TO_ENGLISH) == expected
+
+
+def test_a_space_between_translated_words_follows_their_links() -> None:
+    assert MarkupDocument("red&nbsp;car, nice", "html").tagged == [True]
+    assert MarkupDocument("30&nbsp;km !", "html").tagged == [False]
+    source, answer = "red car, nice", "voiture rouge, belle"
+    links = [
+        WordLink(*(Span(text.index(word), text.index(word) + len(word)) for text, word in pair))
+        for pair in (
+            ((source, "red"), (answer, "rouge")),
+            ((source, "car"), (answer, "voiture")),
+            ((source, "nice"), (answer, "belle")),
+        )
+    ]
+    assert written("red car,&nbsp;&nbsp;nice", answer, links=links).count("&nbsp;") == 2
+    assert written("red&nbsp;car, nice", "auto rot ist", links=[]) == "auto rot ist"
+    swapped = [WordLink(Span(0, 3), Span(0, 7)), WordLink(Span(4, 7), Span(8, 13))]
+    assert written("red&nbsp;car", "voiture rouge", links=swapped) == "voiture&nbsp;rouge"
+
+
+def test_tags_and_references_do_not_disturb_each_other() -> None:
+    document = "<b>R&amp;D</b>: 10&nbsp;km <i>caf&eacute;</i>&hellip;"
+    translation = "R&D : 10 km café..."
+    links = [
+        WordLink(Span(*here), Span(*there))
+        for here, there in zip(words("R&D: 10 km café…"), words(translation), strict=False)
+    ]
+    assert (
+        written(document, translation, links=links)
+        == "<b>R&amp;D</b> : 10&nbsp;km <i>caf&eacute;</i>&hellip;"
+    )
+    assert written("Hard&shy;ware &amp; &#8203;", "Matériel &").count("&shy;") == 1
+
+
+def test_xml_writes_numeric_references_as_they_were_and_keeps_its_own_entities() -> None:
+    assert (
+        written(
+            "<a>10&#160;km &amp; caf&#xE9; &apos;x&apos;</a>", "10 km et café 'x'", markup="xml"
+        )
+        == "<a>10&#160;km &amp; caf&#xE9; &apos;x&apos;</a>"
+    )
+
+
+def test_a_text_with_too_many_references_is_written_without() -> None:
+    n = MAX_REFERENCES + 1
+    assert written("x&eacute; " * n, "xé " * n + "y") == "xé " * n + "y"
+    assert written("x&amp; " * n, "x& " * n + "y") == "x&amp; " * n + "y"
+
+
+REFERENCES = ["&amp;", "&nbsp;", "&quot;", "&hellip;", "&eacute;", "&#233;", "&#xE9;", "&lt;",
+              "&gt;", "&#39;", "&rsquo;", "&shy;", "&mdash;", "&euro;", "&frac12;", "&thinsp;",
+              "&ldquo;", "&#10;", "&copy;"]  # fmt: skip
+TEXTS = st.lists(
+    st.sampled_from([*REFERENCES, " ", "a", "Bob", "et", "7", ".", "é", "…", '"', "'", "\u00a0"]),
+    max_size=12,
+).map("".join)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    TEXTS,
+    st.text("aé &<>\"'…. \u00a0\u2009½—€«»’7B", max_size=20),
+    st.sampled_from(["html", "xml"]),
+)
+def test_the_text_is_the_translation_whatever_it_has(
+    inner: str, translation: str, markup: Format
+) -> None:
+    if markup == "xml":
+        inner = html.unescape(inner).replace("&", "&#38;").replace("<", "&#60;")
+    opened = MarkupDocument(f"<p>word {inner}</p>", markup)
+    if len(opened.texts) != 1:
+        return
+    result = opened.with_translations([Answer(translation, None, TO_FRENCH)])
+    assert (result[:3], result[-4:], result.count("<")) == ("<p>", "</p>", 2)
+    for raw in set(REFERENCES) - {"&amp;", "&lt;", "&gt;", "&rsquo;"}:
+        assert result.count(raw) <= inner.count(raw)
+    if translation != opened.texts[0]:
+        [again] = MarkupDocument(result, markup).texts or [html.unescape(result[3:-4])]
+        assert loose(again) == loose(translation)
+
+
+def loose(text: str) -> str:
+    """A text by its letters, digits and symbols, without what references may spell differently."""
+    bare = text.replace("&", "et").replace("…", "").replace("\u00ad", "")
+    return "".join(one for one in bare if not one.isspace() and one not in "…\"'’«».").lower()
+
+
+@settings(max_examples=100, deadline=None)
+@given(TEXTS)
+def test_a_copy_is_the_document(inner: str) -> None:
+    document = f"<p>word {inner} end</p>"
+    opened = MarkupDocument(document, "html")
+    [text] = opened.texts
+    assert opened.with_translations([Answer(text)]) == document
+    spans = [Span(*word) for word in words(text)]
+    links = [WordLink(one, one) for one in spans]
+    changed = opened.with_translations([Answer(f"{text}.", links, ("en", "en"))])
+    for raw in set(REFERENCES) - {"&shy;"}:
+        assert changed.count(raw) == document.count(raw), raw
+
+
+@pytest.mark.parametrize(
+    "raw", ["&amp;", "&nbsp;", "a&nbsp;b ", "&hellip;", "x&eacute;", "&quot;", "&#39; ", "&", "&#"]
+)
+def test_the_time_is_linear(raw: str) -> None:
+    def seconds(n: int) -> float:
+        document = raw * (n // len(raw)) + " word"
+        began = time.process_time()
+        opened = MarkupDocument(document, "html")
+        for text in opened.texts:
+            opened.with_translations([Answer(text + " mot", None, TO_FRENCH)])
+        return time.process_time() - began
+
+    seconds(1000)
+    assert seconds(250_000) < 100 * seconds(10_000) + 1
