@@ -119,9 +119,10 @@ def _found(
         else:
             yield from _of_rank(_APOSTROPHE, _APOSTROPHE, source, raws, translation)
     equal = {one for one in characters if not (one.isalpha() or one.isspace() or one in "'’…")}
-    for spelt, patterns in (('"', (_QUOTE, _QUOTE)), ("&", map(_conjunction, languages))):
+    here, there = map(_conjunction, languages)
+    for spelt, read, write in (('"', _QUOTE, _QUOTE), ("&", here, there)):
         if spelt in characters:
-            pairs = [*_of_rank(*patterns, source, raws, translation, only=spelt, is_strict=True)]
+            pairs = [*_of_rank(read, write, source, raws, translation, only=spelt, is_strict=True)]
             equal -= {spelt} if pairs else set()
             yield from pairs
     if any(map(str.isspace, characters)):
@@ -223,9 +224,9 @@ def _spaces_with_references(
     points = words.points(0, len(words))
     for run, raw in between.items():
         word = points.after(run.start, 0) - 1
-        there = by_start.pop(words.word(word).end, None) if word >= 0 else None
-        if there:
-            yield there, raw
+        behind = by_start.pop(words.word(word).end, None) if word >= 0 else None
+        if behind:
+            yield behind, raw
 
 
 def _beside(text: str, run: Span) -> tuple[str, str]:
