@@ -26,7 +26,7 @@ from app.translation.file_service import FileService
 from app.translation.served_model import KnownModel, ServedModel
 from app.translation.service import TranslationService
 from app.wire.native.answers import AnyOf, Info, ModelInfo
-from model.checkpoint.directions import AnyPair
+from model.checkpoint.config import AnyPair
 from model.errors import ModelError
 
 _log = structlog.get_logger()

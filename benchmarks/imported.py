@@ -26,10 +26,10 @@ from benchmarks.report import Cell, Report, publish
 from benchmarks.sentences import FIXTURE, read_sentences
 from benchmarks.system import Attend, Ids, System
 from model.checkpoint.reader import load_checkpoint
-from model.checkpoint.tensor_writer import write_tensors
+from model.checkpoint.writer import write_tensors
 from model.decoding.hypothesis import SearchOptions
 from model.engine.build import build_engines
-from model.interop.huggingface import key_map as huggingface_names
+from model.interop.huggingface import marian_weights as huggingface_names
 from model.interop.m2m100.languages import M2M100_LISTS, NLLB_LIST
 from model.interop.marian_import import import_m2m100
 from model.text.multilingual_tokenizer import PIECES_FILE, SPECIAL

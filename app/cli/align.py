@@ -31,9 +31,9 @@ from model.alignment.from_attention import (
     word_weights,
 )
 from model.alignment.from_attention import align as align_words
-from model.alignment.gold import GoldAlignment
-from model.alignment.head_search import (
+from model.alignment.gold import (
     AlignedPair,
+    GoldAlignment,
     cross_validate,
     evaluate_method,
     try_heads,

@@ -15,7 +15,7 @@ from app.cli.display.tables import print_table
 from app.cli.import_cache import checkpoint_folder
 from app.languages.served import described
 from model.checkpoint.architecture import PAPER_PARAMETERS, describe
-from model.checkpoint.directions import AnyPair
+from model.checkpoint.config import AnyPair
 from model.checkpoint.reader import load_checkpoint
 from model.transformer.config import PRESETS
 from model.transformer.transformer import Transformer, transformer_without_weights

@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 
 from app.cli.display.training_display import TrainingDisplay
 from app.cli.options import path_type
+from app.memory import keep_freed_memory
 from app.shipped import recipe_path
 from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.engine.device import pick_device
@@ -26,7 +27,7 @@ from model.training.log import LOG_FILE, read_log
 from model.training.run import initial_shape, open_run
 from model.training.state import latest_state
 from model.training.trainer import Trainer
-from model.training.update.memory import flushed_denormals, keep_freed_memory
+from model.training.update.precision import flushed_denormals
 from model.training.update.processes import Processes
 from model.training.warm_start import WarmStart
 from model.transformer.config import TransformerConfig

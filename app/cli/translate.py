@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from app.cli import options
-from app.cli.display.translation_progress import TranslationProgress, count_lines
+from app.cli.display.progress import TranslationProgress, count_lines
 from app.cli.translating.lines import ByteSource, line_blocks
 from app.cli.translating.remote import RemoteTranslator
 from app.settings import env_name

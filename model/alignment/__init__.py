@@ -1,4 +1,4 @@
 """Word alignment: `from_attention` derives links from the attention of a translation model.
 
-`head_search` finds the best head on manually aligned pairs (`gold`). No torch.
+`gold` scores them on manually aligned pairs, and finds the best head. No torch.
 """

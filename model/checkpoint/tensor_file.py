@@ -17,13 +17,23 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from model.checkpoint.quantized import scale_name
 from model.errors import CheckpointError
 
 T = TypeVar("T")
 
 _TYPES = {"F32": "<f4", "F16": "<f2", "F64": "<f8", "BF16": "<u2", "I8": "<i1"}
 _LENGTH_BYTES = 8
+_SCALE = "_scale"
+
+
+def scale_name(name: str) -> str:
+    """Return the name of the scale of an 8-bit matrix: a float32 tensor of shape [1]."""
+    return name + _SCALE
+
+
+def is_scale(name: str) -> bool:
+    """Whether a tensor is the scale of another one, by its name."""
+    return name.endswith(f".weight{_SCALE}")
 
 
 @contextmanager
@@ -72,8 +82,7 @@ class TensorFile(LazyTensors[NDArray[np.float32]]):
     array is freed: looking up a row in a table of 256,000 takes one page. Writing to an array does
     not change the file, and replacing the file does not change the arrays.
 
-    `scales` has the scale of each 8-bit matrix (`model.checkpoint.quantized`); these are read as
-    float32, too.
+    `scales` has the scale of each 8-bit matrix; its values, code times scale, are read as float32.
 
     Raises `CheckpointError` on creation for a file that is missing, truncated or of another format,
     and on access for a tensor that is not floating-point.

@@ -14,18 +14,17 @@ from torch import Tensor
 
 from model.alignment.from_attention import AlignmentMethod
 from model.checkpoint.config import read_file
-from model.checkpoint.quantized import scale_name
+from model.checkpoint.tensor_file import scale_name
 from model.decoding.rules import MarianRule
 from model.errors import CheckpointError, TokenizerError
 from model.interop.firefox.binary_format import Item, QuantizedMatrix, read_binary
-from model.interop.foreign_model import ForeignModel
+from model.interop.foreign_model import ForeignModel, check_tensors
 from model.interop.languages import Languages
 from model.interop.marian_folder import firefox_models
-from model.interop.marian_network import PAD_LOGIT, network_shape, with_pad
-from model.interop.npz import key_map
+from model.interop.npz import network
+from model.interop.npz.network import PAD_LOGIT, network_shape, with_pad
 from model.interop.npz.options import model_options, read_yaml
 from model.interop.npz.vocabulary import piece_vocabulary_files
-from model.interop.tensor_check import check_tensors
 from model.text.language_codes import standard_code
 from model.text.marian_tokenizer import MarianTokenizer
 from model.transformer.config import TransformerConfig
@@ -53,7 +52,7 @@ def read_firefox(folder: Path, languages: Languages) -> ForeignModel:
     model = read_binary(read_unpacked(path), str(path))
     options = model_options(read_yaml(model.options, f"{path}: options"), str(path))
     items = {name: item for name, item in model.items.items() if not name.endswith(_ALPHA)}
-    share = key_map.EMBEDDING in items
+    share = network.EMBEDDING in items
     sides = [(side, read_unpacked(side)) for side in _vocabularies(folder)]
     files, _ = piece_vocabulary_files(sides)
     try:
@@ -146,15 +145,15 @@ def _metadata(folder: Path) -> Mapping[str, Any]:
 
 def _weights(path: Path, items: dict[str, Item], shape: TransformerConfig) -> dict[str, Tensor]:
     """Return tensors with a row for `<pad>`; 8-bit matrices keep their codes and their scale."""
-    matrices = dict(key_map.matrix_names(shape))
+    matrices = dict(network.matrix_names(shape))
     sides = ("source_embedding", "target_embedding")
-    embeddings = {f"{sides[0]}.weight": key_map.EMBEDDING}
+    embeddings = {f"{sides[0]}.weight": network.EMBEDDING}
     if not shape.share_embeddings:
         embeddings = {
-            f"{ours}.weight": f"{theirs}_{key_map.EMBEDDING}"
+            f"{ours}.weight": f"{theirs}_{network.EMBEDDING}"
             for ours, theirs in zip(sides, ("encoder", "decoder"), strict=True)
         }
-    vectors = dict(key_map.vector_names(shape)) | {"output.bias": key_map.OUTPUT_BIAS}
+    vectors = dict(network.vector_names(shape)) | {"output.bias": network.OUTPUT_BIAS}
     expected = {*matrices.values(), *embeddings.values(), *vectors.values()}
     if missing := sorted(expected - items.keys()):
         raise CheckpointError(f"{path}: missing items {', '.join(map(repr, missing[:3]))}")

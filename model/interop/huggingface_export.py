@@ -30,13 +30,13 @@ from model.checkpoint.reader import read_tokenizer
 from model.checkpoint.writer import check_new_folder
 from model.decoding.rules import MarianRule
 from model.errors import CheckpointError
-from model.interop.huggingface import key_map
+from model.interop.foreign_model import check_tensors
+from model.interop.huggingface import marian_weights
 from model.interop.huggingface.config_files import GENERATION_FILE
 from model.interop.huggingface.config_files import TOKENIZER_FILE as TOKENIZER_CONFIG_FILE
 from model.interop.huggingface.weight_files import read_tensors
 from model.interop.marian_folder import KEPT_FOLDER
 from model.interop.position_layout import to_halves
-from model.interop.tensor_check import check_tensors
 from model.text.marian_tokenizer import (
     EOS,
     PAD,
@@ -99,7 +99,7 @@ def export_huggingface(folder: Path, destination: Path, form: Form) -> list[str]
         theirs = _renamed(weights, shape, form)
         save_file(theirs, partial / "model.safetensors", metadata={"format": "pt"})
         (partial / "model.safetensors").chmod(0o644)
-        dtype = str(theirs[key_map.OUTPUT_BIAS].dtype).removeprefix("torch.")
+        dtype = str(theirs[marian_weights.OUTPUT_BIAS].dtype).removeprefix("torch.")
         _write(partial / "config.json", _config(shape, form) | {"dtype": dtype})
         _write(partial / GENERATION_FILE, _generation(config))
         for name, content in _vocabulary_files(tokenizer, config).items():
@@ -156,12 +156,14 @@ def _renamed(
 ) -> dict[str, Tensor]:
     """Return tensors by their names. The bias is always included, as theirs is, possibly zero."""
     outside = {
-        "source_embedding.weight": key_map.SHARED if shape.share_embeddings else key_map.SOURCE,
-        "target_embedding.weight": key_map.TARGET,
-        "output.weight": key_map.OUTPUT,
-        **dict(key_map.final_norm_names(shape)),
+        "source_embedding.weight": marian_weights.SHARED
+        if shape.share_embeddings
+        else marian_weights.SOURCE,
+        "target_embedding.weight": marian_weights.TARGET,
+        "output.weight": marian_weights.OUTPUT,
+        **dict(marian_weights.final_norm_names(shape)),
     }
-    names = dict(key_map.layer_names(shape)) | outside
+    names = dict(marian_weights.layer_names(shape)) | outside
     theirs = {
         names[ours]: tensor.contiguous()
         for ours, tensor in weights.items()
@@ -169,17 +171,17 @@ def _renamed(
     }
     if shape.share_embeddings and not shape.tie_output:
         # Without tying, `transformers` ties neither of the embeddings.
-        for name in (key_map.SOURCE, key_map.TARGET):
-            theirs[name] = theirs[key_map.SHARED].clone()
+        for name in (marian_weights.SOURCE, marian_weights.TARGET):
+            theirs[name] = theirs[marian_weights.SHARED].clone()
     embedding = weights["source_embedding.weight"]
     bias = weights.get("output.bias", embedding.new_zeros(shape.target_vocab_size))
     if form is PEGASUS:
         # It computes them like Marian, but reports them as missing if they are not stored.
-        for name in key_map.POSITIONS:
+        for name in marian_weights.POSITIONS:
             theirs[name] = torch.from_numpy(
                 sinusoidal_positions(shape.max_length, shape.d_model, "halves")
             )
-    return theirs | {key_map.OUTPUT_BIAS: bias[None].contiguous()}
+    return theirs | {marian_weights.OUTPUT_BIAS: bias[None].contiguous()}
 
 
 def _config(shape: TransformerConfig, form: Form) -> dict[str, Any]:

@@ -9,14 +9,12 @@ from torch import Tensor
 
 from model.checkpoint.config import CONFIG_FILE
 from model.errors import CheckpointError, TokenizerError
-from model.interop.foreign_model import ForeignModel
+from model.interop.foreign_model import ForeignModel, check_tensors
 from model.interop.huggingface.config_files import TOKENIZER_FILE, MarianConfig, read_object
 from model.interop.huggingface.marian_weights import Embeddings, embeddings, renamed
 from model.interop.huggingface.settings import Settings, read_settings
 from model.interop.huggingface.weight_files import read_tensors, weights_file
-from model.interop.languages import Languages, directions
-from model.interop.model_card import GROUPS, languages_of_card
-from model.interop.tensor_check import check_tensors
+from model.interop.languages import GROUPS, Languages, directions, languages_of_card
 from model.text.language_codes import codes_of_symbols, standard_codes
 from model.text.marian_tokenizer import MarianTokenizer, symbols
 from model.transformer.config import NormOrder, PositionLayout, TransformerConfig

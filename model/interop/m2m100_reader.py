@@ -7,7 +7,7 @@ from pathlib import Path
 
 from torch import Tensor
 
-from model.checkpoint.directions import AnyPair, Direction
+from model.checkpoint.config import AnyPair, Direction
 from model.checkpoint.tensor_file import LazyTensors
 from model.errors import CheckpointError, TokenizerError
 from model.interop.foreign_model import ForeignModel

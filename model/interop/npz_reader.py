@@ -14,11 +14,11 @@ from torch import Tensor
 
 from model.decoding.rules import MarianRule
 from model.errors import CheckpointError, TokenizerError
-from model.interop.foreign_model import ForeignModel
+from model.interop.foreign_model import ForeignModel, check_tensors
 from model.interop.huggingface.marian_weights import check_names
 from model.interop.languages import Languages, directions
-from model.interop.marian_network import PAD_LOGIT, network_shape, with_pad
-from model.interop.npz import key_map
+from model.interop.npz import network
+from model.interop.npz.network import PAD_LOGIT, network_shape, with_pad
 from model.interop.npz.options import (
     DECODER_FILE,
     ModelOptions,
@@ -27,7 +27,6 @@ from model.interop.npz.options import (
     read_yaml,
 )
 from model.interop.npz.vocabulary import read_vocabularies, vocabulary_files
-from model.interop.tensor_check import check_tensors
 from model.text.marian_tokenizer import MarianTokenizer
 from model.transformer.config import TransformerConfig
 
@@ -107,7 +106,7 @@ def _embedded_options(path: Path, arrays: MutableMapping[str, NDArray[Any]]) -> 
 
 def _embedding_names(share: bool) -> tuple[str, str]:
     sides = ("", "") if share else ("encoder_", "decoder_")
-    return sides[0] + key_map.EMBEDDING, sides[1] + key_map.EMBEDDING
+    return sides[0] + network.EMBEDDING, sides[1] + network.EMBEDDING
 
 
 def _embedded_pieces(
@@ -134,12 +133,12 @@ def _weights(
     path: Path, arrays: MutableMapping[str, NDArray[Any]], shape: TransformerConfig
 ) -> dict[str, Tensor]:
     """Return tensors with a row for `<pad>`, freeing each array once it is converted."""
-    matrices = dict(key_map.matrix_names(shape))
-    vectors = dict(key_map.vector_names(shape))
+    matrices = dict(network.matrix_names(shape))
+    vectors = dict(network.vector_names(shape))
     source, target = _embedding_names(shape.share_embeddings)
-    outputs = () if shape.tie_output else (key_map.OUTPUT, key_map.OUTPUT_TRANSPOSED)
+    outputs = () if shape.tie_output else (network.OUTPUT, network.OUTPUT_TRANSPOSED)
     required = [source, target, *matrices.values(), *vectors.values()]
-    check_names(path, arrays, required, (*outputs, key_map.OUTPUT_BIAS))
+    check_names(path, arrays, required, (*outputs, network.OUTPUT_BIAS))
     if outputs and not any(name in arrays for name in outputs):
         raise CheckpointError(f"{path}: missing tensors '{outputs[0]}'")
 
@@ -160,10 +159,10 @@ def _weights(
     for name in outputs:
         if name in arrays:
             output = take(name)
-            rows = output if name == key_map.OUTPUT else output.mT
+            rows = output if name == network.OUTPUT else output.mT
             weights["output.weight"] = with_pad(rows, shape.pad_id, 0.0)
-    if key_map.OUTPUT_BIAS in arrays:
-        bias = take(key_map.OUTPUT_BIAS).flatten()
+    if network.OUTPUT_BIAS in arrays:
+        bias = take(network.OUTPUT_BIAS).flatten()
     else:
         bias = weights["source_embedding.weight"].new_zeros(shape.target_vocab_size - 1)
     weights["output.bias"] = with_pad(bias, shape.pad_id, PAD_LOGIT)

@@ -81,3 +81,20 @@ class TextCodec(Protocol):
 
     def piece(self, token_id: int) -> str:
         """Return the piece of a target id; `▁` marks the start of a word."""
+
+
+class TrainingCodec(TextCodec, Protocol):
+    """Encodes many texts at a time, with the symbols before a source apart from its pieces.
+
+    `Tokenizer` is one, and `MarianTokenizer`. M2M-100 and NLLB are not: their decoders are given
+    the first token, and their encoders the source's language.
+    """
+
+    def source_symbols(self, target_language: str, tag: str = "") -> list[int]:
+        """Return the ids that precede a source. Raises `LanguageError`."""
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the ids of sources, without symbols."""
+
+    def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the ids of targets, without `</s>`."""

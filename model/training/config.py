@@ -15,7 +15,7 @@ from model.training.data.corpus import Files
 from model.training.data.filters import FilterConfig
 from model.training.data.noise import NoiseConfig
 from model.training.data.vocabulary import SMALLEST_VOCABULARY
-from model.training.update.config import OptimizerConfig, ScheduleConfig, Table
+from model.training.update.optimizer import OptimizerConfig, ScheduleConfig, Table
 from model.training.update.precision import Precision
 from model.transformer.config import (
     PRESETS,

@@ -11,8 +11,7 @@ from model.training.config import TrainingConfig
 from model.training.data.batches import Corpus
 from model.training.data.config import CorpusConfig
 from model.training.data.corpus import Files, read_corpus
-from model.training.data.filters import FilterCounts, PairFilter
-from model.training.data.languages import in_other_language
+from model.training.data.filters import FilterCounts, PairFilter, in_other_language
 from model.training.data.written_numbers import generate_pairs
 from model.training.validation import HeldOut
 

@@ -12,10 +12,8 @@ from model.checkpoint.config import CheckpointConfig
 from model.checkpoint.writer import save_checkpoint
 from model.errors import TrainingError
 from model.training.config import TrainingConfig
-from model.training.moving_average import MovingAverage
-from model.training.run import INIT_FILE, check_recipe
-from model.training.run_vocabulary import origin_config, read_vocabulary
-from model.training.snapshots import average_saves, best_save
+from model.training.run import INIT_FILE, check_recipe, origin_config, read_vocabulary
+from model.training.snapshots import MovingAverage, average_saves, best_save
 from model.training.state import Counters, latest_state, load_counters
 from model.transformer.config import TransformerConfig
 

@@ -1,6 +1,7 @@
 """Run folders: recipe.json, tokenizer.model, log.jsonl, the newest state, the last snapshots.
 
-Also init.json and origin.json, if the run started from a checkpoint.
+If the run started from a checkpoint, also init.json and origin.json, its configuration. The
+vocabulary may instead be the files of an imported Marian model.
 """
 
 from __future__ import annotations
@@ -13,45 +14,75 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic import ValidationError
 
+from model.checkpoint.config import CheckpointConfig
 from model.checkpoint.reader import Checkpoint
-from model.errors import DataError, LanguageError, TrainingError
+from model.errors import DataError, LanguageError, TokenizerError, TrainingError
+from model.text.marian_tokenizer import MarianTokenizer
+from model.text.text_codec import TrainingCodec
 from model.text.tokenizer import Tokenizer
 from model.training.config import FROM_VOCABULARY, TrainingConfig
 from model.training.corpora import existing, read_corpora, read_held_out
 from model.training.data.batches import BatchStream, Corpus
-from model.training.data.codec import TrainingCodec
 from model.training.data.filters import FilterCounts
 from model.training.data.vocabulary import train_tokenizer
 from model.training.log import LOG_FILE, cut_log
-from model.training.run_vocabulary import (
-    ORIGIN_FILE,
-    TOKENIZER_FILE,
-    read_vocabulary,
-    take_vocabulary,
-)
 from model.training.snapshots import SNAPSHOTS
 from model.training.state import latest_state
 from model.training.trainer import Reporter, Trainer
 from model.training.update.processes import ALONE, Processes
 from model.training.warm_start import WarmStart
+from model.transformer.config import describe_validation
 
 RECIPE_FILE = "recipe.json"
+TOKENIZER_FILE = "tokenizer.model"
 INIT_FILE = "init.json"
+ORIGIN_FILE = "origin.json"
 
-_CHANGEABLE = frozenset(
-    {
-        "schedule",
-        "validation",
-        "accumulate",
-        "save_every",
-        "average_last",
-        "store",
-        "precision",
-        "loss_candidates",
-    }
-)
+_CHANGEABLE = {
+    "schedule", "validation", "accumulate", "save_every", "average_last", "store", "precision",
+    "loss_candidates",
+}  # fmt: skip
 """Keys that may differ when a run is resumed; all others change the data or the model."""
+
+
+def take_vocabulary(run: Path, origin: Checkpoint) -> None:
+    """Copy a checkpoint's vocabulary into the run folder."""
+    if isinstance(origin.tokenizer, Tokenizer):
+        (run / TOKENIZER_FILE).write_bytes(origin.tokenizer.serialized)
+    else:
+        for name, content in origin.tokenizer.files.items():
+            (run / name).write_bytes(content)
+    (run / ORIGIN_FILE).write_text(origin.config.model_dump_json(indent=2))
+
+
+def read_vocabulary(run: Path) -> TrainingCodec:
+    """Read the vocabulary of a run. Raises `ModelError`."""
+    origin = origin_config(run)
+    if origin and origin.marian_vocabulary:
+        symbols = origin.marian_vocabulary.target_symbols
+        try:
+            return MarianTokenizer.load(run, symbols, separate=origin.marian_vocabulary.separate)
+        except TokenizerError as error:
+            raise TrainingError(str(error)) from None
+    return Tokenizer.load(run / TOKENIZER_FILE)
+
+
+def origin_config(run: Path) -> CheckpointConfig | None:
+    """Return the configuration of the checkpoint whose vocabulary the run has.
+
+    None if the vocabulary was learnt or given. Raises `TrainingError`.
+    """
+    path = run / ORIGIN_FILE
+    try:
+        return CheckpointConfig.model_validate_json(path.read_text())
+    except FileNotFoundError:
+        return None
+    except ValidationError as error:
+        raise TrainingError(f"{path}: {describe_validation(error)}") from None
+    except (OSError, ValueError) as error:
+        raise TrainingError(f"{path}: {error}") from None
 
 
 def open_run(
@@ -162,7 +193,7 @@ def check_recipe(run: Path, config: TrainingConfig) -> None:
         raise TrainingError(f"{run}: contains no run") from None
     except (OSError, ValueError) as error:
         raise TrainingError(f"{path}: {error}") from None
-    old, new = (recipe.model_dump(exclude=set(_CHANGEABLE)) for recipe in (before, config))
+    old, new = (recipe.model_dump(exclude=_CHANGEABLE) for recipe in (before, config))
     if not config.tokenizer.vocab_size:  # the run has its vocabulary
         del old["tokenizer"]["vocab_size"], new["tokenizer"]["vocab_size"]
     if changed := list(_differences(old, new)):

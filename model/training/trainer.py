@@ -15,14 +15,12 @@ from typing import NamedTuple, Protocol
 import torch
 
 from model.errors import TrainingError
+from model.text.text_codec import TrainingCodec
 from model.training.config import TrainingConfig
 from model.training.data.batches import Batch, BatchStream, Position
-from model.training.data.codec import TrainingCodec
 from model.training.data.filters import FilterCounts
-from model.training.dead_units import MOSTLY_DEAD, DeadShares, DeadUnits
 from model.training.int8.layers import use_int8_products
-from model.training.moving_average import MovingAverage
-from model.training.snapshots import save_best, save_snapshot
+from model.training.snapshots import MovingAverage, save_best, save_snapshot
 from model.training.state import Counters, latest_state, load_state, save_state, step_of
 from model.training.update import precision
 from model.training.update.divergence import first_not_finite, parameter_not_finite
@@ -30,6 +28,9 @@ from model.training.update.loss import Loss, smoothed_cross_entropy
 from model.training.update.optimizer import Optimizer
 from model.training.update.processes import ALONE, Processes
 from model.training.validation import (
+    MOSTLY_DEAD,
+    DeadShares,
+    DeadUnits,
     HeldOut,
     greedy_bleu,
     held_out_loss,

@@ -18,9 +18,9 @@ from torch.nn import functional
 from model.checkpoint.reader import Checkpoint
 from model.errors import TrainingError
 from model.text.marian_tokenizer import MarianTokenizer
+from model.text.text_codec import TrainingCodec
 from model.text.tokenizer import Tokenizer
 from model.training.config import TrainingConfig
-from model.training.data.codec import TrainingCodec
 from model.transformer import parameter_names as names
 from model.transformer.config import TransformerConfig
 from model.transformer.transformer import Transformer

@@ -19,8 +19,7 @@ from app.runtime import Lifecycle, Runtime
 from app.settings import Settings
 from app.shelf.slot import ModelSlot
 from app.translation.served_model import Facts, KnownModel
-from model.checkpoint.config import CheckpointConfig
-from model.checkpoint.directions import AnyPair
+from model.checkpoint.config import AnyPair, CheckpointConfig
 from model.transformer.config import PRESETS
 from tests.app.asking import answered, content
 from tests.app.conftest import Serve

@@ -8,8 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from model.alignment.from_attention import AlignmentMethod
-from model.alignment.gold import AlignmentScores
-from model.alignment.head_search import Trial
+from model.alignment.gold import AlignmentScores, Trial
 
 SHOWN_HEADS = 10
 """Maximum heads in the table."""

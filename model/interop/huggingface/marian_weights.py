@@ -1,8 +1,11 @@
-"""The tensors of Marian, M2M-100 and NLLB in Hugging Face format, by attend's names."""
+"""The tensors of Marian, M2M-100 and NLLB in Hugging Face format, by attend's names.
+
+Matrices have the same layout, [out, in], so only names change.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,13 +14,59 @@ from torch import Tensor
 
 from model.checkpoint.tensor_file import LazyTensors
 from model.errors import CheckpointError
-from model.interop.huggingface import key_map
+from model.transformer import parameter_names as names
 from model.transformer.config import TransformerConfig
 from model.transformer.positions import sinusoidal_positions
 
 _MAX_NAMES = 3
 _FLOAT16_TOLERANCE = 1e-3
 """Above the rounding error of float16 for −1 … 1."""
+
+_LINEAR = ("q_proj", "k_proj", "v_proj", "out_proj")  # Q, K, V, O
+_ATTENTION = ("self_attn", "encoder_attn")
+_FEED_FORWARD = dict(zip(names.FEED_FORWARD, ("fc1", "fc2", "final_layer_norm"), strict=True))
+
+
+def _in_layer(stack: str) -> dict[str, str]:
+    """Our → their names within a layer."""
+    table: dict[str, str] = {}
+    for ours, theirs in zip(names.attentions(stack), _ATTENTION, strict=False):
+        their_linear = (f"{theirs}.{linear}" for linear in _LINEAR)
+        table |= dict(zip(ours, (*their_linear, f"{theirs}_layer_norm"), strict=True))
+    return table | _FEED_FORWARD
+
+
+# Their names outside the layers. `SHARED` replaces the three after it if they are missing.
+SHARED = "model.shared.weight"
+SOURCE = "model.encoder.embed_tokens.weight"
+TARGET = "model.decoder.embed_tokens.weight"
+OUTPUT = "lm_head.weight"
+OUTPUT_BIAS = "final_logits_bias"
+POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
+
+# Tables that M2M-100 used to be saved with, and is computed without.
+_UNREAD = ("model.encoder.embed_positions.weights", "model.decoder.embed_positions.weights")
+
+OUTSIDE_LAYERS = {SHARED, SOURCE, TARGET, OUTPUT, OUTPUT_BIAS, *POSITIONS, *_UNREAD}
+
+
+def layer_names(config: TransformerConfig) -> Iterator[tuple[str, str]]:
+    """(our name, their name) of every tensor within the layers."""
+    n_layers = config.n_encoder_layers, config.n_decoder_layers
+    for stack, n in zip(names.STACKS, n_layers, strict=True):
+        for layer in range(n):
+            for ours, theirs in _in_layer(stack).items():
+                for kind in ("weight", "bias"):
+                    ours_in_full = names.in_layer(stack, layer, ours)
+                    yield f"{ours_in_full}.{kind}", f"model.{stack}.layers.{layer}.{theirs}.{kind}"
+
+
+def final_norm_names(config: TransformerConfig) -> Iterator[tuple[str, str]]:
+    """(our name, their name) of the norms after pre-norm stacks, as in Pegasus."""
+    if config.norm_order == "pre":
+        for stack in names.STACKS:
+            for kind in ("weight", "bias"):
+                yield f"{names.final_norm(stack)}.{kind}", f"model.{stack}.layer_norm.{kind}"
 
 
 @dataclass(frozen=True)
@@ -57,10 +106,10 @@ def embeddings(path: Path, tensors: Mapping[str, Tensor], *, tie: bool, share: b
                 return loaded.setdefault(name, tensors[name])
         raise CheckpointError(f"{path}: tensor '{names[0]}' is missing")
 
-    source = first(key_map.SOURCE, key_map.SHARED)
-    target = first(key_map.TARGET, key_map.SHARED)
-    output = first(key_map.OUTPUT, key_map.TARGET, key_map.SHARED)
-    bias = tensors.get(key_map.OUTPUT_BIAS)
+    source = first(SOURCE, SHARED)
+    target = first(TARGET, SHARED)
+    output = first(OUTPUT, TARGET, SHARED)
+    bias = tensors.get(OUTPUT_BIAS)
     found = Embeddings(source, target, output, _used(bias))
     if tie and not found.tied:
         raise CheckpointError(
@@ -75,8 +124,8 @@ def renamed(
     path: Path, tensors: Mapping[str, Tensor], config: TransformerConfig, found: Embeddings
 ) -> Mapping[str, Tensor]:
     """Rename tensors, shared ones once. Raises `CheckpointError` for missing or unknown ones."""
-    names = dict(key_map.layer_names(config)) | dict(key_map.final_norm_names(config))
-    check_names(path, tensors, list(names.values()), key_map.OUTSIDE_LAYERS)
+    names = dict(layer_names(config)) | dict(final_norm_names(config))
+    check_names(path, tensors, list(names.values()), OUTSIDE_LAYERS)
     _check_positions(path, tensors, config)
     weights = {"source_embedding.weight": found.source}
     if not config.share_embeddings:
@@ -85,8 +134,8 @@ def renamed(
         weights["output.weight"] = found.output
     if found.bias is not None:
         weights["output.bias"] = found.bias
-    elif config.output_bias and key_map.OUTPUT_BIAS in tensors:  # zeros
-        weights["output.bias"] = tensors[key_map.OUTPUT_BIAS].flatten()
+    elif config.output_bias and OUTPUT_BIAS in tensors:  # zeros
+        weights["output.bias"] = tensors[OUTPUT_BIAS].flatten()
     return _Renamed(weights, tensors, names)
 
 
@@ -122,7 +171,7 @@ def check_names(
 
 def _check_positions(path: Path, tensors: Mapping[str, Tensor], config: TransformerConfig) -> None:
     """Check that stored positions equal the sinusoids, which are computed here."""
-    for name in key_map.POSITIONS:
+    for name in POSITIONS:
         if name not in tensors:
             continue
         table = tensors[name].float()

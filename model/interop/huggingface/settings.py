@@ -6,25 +6,169 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from model.decoding.hypothesis import MAX_LENGTH_PENALTY
 from model.decoding.rules import HuggingFaceRule
 from model.errors import CheckpointError
 from model.interop.huggingface.config_files import (
     CONFIG_FILE,
     GENERATION_FILE,
+    ForeignFile,
     GenerationConfig,
     M2M100Config,
     MarianConfig,
     read_object,
 )
-from model.interop.huggingface.supported_options import ACTIVATIONS, unsupported
 from model.transformer.config import Activation, describe_validation
+
+ACTIVATIONS: dict[str, Activation] = {
+    "relu": "relu", "gelu": "gelu", "quick_gelu": "quick_gelu", "swish": "swish", "silu": "swish",
+}  # fmt: skip
+
+MAX_BEAM_SIZE = 8
+
+
+def unsupported(
+    config: MarianConfig, generation: GenerationConfig, generation_file: str
+) -> Iterator[str]:
+    """Yield each option with a value that attend cannot run, and combinations of options."""
+    yield from _unsupported(CONFIG_FILE, config, _ARCHITECTURE[type(config)])
+    yield from _unsupported(generation_file, generation, _GENERATION[type(config)])
+    yield from _contradictions(config, generation)
+
+
+Supported = Callable[[Any], bool]
+
+
+def _nothing(value: Any) -> bool:
+    return value is None or value is False or value in ([], {})
+
+
+def _is(*supported: Any) -> Supported:
+    return lambda value: value is None or value in supported
+
+
+def _between(low: float, high: float) -> Supported:
+    return lambda value: value is None or low <= value <= high
+
+
+# Option → whether attend supports a value. Not listed are options that do not change the result
+# (dropout and layerdrop in training, caching, output selection), and those used only in sampling,
+# which `do_sample` excludes.
+_COMMON_ARCHITECTURE: dict[str, Supported] = {
+    "activation_function": _is(*ACTIVATIONS),
+    "is_encoder_decoder": _is(True),
+    "is_decoder": _nothing,
+    "add_cross_attention": _nothing,
+    "quantization_config": _nothing,
+    "pruned_heads": _nothing,
+    "d_model": lambda value: value > 0 and value % 2 == 0,
+    "encoder_layers": lambda value: value > 0,
+    "decoder_layers": lambda value: value > 0,
+}
+_ARCHITECTURE: dict[type[MarianConfig], dict[str, Supported]] = {
+    M2M100Config: _COMMON_ARCHITECTURE,
+    MarianConfig: _COMMON_ARCHITECTURE
+    | {
+        "normalize_before": _nothing,
+        "normalize_embedding": _nothing,
+        "add_final_layer_norm": _nothing,
+        "static_position_embeddings": _is(True),
+        "do_blenderbot_90_layernorm": _nothing,
+    },
+}
+_COMMON_GENERATION: dict[str, Supported] = {
+    "num_beams": _between(1, MAX_BEAM_SIZE),
+    "length_penalty": _between(0, MAX_LENGTH_PENALTY),
+    "max_length": _between(2, 1_000_000),
+    "max_new_tokens": _between(1, 1_000_000),
+    "do_sample": _nothing,
+    "num_beam_groups": _is(1),
+    "diversity_penalty": _is(0),
+    "repetition_penalty": _is(1),
+    "encoder_repetition_penalty": _is(1),
+    "no_repeat_ngram_size": _is(0),
+    "encoder_no_repeat_ngram_size": _is(0),
+    "min_length": _is(0),
+    "min_new_tokens": _is(0),
+    "max_time": _nothing,
+    "stop_strings": _nothing,
+    "penalty_alpha": _nothing,
+    "dola_layers": _nothing,
+    "prompt_lookup_num_tokens": _nothing,
+    "guidance_scale": _is(1),
+    "sequence_bias": _nothing,
+    "constraints": _nothing,
+    "force_words_ids": _nothing,
+    "suppress_tokens": _nothing,
+    "begin_suppress_tokens": _nothing,
+    "forced_decoder_ids": _nothing,
+    "exponential_decay_length_penalty": _nothing,
+    "watermarking_config": _nothing,
+}
+_GENERATION: dict[type[MarianConfig], dict[str, Supported]] = {
+    M2M100Config: _COMMON_GENERATION,  # forced_bos_token_id is the target that a request names
+    MarianConfig: _COMMON_GENERATION | {"forced_bos_token_id": _nothing},
+}
+
+
+def _unsupported(file: str, foreign: ForeignFile, table: dict[str, Supported]) -> Iterator[str]:
+    values = foreign.model_dump()
+    for option, supported in table.items():
+        value = values.get(option)
+        try:
+            fine = supported(value)
+        except TypeError:
+            fine = False
+        if not fine:
+            yield f"{file}: {option} = {json.dumps(value)}"
+
+
+def _contradictions(config: MarianConfig, generation: GenerationConfig) -> Iterator[str]:
+    """Yield combinations of options that are not supported, though each option is."""
+    for side in ("encoder", "decoder"):
+        heads = getattr(config, f"{side}_attention_heads")
+        if heads < 1 or config.d_model % heads:
+            yield f"{CONFIG_FILE}: {side}_attention_heads = {heads} with d_model = {config.d_model}"
+    if config.share_encoder_decoder_embeddings and config.decoder_vocab_size not in (
+        None,
+        config.vocab_size,
+    ):
+        yield (
+            f"{CONFIG_FILE}: decoder_vocab_size = {config.decoder_vocab_size} "
+            f"with shared embeddings of {config.vocab_size}"
+        )
+    eos = config.eos_token_id
+    if isinstance(eos, list) and len(eos) != 1:
+        yield f"{CONFIG_FILE}: eos_token_id = {eos}"
+        return
+    ids = {
+        "eos_token_id": (generation.eos_token_id, config.eos_id),
+        "forced_eos_token_id": (generation.forced_eos_token_id, config.eos_id),
+        "pad_token_id": (generation.pad_token_id, config.pad_token_id),
+        "decoder_start_token_id": (
+            generation.decoder_start_token_id,
+            config.decoder_start_token_id,
+        ),
+    }
+    for option, (found, expected) in ids.items():
+        if found is not None and found not in (expected, [expected]):
+            yield f"{option} = {json.dumps(found)}, not {expected} as {CONFIG_FILE} implies"
+    bad = generation.bad_words_ids
+    if bad and bad != [[config.pad_token_id]]:
+        yield f"bad_words_ids = {json.dumps(bad)}, not [[pad_token_id]]"
+    smallest = min(config.vocab_size, config.target_vocab_size)
+    for option in ("pad_token_id", "decoder_start_token_id"):
+        if not 0 <= getattr(config, option) < smallest:
+            yield f"{CONFIG_FILE}: {option} = {getattr(config, option)}, vocabulary of {smallest}"
+
 
 _DEFAULT_MAX_LENGTH = 20
 """Default of `transformers`, including the start token, if no file gives one."""

@@ -1,4 +1,4 @@
-"""Marian's own files: tensor names in *.npz, options, and vocabularies.
+"""Marian's own files: options, the network that they define, and vocabularies.
 
 `model.interop.npz_reader` combines them.
 """

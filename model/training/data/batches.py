@@ -25,8 +25,8 @@ import sentencepiece
 from numpy.typing import NDArray
 
 from model.errors import DataError, TrainingError
+from model.text.text_codec import TrainingCodec
 from model.text.tokenizer import Tokenizer
-from model.training.data.codec import TrainingCodec
 from model.training.data.noise import NoiseConfig, Pair, join_pairs
 
 Ids = NDArray[np.int32]

@@ -5,6 +5,5 @@ for each row or column. There, gradients of weights stay in 16 bits; here they a
 well, of blocks of tokens with scales of their own. Weights, moments and the values between layers
 are float32, so the files that a run saves do not depend on it.
 
-Read in this order: `codes` (a matrix in int8), `kernels` (loops over its elements), `linear` and
-`feed_forward` (the layers).
+Read in this order: `codes` (a matrix in int8), `kernels` (loops over its elements), `layers`.
 """

@@ -1,9 +1,10 @@
-"""Mixed precision: bf16 matrix products where the device has them, float32 everywhere else."""
+"""Number formats: bf16 or int8 matrix products where they are fast, float32 everywhere else."""
 
 from __future__ import annotations
 
 import time
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Literal
 
 import torch
@@ -85,3 +86,17 @@ def _float32_attention(query: Tensor, key: Tensor, value: Tensor, **options: obj
             value.float(),
             **options,  # type: ignore[arg-type]
         )
+
+
+@contextmanager
+def flushed_denormals() -> Iterator[None]:
+    """Flush denormals to zero in this thread.
+
+    The momentum of a dead unit shrinks to denormal numbers, with which processors are a hundred
+    times slower: one matrix took Muon 350 ms instead of 7.
+    """
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)

@@ -1,9 +1,9 @@
 import numpy as np
 
 from model.alignment.from_attention import AlignmentMethod, WordWeights
-from model.alignment.gold import GoldAlignment
-from model.alignment.head_search import (
+from model.alignment.gold import (
     AlignedPair,
+    GoldAlignment,
     best_method,
     cross_validate,
     evaluate_method,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.checkpoint.directions import AnyPair
+from model.checkpoint.config import AnyPair
 
 LANGUAGES = st.lists(st.sampled_from("abcdefgh"), min_size=2, max_size=6, unique=True)
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file
 from torch import Tensor
 
-from model.checkpoint.tensor_writer import write_tensors
+from model.checkpoint.writer import write_tensors
 
 TYPES = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 SHAPES = st.lists(st.integers(0, 3), max_size=3)

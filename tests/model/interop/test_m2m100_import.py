@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoTokenizer
 
-from model.checkpoint.directions import AnyPair
+from model.checkpoint.config import AnyPair
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import Checkpoint, load_checkpoint
 from model.decoding.beam import beam_search

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from model.interop.model_card import CARD_FILE, languages_of_card
+from model.interop.languages import CARD_FILE, languages_of_card
 
 
 @pytest.mark.parametrize(

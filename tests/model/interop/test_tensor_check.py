@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from model.errors import CheckpointError
-from model.interop.tensor_check import check_tensors
+from model.interop.foreign_model import check_tensors
 from tests.model.make_model import MakeModel
 
 FILE = Path("x.safetensors")

@@ -3,8 +3,7 @@
 import pytest
 import torch
 
-from model.training.dead_units import DeadUnits
-from model.training.validation import HeldOut
+from model.training.validation import DeadUnits, HeldOut
 from model.transformer.config import PRESETS, TransformerConfig
 from model.transformer.transformer import Transformer
 from tests.model.training.toy import Recorder, Workshop, toy_pairs

@@ -7,7 +7,7 @@ import torch
 from model.checkpoint.reader import load_checkpoint
 from model.errors import TrainingError
 from model.training.finish import write_checkpoint
-from model.training.moving_average import AVERAGE_FILE, MovingAverage
+from model.training.snapshots import AVERAGE_FILE, MovingAverage
 from model.training.state import latest_state, load_tensors
 from model.transformer.config import PRESETS
 from model.transformer.transformer import Transformer

@@ -6,8 +6,7 @@ import torch
 from model.errors import TrainingError
 from model.training.snapshots import average_saves, save_snapshot
 from model.training.state import Counters, save_state
-from model.training.update.config import OptimizerConfig
-from model.training.update.optimizer import Optimizer
+from model.training.update.optimizer import Optimizer, OptimizerConfig
 from model.transformer.config import PRESETS
 from model.transformer.transformer import Transformer
 

@@ -10,8 +10,7 @@ from model.errors import TrainingError
 from model.training import state
 from model.training.data.batches import Position
 from model.training.state import Counters, latest_state, load_state, parameters, save_state, step_of
-from model.training.update.config import OptimizerConfig
-from model.training.update.optimizer import Optimizer
+from model.training.update.optimizer import Optimizer, OptimizerConfig
 from model.transformer.config import PRESETS
 from model.transformer.transformer import Transformer
 

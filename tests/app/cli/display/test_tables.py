@@ -8,8 +8,7 @@ from app.cli.display.tables import (
     print_readings,
 )
 from model.alignment.from_attention import AlignmentMethod
-from model.alignment.gold import AlignmentScores
-from model.alignment.head_search import Trial
+from model.alignment.gold import AlignmentScores, Trial
 
 SCORES = AlignmentScores(aer=0.0754, precision=0.9, recall=1.0)
 

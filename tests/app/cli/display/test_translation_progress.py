@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.display.translation_progress import TranslationProgress, count_lines
+from app.cli.display.progress import TranslationProgress, count_lines
 
 
 @pytest.mark.parametrize(

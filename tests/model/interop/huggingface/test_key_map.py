@@ -2,7 +2,7 @@ from itertools import chain
 
 import pytest
 
-from model.interop.huggingface.key_map import OUTSIDE_LAYERS, final_norm_names, layer_names
+from model.interop.huggingface.marian_weights import OUTSIDE_LAYERS, final_norm_names, layer_names
 from model.transformer import parameter_names as names
 from tests.model.make_model import MakeModel
 

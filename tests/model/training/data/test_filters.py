@@ -1,8 +1,7 @@
 import pytest
 
 from model.errors import ConfigError
-from model.training.data.filters import FilterConfig, FilterCounts, PairFilter
-from model.training.data.languages import in_other_language
+from model.training.data.filters import FilterConfig, FilterCounts, PairFilter, in_other_language
 
 PAIRS = [
     ("one", "un"),

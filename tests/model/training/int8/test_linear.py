@@ -6,8 +6,7 @@ from torch import nn
 from torch.nn import functional
 
 from model.training.int8.codes import Rows
-from model.training.int8.layers import use_int8_products
-from model.training.int8.linear import product
+from model.training.int8.layers import product, use_int8_products
 from tests.model.training.toy import Recorder, Workshop
 
 

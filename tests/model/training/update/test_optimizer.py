@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from model.errors import TrainingError
-from model.training.update.config import OptimizerConfig
-from model.training.update.optimizer import Optimizer
+from model.training.update.optimizer import Optimizer, OptimizerConfig
 from model.transformer.config import PRESETS
 from model.transformer.transformer import Transformer
 

@@ -57,3 +57,10 @@ def test_float32_attention_changes_nothing_in_float32() -> None:
         torch.testing.assert_close(model(ids, ids), expected, rtol=0, atol=0)
         with precision.autocast(CPU, torch.bfloat16):
             torch.testing.assert_close(model(ids, ids).float(), expected, rtol=0.1, atol=0.1)
+
+
+def test_numbers_below_the_smallest_normal_one_are_zero_meanwhile() -> None:
+    shrinking = torch.full((64,), 1e-38)
+    with precision.flushed_denormals():
+        assert not (shrinking * 0.5).any()
+    assert (shrinking * 0.5).all()

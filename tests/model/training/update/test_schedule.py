@@ -1,6 +1,6 @@
 import pytest
 
-from model.training.update.config import ScheduleConfig
+from model.training.update.optimizer import ScheduleConfig
 
 
 @pytest.mark.parametrize(
