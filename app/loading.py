@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import structlog
@@ -98,7 +99,7 @@ def _shelved(settings: Settings) -> list[ShelvedCheckpoint]:
     usable, faults = find_checkpoints(settings.models)
     for fault in faults:
         _log.warning("not a model", reason=fault.reason)
-    names = {name for one in usable for name in one.names}
+    names = {one.config.name for one in usable}
     if unknown := [name for name in settings.pin if name not in names]:
         there = ", ".join(one.folder.name for one in usable) or "none"
         raise SettingsError(
@@ -136,6 +137,8 @@ class _Builder:
         def load() -> ServedModel:
             step_back(LOADING_NICENESS)
             checkpoint = load_checkpoint(found.folder)
+            named = checkpoint.config.model_copy(update={"name": found.config.name})
+            checkpoint = replace(checkpoint, config=named)
             return self._served(checkpoint, self.engines(checkpoint))
 
         info = expected_info(settings.precision, self._n_threads, self.devices)
@@ -143,7 +146,7 @@ class _Builder:
             found.config.name,
             load,
             expected_bytes(shape, settings.precision, self._n_threads, self.devices),
-            pinned=not found.names.isdisjoint(settings.pin),
+            pinned=found.config.name in settings.pin,
         )
         facts = _facts(n_parameters(shape), info)
         return KnownModel(found.config, slot, facts, (found.folder, found.fingerprint))
@@ -177,12 +180,13 @@ def _assemble(known: Sequence[KnownModel], settings: Settings, metrics: Metrics)
     chosen = choose_models(known, settings.languages)
     if not chosen:
         raise SettingsError(_nothing_served(settings))
-    used = [model for model in known if model in chosen.values()]
+    used = [model for model in known if any(model in models for models in chosen.values())]
     metrics.expect_models(model.name for model in used)
     max_bytes: float = math.inf
     if settings.models is not None:
         max_bytes = settings.model_memory or memory_limit() // 2
-    shelf = Shelf((model.slot for model in used), max_bytes, metrics=metrics)
+    max_idle = settings.model_idle_seconds or math.inf
+    shelf = Shelf((model.slot for model in used), max_bytes, max_idle, metrics=metrics)
 
     def forecast() -> float:
         return max((one.scheduler.forecast() for one in shelf.models), default=0.0)
@@ -212,15 +216,17 @@ def _assemble(known: Sequence[KnownModel], settings: Settings, metrics: Metrics)
 
 
 def choose_models(
-    known: Iterable[KnownModel], languages: Sequence[str] | None
-) -> Mapping[Direction, KnownModel]:
-    """Return the model of each direction between `languages`, or between all.
+    known: Sequence[KnownModel], languages: Sequence[str] | None
+) -> Mapping[Direction, tuple[KnownModel, ...]]:
+    """Return the models of each direction between `languages`, or between all, the best first.
 
     If several models translate a direction, a checkpoint that was given by itself is used, else the
-    model with the fewest directions, which is the most specialised, else the first.
+    model with the fewest directions, which is the most specialised, else the first; the others, in
+    this order, if it cannot be loaded.
     """
     preferred = sorted(known, key=lambda one: (one.key is not None, len(one.directions)))
     claimed: dict[Direction, KnownModel] = {}
+    models: dict[Direction, list[KnownModel]] = {}
     for model in preferred:
         lost: list[Direction] = []
         used: dict[str, None] = {}
@@ -231,6 +237,7 @@ def choose_models(
             if first is not model:
                 lost.append((source, target))
                 used[first.name] = None
+            models.setdefault((source, target), []).append(model)
         if lost:
             _log.warning(
                 "two models for one direction",
@@ -238,7 +245,7 @@ def choose_models(
             )  # fmt: skip
     # In the order of the models, in which languages are listed and pivots are chosen.
     return {
-        (source, target): model
+        (source, target): tuple(models[source, target])
         for model in known
         for source, target in model.directions
         if claimed.get((canonical_code(source), canonical_code(target))) is model

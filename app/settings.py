@@ -75,6 +75,8 @@ class Settings(BaseSettings):
     """Folder of models, each in a folder of its own, which are loaded on demand."""
     model_memory: Annotated[ByteSize | None, Field(gt=0)] = None
     """Memory for loaded models, such as 2GB; by default half of what there is."""
+    model_idle_seconds: Annotated[float | None, Field(gt=0)] = None
+    """Seconds after which an unused model of --models is unloaded; by default never."""
     pin: Annotated[tuple[str, ...], BeforeValidator(_commas), NoDecode] = ()
     """Name of a model of --models that stays loaded; repeat the flag for several."""
     languages: Annotated[

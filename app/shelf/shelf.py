@@ -33,6 +33,7 @@ class Shelf(Generic[M]):
     """Owns the models at its slots from `start` to `stop`.
 
     max_bytes  memory of the loaded models; the least recently used are evicted
+    max_idle   seconds after which an unused model is evicted
     clock      monotonic, in seconds; that of deadlines
 
     The limit covers the expected size of a model before it is loaded, and its memory afterwards.
@@ -43,11 +44,14 @@ class Shelf(Generic[M]):
         self,
         slots: Iterable[ModelSlot[M]],
         max_bytes: float = math.inf,
+        max_idle: float = math.inf,
         *,
         clock: Clock = time.monotonic,
         metrics: Metrics | None = None,
     ) -> None:
         self.max_bytes = max_bytes
+        self._max_idle = max_idle
+        self._timer: asyncio.TimerHandle | None = None
         self._clock = clock
         self._metrics = metrics or Metrics()
         self.slots: list[ModelSlot[M]] = []
@@ -83,6 +87,8 @@ class Shelf(Generic[M]):
     async def stop(self) -> None:
         """Refuse further requests, finish the present ones, unload all models."""
         self.closed = True
+        if self._timer:
+            self._timer.cancel()
         if worker := self._worker:
             worker.cancel()
             await asyncio.gather(worker, return_exceptions=True)
@@ -116,6 +122,7 @@ class Shelf(Generic[M]):
         self.slots.remove(slot)
         twin.pinned = slot.pinned
         self._put(twin)
+        self._await_idleness()
         return True
 
     def _put(self, slot: ModelSlot[M]) -> None:
@@ -132,9 +139,23 @@ class Shelf(Generic[M]):
         slot.n_leases -= 1
         if not slot.n_leases:
             slot.returned.set()
+            slot.idle_since = self._clock()
+            self._await_idleness()
         # Without a limit, the sum is not computed.
         if self.max_bytes < math.inf and self.n_bytes > self.max_bytes:
             self._wake()
+
+    def _await_idleness(self) -> None:
+        """Set a timer for the next model that will have been unused for too long."""
+        if self._max_idle == math.inf or self._timer or self.closed:
+            return
+        if since := [slot.idle_since for slot in self._evictable if not slot.n_leases]:
+            delay = min(since) + self._max_idle - self._clock()
+            self._timer = asyncio.get_running_loop().call_later(max(0.0, delay), self._end_idleness)
+
+    def _end_idleness(self) -> None:
+        self._timer = None
+        self._wake()
 
     async def _wait_for(self, slot: ModelSlot[M], deadline: float) -> M:
         """Wait until the model is loaded. Raises as `acquire`."""
@@ -178,6 +199,7 @@ class Shelf(Generic[M]):
                 await self._shrink()
         finally:
             self._worker = None  # at once: the next request starts another
+            self._await_idleness()
 
     async def _load_or_fail(self, slot: ModelSlot[M]) -> None:
         try:
@@ -211,6 +233,7 @@ class Shelf(Generic[M]):
             slot.loading = False
         slot.model, slot.failure = model, None
         slot.last_used = next(self._uses)
+        slot.idle_since = self._clock()
         slot.expected = model.n_bytes
         for future in slot.take_waiting():
             self._take(slot)
@@ -245,16 +268,22 @@ class Shelf(Generic[M]):
             await self._unload(victim)
 
     async def _shrink(self) -> None:
-        """Evict unused models while the loaded ones exceed the limit."""
-        while self.n_bytes > self.max_bytes and (victim := self._least_recently_used()):
+        """Evict models that are unused for too long, or while the loaded ones exceed the limit."""
+        while victim := self._least_recently_used():
+            is_idle = self._clock() - victim.idle_since >= self._max_idle
+            if not (is_idle or self.n_bytes > self.max_bytes):
+                break
             await self._unload(victim)
 
     def _least_recently_used(self, *, or_busy: bool = False) -> ModelSlot[M] | None:
         """Return an unused model if there is one; else, with `or_busy`, one in use."""
-        evictable = [one for one in self.slots if one.usable is not None and not one.pinned]
-        unused = [one for one in evictable if not one.n_leases]
-        candidates = unused or (evictable if or_busy else [])
+        unused = [one for one in self._evictable if not one.n_leases]
+        candidates = unused or (self._evictable if or_busy else [])
         return min(candidates, key=lambda one: one.last_used, default=None)
+
+    @property
+    def _evictable(self) -> list[ModelSlot[M]]:
+        return [one for one in self.slots if one.usable is not None and not one.pinned]
 
     async def _unload(self, slot: ModelSlot[M]) -> None:
         """Free a model's memory once its leases are over."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Generic, Literal, Protocol, TypeVar
 
@@ -75,6 +76,7 @@ class ModelSlot(Generic[M]):
     pinned     loaded at the start and never evicted
     permanent  there before the start, and never loaded again
     last_used  position in the order of uses, for least recently used
+    idle_since when its last lease ended, by the shelf's clock
     unloading  takes no new requests and is unloaded when the present ones are done
     waiting    requests that wait until it is loaded
     """
@@ -87,6 +89,7 @@ class ModelSlot(Generic[M]):
     model: M | None = None
     n_leases: int = 0
     last_used: int = 0
+    idle_since: float = 0.0
     unloading: bool = False
     loading: bool = False
     failure: Failure | None = None
@@ -118,25 +121,33 @@ class ModelSlot(Generic[M]):
         waiting, self.waiting = self.waiting, []
         return [future for future in waiting if not future.done()]
 
-    def lease(self, deadline: float) -> Lease[M]:
-        """Return the model for a block, in which it stays loaded; load it first if necessary.
 
-        Raises as `Shelf.acquire`.
-        """
-        return Lease(self, deadline)
+def in_order_of_trial(slots: Iterable[ModelSlot[M]]) -> list[ModelSlot[M]]:
+    """Return the slots of equal models, those last that could not be loaded."""
+    return sorted(slots, key=lambda slot: slot.failure is not None)
 
 
 class Lease(Generic[M]):
-    """A use of a model. (A generator-based context manager would take twice the time.)"""
+    """A use of a model, which stays loaded in a block; it is loaded first if necessary.
 
-    __slots__ = ("_deadline", "_slot")
+    Of several slots, the first is used whose model can be loaded. Entering the block raises as
+    `Shelf.acquire`. (A generator-based context manager would take twice the time.)
+    """
 
-    def __init__(self, slot: ModelSlot[M], deadline: float) -> None:
-        self._slot = slot
+    __slots__ = ("_deadline", "_slot", "_slots")
+
+    def __init__(self, slots: Sequence[ModelSlot[M]], deadline: float) -> None:
+        self._slots = slots
+        self._slot = slots[0]
         self._deadline = deadline
 
     async def __aenter__(self) -> M:
-        return await self._slot.owner.acquire(self._slot, self._deadline)
+        *others, last = in_order_of_trial(self._slots)
+        for self._slot in others:
+            with suppress(ModelUnavailableError):
+                return await self._slot.owner.acquire(self._slot, self._deadline)
+        self._slot = last
+        return await last.owner.acquire(last, self._deadline)
 
     async def __aexit__(self, *_: object) -> None:
         self._slot.owner.release(self._slot)  # which may be another shelf by now

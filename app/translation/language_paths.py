@@ -11,6 +11,7 @@ from itertools import pairwise
 from app.errors import InvalidRequestError, UnknownLanguagesError
 from app.languages.detection import DetectedLanguage, LanguageDetector
 from app.languages.served import Direction, Languages, fits, language_name
+from app.shelf.slot import Lease
 from app.translation.requests import TranslationOptions
 from app.translation.segments.reading import Reading
 from app.translation.served_model import KnownModel, ServedModel
@@ -43,11 +44,23 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """A model's part in a request, before the model is leased."""
+    """A model's part in a request, before the model is leased.
 
-    model: KnownModel
+    models  those that translate the direction; the first that can be loaded is used
+    """
+
+    models: tuple[KnownModel, ...]
     direction: Direction
     options: TranslationOptions
+
+    @property
+    def model(self) -> KnownModel:
+        """The model that is used, unless loading it fails."""
+        return first_usable(self.models)
+
+    def lease(self, deadline: float) -> Lease[ServedModel]:
+        """Lease the model for a block; see `Lease`."""
+        return Lease([model.slot for model in self.models], deadline)
 
     def with_model(self, model: ServedModel) -> Step:
         """Return the step with its leased model."""
@@ -58,13 +71,19 @@ class PlannedStep:
 class LanguagePath:
     """Source, an optional pivot, and target; one language if a text is already in its target.
 
-    models  from each language to the next
-    name    of the models; without any, of a model that translates to the target
+    models  from each language to the next, the best first
+    others  without any: a model that translates to the target
     """
 
     languages: tuple[str, ...]
-    models: tuple[KnownModel, ...]
-    name: str
+    models: tuple[tuple[KnownModel, ...], ...]
+    others: tuple[KnownModel, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of its models."""
+        used = [first_usable(models).name for models in self.models or [self.others]]
+        return "+".join(dict.fromkeys(used))
 
     @property
     def is_direct(self) -> bool:
@@ -88,14 +107,14 @@ class LanguagePath:
         `ModelProfile.beam_size`, before any model is loaded.
         """
         steps: list[PlannedStep] = []
-        for model, direction in zip(self.models, self.directions, strict=True):
+        for models, direction in zip(self.models, self.directions, strict=True):
             own = options
             if len(steps) + 1 < len(self.models):
                 own = replace(own, alternatives=0, max_target_tokens=None)
             if steps and options.glossary:
                 own = replace(own, glossary=options.glossary.of_targets())
-            model.beam_size(own)  # raises for invalid alternatives
-            steps.append(PlannedStep(model, direction, own))
+            steps.append(PlannedStep(models, direction, own))
+            steps[-1].model.beam_size(own)  # raises for invalid alternatives
         return steps
 
     def sole_step(self, options: TranslationOptions) -> PlannedStep:
@@ -120,7 +139,7 @@ class FoundPath:
 class LanguagePaths:
     """Finds the language paths of a request's texts."""
 
-    def __init__(self, models: Mapping[Direction, KnownModel]) -> None:
+    def __init__(self, models: Mapping[Direction, tuple[KnownModel, ...]]) -> None:
         self.languages = Languages(list(models))
         self._path = lru_cache(CACHED_PATHS)(partial(_path, models))
         self._chain = lru_cache(CACHED_PATHS)(self.languages.chain)
@@ -179,9 +198,13 @@ class LanguagePaths:
             ) from None
 
 
-def _path(known: Mapping[Direction, KnownModel], languages: tuple[str, ...]) -> LanguagePath:
-    models = tuple(known[pair] for pair in pairwise(languages))
-    names = [model.name for model in models] or [
-        model.name for (_, target), model in known.items() if target == languages[0]
-    ][:1]
-    return LanguagePath(languages, models, "+".join(dict.fromkeys(names)))
+def first_usable(models: Sequence[KnownModel]) -> KnownModel:
+    """Return the first model that has not failed to load; the first if all have."""
+    return min(models, key=lambda model: model.slot.failure is not None)
+
+
+def _path(
+    known: Mapping[Direction, tuple[KnownModel, ...]], languages: tuple[str, ...]
+) -> LanguagePath:
+    others = next(models for (_, target), models in known.items() if target == languages[-1])
+    return LanguagePath(languages, tuple(known[pair] for pair in pairwise(languages)), others)

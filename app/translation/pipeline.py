@@ -80,7 +80,7 @@ async def translate_blocks(
         if number:
             blocks = [block.following() for block in blocks]
         began = time.perf_counter()
-        async with planned.model.slot.lease(context.deadline) as model:
+        async with planned.lease(context.deadline) as model:
             context.timings.queue += time.perf_counter() - began
             await translate_step(
                 blocks,

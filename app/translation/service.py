@@ -15,12 +15,13 @@ from app.observe.metrics import Metrics
 from app.observe.timings import Timings
 from app.scheduling.admission import Admission, CapacityLimiter
 from app.scheduling.fair_queue import Caller
+from app.shelf.slot import Lease
 from app.text.spans import Span
 from app.translation.answers import Events, ScoreAnswer, TranslateAnswer
 from app.translation.attention_view import AttentionView
 from app.translation.block import Block
 from app.translation.explainer import ExplanationOptions
-from app.translation.language_paths import AUTO, LanguagePaths, Step
+from app.translation.language_paths import AUTO, LanguagePaths, Step, first_usable
 from app.translation.pipeline import RequestContext, lane_of, translate_step
 from app.translation.requests import (
     Limits,
@@ -47,7 +48,7 @@ class TranslationService:
 
     def __init__(
         self,
-        models: Mapping[Direction, KnownModel],
+        models: Mapping[Direction, tuple[KnownModel, ...]],
         admission: Admission,
         limiter: CapacityLimiter,
         limits: Limits,
@@ -107,7 +108,8 @@ class TranslationService:
             if request.source is not None and request.source.lower() == AUTO:
                 raise InvalidRequestError.at("/source", "Name the source language of the pair")
             path = self.paths.direct(request.source, request.target)
-            [known], [direction] = path.models, path.directions
+            [models], [direction] = path.models, path.directions
+            known = first_usable(models)
             view = None
             if request.attention:
                 view = AttentionView(request.attention, known.transformer_config)
@@ -116,7 +118,7 @@ class TranslationService:
             self._limits.check_texts(request.texts)
             self._limits.check_texts(request.translations, "translation")
             caller = Caller(client, lane_of(len(request.texts)))
-            async with known.slot.lease(deadline) as model:
+            async with Lease([one.slot for one in models], deadline) as model:
                 pairs = await model.scorer.score(
                     list(zip(request.texts, request.translations, strict=True)),
                     direction,
@@ -154,7 +156,7 @@ class TranslationService:
             [text] = await open_texts(request, self.paths)
             options = replace(request.options(), with_tokens=True)
             planned = text.found.path.sole_step(options)
-            async with planned.model.slot.lease(deadline) as model:
+            async with planned.lease(deadline) as model:
                 return await explain(planned.with_model(model), Caller(client))
 
     def _seconds(self, timeout: float | None) -> float:

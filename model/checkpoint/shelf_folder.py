@@ -15,16 +15,11 @@ Fingerprint = tuple[tuple[str, int, int, int], ...]
 
 @dataclass(frozen=True)
 class ShelvedCheckpoint:
-    """A checkpoint on a shelf; replacing a file changes `fingerprint`."""
+    """A checkpoint on a shelf, named after its folder; replacing a file changes `fingerprint`."""
 
     folder: Path
     config: CheckpointConfig
     fingerprint: Fingerprint
-
-    @property
-    def names(self) -> set[str]:
-        """Its names: in the API, and of its folder."""
-        return {self.config.name, self.folder.name}
 
     @property
     def n_bytes(self) -> int:
@@ -47,26 +42,33 @@ def find_checkpoints(shelf: Path) -> tuple[list[ShelvedCheckpoint], list[Unusabl
     `shelf` is not a folder.
     """
     try:
-        folders = sorted(
-            path for path in shelf.iterdir() if path.is_dir() and not path.name.startswith(".")
-        )
+        found = sorted(path for path in shelf.iterdir() if not path.name.startswith("."))
     except OSError as error:
         raise CheckpointError(f"{shelf}: {error.strerror}; expected a folder of models") from None
     usable: list[ShelvedCheckpoint] = []
     unusable: list[UnusableFolder] = []
-    for folder in folders:
+    for path in found:
         try:
-            usable.append(ShelvedCheckpoint(folder, read_config(folder), tuple(_files(folder))))
+            if path.is_dir():
+                usable.append(_read(path))
         except CheckpointError as error:
-            unusable.append(UnusableFolder(folder, str(error)))
+            unusable.append(UnusableFolder(path, str(error)))
+        except (OSError, UnicodeError) as error:  # a link into a forbidden folder; no UTF-8
+            unusable.append(UnusableFolder(path, f"{str(path)!a}: {error}"))
     return usable, unusable
 
 
+def _read(folder: Path) -> ShelvedCheckpoint:
+    folder.name.encode()
+    files = tuple(_files(folder))
+    config = read_config(folder).model_copy(update={"name": folder.name})
+    return ShelvedCheckpoint(folder, config, files)
+
+
 def _files(folder: Path) -> Iterator[tuple[str, int, int, int]]:
-    try:
-        for path in sorted(folder.iterdir()):
-            if path.is_file():
-                stat = path.stat()
-                yield path.name, stat.st_size, stat.st_mtime_ns, stat.st_ino
-    except OSError:  # removed meanwhile, or unreadable: loading it reports why
-        return
+    for path in sorted(folder.iterdir()):
+        if path.is_file():
+            stat = path.stat()
+            yield path.name, stat.st_size, stat.st_mtime_ns, stat.st_ino
+        elif path.exists() and not path.is_dir():  # reading a pipe would block
+            raise CheckpointError(f"{path}: not a regular file")

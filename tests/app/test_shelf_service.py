@@ -174,6 +174,65 @@ async def test_a_model_that_does_not_load_is_told_and_others_go_on(
         await answered(client, **body)
 
 
+def damages() -> dict[str, Callable[[Path], object]]:
+    """Ways to damage a copy of a model so that its configuration stays."""
+    weights, pieces = "model.safetensors", "sentencepiece.model"
+    return {
+        "half-written": lambda folder: (folder / weights).unlink(),
+        "cut": lambda folder: (folder / weights).write_bytes(
+            (folder / weights).read_bytes()[:-10]
+        ),
+        "no vocabulary": lambda folder: (folder / pieces).write_bytes(b""),
+        "a folder as weights": lambda folder: [
+            (folder / weights).unlink(), (folder / weights).mkdir()
+        ],
+        "linked to itself": lambda folder: [
+            (folder / pieces).unlink(), (folder / pieces).symlink_to(pieces)
+        ],
+        "wrong golden sentences": lambda folder: (folder / "golden.json").write_text("[1"),
+        "another shape": lambda folder: change(
+            folder, transformer=PRESETS["tiny"].model_dump(mode="json")
+        ),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", damages())
+async def test_a_damaged_copy_of_a_model_disables_nothing(
+    serve: Serve, shelf: Path, damage: str
+) -> None:
+    copy = shelf / "a-copy-of-en-de"  # by its name it would be used
+    shutil.copytree(shelf / "en-de", copy)
+    damages()[damage](copy)
+    body = {"text": "cat", "source": "en", "target": "de"}
+    async with serve(checkpoint=(), models=shelf) as client:
+        for _ in range(2):
+            assert (await answered(client, **body))["model"] == "en-de"
+        pivoted = await answered(client, **(body | {"source": "fr"}))
+        assert pivoted["model"] == "fr-en+en-de"
+        scored = await client.post("/score", json=body | {"translation": "Katze"})
+        assert scored.json()["model"] == "en-de", scored.text
+        assert states(client)["a-copy-of-en-de"] == "failed"
+        assert (await client.get("/readyz")).status_code == 200
+
+
+async def test_names_are_those_of_the_folders(serve: Serve, shelf: Path) -> None:
+    shutil.copytree(shelf / "en-de", shelf / "deutsch")  # whose config.json says en-de
+    async with serve(checkpoint=(), models=shelf, pin=("deutsch",)) as client:
+        assert states(client) == {"deutsch": "loaded", "en-de": "known", "fr-en": "known"}
+        body = {"text": "cat", "source": "en", "target": "de"}
+        assert (await answered(client, **body))["model"] == "deutsch"
+        metrics = (await client.get("/metrics")).text
+    assert 'attend_model_requests_total{model="deutsch"} 1.0' in metrics
+
+
+async def test_an_idle_model_is_let_go(serve: Serve, shelf: Path) -> None:
+    async with serve(checkpoint=(), models=shelf, model_idle_seconds=0.2) as client:
+        await answered(client, text="cat", source="en", target="de")
+        assert states(client)["en-de"] == "loaded"
+        await until(lambda: states(client)["en-de"] == "known")
+        await answered(client, text="cat", source="en", target="de")
+
+
 async def test_golden_sentences_are_checked_when_a_model_is_loaded(
     serve: Serve, shelf: Path
 ) -> None:
@@ -202,7 +261,7 @@ async def test_a_reload_finds_new_folders_and_keeps_loaded_models(
         assert after == before | {"en-es": None}
         await answered(client, text="gato", source="es", target="de")
         shutil.rmtree(shelf / "en-es")
-        change(shelf / "en-de", name="renamed")
+        (shelf / "en-de").rename(shelf / "renamed")
         await lifecycle_of(client).reload()
         assert states(client) == {"renamed": "known", "fr-en": "loaded"}
         assert {one.name: one.model for one in runtime_of(client).shelf.slots} == {
@@ -290,12 +349,14 @@ def test_of_models_for_one_direction_the_most_special_is_used() -> None:
     given = known("given", ("en", "fr"), ("en", "es"), ("en", "it"), shelved=False)
 
     def names(*models: KnownModel, only: tuple[str, ...] = ()) -> dict[tuple[str, str], str]:
-        return {pair: one.name for pair, one in choose_models(models, only).items()}
+        return {pair: one[0].name for pair, one in choose_models(models, only).items()}
 
     assert names(many, few, fewer) == {
         ("en", "zh-Hant"): "many", ("en", "DE"): "few", ("en", "fr"): "fewer",
     }  # fmt: skip
     assert names(fewer, given)["en", "fr"] == "given"
+    in_order = [one.name for one in choose_models([many, given, fewer], None)["en", "fr"]]
+    assert in_order == ["given", "fewer", "many"]
     assert names(many, few, only=("en", "zh")) == {("en", "zh-Hant"): "many"}
 
 

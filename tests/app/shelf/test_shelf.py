@@ -18,7 +18,7 @@ from app.errors import (
 )
 from app.observe.metrics import Metrics
 from app.shelf.shelf import Shelf
-from app.shelf.slot import FIRST_PAUSE, ModelSlot
+from app.shelf.slot import FIRST_PAUSE, Lease, ModelSlot
 from model.errors import CheckpointError
 from tests.app.asynchronous import asynchronous
 from tests.app.scheduling.harness import until
@@ -80,7 +80,7 @@ def slots(n: int, **maker: object) -> tuple[list[ModelSlot[FakeModel]], list[Mak
 
 
 async def use(slot: ModelSlot[FakeModel], deadline: float = SOON) -> FakeModel:
-    async with slot.lease(deadline) as model:
+    async with Lease([slot], deadline) as model:
         return model
 
 
@@ -125,11 +125,11 @@ async def test_the_least_recently_used_goes_within_the_limit() -> None:
 async def test_a_model_in_use_finishes_before_it_goes_and_an_unused_one_is_preferred() -> None:
     (a, b, c), makers = slots(3)
     shelf = Shelf([a, b, c], max_bytes=20)
-    async with a.lease(SOON) as used:
+    async with Lease([a], SOON) as used:
         await use(b)
         await use(c)  # a is older, but in use
         assert loaded(shelf) == ["model-0", "model-2"]
-        async with c.lease(SOON) as other:
+        async with Lease([c], SOON) as other:
             waiting = asyncio.create_task(use(b))
             await until(lambda: a.unloading)
             back = asyncio.create_task(use(a))  # not lent any more: it would never become free
@@ -175,7 +175,7 @@ async def test_a_model_that_grows_lets_others_go() -> None:
     (a, b), makers = slots(2)
     shelf = Shelf([a, b], max_bytes=20)
     await use(a)
-    async with b.lease(SOON) as model:
+    async with Lease([b], SOON) as model:
         model.n_bytes = 15
         assert loaded(shelf) == ["model-0", "model-1"]
     await until(lambda: loaded(shelf) == ["model-1"])
@@ -360,7 +360,7 @@ async def test_the_end_refuses_those_who_wait() -> None:
 async def test_a_loaded_model_moves_to_the_next_shelf_with_its_uses() -> None:
     (a, same), makers = slots(2)
     old, new = Shelf([a]), Shelf([same])
-    async with a.lease(SOON) as model:
+    async with Lease([a], SOON) as model:
         assert new.adopt(old, a, same)
         assert list(new.slots) == [a]
         await old.stop()
@@ -383,7 +383,7 @@ async def test_random_use_never_exceeds_the_limit_and_never_lends_what_is_gone()
     async def client() -> None:
         nonlocal most
         for _ in range(30):
-            async with choose.choice(shelved).lease(SOON) as model:
+            async with Lease([choose.choice(shelved)], SOON) as model:
                 most = max(most, shelf.n_bytes)
                 assert not model.stopped
                 await asyncio.sleep(choose.random() / 1000)
@@ -417,4 +417,60 @@ async def test_what_a_load_logs_is_not_the_requests_that_woke_the_shelf() -> Non
         await use(places_[0])
     assert seen == [{}]
     assert makers[0].tried == 1
+    await shelf.stop()
+
+
+async def test_of_several_models_the_first_that_can_be_loaded_is_lent() -> None:
+    (a, b, c), makers = slots(3)
+    makers[0].failure = makers[1].start_failure = CheckpointError("damaged")
+    shelf = Shelf([a, b, c])
+    for _ in range(2):
+        async with Lease([a, b, c], SOON) as model:
+            assert model is makers[2].made[0]
+            assert (a.n_leases, b.n_leases, c.n_leases) == (0, 0, 1)
+    assert [maker.tried for maker in makers] == [1, 1, 1]  # not tried again while another works
+    makers[2].failure = CheckpointError("damaged, too")
+    await shelf._unload(c)
+    c.failure = None
+    with pytest.raises(ModelUnavailableError):
+        async with Lease([a, b, c], SOON):
+            pass
+    assert [maker.tried for maker in makers] == [1, 1, 2]
+    await shelf.stop()
+
+
+async def test_a_model_that_nobody_uses_goes_after_a_time() -> None:
+    (a, b, pinned), makers = slots(3)
+    pinned.pinned = True
+    shelf = Shelf([a, b, pinned], max_idle=0.1)
+    await shelf.start()
+    async with Lease([a], SOON):
+        await use(b)
+        await until(lambda: loaded(shelf) == ["model-0", "model-2"])
+    assert makers[1].made[0].stopped == 1
+    left = asyncio.get_running_loop().time()
+    await until(lambda: loaded(shelf) == ["model-2"])
+    assert asyncio.get_running_loop().time() - left >= 0.09
+    await use(b)  # it comes back
+    assert loaded(shelf) == ["model-1", "model-2"]
+    successor = Shelf([twin := ModelSlot("model-1", makers[1], expected=10)], max_idle=0.1)
+    assert successor.adopt(shelf, b, twin)
+    await until(lambda: not loaded(successor))  # also after a reload
+    await shelf.stop()
+    await successor.stop()
+
+
+async def test_a_model_in_use_does_not_grow_idle() -> None:
+    clock = Clock()
+    [a], _ = slots(1)
+    shelf = Shelf([a], max_idle=10, clock=clock)
+    for _ in range(5):
+        await use(a)
+        clock.now += 9
+        shelf._end_idleness()
+        await asyncio.sleep(0.01)
+        assert loaded(shelf) == ["model-0"]
+    clock.now += 2
+    shelf._end_idleness()
+    await until(lambda: not loaded(shelf))
     await shelf.stop()

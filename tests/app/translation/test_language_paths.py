@@ -8,9 +8,13 @@ from app.translation.language_paths import MAX_INLINE_TEXTS, LanguagePaths
 from app.translation.served_model import KnownModel
 
 DIRECTIONS = [("fr", "en"), ("en", "fr"), ("en", "de"), ("es", "pt-BR")]
-SEVERAL = LanguagePaths(
-    {pair: cast("KnownModel", SimpleNamespace(name="-".join(pair))) for pair in DIRECTIONS}
-)
+
+
+def model(name: str) -> KnownModel:
+    return cast("KnownModel", SimpleNamespace(name=name, slot=SimpleNamespace(failure=None)))
+
+
+SEVERAL = LanguagePaths({pair: (model("-".join(pair)),) for pair in DIRECTIONS})
 TEXTS = {
     "en": "The house is green.",
     "fr": "La maison est verte.",
@@ -32,7 +36,7 @@ def test_what_is_said_is_not_found_out() -> None:
     assert path
     assert path.languages == ("fr", "en", "de")
     assert path.directions == [("fr", "en"), ("en", "de")]
-    assert [model.name for model in path.models] == ["fr-en", "en-de"]
+    assert [one.name for [one] in path.models] == ["fr-en", "en-de"]
     assert (path.name, path.is_direct) == ("fr-en+en-de", False)
 
 
