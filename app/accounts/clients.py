@@ -1,7 +1,5 @@
 """The client of a request: the holder of a key or, if keys are not required, an address."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import math

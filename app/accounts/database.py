@@ -3,8 +3,6 @@
 A file of an older attend is converted; one of a newer attend is refused.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

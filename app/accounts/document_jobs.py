@@ -4,8 +4,6 @@ A document belongs to an account and has a key; both are needed to see it. Their
 bytes are limited. They are only in memory: a restart loses them.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import math

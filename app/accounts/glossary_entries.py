@@ -4,8 +4,6 @@ tsv  one per line, source and target separated by a tab
 csv  RFC 4180: records of source and target, optionally followed by languages, which are ignored
 """
 
-from __future__ import annotations
-
 import csv
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Stored glossaries, separate for each account: in memory or in an SQLite file."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import threading

@@ -1,7 +1,5 @@
 """Translated files waiting for download: in memory, with limits on size and time."""
 
-from __future__ import annotations
-
 import secrets
 import time
 from collections import OrderedDict

@@ -1,7 +1,5 @@
 """Translated characters per account and calendar month (UTC), and their quota."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import threading

@@ -1,7 +1,5 @@
 """`attend align`: word alignments of sentence pairs, and their quality."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass

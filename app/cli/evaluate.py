@@ -1,7 +1,5 @@
 """`attend evaluate`: BLEU and chrF of a checkpoint on test files."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """`attend export`: writes checkpoints in other projects' formats."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`attend golden`: records a few translations with a checkpoint, for servers to verify."""
 
-from __future__ import annotations
-
 import sys
 from functools import partial
 from pathlib import Path

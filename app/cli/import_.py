@@ -1,7 +1,5 @@
 """`attend import`: converts other projects' models."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Imports folders of other projects given in place of checkpoints, cached by content."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """`attend init`: writes a checkpoint with random weights."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`attend inspect`: shows an architecture as a table with the paper's names."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from pathlib import Path

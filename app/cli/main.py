@@ -3,8 +3,6 @@
 Exit codes: 0 success, 1 failure (one line on stderr gives the reason), 2 usage error.
 """
 
-from __future__ import annotations
-
 import errno
 import importlib
 from typing import IO, Any

@@ -1,7 +1,5 @@
 """`attend models`: shows the models in a folder."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Options shared by several verbs."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import get_args

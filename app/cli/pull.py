@@ -1,7 +1,5 @@
 """`attend pull`: fetches a model from the hub, or a folder, onto the shelf."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from functools import partial

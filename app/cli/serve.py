@@ -1,7 +1,5 @@
 """`attend serve`: serves checkpoints over HTTP."""
 
-from __future__ import annotations
-
 import gc
 import socket
 import sys

@@ -1,7 +1,5 @@
 """`attend train`: trains a checkpoint from a recipe."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable, Collection, Mapping

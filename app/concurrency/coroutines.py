@@ -4,8 +4,6 @@ The loop runs everything that is ready before it polls its sockets again. If a h
 become ready at once and each works for ten milliseconds, everybody else waits for a second.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence

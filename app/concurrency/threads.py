@@ -4,8 +4,6 @@ A thread cannot be cancelled. Long work therefore calls `check_abandoned` in its
 it once nobody waits for it: the client left, or the deadline passed.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

@@ -1,7 +1,5 @@
 """What POST /explain answers, in plain types."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Literal
 

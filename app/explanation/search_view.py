@@ -1,7 +1,5 @@
 """The search and attention of one sentence, with numbers, for POST /explain."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import math

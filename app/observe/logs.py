@@ -1,7 +1,5 @@
 """Log lines on stderr, of attend and of libraries in one format: JSON or for people."""
 
-from __future__ import annotations
-
 import logging
 import sys
 import traceback

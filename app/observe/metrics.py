@@ -4,8 +4,6 @@ The values of labels are fixed when the server starts or loads its models: route
 error table, models. Nothing of a request becomes a label: no text, address, key or path.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Literal, NamedTuple, get_args

@@ -1,10 +1,26 @@
 """The time of a request by stage."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
+
+
+class _Measured:
+    """Measures a block. (A generator-based context manager would cost three times as much.)"""
+
+    __slots__ = ("_began", "_stage", "_timings")
+
+    def __init__(self, timings: object, stage: str) -> None:
+        self._timings = timings
+        self._stage = stage
+
+    def __enter__(self) -> None:
+        self._began = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        seconds = time.perf_counter() - self._began
+        setattr(self._timings, self._stage, getattr(self._timings, self._stage) + seconds)
 
 
 @dataclass(slots=True)
@@ -16,7 +32,7 @@ class Timings:
     decode: float = 0.0
     detokenize: float = 0.0
 
-    def add_longest(self, others: Sequence[Timings]) -> None:
+    def add_longest(self, others: Sequence[Self]) -> None:
         """Add the maximum of each stage over concurrent tasks."""
         each = [(one.tokenize, one.queue, one.decode, one.detokenize) for one in others]
         tokenize, queue, decode, detokenize = map(max, zip(*each, strict=True))
@@ -28,20 +44,3 @@ class Timings:
     def measure(self, stage: str) -> _Measured:
         """Return a context manager that adds its duration to a stage."""
         return _Measured(self, stage)
-
-
-class _Measured:
-    """Measures a block. (A generator-based context manager would cost three times as much.)"""
-
-    __slots__ = ("_began", "_stage", "_timings")
-
-    def __init__(self, timings: Timings, stage: str) -> None:
-        self._timings = timings
-        self._stage = stage
-
-    def __enter__(self) -> None:
-        self._began = time.perf_counter()
-
-    def __exit__(self, *_: object) -> None:
-        seconds = time.perf_counter() - self._began
-        setattr(self._timings, self._stage, getattr(self._timings, self._stage) + seconds)

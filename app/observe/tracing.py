@@ -5,8 +5,6 @@ the extra `otel`. A span has method, route, status and times, but no text: the q
 dialect may contain it, is omitted.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 import time

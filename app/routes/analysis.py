@@ -1,7 +1,5 @@
 """POST /score, the probability of a given translation, and POST /explain, how one is found."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fastapi import APIRouter, Request, Response

@@ -1,7 +1,5 @@
 """POST /translate_file and GET /download_file, as in LibreTranslate."""
 
-from __future__ import annotations
-
 from contextlib import AsyncExitStack
 from http import HTTPStatus
 from typing import Any

@@ -1,7 +1,5 @@
 """Liveness, startup and readiness probes, and metrics."""
 
-from __future__ import annotations
-
 from fastapi import Request, Response
 
 from app.errors import EngineDownError

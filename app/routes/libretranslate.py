@@ -1,7 +1,5 @@
 """LibreTranslate's dialect. `languages` has GET /languages, which both dialects share."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
 from typing import Any
 

@@ -1,7 +1,5 @@
 """GET /info; GET /languages, which both dialects share; POST /reload, for administrators."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
 
 from fastapi import APIRouter, HTTPException, Request

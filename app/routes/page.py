@@ -1,7 +1,5 @@
 """The web page: GET /, the API reference, and their assets."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import Depends, Request, Response

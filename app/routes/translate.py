@@ -3,8 +3,6 @@
 `text` selects the native dialect, `q` LibreTranslate's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Set
 from functools import cache
 

@@ -3,8 +3,6 @@
 A text in progress takes many times its size in memory: parts, tokens, translations, links.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import OrderedDict, deque

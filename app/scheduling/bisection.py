@@ -3,8 +3,6 @@
 A pure data structure: no clock, no lock, no torch.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Sequence
 

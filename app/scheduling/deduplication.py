@@ -4,8 +4,6 @@ Since the results of an engine do not depend on concurrent work, bit for bit (do
 cached result equals a new one.
 """
 
-from __future__ import annotations
-
 import sys
 from array import array
 from collections.abc import Sequence

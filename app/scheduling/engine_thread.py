@@ -1,7 +1,5 @@
 """One engine's thread: admits segments between steps, and delivers results."""
 
-from __future__ import annotations
-
 import math
 import threading
 from collections.abc import Callable, Sequence

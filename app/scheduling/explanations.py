@@ -1,7 +1,5 @@
 """Explanations by queued calls of an engine, which take turns with segments, between two steps."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial

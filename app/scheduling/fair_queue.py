@@ -11,8 +11,6 @@ is at most `QUANTUM` tokens and a segment. The interactive lane has priority, bu
 A pure data structure: no clock, no lock, no torch.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ A deadline or a disconnected client cancels the work. A segment of several reque
 consecutive, is searched once (`deduplication`).
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import time

@@ -4,8 +4,6 @@ A busy engine checks it between steps, which costs only two `len` calls if nothi
 engine sleeps here and is woken at once.
 """
 
-from __future__ import annotations
-
 import math
 import threading
 from collections import deque

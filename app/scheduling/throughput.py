@@ -1,7 +1,5 @@
 """An engine's recent throughput, for forecasts only."""
 
-from __future__ import annotations
-
 import math
 
 

@@ -7,8 +7,6 @@ subclass of uvicorn's protocol. `tests/app/server/test_uvicorn.py` lists the ove
 pyproject.toml the supported versions of uvicorn.
 """
 
-from __future__ import annotations
-
 import asyncio
 import uuid
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ In an overload most requests are rejected, and the cost of rejections determines
 time is left for admitted requests.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import deque

@@ -1,7 +1,5 @@
 """Middleware for every request: ID, log line, metrics, unhandled exceptions, security headers."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Mapping

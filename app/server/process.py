@@ -1,7 +1,5 @@
 """uvicorn's server with graceful shutdown, reload, and a limit on connections."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import resource

@@ -1,7 +1,5 @@
 """Limits the time and size of unread responses, which asyncio buffers."""
 
-from __future__ import annotations
-
 import asyncio
 
 import structlog

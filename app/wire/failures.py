@@ -9,8 +9,6 @@
 `app.wire.problems.KINDS` has the status codes of all three.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus

@@ -1,7 +1,5 @@
 """The parts of /openapi.json that FastAPI does not derive from the routes."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

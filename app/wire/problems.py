@@ -3,8 +3,6 @@
 Documents quote only field names of the request. `app.wire.failures` has the other dialects' forms.
 """
 
-from __future__ import annotations
-
 import json
 from http import HTTPStatus
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The request ID, in responses and in the log."""
 
-from __future__ import annotations
-
 import random
 import re
 

@@ -12,8 +12,6 @@ on three choices, which form an `AlignmentMethod` and are stored in the checkpoi
   2005), and whether to use the reverse translation as well.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,11 +1,9 @@
 """Manual alignments, scores against them (Och & Ney 2003, §5), and the method that scores best."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Self, get_args
 
 from model.alignment.from_attention import (
     AlignmentMethod,
@@ -27,7 +25,7 @@ class GoldAlignment:
     possible: frozenset[Link]
 
     @classmethod
-    def parse(cls, line: str) -> GoldAlignment:
+    def parse(cls, line: str) -> Self:
         """`0-0 1p2`: `-` is sure, `p` possible; source word, target word, from 0.
 
         Raises `ValueError` naming the invalid link.
@@ -43,10 +41,10 @@ class GoldAlignment:
                 sure.add(link)
         return cls(frozenset(sure), frozenset(possible))
 
-    def transposed(self) -> GoldAlignment:
+    def transposed(self) -> Self:
         """Exchange source and target."""
         sure, possible = (frozenset((j, i) for i, j in side) for side in (self.sure, self.possible))
-        return GoldAlignment(sure, possible)
+        return type(self)(sure, possible)
 
 
 @dataclass(frozen=True, slots=True)

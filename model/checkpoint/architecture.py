@@ -1,7 +1,5 @@
 """Lists the parts of a Transformer, in the order and with the names of figure 1 of the paper."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """config.json: the contents of a checkpoint folder and its language directions."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ They detect failures that only show in translations: a partially copied folder, 
 other weights, kernels that compute wrong results. The file is optional.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Names and shapes of the parameters of a configuration, without building the model."""
 
-from __future__ import annotations
-
 import math
 
 from model.transformer import parameter_names as names

@@ -1,7 +1,5 @@
 """Loads a checkpoint's weights into the paper's modules, for computation with torch."""
 
-from __future__ import annotations
-
 import torch
 
 from model.checkpoint.reader import Checkpoint

@@ -4,8 +4,6 @@ Any defect of a folder is a `CheckpointError` that names the file and the reason
 unpickled. Neither reading nor serving on a CPU imports torch, which saves half the memory.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field

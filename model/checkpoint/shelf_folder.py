@@ -1,7 +1,5 @@
 """Finds the checkpoints in a folder of checkpoints, by their configurations alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reads safetensors files, one tensor at a time."""
 
-from __future__ import annotations
-
 import json
 import math
 import mmap

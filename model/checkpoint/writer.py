@@ -1,7 +1,5 @@
 """Writes checkpoint folders atomically."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Reads a folder with a model of Firefox's: model.*.bin, vocab.*.spm or srcvocab and trgvocab."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Another project's model as read: a checkpoint without a name, and the check of its tensors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

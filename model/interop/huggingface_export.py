@@ -4,8 +4,6 @@ Two of their architectures equal attend's except for the order of dimensions (`p
 Marian for post-norm, Pegasus for pre-norm. See docs/interop.md.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator, Mapping

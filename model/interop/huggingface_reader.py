@@ -1,7 +1,5 @@
 """Reads a Marian folder in Hugging Face format."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 

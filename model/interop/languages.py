@@ -1,7 +1,5 @@
 """The directions of an imported model: from its vocabulary, folder, card and the options."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

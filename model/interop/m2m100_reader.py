@@ -1,7 +1,5 @@
 """Reads a folder of M2M-100 or NLLB in Hugging Face format."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Recognises the folders of models that can be imported, without torch."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Converts folders of Marian, OPUS-MT, Firefox, M2M-100, NLLB to checkpoints (docs/interop.md)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from model.checkpoint.config import (

@@ -1,7 +1,5 @@
 """Reads a folder in Marian's own format: *.npz, vocab.yml, *.spm, decoder.yml."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import MutableMapping
 from pathlib import Path

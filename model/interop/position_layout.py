@@ -4,8 +4,6 @@ A Transformer distinguishes its D = d_model dimensions only by its weights, so t
 if all weights that read or write them are permuted too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import torch

@@ -4,8 +4,6 @@ CLDR's tables come with Babel, which is imported at the first use: aliases (`fra
 subtags (`zh-TW` is `zh-Hant`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache

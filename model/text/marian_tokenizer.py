@@ -4,11 +4,10 @@
 ids, and `target_vocab.json` those of the target if it has separate ids.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Self
 
 from model.errors import LanguageError, TokenizerError
 from model.text.piece_table import PieceTable, TableCodec, read_files
@@ -72,9 +71,7 @@ class MarianTokenizer(TableCodec):
         super().__init__(source, target, eos_id, pad_id)
 
     @classmethod
-    def load(
-        cls, folder: Path, target_symbols: Mapping[str, str], *, separate: bool
-    ) -> MarianTokenizer:
+    def load(cls, folder: Path, target_symbols: Mapping[str, str], *, separate: bool) -> Self:
         """Read the files of a folder, `target_vocab.json` if `separate`. Raises as the class."""
         names = [SOURCE_PIECES_FILE, TARGET_PIECES_FILE, VOCABULARY_FILE]
         if separate:

@@ -6,11 +6,10 @@ fairseq's: `<s>`, `<pad>`, `</s>` and `<unk>` are 0 to 3. The pieces follow, as 
 (NLLB), then the languages, then unused ids.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from model.errors import LanguageError, TokenizerError
 from model.text.marian_tokenizer import EOS, PAD, UNK, VOCABULARY_FILE, read_pieces
@@ -69,9 +68,7 @@ class MultilingualTokenizer(TableCodec):
         super().__init__(table, table, SPECIAL.index(EOS), SPECIAL.index(PAD))
 
     @classmethod
-    def load(
-        cls, folder: Path, languages: LanguageTokens, size: int, *, listed: bool
-    ) -> MultilingualTokenizer:
+    def load(cls, folder: Path, languages: LanguageTokens, size: int, *, listed: bool) -> Self:
         """Read the files of a folder, `vocab.json` if `listed`. Raises as the class."""
         files = read_files(folder, (PIECES_FILE, VOCABULARY_FILE)[: 1 + listed])
         return cls(files, languages, size, str(folder))

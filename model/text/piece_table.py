@@ -1,7 +1,5 @@
 """Tokenisers whose pieces have ids of their own, in another order than SentencePiece's."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One SentencePiece model (Kudo & Richardson 2018): text to pieces and back, with exact spans."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import NamedTuple

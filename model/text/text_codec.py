@@ -1,7 +1,5 @@
 """The interface of tokenisers: text to ids and back."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol

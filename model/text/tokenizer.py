@@ -1,9 +1,8 @@
 """A tokeniser based on one SentencePiece model, with a symbol per target language."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Self
 
 from model.errors import LanguageError, TokenizerError
 from model.text.sentence_pieces import SentencePieces
@@ -58,7 +57,7 @@ class Tokenizer:
             raise TokenizerError(f"{origin}: has no target-language symbol such as <2fr>")
 
     @classmethod
-    def load(cls, path: Path) -> Tokenizer:
+    def load(cls, path: Path) -> Self:
         """Read a `.model` file. Raises `TokenizerError`."""
         try:
             serialized = path.read_bytes()

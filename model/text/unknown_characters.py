@@ -1,7 +1,5 @@
 """Characters outside a vocabulary, which a model cannot read and does not copy reliably."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

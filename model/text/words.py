@@ -1,7 +1,5 @@
 """The words of a text as spans, between which alignments have links."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The recipe: everything that determines the outcome of a training run, stored with the run."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any, Literal, Self

@@ -1,7 +1,5 @@
 """Reads what a recipe names: corpora through their filters, and held-out pairs."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Writes the checkpoint of a run: weights chosen from its saves, configuration and card."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

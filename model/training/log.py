@@ -1,7 +1,5 @@
 """log.jsonl: the metrics of a run, one JSON object per line, in the order of steps."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field

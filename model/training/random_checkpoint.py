@@ -1,7 +1,5 @@
 """Checkpoints with random weights: complete, but their translations are noise."""
 
-from __future__ import annotations
-
 import random
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence

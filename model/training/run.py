@@ -4,8 +4,6 @@ If the run started from a checkpoint, also init.json and origin.json, its config
 vocabulary may instead be the files of an imported Marian model.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator, Sequence

@@ -1,9 +1,8 @@
 """§6.1: the last saves of a run, and their average, which is better than each of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 import torch
 from safetensors.torch import save_file
@@ -100,8 +99,8 @@ class MovingAverage:
         if self.tensors:
             save_file(self.tensors, folder / AVERAGE_FILE)
 
-    @staticmethod
-    def load(folder: Path, decay: float, device: torch.device) -> MovingAverage:
+    @classmethod
+    def load(cls, folder: Path, decay: float, device: torch.device) -> Self:
         """Read the average of a saved state. Raises `TrainingError`."""
         tensors = load_tensors(folder / AVERAGE_FILE) if decay else {}
-        return MovingAverage(decay, {name: t.to(device) for name, t in tensors.items()})
+        return cls(decay, {name: t.to(device) for name, t in tensors.items()})

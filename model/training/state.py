@@ -1,7 +1,5 @@
 """The state to resume a run exactly, on disk: tensors and JSON, no pickles."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

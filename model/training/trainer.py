@@ -1,7 +1,5 @@
 """The training loop of §5: batches in, updates, measurements, saves; resumable at every save."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import time

@@ -1,7 +1,5 @@
 """Progress on held-out pairs: cross-entropy, greedy BLEU, and units without gradient."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Self

@@ -6,8 +6,6 @@ so that a pre-norm layer adds nothing to the residual stream; Chen et al. 2016, 
 pieces start as the mean of the old pieces that spell them.
 """
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Progress bars on terminals."""
 
-from __future__ import annotations
-
 import os
 import stat
 import sys

@@ -1,7 +1,5 @@
 """Tables on standard output, and those of `attend align --gold`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich.console import Console

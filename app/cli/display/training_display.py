@@ -1,7 +1,5 @@
 """The output of a training run: a progress bar, a line per measurement, log.jsonl."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path

@@ -3,8 +3,6 @@
 Needs matplotlib, which only the extra `[plot]` installs; import this module lazily.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

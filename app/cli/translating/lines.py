@@ -1,7 +1,5 @@
 """Reads lines from a byte stream, in blocks of those available."""
 
-from __future__ import annotations
-
 import select
 from collections.abc import Iterator
 from typing import Protocol

@@ -1,7 +1,5 @@
 """Translations from a running attend server, over its native dialect."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`attend translate --file`: files, through a checkpoint in this process or a running server."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

@@ -1,7 +1,5 @@
 """The entries of the stored glossaries that a translation in DeepL's dialect selects."""
 
-from __future__ import annotations
-
 import asyncio
 
 from fastapi import Request

@@ -1,7 +1,5 @@
 """Documents in DeepL's dialect: uploaded, translated in the background, downloaded once."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Stored glossaries in DeepL's dialect; version 2 of its API is a view of those of version 3."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from http import HTTPStatus

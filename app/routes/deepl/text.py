@@ -1,7 +1,5 @@
 """Texts, languages and usage in DeepL's dialect, and its features that are not supported."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
 from typing import Any
 

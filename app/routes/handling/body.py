@@ -1,7 +1,5 @@
 """Request bodies: limited in size, as JSON or a form."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from dataclasses import dataclass, field

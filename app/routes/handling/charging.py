@@ -1,7 +1,5 @@
 """Translates and charges the client's account, in any dialect."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 

@@ -3,8 +3,6 @@
 FastAPI's dependencies are coroutines, since it runs plain functions in a thread pool.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 

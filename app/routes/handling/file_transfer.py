@@ -1,7 +1,5 @@
 """Uploads of files as multipart/form-data, and downloads."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator
 from http import HTTPStatus

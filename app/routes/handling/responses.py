@@ -1,7 +1,5 @@
 """Responses of the native dialect: JSON, or `text/event-stream`, while the client is connected."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import partial

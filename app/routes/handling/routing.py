@@ -1,7 +1,5 @@
 """Routes that answer HEAD, and routes without FastAPI's overhead."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """DeepL's dialect on the wire: what its official client sends and reads."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
@@ -192,7 +190,7 @@ class DeepLAnswer(BaseModel):
     translations: list[DeepLTranslation]
 
     @classmethod
-    def of(cls, request: DeepLRequest, answer: TranslateAnswer) -> DeepLAnswer:
+    def of(cls, request: DeepLRequest, answer: TranslateAnswer) -> Self:
         """Convert the native response to this dialect."""
 
         def one(text: str, translation: Translation) -> DeepLTranslation:

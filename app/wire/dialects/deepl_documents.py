@@ -1,7 +1,5 @@
 """Documents in DeepL's dialect on the wire: upload, status and download."""
 
-from __future__ import annotations
-
 from pathlib import PurePath
 from typing import Self
 

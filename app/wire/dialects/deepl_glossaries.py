@@ -4,8 +4,6 @@ In version 3 of the API, a glossary has a dictionary per language pair. Version 
 with one dictionary.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from datetime import datetime

@@ -1,7 +1,5 @@
 """LibreTranslate's dialect on the wire."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -113,7 +111,7 @@ class LibreTranslateDetected(BaseModel):
     language: str
 
     @classmethod
-    def of(cls, found: DetectedLanguage | None) -> LibreTranslateDetected:
+    def of(cls, found: DetectedLanguage | None) -> Self:
         """Convert from a probability of 0 … 1; None: there was no evidence."""
         if found is None:
             return cls(confidence=0, language=UNDETECTED)
@@ -130,7 +128,7 @@ class LibreTranslateAnswer(BaseModel):
     alternatives: list[str] | list[list[str]] | None = Field(None, description="if requested")
 
     @classmethod
-    def of(cls, request: LibreTranslateRequest, answer: TranslateAnswer) -> LibreTranslateAnswer:
+    def of(cls, request: LibreTranslateRequest, answer: TranslateAnswer) -> Self:
         """Convert the native response to this dialect."""
         translations = answer.translations
         texts = [one.text for one in translations]

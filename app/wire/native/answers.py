@@ -1,7 +1,5 @@
 """The responses of the native dialect on the wire; those of the pipeline are written as JSON."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, Field, TypeAdapter

@@ -1,7 +1,5 @@
 """The base classes of requests, and fields that several of them have."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Any, Literal, Self
 

@@ -1,7 +1,5 @@
 """The bodies of the native dialect's requests."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field

@@ -6,8 +6,6 @@ multiple of 256, and the data of the items one after another. The files come fro
 every length is checked before it is used, and nothing in them is executed.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 from dataclasses import dataclass

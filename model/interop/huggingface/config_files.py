@@ -3,8 +3,6 @@
 Defaults are those of `transformers`.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, Literal

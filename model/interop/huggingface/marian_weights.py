@@ -3,8 +3,6 @@
 Matrices have the same layout, [out, in], so only names change.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

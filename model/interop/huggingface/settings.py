@@ -4,8 +4,6 @@
 `transformers` takes the search from the former.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Files are mapped into memory: a tensor takes memory only while it is in use.
 """
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path

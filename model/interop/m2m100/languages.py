@@ -1,7 +1,5 @@
 """The languages of M2M-100, WMT21 and NLLB: their tokens, ids and API codes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any

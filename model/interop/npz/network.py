@@ -4,8 +4,6 @@ Marian multiplies from the other side, so its matrices are [in, out], the transp
 its vectors are [1, n].
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import torch

@@ -3,8 +3,6 @@
 Model defaults are Marian's. Without decoder.yml, the search is that of most OPUS-MT models.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ A piece's id is in vocab.yml, or is its index in a SentencePiece model that Mari
 Marian has no `<pad>`; it gets the first id that neither side uses.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -6,8 +6,6 @@ for each pair, sorted by length into batches of about the same number of tokens 
 Resuming needs only (chunk, batch), and other processes can prepare chunks.
 """
 
-from __future__ import annotations
-
 import itertools
 import multiprocessing
 import signal

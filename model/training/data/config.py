@@ -1,7 +1,5 @@
 """The tables of a recipe for corpora and vocabulary."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal, Self
 

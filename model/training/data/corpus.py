@@ -5,8 +5,6 @@ lines, whose objects have a text per language, possibly under `translation` as i
 datasets.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import lzma

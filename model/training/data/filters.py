@@ -1,7 +1,5 @@
 """Selects the pairs of a corpus to train on, and counts the others."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b

@@ -4,8 +4,6 @@ Every function depends only on its arguments and random generator, so that a res
 same data.
 """
 
-from __future__ import annotations
-
 import re
 from random import Random
 from typing import NamedTuple

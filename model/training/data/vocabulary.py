@@ -1,7 +1,5 @@
 """Learns the SentencePiece vocabulary that both languages share: unigram (Kudo 2018) or BPE."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Iterable, Sequence

@@ -4,8 +4,6 @@ Telephone numbers, identifiers and code stay as they are; durations, scales, num
 ordinals and eras are written as English and French write them.
 """
 
-from __future__ import annotations
-
 import string
 from collections.abc import Callable
 from functools import partial

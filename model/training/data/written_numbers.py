@@ -5,8 +5,6 @@ instead of converting decimal marks, thousands separators, currencies and hours.
 has as many as a recipe requests and depends only on its seed.
 """
 
-from __future__ import annotations
-
 from random import Random
 
 from model.training.data.written_facts import KINDS as _FACTS

@@ -1,8 +1,6 @@
 """A matrix in int8: codes in −127 … 127, and a scale for each of its rows or columns."""
 
-from __future__ import annotations
-
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor
@@ -13,24 +11,39 @@ _BLOCK = 4096
 """Tokens whose products are summed in int32, far below the 133,000 that would overflow."""
 
 
+class Columns(NamedTuple):
+    """codes [N, K], int8, and scales [K], float32: the matrix is codes · scales."""
+
+    codes: Tensor
+    scales: Tensor
+
+    @classmethod
+    def of(cls, matrix: Tensor) -> Self:
+        """Round [N, K]."""
+        rows = matrix.detach().contiguous()
+        codes, scales = torch.empty(rows.shape, dtype=torch.int8), torch.empty(rows.shape[1])
+        kernels.quantise_columns(rows.numpy(), codes.numpy(), scales.numpy())
+        return cls(codes, scales)
+
+
 class Rows(NamedTuple):
     """codes [N, K], int8, and scales [N], float32: the matrix is scales[:, None] · codes."""
 
     codes: Tensor
     scales: Tensor
 
-    @staticmethod
-    def of(matrix: Tensor) -> Rows:
+    @classmethod
+    def of(cls, matrix: Tensor) -> Self:
         """Round [N, K]. The scale of a row that is not finite is not finite."""
         rows = matrix.detach().contiguous()
         codes, scales = torch.empty(rows.shape, dtype=torch.int8), torch.empty(len(rows))
         kernels.quantise_rows(rows.numpy(), codes.numpy(), scales.numpy())
-        return Rows(codes, scales)
+        return cls(codes, scales)
 
-    @staticmethod
-    def empty(rows: int, columns: int) -> Rows:
+    @classmethod
+    def empty(cls, rows: int, columns: int) -> Self:
         """Allocate codes [N, K]."""
-        return Rows(torch.empty(rows, columns, dtype=torch.int8), torch.empty(rows))
+        return cls(torch.empty(rows, columns, dtype=torch.int8), torch.empty(rows))
 
     def as_columns(self) -> Columns:
         """Convert to scales of columns, with rounding."""
@@ -40,24 +53,9 @@ class Rows(NamedTuple):
         )
         return Columns(codes, scales)
 
-    def part(self, rows: slice) -> Rows:
+    def part(self, rows: slice) -> Self:
         """Return some rows, in the same memory."""
-        return Rows(self.codes[rows], self.scales[rows])
-
-
-class Columns(NamedTuple):
-    """codes [N, K], int8, and scales [K], float32: the matrix is codes · scales."""
-
-    codes: Tensor
-    scales: Tensor
-
-    @staticmethod
-    def of(matrix: Tensor) -> Columns:
-        """Round [N, K]."""
-        rows = matrix.detach().contiguous()
-        codes, scales = torch.empty(rows.shape, dtype=torch.int8), torch.empty(rows.shape[1])
-        kernels.quantise_columns(rows.numpy(), codes.numpy(), scales.numpy())
-        return Columns(codes, scales)
+        return type(self)(self.codes[rows], self.scales[rows])
 
 
 def outer_sum(left: Rows, right: Rows) -> Tensor:

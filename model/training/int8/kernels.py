@@ -5,8 +5,6 @@ which are integers of the same order: LLVM vectorises a maximum of integers, not
 bits of a number that is not finite are the largest, so its scale is not finite either.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Linear and feed-forward layers that multiply in int8 during training, forward and backward."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import torch

@@ -1,7 +1,5 @@
 """Locates the cause of a divergence: the first tensor that is not finite."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -9,8 +9,6 @@ that are targets in the batch, and a random choice of the others, each of which 
 Their logits grow by the logarithm of that number, which keeps the normaliser's expectation.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import torch

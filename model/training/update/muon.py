@@ -8,8 +8,6 @@ Training): scaled to the root mean square of Adam's usual step, with decoupled w
 without fast bf16, and repeats the iteration in each process of a run.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

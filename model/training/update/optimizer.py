@@ -1,7 +1,5 @@
 """§5.3: the optimizers of a run behind one interface, with state stored without pickling."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import torch

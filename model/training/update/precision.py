@@ -1,7 +1,5 @@
 """Number formats: bf16 or int8 matrix products where they are fast, float32 everywhere else."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
