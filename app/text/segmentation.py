@@ -14,11 +14,13 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from heapq import merge
+from itertools import chain
 from typing import Literal
 
 import sentencex
 
 from app.concurrency.threads import check_abandoned
+from app.text.abbreviations import ends_within, is_abbreviation
 from app.text.spans import Span, Spans, clipped, replace, within
 from model.text.language_codes import canonical_code, primary_language
 
@@ -55,10 +57,6 @@ half a window ends where it would in the whole line."""
 
 MAX_CHARACTERS = 8000
 """Maximum code points of a segment: more than any model reads at once."""
-
-_LONGEST_ABBREVIATION = 40
-"""Code points before the end of a sentence that are searched for an abbreviation."""
-
 
 _UNSPACED = {"hans", "hant", "hani", "jpan", "hira", "kana", "hrkt"}
 """Scripts in which no space separates sentences. (In Thai and Lao, a space is what does.)"""
@@ -178,12 +176,17 @@ def _blocks(text: str, split: Split) -> Iterator[Span]:
 
 def _sentences(text: str, block: Span, language: str) -> Iterator[Span]:
     """Yield the sentences of a block, with trailing whitespace."""
-    start = block.start
-    for end in _ends(text, block, language):
-        if not _is_abbreviation(text[max(start, end - _LONGEST_ABBREVIATION) : end], text[end]):
+    start = at = block.start
+    for end in chain(_ends(text, block, language), [block.end]):
+        for inner in ends_within(text, Span(at, end)):
+            yield Span(start, inner)
+            start = inner
+        at = end
+        if start < end and (
+            end == block.end or not is_abbreviation(text, Span(start, end), language)
+        ):
             yield Span(start, end)
             start = end
-    yield Span(start, block.end)
 
 
 def _ends(text: str, block: Span, language: str) -> Iterator[int]:
@@ -224,19 +227,6 @@ def _lengths(window: str, language: str) -> list[int]:
             raise
         return [len(window)]
     return [len(sentence) for sentence in sentences]
-
-
-def _is_abbreviation(sentence: str, following: str) -> bool:
-    """Whether the full stop belongs to an abbreviation; joining two sentences does little harm."""
-    sentence = sentence.rstrip()
-    if not sentence.endswith("."):
-        return False
-    last_word = re.split(r"[\s.'’(]", sentence[:-1])[-1]
-    if not last_word.isalpha():
-        return False
-    return len(last_word) == 1 or (
-        len(last_word) <= 4 and (following.islower() or following.isdigit())
-    )
 
 
 def _trim(text: str, span: Span) -> Span:

