@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import NamedTuple
@@ -10,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from model.decoding.hypothesis import SearchOptions
 from model.decoding.rules import Traits
 from model.engine.protocol import Finished, Job
 from model.engine.torch.decoder import Rows, StepDecoder
@@ -20,6 +23,7 @@ from model.engine.torch.history import BeamHistory
 from model.engine.torch.search import Report, advance, report_width
 from model.engine.torch.slots import MIN_POSITIONS, Slots, bucket, position_bucket
 from model.engine.torch.state import Sizes, State
+from model.transformer.config import TransformerConfig
 from model.transformer.transformer import Transformer
 
 MAX_LOGITS = 2**25
@@ -27,6 +31,19 @@ MAX_LOGITS = 2**25
 
 PREPARED_POSITIONS = 128
 """Positions of either side up to which steps are recorded at the start."""
+
+_CHECKED_SENTENCES, _CHECKED_TOKENS = 4, 6
+"""Random sentences that are translated with graphs and without, so many tokens of each."""
+
+
+_log = logging.getLogger(__name__)
+
+
+def is_long(job: Job, config: TransformerConfig) -> bool:
+    """Whether a job may need more positions than steps are recorded for at the start."""
+    n_source = len(job.source_ids)
+    n_target = job.options.limits(n_source, config.max_length).n_tokens
+    return max(n_source, n_target) > PREPARED_POSITIONS
 
 
 class Shared(NamedTuple):
@@ -69,10 +86,11 @@ class Batch:
 
     # Graphs
 
-    def prepare(self) -> None:
+    def prepare(self, options: SearchOptions) -> None:
         """Record a step of every bucket up to `PREPARED_POSITIONS`; for an empty batch.
 
-        Does nothing without graphs. If memory is short, steps are recorded when they occur a
+        Does nothing without graphs, and ends them if they find something else than the steps
+        that they recorded. If memory is short, steps are recorded when they occur a
         second time, as those of other sizes are.
         """
         if not self._graphs.enabled:
@@ -96,6 +114,29 @@ class Batch:
             release_cache(self._model.device)
         finally:
             self._slots.vacated.update(range(self._state.sizes.slots))
+        if self._state.sizes.slots and not self._replays_what_it_recorded(options):
+            _log.warning("steps are not replayed as graphs: these find other translations")
+            self._graphs = Graphs(None)
+
+    def _replays_what_it_recorded(self, options: SearchOptions) -> bool:
+        """Whether replayed steps and the same steps as they were find the same, to the last bit."""
+        random = np.random.default_rng(1)
+        config = self._model.config
+        few = replace(options, max_target_tokens=_CHECKED_TOKENS)
+        jobs = [
+            Job(n, (*random.integers(config.source_vocab_size, size=n + 2), config.eos_id), few)
+            for n in range(min(_CHECKED_SENTENCES, self._max_slots))
+        ]
+        recorded, found = self._graphs, []
+        for graphs in (recorded, Graphs(lambda work: work)):
+            self._graphs = graphs
+            self.join(jobs)
+            ended: list[Finished] = []
+            while self:
+                ended += self.advance()[0]
+            found.append(sorted((one.job_id, repr(one.outcome)) for one in ended))
+        self._graphs = recorded
+        return found[0] == found[1]
 
     # Joining and leaving
 

@@ -15,8 +15,14 @@ from model.errors import ConfigError
 
 _TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
-_CPU_MESSAGES = ("can't allocate memory", "not enough memory")
-"""Parts of the plain `RuntimeError` that torch raises on a CPU (c10/core/impl/alloc_cpu.cpp)."""
+_SHORTAGE = (
+    "can't allocate memory", "not enough memory",  # c10/core/impl/alloc_cpu.cpp
+    "out of memory",  # CUDA's and XPU's drivers, MPS
+    "cublas_status_alloc_failed", "cusolver_status_alloc_failed",
+    "cudnn_status_alloc_failed", "cudnn_status_internal_error_host_allocation_failed",
+    "cudnn_status_internal_error_device_allocation_failed",
+)  # fmt: skip
+"""Parts, in lower case, of the messages of a `RuntimeError` that reports a shortage of memory."""
 
 
 def dtype_of(precision: PrecisionChoice, device: str) -> torch.dtype:
@@ -46,11 +52,10 @@ def memory_errors() -> Iterator[None]:
     """Raise `MemoryError` for any error that reports a shortage of memory, on host or device."""
     try:
         yield
-    except RuntimeError as error:  # also torch.OutOfMemoryError
-        is_shortage = isinstance(error, torch.OutOfMemoryError) or any(
-            part in str(error) for part in _CPU_MESSAGES
-        )
-        if not is_shortage:
+    except RuntimeError as error:  # also torch.OutOfMemoryError and torch.AcceleratorError
+        message = str(error).lower()
+        is_shortage = isinstance(error, torch.OutOfMemoryError)
+        if not (is_shortage or any(part in message for part in _SHORTAGE)):
             raise
         raise MemoryError("the device has no memory left") from error
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import torch
 
@@ -13,7 +14,7 @@ from model.decoding.hypothesis import SearchOptions
 from model.decoding.rules import Traits
 from model.engine.jobs import check_job, grown
 from model.engine.protocol import EngineInfo, EngineMemory, Finished, Job, Progress
-from model.engine.torch.batch import Batch, Shared
+from model.engine.torch.batch import Batch, Shared, is_long
 from model.engine.torch.constrained import ConstrainedSearches
 from model.engine.torch.decoder import StepDecoder
 from model.engine.torch.device import ReportReader, release_cache
@@ -28,8 +29,18 @@ MAX_IDLE_BATCHES = 2
 RECOVERY_STEPS = 500
 """Steps without a shortage of memory after which the limit of sentences in flight doubles."""
 
-Kind = tuple[int, Traits]
-"""What the sentences of a batch share: the beam size and the traits of the search."""
+
+class Kind(NamedTuple):
+    """What the sentences of a batch share: the beam size and traits of the search, and whether any
+    needs more positions than steps are recorded for.
+
+    Long ones have a batch of their own, which is dropped when it is empty: the slots of a batch
+    have the positions of its longest sentence, and graphs end when slots grow.
+    """
+
+    beam: int
+    traits: Traits
+    is_long: bool
 
 
 class TorchEngine(TorchExplanations):
@@ -71,9 +82,9 @@ class TorchEngine(TorchExplanations):
             return
         if self._device.type == "cuda":
             torch.cuda.set_device(self._device)
-        self._prepared = (options.beam_size, options.traits)
+        self._prepared = Kind(options.beam_size, options.traits, is_long=False)
         batch = self._batch(self._prepared)
-        batch.prepare()
+        batch.prepare(options)
         self._work_bytes = batch.n_bytes
 
     @property
@@ -171,19 +182,23 @@ class TorchEngine(TorchExplanations):
             if job.options.constraints:
                 self._constrained.join([job])
             else:
-                kinds.setdefault((job.options.beam_size, job.options.traits), []).append(job)
+                kinds.setdefault(self._kind(job), []).append(job)
         left: list[Job] = []
         for kind, jobs in kinds.items():
             left += self._batch(kind).join(jobs)
         return self._defer(left) if left else []
+
+    def _kind(self, job: Job) -> Kind:
+        options = job.options
+        return Kind(options.beam_size, options.traits, is_long(job, self._model.config))
 
     def _batch(self, kind: Kind) -> Batch:
         """Return the batch of a kind; the most recently used is the last."""
         batch = self._batches.pop(kind, None)
         if batch is None:
             self._drop_idle(MAX_IDLE_BATCHES - 1)
-            beam, traits = kind
-            batch = Batch(self._shared, beam, traits, max(1, self._max_rows // beam))
+            n_slots = max(1, self._max_rows // kind.beam)
+            batch = Batch(self._shared, kind.beam, kind.traits, n_slots)
         self._batches[kind] = batch
         return batch
 
@@ -205,6 +220,8 @@ class TorchEngine(TorchExplanations):
             finished += ended
             if left:
                 finished += self._defer(left)
+        for kind in [kind for kind, batch in self._batches.items() if kind.is_long and not batch]:
+            del self._batches[kind]
         self._n_steps_since_shortage += 1
         if self._n_steps_since_shortage >= RECOVERY_STEPS:
             self._n_steps_since_shortage = 0

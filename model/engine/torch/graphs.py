@@ -8,10 +8,14 @@ at the start (`Batch.prepare`), others when they occur a second time.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Hashable
+from threading import Lock
 from typing import TypeAlias
 
 import torch
+
+from model.engine.torch.device import memory_errors
 
 Work: TypeAlias = Callable[[], None]
 Capture: TypeAlias = Callable[[Work], Work]
@@ -19,6 +23,12 @@ Capture: TypeAlias = Callable[[Work], Work]
 
 MAX_GRAPHS = 512
 """Each holds some of the driver's memory; beyond, all are discarded."""
+
+
+_log = logging.getLogger(__name__)
+
+_recording = Lock()
+"""One thread records at a time: a recording shares the driver's and torch's global state."""
 
 
 class Graphs:
@@ -57,11 +67,11 @@ class Graphs:
         if len(self._recorded) >= MAX_GRAPHS:
             self._recorded.clear()
         try:
-            replay = capture(work)
-        except torch.OutOfMemoryError:
-            raise
-        except RuntimeError:  # such as an operation that this device cannot capture
+            with memory_errors():
+                replay = capture(work)
+        except RuntimeError as error:  # such as an operation that this device cannot capture
             self._capture = None
+            _log.warning("steps are not recorded as graphs: %s", error)
             work()
             return
         self._recorded[key] = replay
@@ -74,6 +84,8 @@ def capture_for(device: torch.device) -> Capture | None:
         return None
 
     first: list[torch.cuda.CUDAGraph] = []
+    # torch's default stream for recording belongs to the device that recorded first.
+    stream = torch.cuda.Stream(device)
 
     def capture(work: Work) -> Work:
         graph = torch.cuda.CUDAGraph()
@@ -81,7 +93,8 @@ def capture_for(device: torch.device) -> Capture | None:
         # and results that outlast a step are written into the state.
         pool = first[0].pool() if first else None
         # Another engine's thread may use its own device meanwhile.
-        with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
+        mode = "thread_local"
+        with _recording, torch.cuda.graph(graph, pool, stream, capture_error_mode=mode):
             work()
         if not first:
             first.append(graph)

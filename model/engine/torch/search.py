@@ -78,10 +78,8 @@ def advance(state: State, rows: Rows, fed: Fed, config: TransformerConfig, trait
     ends = found.tokens == config.eos_id
     live, chosen = found.scores.masked_fill(ends, -torch.inf).topk(beam, dim=1)
     parents = found.parents.gather(1, chosen)
-    state.live.copy_(live)
-    state.latest.copy_(found.tokens.gather(1, chosen))
-    state.ancestors.copy_(ancestors.gather(1, parents[:, :, None].expand_as(ancestors)))
-    state.length.add_(1)
+    latest = found.tokens.gather(1, chosen)
+    kept = ancestors.gather(1, parents[:, :, None].expand_as(ancestors))
     report = (
         found.scores.view(torch.int32),
         found.log_probs.view(torch.int32),
@@ -89,7 +87,14 @@ def advance(state: State, rows: Rows, fed: Fed, config: TransformerConfig, trait
         found.parents.int(),
         chosen.int(),
     )
-    state.report.copy_(torch.cat(report, dim=1))
+    joined = torch.cat(report, dim=1)
+    # Nothing is allocated from here on: a step that runs out of memory is repeated, and must find
+    # the state as it was.
+    state.live.copy_(live)
+    state.latest.copy_(latest)
+    state.ancestors.copy_(kept)
+    state.report.copy_(joined)
+    state.length.add_(1)
 
 
 class _Found(NamedTuple):

@@ -12,6 +12,7 @@ from model.decoding.hypothesis import SearchOptions
 from model.engine.eager import EagerEngine
 from model.engine.explanations import AttentionRow
 from model.engine.protocol import EngineInfo, Job
+from model.engine.torch import batch as batch_module
 from model.engine.torch import engine as engine_module
 from model.transformer.transformer import Transformer
 from tests.model.engine.cpu.running import check_same, draw_jobs, limited, run
@@ -141,7 +142,24 @@ def test_idle_batches_are_dropped_but_the_latest(model: Transformer) -> None:
     engine = torch_engine(model)
     for beam in (1, 2, 3, 4, 2):
         run(engine, [Job(0, (5, 6, 1), SearchOptions(beam))])
-    assert [beam for beam, _ in engine._batches] == [4, 2]
+    assert [kind.beam for kind in engine._batches] == [4, 2]
+
+
+def test_long_sentences_have_slots_of_their_own_which_go_with_them(
+    endless: Transformer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_module, "PREPARED_POSITIONS", 16)
+    engine = torch_engine(endless)
+    short, long = limited(0, 9, beam=2, source=(5, 3, 1)), limited(1, 17, beam=2, source=(6, 3, 1))
+    engine.admit([short, long])
+    outcomes = dict(engine.step())
+    assert [kind.is_long for kind in engine._batches] == [False, True]
+    outcomes |= run(engine, [])
+    for job in (short, long):
+        check_same(outcomes[job.id], wanted(endless, job))
+    [(kind, batch)] = engine._batches.items()
+    assert not kind.is_long
+    assert batch._state.sizes.target <= 16
 
 
 class Syncs(TorchDispatchMode):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from model.decoding.constrained import constrained_steps
 from model.decoding.constraints import Constraint, Wording
@@ -20,9 +22,10 @@ from model.engine.torch.device import memory_errors, release_cache
 from model.engine.torch.encoder import NewSentence, encode_into
 from model.engine.torch.state import Sizes, State
 from model.transformer.transformer import Transformer
-from tests.model.engine.cpu.running import draw_jobs, run
+from tests.model.engine.cpu.running import check_same, draw_jobs, run
 from tests.model.engine.cpu.test_constrained import draw_constrained, draw_edges
-from tests.model.engine.torch.running import said, torch_engine
+from tests.model.engine.torch.running import said, torch_engine, wanted
+from tests.model.make_model import MakeModel
 
 SHORT = torch.OutOfMemoryError("CUDA out of memory")
 ON_CPU = RuntimeError(
@@ -35,6 +38,12 @@ ON_CPU = RuntimeError(
     [
         (SHORT, True), (ON_CPU, True), (MemoryError(), True),
         (RuntimeError("DefaultCPUAllocator: not enough memory: you tried to"), True),
+        (RuntimeError("MPS backend out of memory (MPS allocated: 8 GB"), True),
+        (torch.AcceleratorError("CUDA error: out of memory"), True),
+        (torch.AcceleratorError("CUDA error: an illegal memory access was encountered"), False),
+        (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling"), True),
+        (RuntimeError("cuDNN error: CUDNN_STATUS_ALLOC_FAILED"), True),
+        (RuntimeError("CUDA error: CUBLAS_STATUS_EXECUTION_FAILED"), False),
         (RuntimeError("shape mismatch"), False), (ValueError("can't allocate memory"), False),
     ],
 )  # fmt: skip
@@ -115,6 +124,57 @@ def test_slots_that_cannot_be_decoded_at_once_take_turns(
 
     monkeypatch.setattr(Batch, "_decode_window", narrow)
     assert said(run(torch_engine(model), jobs)) == expected
+
+
+class FailsOnce(TorchDispatchMode):
+    """Lets the allocation `at`, counted from 0, run out of memory, once."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._left = at
+
+    @property
+    def failed(self) -> bool:
+        return self._left < 0
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> object:
+        writes = func._schema.is_mutable or any(one.alias_info for one in func._schema.returns)
+        self._left -= not writes
+        if self._left == -1 and not writes:
+            raise SHORT
+        return func(*args, **kwargs or {})
+
+
+@pytest.mark.parametrize("autoregression", ["self-attention", "ssru"])
+def test_a_step_is_repeated_whichever_of_its_allocations_fails(
+    make_speaker: MakeModel, monkeypatch: pytest.MonkeyPatch, autoregression: str
+) -> None:
+    model = make_speaker(autoregression=autoregression)
+    jobs = [Job(n, (5 + n, 6, 1), SearchOptions(2, max_target_tokens=4)) for n in range(2)]
+    decode, n_steps = Batch._decode_window, 0
+    modes: list[FailsOnce] = []
+
+    def failing(self: Batch, *args: Any) -> None:
+        nonlocal n_steps
+        n_steps += 1
+        if n_steps == 3:  # not the first: the hypotheses have a past
+            with modes[-1]:
+                decode(self, *args)
+        else:
+            decode(self, *args)
+
+    monkeypatch.setattr(Batch, "_decode_window", failing)
+    for at in itertools.count():
+        n_steps = 0
+        modes.append(FailsOnce(at))
+        outcomes = run(torch_engine(model), jobs)
+        for job in jobs:
+            check_same(outcomes[job.id], wanted(model, job))
+        if not modes[-1].failed:
+            break
+    assert at > 50
 
 
 def test_sentences_that_do_not_fit_beside_others_wait(

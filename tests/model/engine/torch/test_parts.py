@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Barrier
+from unittest.mock import Mock
+
 import pytest
 import torch
 
@@ -10,7 +17,7 @@ from model.engine.protocol import Job, PrecisionChoice
 from model.engine.torch import graphs as graphs_module
 from model.engine.torch.device import dtype_of
 from model.engine.torch.encoder import MAX_TOKENS, NewSentence, by_length
-from model.engine.torch.graphs import Graphs, Work, capture_for
+from model.engine.torch.graphs import Capture, Graphs, Work, capture_for
 from model.engine.torch.search import CHUNK, top_logits
 from model.errors import ConfigError
 
@@ -72,7 +79,7 @@ def test_work_is_recorded_the_second_time_and_replayed_from_then_on() -> None:
     assert log[-1] == "a"
 
 
-def test_work_that_cannot_be_recorded_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_that_cannot_be_recorded_is_done(caplog: pytest.LogCaptureFixture) -> None:
     log: list[str] = []
 
     def record(work: Work) -> Work:
@@ -83,6 +90,7 @@ def test_work_that_cannot_be_recorded_is_done(monkeypatch: pytest.MonkeyPatch) -
     for _ in range(4):
         graphs.run("a", lambda: log.append("a"))
     assert log == ["a", "tried", "a", "a", "a"]
+    assert "not recorded as graphs: operation not permitted" in caplog.text
 
 
 def test_memory_that_is_short_while_recording_is_reported() -> None:
@@ -91,7 +99,7 @@ def test_memory_that_is_short_while_recording_is_reported() -> None:
 
     graphs = Graphs(record)
     graphs.run("a", lambda: None)
-    with pytest.raises(torch.OutOfMemoryError):
+    with pytest.raises(MemoryError):
         graphs.run("a", lambda: None)
 
 
@@ -113,6 +121,38 @@ def test_there_are_only_so_many_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_only_cuda_has_graphs() -> None:
     assert capture_for(torch.device("cpu")) is None
+
+
+def test_each_device_records_in_a_stream_of_its_own_and_one_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    streams: list[object] = []
+    depth, deepest = 0, 0
+
+    @contextmanager
+    def graph(_graph: object, _pool: object, stream: object, **_: object) -> Iterator[None]:
+        nonlocal depth, deepest
+        streams.append(stream)
+        depth += 1
+        deepest = max(deepest, depth)
+        yield
+        depth -= 1
+
+    monkeypatch.setattr(torch.cuda, "Stream", str)
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Mock)
+    monkeypatch.setattr(torch.cuda, "graph", graph)
+    captures = [capture_for(torch.device("cuda", index)) for index in range(2)]
+    both = Barrier(2)
+
+    def record(capture: Capture) -> None:
+        both.wait()
+        for _ in range(3):
+            capture(lambda: time.sleep(0.001))
+
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(record, filter(None, captures)))
+    assert sorted(map(str, streams)) == ["cuda:0"] * 3 + ["cuda:1"] * 3
+    assert deepest == 1
     assert capture_for(torch.device("mps")) is None
     assert capture_for(torch.device("cuda", 1)) is not None
 

@@ -67,12 +67,22 @@ def test_every_bucket_is_recorded_at_the_start_and_none_later(endless: Transform
     assert graphs.n_replayed - n_before >= 15
 
 
-def test_what_is_longer_is_recorded_the_second_time(endless: Transformer) -> None:
+def test_what_is_longer_leaves_what_was_recorded(endless: Transformer) -> None:
     graphs = FakeGraphs()
     engine = prepared(endless, graphs)
-    job = limited(0, 40, beam=2, source=(5, 3, 1))
+    for job in (limited(0, 40, beam=2, source=(5, 3, 1)), limited(1, 9, beam=2, source=(5, 4, 1))):
+        check_same(run(engine, [job])[job.id], wanted(endless, job))
+    assert graphs.n_recorded == 12 + 6  # those of the long one have a batch of their own
+
+
+def test_graphs_that_do_nothing_are_not_used(
+    endless: Transformer, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = torch_engine(endless, capture=lambda work: lambda: None)
+    engine.prepare(SearchOptions(2))
+    assert "find other translations" in caplog.text
+    job = limited(0, 9, beam=2, source=(5, 3, 1))
     check_same(run(engine, [job])[0], wanted(endless, job))
-    assert graphs.n_recorded == 13
 
 
 @pytest.mark.parametrize("name", ["separate vocabularies", "no bias"])
