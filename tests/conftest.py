@@ -2,6 +2,7 @@ import asyncio
 import inspect
 import random
 from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -66,12 +67,23 @@ def _write_checkpoint(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Run a coroutine as a test, in an event loop of its own, for at most 20 seconds."""
+    """Run a coroutine as a test, in an event loop of its own, for at most 20 seconds.
+
+    Fixtures that are asynchronous context managers are entered.
+    """
     test = pyfuncitem.obj
     if not inspect.iscoroutinefunction(test):
         return None
     arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(test).parameters}
-    asyncio.run(asyncio.wait_for(test(**arguments), timeout=20))
+
+    async def run() -> None:
+        async with AsyncExitStack() as stack:
+            for name, value in arguments.items():
+                if isinstance(value, AbstractAsyncContextManager):
+                    arguments[name] = await stack.enter_async_context(value)
+            await test(**arguments)
+
+    asyncio.run(asyncio.wait_for(run(), timeout=20))
     return True
 
 

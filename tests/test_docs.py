@@ -86,19 +86,15 @@ def test_every_metric_has_its_row() -> None:
 
 
 def test_every_route_is_described() -> None:
-    paths = create_app(Settings()).openapi()["paths"]
-    assert "/translate" in paths
-    for path, methods in paths.items():
-        for method in methods:
-            assert f"{method.upper()} {path}" in TEXT["api.md"]
-
-
-def test_every_route_of_the_admin_port_is_described() -> None:
-    paths = create_admin_app(create_app(Settings())).openapi()["paths"]
-    assert "/reload" in paths
-    for path, methods in paths.items():
-        for method in methods:
-            assert f"{method.upper()} {path}" in TEXT["operations.md"]
+    app = create_app(Settings())
+    for document, route, page in (
+        (app.openapi(), "/translate", "api.md"),
+        (create_admin_app(app).openapi(), "/reload", "operations.md"),
+    ):
+        assert route in document["paths"]
+        for path, methods in document["paths"].items():
+            for method in methods:
+                assert f"{method.upper()} {path}" in TEXT[page]
 
 
 @pytest.mark.parametrize("model", WIRE)

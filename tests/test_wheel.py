@@ -49,9 +49,7 @@ def test_its_name_is_the_distributions(wheel: Path) -> None:
     assert wheel.name == f"attend_server-{__version__}-py3-none-any.whl"
 
 
-def test_it_holds_every_file_of_the_packages_and_what_is_shipped_and_nothing_else(
-    wheel: Path,
-) -> None:
+def test_it_holds_the_packages_and_what_is_shipped_and_nothing_else(wheel: Path) -> None:
     expected = {
         f"{'app/' if folder in ('checkpoints', 'recipes') else ''}{path.relative_to(ROOT)}"
         for folder in FOLDERS

@@ -14,7 +14,9 @@ from app.runtime import Runtime
 from app.settings import Settings
 from model.checkpoint.reader import load_checkpoint
 from model.engine.protocol import Engine
+from tests.app.fake_engine import FakeEngine
 
+Client = httpx.AsyncClient
 Serve = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
 
 
@@ -41,3 +43,15 @@ def serve(tiny_checkpoint: Path, kernels: None) -> Serve:
             yield client
 
     return run
+
+
+@pytest.fixture
+def client(serve: Serve) -> AbstractAsyncContextManager[Client]:
+    """A client of an application with a fake engine; entered for tests that are coroutines."""
+    return serve(FakeEngine())
+
+
+@pytest.fixture
+def served(serve: Serve) -> AbstractAsyncContextManager[Client]:
+    """A client of an application with the random model; entered for tests that are coroutines."""
+    return serve()

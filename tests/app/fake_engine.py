@@ -72,6 +72,11 @@ class FakeEngine:
                 news.append(Progress(job.id, ids[:n_certain]))
         return news
 
+    def release(self, n_steps: int = 1) -> None:
+        """Let this many steps pass the gate."""
+        assert self.gate
+        self.gate.release(n_steps)
+
     def interrupt(self) -> None:
         self.n_interrupts += 1
 

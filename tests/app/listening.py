@@ -29,7 +29,9 @@ def listening(engine: Engine, checkpoint: Path, **settings: Any) -> Iterator[str
         return build_runtime([load_checkpoint(checkpoint)], [[engine]], settings, metrics)
 
     app = create_app(Settings.parse(checkpoint=checkpoint, **settings), load)
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))
+    # A kept connection stays open while a busy machine holds up its client.
+    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_keep_alive=60)
+    server = uvicorn.Server(config)
     listener = listen("127.0.0.1", 0)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()

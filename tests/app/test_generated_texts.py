@@ -116,9 +116,7 @@ def letters(texts: list[str]) -> str:
 
 @made_up
 @given(document=DOCUMENTS, markup=st.sampled_from(["html", "xml"]))
-def test_a_document_comes_back_translated_and_well_formed(
-    client: httpx.Client, document: str, markup: Format
-) -> None:
+def test_documents_stay_well_formed(client: httpx.Client, document: str, markup: Format) -> None:
     [answer] = translated(client, [document], markup)
     ElementTree.fromstring(answer)  # well-formed
     assert tags(answer, markup) == tags(document, markup)
@@ -132,9 +130,7 @@ def test_a_document_comes_back_translated_and_well_formed(
 
 @made_up
 @given(made=sentences_with_placeholders())
-def test_every_placeholder_comes_back_once(
-    client: httpx.Client, made: tuple[str, list[str]]
-) -> None:
+def test_placeholders_come_back_once(client: httpx.Client, made: tuple[str, list[str]]) -> None:
     sentence, placeholders = made
     [answer] = translated(client, [sentence])
     for placeholder in placeholders:

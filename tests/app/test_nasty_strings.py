@@ -13,8 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.app.conftest import Serve
-from tests.app.fake_engine import FakeEngine
+from tests.app.conftest import Client
 
 BLNS = Path(
     os.environ.get("BLNS") or Path(__file__).parents[2] / "corpora" / "robustness" / "blns.json"
@@ -121,18 +120,16 @@ async def ask_all(client: httpx.AsyncClient, way: str, texts: Sequence[str]) -> 
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_nasty_strings(serve: Serve, way: str) -> None:
-    async with serve(FakeEngine()) as client:
-        await ask_all(client, way, NASTY)
+async def test_nasty_strings(client: Client, way: str) -> None:
+    await ask_all(client, way, NASTY)
 
 
 @pytest.mark.skipif(not BLNS.exists(), reason="the Big List of Naughty Strings is not here")
 @pytest.mark.parametrize("way", WAYS)
-async def test_the_big_list_of_naughty_strings(serve: Serve, way: str) -> None:
+async def test_the_big_list_of_naughty_strings(client: Client, way: str) -> None:
     texts = json.loads(BLNS.read_text(encoding="utf-8"))
     assert len(texts) > 500
-    async with serve(FakeEngine()) as client:
-        await ask_all(client, way, texts)
+    await ask_all(client, way, texts)
 
 
 @pytest.mark.parametrize(
@@ -144,9 +141,10 @@ async def test_the_big_list_of_naughty_strings(serve: Serve, way: str) -> None:
         ("/v2/translate", {"text": [LONE_SURROGATE]} | DEEPL),
     ],
 )
-async def test_half_a_character_is_replaced(serve: Serve, path: str, body: dict[str, Any]) -> None:
-    async with serve(FakeEngine()) as client:
-        response = await client.post(path, content=json.dumps(body))
+async def test_half_a_character_is_replaced(
+    client: Client, path: str, body: dict[str, Any]
+) -> None:
+    response = await client.post(path, content=json.dumps(body))
     assert response.status_code == httpx.codes.OK
     response.content.decode()
 
@@ -162,10 +160,9 @@ async def test_half_a_character_is_replaced(serve: Serve, path: str, body: dict[
         ("/v2/translate", {"text": ["a"], "glossary_id": LONE_SURROGATE} | DEEPL),
     ],
 )
-async def test_half_a_character_elsewhere_is_refused(
-    serve: Serve, path: str, body: dict[str, Any]
+async def test_other_surrogates_are_refused(
+    client: Client, path: str, body: dict[str, Any]
 ) -> None:
-    async with serve(FakeEngine()) as client:
-        response = await client.post(path, content=json.dumps(body))
+    response = await client.post(path, content=json.dumps(body))
     assert response.status_code == httpx.codes.BAD_REQUEST
     assert reason_of(response)

@@ -58,9 +58,9 @@ class Models:
         self.n_settled += 1
 
     @asynccontextmanager
-    async def serving(self) -> AsyncIterator[tuple[FastAPI, httpx.AsyncClient]]:
+    async def serving(self, **values: object) -> AsyncIterator[tuple[FastAPI, httpx.AsyncClient]]:
         self.may_load.set()
-        settings = Settings.parse(checkpoint=self.folder)
+        settings = Settings.parse(checkpoint=self.folder, **values)
         app = create_app(settings, self.load, when_ready=self.settled)
         transport = httpx.ASGITransport(app)
         async with (
@@ -105,7 +105,7 @@ async def test_a_reload_lets_the_old_models_finish_and_then_go(models: Models) -
         assert sum(map(len, new.admitted)) == 2  # the warm-up, and this one
         assert not asked.done()
         assert models.n_settled == 1
-        old.gate.release(1000)
+        old.release(1000)
         assert (await asked).json()["translations"] == answer.json()["translations"]
         await until(lambda: models.n_settled == 2)
         assert not before[0].alive
@@ -128,7 +128,7 @@ async def test_a_stop_also_stops_the_models_that_a_reload_replaced(models: Model
         stopping = asyncio.create_task(lifecycle.stop())
         await until(lambda: not replaced.alive)
         assert not stopping.done()  # the old engine still has the sentence
-        old.gate.release(1000)
+        old.release(1000)
         assert (await request).status_code == 200
         await stopping
         release()
@@ -147,9 +147,7 @@ async def test_an_application_that_was_stopped_holds_no_models(models: Models) -
         gc.enable()
 
 
-async def test_a_request_whose_body_is_still_coming_is_served_by_the_new_models(
-    models: Models,
-) -> None:
+async def test_an_unfinished_request_is_served_by_the_new_models(models: Models) -> None:
     begun, rest = asyncio.Event(), asyncio.Event()
 
     async def slowly() -> AsyncIterator[bytes]:
@@ -300,4 +298,4 @@ async def test_a_wedged_engine_is_not_alive_and_does_not_hold_up_the_end(
         assert (await client.post("/translate", json=BODY)).status_code == 504
         assert (await client.get("/livez")).status_code == 503
         assert (await client.get("/readyz")).status_code == 503
-    engine.gate.release(1000)
+    engine.release(1000)

@@ -20,18 +20,14 @@ def test_defaults() -> None:
     assert (settings.host, settings.port) == ("127.0.0.1", 8000)
 
 
-def test_a_flag_beats_the_environment_which_beats_the_default(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_flags_precede_variables_and_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTEND_PORT", "81")
     monkeypatch.setenv("ATTEND_CHECKPOINT", "elsewhere")
     assert Settings.parse().checkpoint == (Path("elsewhere"),)
     assert (Settings.parse().port, Settings.parse(port="82").port) == (81, 82)
 
 
-def test_several_checkpoints_are_written_as_in_the_variable_path(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_several_checkpoints_are_separated_as_in_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTEND_CHECKPOINT", os.pathsep.join(["here", "with, comma", ""]))
     assert Settings.parse().checkpoint == (Path("here"), Path("with, comma"))
     given = [f"a{os.pathsep}b", "c"]  # a shell's words are folders already
@@ -49,9 +45,7 @@ def test_keys_are_apart_by_commas_and_never_shown(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("keys", ["", "hush,", "hush hush", "hüsh", "hush\a", "h" * 201])
-def test_a_key_that_no_header_could_hold_is_refused_unquoted(
-    monkeypatch: pytest.MonkeyPatch, keys: str
-) -> None:
+def test_bad_keys_are_refused_without_quoting(monkeypatch: pytest.MonkeyPatch, keys: str) -> None:
     monkeypatch.setenv("ATTEND_API_KEYS", keys)
     with pytest.raises(SettingsError) as failure:
         Settings.parse()
@@ -68,9 +62,7 @@ def test_a_key_that_no_header_could_hold_is_refused_unquoted(
         ("max_batch_tokens", "-1"), ("character_limit", "0"), ("log_level", "loud"),
     ],
 )  # fmt: skip
-def test_a_bad_value_is_one_line_that_names_the_setting(
-    monkeypatch: pytest.MonkeyPatch, setting: str, value: str
-) -> None:
+def test_bad_values_are_one_line(monkeypatch: pytest.MonkeyPatch, setting: str, value: str) -> None:
     monkeypatch.setenv(env_name(setting), value)
     with pytest.raises(SettingsError) as failure:
         Settings.parse()

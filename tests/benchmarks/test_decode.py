@@ -38,9 +38,7 @@ class Scripted:
         return Answer(seconds, [(7, 8)] * len(task.sources), [True] * len(task.sources))
 
 
-def test_systems_take_turns_in_alternating_order_after_a_warm_up(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_systems_alternate_after_a_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decode, "SETTLE", 0)
     log: list[str] = []
     systems = [Scripted(name, [1.0] * 3, log=log) for name in "ab"]

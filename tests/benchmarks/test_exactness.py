@@ -77,9 +77,7 @@ def test_the_program_finds_no_difference(
     assert [row["Other scores"] for row in rows[:2]] == [0, 0]
 
 
-def test_the_torch_engine_is_compared_with_the_reference(
-    tiny_checkpoint: Path, tmp_path: Path
-) -> None:
+def test_the_torch_engine_equals_the_reference(tiny_checkpoint: Path, tmp_path: Path) -> None:
     file = tmp_path / "x.json"
     arguments = ["--checkpoint", str(tiny_checkpoint), "--count", "3", "--json", str(file)]
     arguments += ["--beam", "2", "--precision", "fp32", "--torch", "cpu"]
@@ -89,9 +87,7 @@ def test_the_torch_engine_is_compared_with_the_reference(
     assert [row["Other tokens"] for row in report["rows"]] == [0] * 3
 
 
-def test_the_program_fails_if_there_is_a_difference(
-    tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_difference_is_a_failure(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         exactness, "build_engines", lambda loaded, *_, **__: [Swayed(load_model(loaded))]
     )

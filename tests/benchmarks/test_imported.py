@@ -28,9 +28,7 @@ def small(**update: object) -> TransformerConfig:
 
 
 @pytest.mark.parametrize("listed", [True, False])
-def test_a_model_of_many_languages_is_imported_and_ends_near_the_length_of_its_source(
-    tmp_path: Path, listed: bool
-) -> None:
+def test_multilingual_models_end_near_the_source_length(tmp_path: Path, listed: bool) -> None:
     kind = replace(SMALL, listed=listed)
     pair = ("__en__", "__fr__") if listed else ("eng_Latn", "fra_Latn")
     sources = write_multilingual(tmp_path / "theirs", kind, SIZES, 80, pair)

@@ -55,7 +55,7 @@ def converted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_a_package_has_what_argos_translate_reads(
+def test_a_package_of_argos_translate(
     tiny_checkpoint: Path, tmp_path: Path, converted: Path
 ) -> None:
     loaded = load_checkpoint(tiny_checkpoint)

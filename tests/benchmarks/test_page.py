@@ -12,9 +12,7 @@ from tests.app.listening import listening
 FIELDS: dict[str, str | int] = {"source": "en", "target": "fr"}
 
 
-def test_users_who_pause_get_answers(
-    tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pausing_users_get_answers(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "KEY_INTERVAL", 0.4)
     engine = FakeEngine()
     with listening(engine, tiny_checkpoint) as url:
@@ -24,9 +22,7 @@ def test_users_who_pause_get_answers(
     assert min(answered) >= 1e3 * page.PAUSE
 
 
-def test_users_who_keep_typing_send_no_request(
-    tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_typing_users_send_nothing(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "PAUSE", 60.0)
     with listening(FakeEngine(), tiny_checkpoint) as url:
         port = urlsplit(url).port or 0

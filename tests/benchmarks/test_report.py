@@ -36,11 +36,6 @@ def test_markdown_by_hand(report: Report) -> None:
     )
 
 
-def test_a_report_is_read_as_it_was_written(report: Report, tmp_path: Path) -> None:
-    report.write(tmp_path / "new" / "x.json")
-    assert Report.read(tmp_path / "new" / "x.json").markdown() == report.markdown()
-
-
 def test_tables_are_replaced(report: Report, tmp_path: Path) -> None:
     page, file = tmp_path / "page.md", tmp_path / "x.json"
     page.write_text(f"before\n\n{BEGIN}\nold\n{END}\nafter\n")

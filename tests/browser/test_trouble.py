@@ -65,7 +65,7 @@ def test_a_key_is_asked_for_and_kept_for_the_session(page_of: OpenPage) -> None:
         page.check_console()
 
 
-def test_a_server_that_is_gone_is_told(
+def test_a_lost_server_is_told(
     browser_files: tuple[str, str], kernels: None, tmp_path: Path
 ) -> None:
     with chromium(*browser_files, tmp_path) as driver:

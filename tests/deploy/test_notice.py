@@ -72,9 +72,7 @@ def of(folder: Path, metadata: str) -> Distribution:
         ("a", "Name: a", None),
     ],
 )
-def test_how_metadata_is_read(
-    tmp_path: Path, name: str, metadata: str, expected: str | None
-) -> None:
+def test_reading_metadata(tmp_path: Path, name: str, metadata: str, expected: str | None) -> None:
     package = of(tmp_path, metadata + "\n")
     if expected is None:
         with pytest.raises(ValueError, match=f"{name}: its metadata names no licence"):

@@ -58,9 +58,7 @@ class Watched(EagerEngine):
 
 
 @pytest.mark.parametrize("n_engines", [1, 2])
-def test_batches_have_similar_lengths_and_a_bounded_number_of_tokens(
-    checkpoint: Checkpoint, n_engines: int
-) -> None:
+def test_batches_are_of_similar_lengths_and_bounded(checkpoint: Checkpoint, n_engines: int) -> None:
     engines = [Watched(checkpoint) for _ in range(n_engines)]
     ours = translator(checkpoint, engines)
     texts = ["dog " * (1 + index % 40) for index in range(120)]
@@ -87,7 +85,7 @@ def test_empty_texts_are_not_sent_to_the_engine(checkpoint: Checkpoint) -> None:
     assert engine.batches == [[]]
 
 
-def test_an_infinite_stream_is_translated_in_order_and_read_ahead_up_to_a_bound(
+def test_an_infinite_stream_keeps_its_order_and_is_read_ahead_in_part(
     checkpoint: Checkpoint,
 ) -> None:
     words = ("", "dog", "cat dog", "the old cat sees a house")
@@ -108,9 +106,7 @@ def test_an_infinite_stream_is_translated_in_order_and_read_ahead_up_to_a_bound(
         assert read - done <= CHUNK + WINDOW
 
 
-def test_everything_before_a_pause_is_yielded_before_the_next_text_is_read(
-    checkpoint: Checkpoint,
-) -> None:
+def test_everything_before_a_pause_is_yielded_before_more_is_read(checkpoint: Checkpoint) -> None:
     found: list[Sentence] = []
 
     def texts() -> Iterator[str | None]:

@@ -73,7 +73,7 @@ def test_the_oldest_comes_first() -> None:
     store.close()
 
 
-def test_an_account_has_so_many_and_no_more(
+def test_an_account_has_few_glossaries(
     store: GlossaryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(glossary_store, "MAX_GLOSSARIES", 2)
@@ -246,7 +246,7 @@ def test_nobody_changes_anothers(store: GlossaryStore) -> None:
     assert store.get(theirs.id, "they") == theirs
 
 
-def test_an_account_has_so_many_bytes_and_a_change_beyond_is_undone(
+def test_a_change_beyond_the_bytes_is_undone(
     store: GlossaryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(glossary_store, "MAX_BYTES", 100)

@@ -74,16 +74,12 @@ def test_a_line_of_links_for_every_pair(attend: Attend, tiny_checkpoint: Path, p
         )
 
 
-def test_two_files_are_a_side_each(
-    attend: Attend, tiny_checkpoint: Path, pairs: Path, tmp_path: Path
-) -> None:
+def test_two_text_files(attend: Attend, tiny_checkpoint: Path, pairs: Path, tmp_path: Path) -> None:
     files = write(tmp_path / "a", ENGLISH), write(tmp_path / "b", FRENCH)
     assert run(attend, tiny_checkpoint, *files) == run(attend, tiny_checkpoint, pairs)
 
 
-def test_links_are_in_the_order_of_the_columns_in_both_directions(
-    attend: Attend, own: Path, pairs: Path, tmp_path: Path
-) -> None:
+def test_links_follow_the_columns(attend: Attend, own: Path, pairs: Path, tmp_path: Path) -> None:
     swapped = [f"{fr}\t{en}" for en, fr in zip(ENGLISH, FRENCH, strict=True)]
     columns = ("--columns", "fr,en")
     there = parsed(run(attend, own, pairs))
@@ -94,9 +90,7 @@ def test_links_are_in_the_order_of_the_columns_in_both_directions(
     assert parsed(run(attend, own, "--source", "fr", pairs)) == there
 
 
-def test_json_has_the_spans_of_the_words(
-    attend: Attend, tiny_checkpoint: Path, tmp_path: Path
-) -> None:
+def test_json_has_spans_of_words(attend: Attend, tiny_checkpoint: Path, tmp_path: Path) -> None:
     file = write(tmp_path / "raw.tsv", ["A dog.\tLe chien d'un."])
     whitespace = json.loads(run(attend, tiny_checkpoint, "--json", file))
     assert whitespace["words"] == [[[0, 1], [2, 6]], [[0, 2], [3, 8], [9, 14]]]
@@ -132,9 +126,7 @@ def test_other_links_are_errors(attend: Attend, own: Path, gold: Path, pairs: Pa
     assert found["aer"] > 0.5
 
 
-def test_tuning_finds_and_records_a_method(
-    attend: Attend, tiny_checkpoint: Path, own: Path, gold: Path
-) -> None:
+def test_tuning_is_recorded(attend: Attend, tiny_checkpoint: Path, own: Path, gold: Path) -> None:
     record_alignment(own, AlignmentMethod())
     before = scores(attend, own, "--gold", gold)
     tuned = scores(attend, own, "--gold", gold, "--tune")["tuned"]
@@ -165,9 +157,7 @@ def test_tuning_prints_its_trials(attend: Attend, own: Path, gold: Path) -> None
         (["a", "--columns", "en,de"], "must name en and fr"),
     ],
 )
-def test_bad_usage(
-    attend: Attend, tiny_checkpoint: Path, arguments: list[str], reason: str
-) -> None:
+def test_misuse(attend: Attend, tiny_checkpoint: Path, arguments: list[str], reason: str) -> None:
     result = attend("align", "--checkpoint", tiny_checkpoint, *arguments)
     assert result.exit_code == 2
     assert reason in result.stderr
@@ -181,7 +171,7 @@ def test_bad_usage(
         (["", "2p3", "", ""], ":2: links words 2 and 3, but the pair has 3 and 3, counted from 0"),
     ],
 )
-def test_gold_that_does_not_fit_is_named_with_the_line(
+def test_unfit_gold(
     attend: Attend, own: Path, gold: Path, pairs: Path, lines: list[str], reason: str
 ) -> None:
     write(gold, lines)
@@ -190,9 +180,7 @@ def test_gold_that_does_not_fit_is_named_with_the_line(
     assert result.stderr == f"attend: {gold}{reason}\n"
 
 
-def test_a_pair_that_is_too_long_is_named_with_the_line(
-    attend: Attend, own: Path, tmp_path: Path
-) -> None:
+def test_too_long_a_pair_is_named_by_its_line(attend: Attend, own: Path, tmp_path: Path) -> None:
     lines = ["A dog .\tUn chien .", "dog " * 200 + "\tUn chien ."]
     file = write(tmp_path / "long.tsv", lines)
     result = attend("align", "--checkpoint", own, file)

@@ -35,9 +35,7 @@ def evaluate(attend: Attend, checkpoint: Path, *arguments: str | Path) -> dict[s
     return document
 
 
-def test_its_own_translations_score_100(
-    attend: Attend, tiny_checkpoint: Path, perfect: Path
-) -> None:
+def test_own_translations_score_100(attend: Attend, tiny_checkpoint: Path, perfect: Path) -> None:
     document = evaluate(attend, tiny_checkpoint, "--source", "en", "--target", "fr", perfect)
     (result,) = document["files"]
     assert result["bleu"] == pytest.approx(100)
@@ -49,7 +47,7 @@ def test_its_own_translations_score_100(
     assert document["beam_size"] == 2  # the checkpoint's
 
 
-def test_english_is_the_first_column_in_both_directions(
+def test_english_is_the_first_column(
     attend: Attend, tiny_checkpoint: Path, perfect: Path, tmp_path: Path
 ) -> None:
     swapped = tmp_path / "swapped.tsv"
@@ -74,7 +72,7 @@ def test_several_files_make_a_table(attend: Attend, tiny_checkpoint: Path, perfe
 
 
 @pytest.mark.parametrize("columns", ["en", "en,de", "en,en", "fr,en,fr"])
-def test_columns_name_both_languages(
+def test_columns_name_languages(
     attend: Attend, tiny_checkpoint: Path, perfect: Path, columns: str
 ) -> None:
     command = ("evaluate", "--checkpoint", tiny_checkpoint, "--columns", columns, perfect)
@@ -91,7 +89,7 @@ def test_columns_name_both_languages(
         ("a\tb\n" + "dog " * 200 + "\tb\n", ":2: "),
     ],
 )
-def test_a_file_that_cannot_be_scored_is_named_with_the_line(
+def test_bad_files(
     attend: Attend, tiny_checkpoint: Path, tmp_path: Path, content: str, reason: str
 ) -> None:
     file = tmp_path / "bad.tsv"

@@ -6,7 +6,7 @@ from tests.app.cli.conftest import Attend
 from tests.marian_folder import MakeFolder
 
 
-def test_an_export_is_imported_as_the_original(
+def test_import_of_an_export_is_equal(
     attend: Attend, tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
     exported = attend("export", "marian", tiny_checkpoint, tmp_path / "theirs")
@@ -17,7 +17,7 @@ def test_an_export_is_imported_as_the_original(
         assert (tmp_path / "ours" / path.name).read_bytes() == path.read_bytes()
 
 
-def test_conversion_errors_of_ctranslate2_are_reported(
+def test_ctranslate2_faults_are_told(
     attend: Attend, make_folder: MakeFolder, tmp_path: Path
 ) -> None:
     attend("import", "marian", make_folder(), tmp_path / "ours")

@@ -29,9 +29,7 @@ def test_an_imported_model_translates_like_any_other(
     assert len(result.stdout.splitlines()) == 3
 
 
-def test_name_and_languages_may_be_given(
-    attend: Attend, make_folder: MakeFolder, tmp_path: Path
-) -> None:
+def test_given_name_and_languages(attend: Attend, make_folder: MakeFolder, tmp_path: Path) -> None:
     result = attend(
         "import", "marian", make_folder(multi=True), tmp_path / "ours",
         "--name", "mine", "--source", "en,de", "--target", "pt-BR",

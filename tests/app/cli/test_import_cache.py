@@ -20,7 +20,7 @@ def test_a_checkpoint_is_itself(tiny_checkpoint: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "cache").exists()
 
 
-def test_a_marian_folder_is_imported_once_for_its_content(
+def test_equal_folders_share_an_import(
     make_folder: MakeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache = tmp_path / "new" / "cache"
@@ -44,7 +44,7 @@ def _never(*_: object) -> NoReturn:
     raise AssertionError
 
 
-def test_another_attend_imports_anew(
+def test_versions_have_own_imports(
     make_folder: MakeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = make_folder()
@@ -53,7 +53,7 @@ def test_another_attend_imports_anew(
     assert checkpoint_folder(folder, tmp_path) != first
 
 
-def test_of_two_that_import_at_once_one_is_kept(
+def test_of_two_imports_one_is_kept(
     make_folder: MakeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = make_folder()
@@ -77,7 +77,7 @@ def test_nothing_is_left_of_an_import_that_fails(make_folder: MakeFolder, tmp_pa
     assert list((tmp_path / "cache" / "marian").iterdir()) == []
 
 
-def test_a_cache_that_cannot_be_written_is_one_line(
+def test_a_read_only_cache_is_one_line(
     make_folder: MakeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = make_folder()
@@ -116,7 +116,7 @@ def test_without_a_home_the_flag_is_named(monkeypatch: pytest.MonkeyPatch) -> No
         default_cache()
 
 
-def test_every_verb_takes_a_marian_folder(
+def test_verbs_take_folders(
     attend: Attend, make_folder: MakeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = make_folder()

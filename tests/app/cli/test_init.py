@@ -67,9 +67,7 @@ def test_two_languages_are_required(attend: Attend, tmp_path: Path, codes: str) 
 @pytest.mark.parametrize(
     ("content", "reason"), [(None, "No such file"), (b"ok\n\xff\n", ":2: not UTF-8")]
 )
-def test_a_vocabulary_file_that_cannot_be_read(
-    attend: Attend, tmp_path: Path, content: bytes | None, reason: str
-) -> None:
+def test_bad_vocabulary(attend: Attend, tmp_path: Path, content: bytes | None, reason: str) -> None:
     text = tmp_path / "text"
     if content is not None:
         text.write_bytes(content)

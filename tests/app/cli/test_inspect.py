@@ -41,9 +41,7 @@ def test_a_checkpoint_is_printed_with_its_directions(attend: Attend, tiny_checkp
     assert document["config"]["d_model"] == 32
 
 
-def test_a_damaged_checkpoint_is_found_out(
-    attend: Attend, tiny_checkpoint: Path, tmp_path: Path
-) -> None:
+def test_a_damaged_checkpoint_fails(attend: Attend, tiny_checkpoint: Path, tmp_path: Path) -> None:
     loaded = load_checkpoint(tiny_checkpoint)
     folder = tmp_path / "damaged"
     weights = dict(load_model(loaded).named_parameters())

@@ -69,9 +69,7 @@ def test_a_failure_is_one_line_and_exits_1(attend: Attend, tmp_path: Path) -> No
     assert result.stderr.count("\n") == 1
 
 
-def test_an_error_of_the_system_is_one_line_that_names_the_file(
-    attend: Attend, tmp_path: Path
-) -> None:
+def test_a_system_error_is_one_line_and_names_the_file(attend: Attend, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     result = attend("init", "--preset", "tiny", tmp_path / "file" / "below")
     assert result.exit_code == 1

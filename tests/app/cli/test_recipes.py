@@ -44,7 +44,7 @@ def test_a_shipped_recipe_is_valid_and_known_by_its_name(path: Path) -> None:
     assert recipe_path(path.stem) == path
 
 
-def test_the_first_recipe_goes_from_files_to_a_score(
+def test_first_recipe(
     attend: Attend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernels: None
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -71,7 +71,7 @@ def test_the_first_recipe_goes_from_files_to_a_score(
     assert 0 <= result["bleu"] <= 100
 
 
-def test_back_translation_is_a_command_and_a_table(
+def test_back_translation(
     attend: Attend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_checkpoint: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -28,9 +28,16 @@ def failing(*flags: str | Path, **environment: str) -> subprocess.CompletedProce
     )  # fmt: skip
 
 
-def test_translates_and_stops_on_sigterm_after_finishing_admitted_requests(
-    tiny_checkpoint: Path,
-) -> None:
+def fatal(result: subprocess.CompletedProcess[str]) -> str:
+    """The last line of a process that failed with exit code 1 and without a traceback."""
+    assert result.returncode == 1
+    assert "Traceback" not in result.stderr
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("attend: ")
+    return last
+
+
+def test_sigterm_lets_admitted_requests_finish(tiny_checkpoint: Path) -> None:
     with (
         serving(tiny_checkpoint, "--threads", "1", "--sentence-cache-bytes", "0") as (
             process,
@@ -57,9 +64,7 @@ def test_translates_and_stops_on_sigterm_after_finishing_admitted_requests(
     assert "house" not in logged
 
 
-def test_the_flag_is_repeated_for_several_checkpoints(
-    row_of_checkpoints: tuple[Path, Path],
-) -> None:
+def test_the_checkpoint_flag_is_repeatable(row_of_checkpoints: tuple[Path, Path]) -> None:
     first, second = row_of_checkpoints
     with serving(first, "--checkpoint", str(second)) as (process, client):
         body = {"text": "chat", "source": "fr", "target": "de", "max_target_tokens": 4}
@@ -70,9 +75,7 @@ def test_the_flag_is_repeated_for_several_checkpoints(
     assert process.returncode == 0
 
 
-def test_a_marian_folder_is_served_from_the_cache(
-    make_folder: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_a_marian_folder_is_cached(make_folder: Callable[..., Path], tmp_path: Path) -> None:
     with serving(make_folder(), "--cache", str(tmp_path / "cache")) as (_, client):
         info = client.get("/info").json()
     assert (info["model"], info["directions"]) == ("opus-mt", [["en", "fr"]])
@@ -97,23 +100,16 @@ def test_a_client_that_leaves_frees_its_place(tiny_checkpoint: Path) -> None:
     assert 499 in statuses
 
 
-def test_a_checkpoint_that_cannot_be_loaded_is_exit_1_and_one_line(
-    tiny_checkpoint: Path, tmp_path: Path
-) -> None:
+def test_a_missing_or_damaged_checkpoint_is_one_line(tiny_checkpoint: Path, tmp_path: Path) -> None:
     truncated = tmp_path / "truncated"
     shutil.copytree(tiny_checkpoint, truncated)
     weights = truncated / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
     for folder, named in ((tmp_path / "missing", "missing"), (truncated, "model.safetensors")):
-        result = failing("--checkpoint", folder)
-        assert result.returncode == 1
-        assert "Traceback" not in result.stderr
-        last = result.stderr.splitlines()[-1]
-        assert last.startswith("attend: ")
-        assert named in last
+        assert named in fatal(failing("--checkpoint", folder))
 
 
-def test_pulled_models_are_served_unless_others_are_given(
+def test_pulled_models_are_served(
     tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
@@ -135,22 +131,14 @@ def test_pulled_models_are_served_unless_others_are_given(
 
 def test_two_checkpoints_of_one_direction_are_exit_1_and_one_line(tiny_checkpoint: Path) -> None:
     both = os.pathsep.join([str(tiny_checkpoint)] * 2)
-    result = failing(ATTEND_CHECKPOINT=both)
-    assert result.returncode == 1
-    assert "Traceback" not in result.stderr
-    last = result.stderr.splitlines()[-1]
+    last = fatal(failing(ATTEND_CHECKPOINT=both))
     assert last.startswith("attend: 'checkpoint': ")
     assert last.endswith("both translate en to fr")
 
 
-def test_a_folder_that_cannot_keep_usage_is_exit_1_and_one_line(
-    tiny_checkpoint: Path, tmp_path: Path
-) -> None:
+def test_a_damaged_data_folder_is_one_line(tiny_checkpoint: Path, tmp_path: Path) -> None:
     (tmp_path / "usage.sqlite").write_bytes(b"no database" * 1000)
-    result = failing("--checkpoint", tiny_checkpoint, "--data", tmp_path)
-    assert result.returncode == 1
-    assert "Traceback" not in result.stderr
-    last = result.stderr.splitlines()[-1]
+    last = fatal(failing("--checkpoint", tiny_checkpoint, "--data", tmp_path))
     assert last.startswith("attend: 'data': ")
     assert "usage.sqlite" in last
 
@@ -164,9 +152,7 @@ def test_a_folder_that_cannot_keep_usage_is_exit_1_and_one_line(
         ([], {"ATTEND_THREADS": "none"}, "'threads'"),
     ],
 )
-def test_a_bad_setting_is_exit_2_and_one_line(
-    flags: list[str], environment: dict[str, str], named: str
-) -> None:
+def test_bad_settings_are_exit_2(flags: list[str], environment: dict[str, str], named: str) -> None:
     result = failing(*flags, **environment)
     assert result.returncode == 2
     [line] = result.stderr.splitlines()
@@ -188,16 +174,7 @@ def test_an_address_that_is_taken_is_exit_1_and_one_line() -> None:
     assert line.startswith("attend: cannot listen on 127.0.0.1, port ")
 
 
-def test_help_has_an_example_and_every_setting() -> None:
-    result = failing("--help")
-    assert result.returncode == 0
-    assert "Example: attend serve" in result.stdout
-    assert "ATTEND_MAX_BATCH_TOKENS" in result.stdout
-
-
-def test_after_sigterm_not_ready_at_first_then_no_new_work_then_the_end(
-    tiny_checkpoint: Path,
-) -> None:
+def test_sigterm_ends_readiness_then_new_work_then_the_process(tiny_checkpoint: Path) -> None:
     with serving(tiny_checkpoint, "--threads", "1", "--drain-delay", "1") as (process, client):
         process.send_signal(signal.SIGTERM)
         began = time.monotonic()

@@ -8,7 +8,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Literal, get_args, get_origin
 
-import click
 import pytest
 from click.testing import CliRunner, Result
 from pydantic import BaseModel
@@ -116,9 +115,7 @@ def test_a_recipe_without_a_shape_has_that_of_the_checkpoint(folder: Path) -> No
         (("--resume", "--continue"), "--resume and --continue exclude each other"),
     ],
 )
-def test_flags_of_a_warm_start_that_contradict(
-    folder: Path, flags: tuple[str, ...], message: str
-) -> None:
+def test_contradictory_warm_start_flags(folder: Path, flags: tuple[str, ...], message: str) -> None:
     result = attend(folder, *flags)
     assert result.exit_code == 2
     assert message in result.output
@@ -184,13 +181,20 @@ def test_the_log_for_tensorboard(folder: Path, monkeypatch: pytest.MonkeyPatch) 
     assert len(written) == len(set(written))
 
 
-def test_tensorboard_that_is_not_installed_is_named(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("module", "flags", "message"),
+    [
+        ("torch.utils.tensorboard", ("--tensorboard",), "--tensorboard needs tensorboard: pip"),
+        ("app.cli.display.training_plot", ("--plot", "a.png"), "pip install matplotlib"),
+    ],
+)
+def test_missing_packages_are_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, module: str, flags: tuple[str, ...], message: str
 ) -> None:
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    result = attend(folder, "--tensorboard")
+    monkeypatch.setitem(sys.modules, module, None)
+    result = attend(folder, *flags)
     assert result.exit_code == 1
-    assert "--tensorboard needs tensorboard: pip install tensorboard" in result.output
+    assert message in result.output
     assert not (folder / "run").exists()
 
 
@@ -238,9 +242,7 @@ def test_every_scalar_hyperparameter_has_a_flag() -> None:
         (["--schedule-peak", "1e38", "--schedule-warmup-steps", "1"], 1, "not finite at step"),
     ],
 )
-def test_bad_values_are_one_line(
-    folder: Path, flags: list[str], exit_code: int, message: str
-) -> None:
+def test_bad_flag_values(folder: Path, flags: list[str], exit_code: int, message: str) -> None:
     result = attend(folder, *flags)
     assert result.exit_code == exit_code, result.output
     assert message in result.output
@@ -254,26 +256,20 @@ def test_bad_values_are_one_line(
     [
         (None, "toy.toml: No such file"),
         ("= 3", "toy.toml: not TOML"),
-        (RECIPE.replace("save_every", "save_evry"), "toy.toml: unknown key 'save_evry'"),
+        (RECIPE.replace("save_every", "save_evry"), "toy.toml with flags: unknown key 'save_evry'"),
         (RECIPE.replace('[["xx", "yy"]]', '[["xx", "zz"]]'), "no corpus for xx → zz"),
         (RECIPE.replace("[schedule]", "[plan]"), "unknown key 'plan'"),
+        ("schedule = 3\n", "'schedule': expected a table"),
     ],
 )
 def test_bad_recipes_are_one_line(folder: Path, content: str | None, message: str) -> None:
     (folder / "toy.toml").unlink()
     if content is not None:
         (folder / "toy.toml").write_text(content)
-    result = attend(folder)
+    result = attend(folder, "--schedule-steps", "5")
     assert result.exit_code == 1
     assert result.output.startswith("attend: ")
     assert message in result.output
-
-
-def test_a_flag_under_a_key_that_is_not_a_table(folder: Path) -> None:
-    (folder / "toy.toml").write_text("schedule = 3\n")
-    result = attend(folder, "--schedule-steps", "5")
-    assert result.exit_code == 1
-    assert "'schedule': expected a table" in result.output
 
 
 def test_plot_draws_the_log_and_trains_no_further(folder: Path) -> None:
@@ -285,15 +281,6 @@ def test_plot_draws_the_log_and_trains_no_further(folder: Path) -> None:
         assert result.exit_code == 0, result.output
         assert (folder / name).read_bytes().startswith(magic)
     assert (folder / "run" / "log.jsonl").read_bytes() == before
-
-
-def test_plot_without_matplotlib_names_the_package(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "app.cli.display.training_plot", None)
-    result = attend(folder, "--plot", "a.png")
-    assert result.exit_code == 1
-    assert "pip install matplotlib" in result.output
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -335,11 +322,3 @@ def test_interrupted_saves_and_resume_finishes(folder: Path, number: signal.Sign
     steps = [line["step"] for line in read_log(run / "log.jsonl").updates]
     assert steps == sorted(set(steps))
     assert steps[-1] == step + 2
-
-
-def test_help_names_every_table(folder: Path) -> None:
-    result = CliRunner().invoke(main, ["train", "--help"])
-    assert result.exit_code == 0
-    assert isinstance(train, click.Command)
-    for flag in ("--schedule-steps", "--tokenizer-vocab-size", "--model-d-model", "--plot"):
-        assert flag in result.output

@@ -33,23 +33,21 @@ def expected(tiny_checkpoint: Path) -> list[str]:
     return [one.translation for text in SENTENCES for one in translator.stream([text])]
 
 
-def test_every_line_becomes_a_line_in_order_and_empty_ones_stay(
-    attend: Attend, tiny_checkpoint: Path, expected: list[str]
-) -> None:
+def test_lines_keep_their_order(attend: Attend, tiny_checkpoint: Path, expected: list[str]) -> None:
     result = attend("translate", "--checkpoint", tiny_checkpoint, stdin="\n".join(SENTENCES))
     assert result.exit_code == 0
     assert result.stdout.split("\n") == [*expected, ""]
     assert (expected[1], expected[3]) == (SENTENCES[1], SENTENCES[3])
 
 
-def test_the_environment_names_the_checkpoint(
+def test_checkpoint_variable(
     attend: Attend, tiny_checkpoint: Path, expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ATTEND_CHECKPOINT", str(tiny_checkpoint))
     assert attend("translate", stdin=SENTENCES[0]).stdout == expected[0] + "\n"
 
 
-def test_several_checkpoints_of_a_server_are_not_chosen_from(
+def test_several_checkpoints_are_refused(
     attend: Attend, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ATTEND_CHECKPOINT", os.pathsep.join([str(tiny_checkpoint)] * 2))
@@ -59,9 +57,7 @@ def test_several_checkpoints_of_a_server_are_not_chosen_from(
     assert attend("translate", "--checkpoint", tiny_checkpoint, stdin="Cat.").exit_code == 0
 
 
-def test_json_has_text_score_and_tokens(
-    attend: Attend, tiny_checkpoint: Path, expected: list[str]
-) -> None:
+def test_json_of_a_line(attend: Attend, tiny_checkpoint: Path, expected: list[str]) -> None:
     result = attend("translate", "--checkpoint", tiny_checkpoint, "--json", stdin=SENTENCES[2])
     record = json.loads(result.stdout)
     tokenizer = load_checkpoint(tiny_checkpoint).tokenizer
@@ -80,9 +76,7 @@ def test_a_translation_cut_at_the_limit_is_said(attend: Attend, tiny_checkpoint:
     assert result.stderr.endswith("; --flags lists them\n")
 
 
-def test_the_target_language_selects_the_symbol(
-    attend: Attend, tiny_checkpoint: Path, expected: list[str]
-) -> None:
+def test_target_sets_the_symbol(attend: Attend, tiny_checkpoint: Path, expected: list[str]) -> None:
     command = ("translate", "--checkpoint", tiny_checkpoint, "--json")
     forth = json.loads(attend(*command, "--target", "FR", stdin=SENTENCES[0]).stdout)
     back = json.loads(attend(*command, "--source", "fr", stdin=SENTENCES[0]).stdout)
@@ -97,7 +91,7 @@ def test_the_target_language_selects_the_symbol(
         (b"A dog.\n" + b"x" * 1_100_000, 1, "line 2: longer than 1,000,000 bytes"),
     ],
 )
-def test_a_line_that_cannot_be_is_named_after_those_before_are_done(
+def test_bad_lines(
     attend: Attend, tiny_checkpoint: Path, stdin: bytes, printed: int, reason: str
 ) -> None:
     result = attend("translate", "--checkpoint", tiny_checkpoint, stdin=stdin)
@@ -113,9 +107,7 @@ def test_an_unsupported_language_is_refused(attend: Attend, tiny_checkpoint: Pat
     assert "en to fr, fr to en" in result.stderr
 
 
-def test_a_line_is_translated_before_the_next_one_arrives(
-    tiny_checkpoint: Path, expected: list[str]
-) -> None:
+def test_a_line_is_answered_before_the_next(tiny_checkpoint: Path, expected: list[str]) -> None:
     with start("translate", "--checkpoint", tiny_checkpoint, stdin=subprocess.PIPE) as process:
         assert process.stdin
         assert process.stdout
@@ -194,9 +186,7 @@ def test_a_server_that_does_not_run_is_reported_without_a_number(attend: Attend)
     assert result.stderr == f"attend: {url}/translate: Connection refused\n"
 
 
-def test_the_api_key_is_sent_to_the_server(
-    attend: Attend, url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_api_key_is_sent(attend: Attend, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     attend("translate", "--url", url, stdin="a\n")
     attend("translate", "--url", url, "--api-key", "mine", stdin="a\n")
     monkeypatch.setenv("ATTEND_API_KEYS", "new, old")
@@ -234,7 +224,7 @@ def test_a_servers_flags_are_passed_on(attend: Attend, url: str) -> None:
         (200, b'{"translations": []}', "not the answer of an attend server"),
     ],
 )
-def test_a_server_that_fails_is_one_line(
+def test_failed_requests(
     attend: Attend, url: str, status: int, content: bytes, reason: str
 ) -> None:
     Handler.answer = (status, content)
@@ -252,9 +242,7 @@ def test_a_server_that_is_not_there_is_one_line(attend: Attend, bad: str) -> Non
     assert result.stderr.count("\n") == 1
 
 
-def test_a_server_and_a_checkpoint_exclude_each_other(
-    attend: Attend, tiny_checkpoint: Path
-) -> None:
+def test_server_and_checkpoint_exclude_each_other(attend: Attend, tiny_checkpoint: Path) -> None:
     result = attend("translate", "--url", "http://x", "--checkpoint", tiny_checkpoint)
     assert result.exit_code == 2
     assert "exclude each other" in result.stderr

@@ -80,7 +80,7 @@ async def test_a_text_that_nobody_waits_for_is_cut_no_further() -> None:
 
 
 @pytest.mark.parametrize("is_file", [False, True])
-async def test_after_its_deadline_a_text_is_cut_no_further(
+async def test_cutting_timeout(
     serve: Serve, is_file: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cut: list[str] = []
@@ -109,9 +109,7 @@ async def test_after_its_deadline_a_text_is_cut_no_further(
     assert len(cut) <= n_cut + 2
 
 
-async def test_texts_searched_again_are_tokenised_beside_the_event_loop(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_retries_tokenised_in_a_thread(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     """The fake engine turns sentences round, and so breaks their placeholders."""
     async with serve(FakeEngine()) as client:
         threads: list[threading.Thread] = []

@@ -1,6 +1,7 @@
-"""Stand-ins for a model: what a document is with every text as it was, or in capitals."""
+"""Sample documents, and stand-ins for a model: every text as it was, or in capitals."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 from app.text.document import Answer
@@ -25,3 +26,7 @@ def unchanged(document: Opened[T_co]) -> T_co:
 
 def shouted(document: Opened[T_co]) -> T_co:
     return translated(document, str.upper)
+
+
+def sample(name: str) -> str:
+    return (Path(__file__).parent / "samples" / name).read_text("utf-8")

@@ -5,41 +5,9 @@ from hypothesis import strategies as st
 
 from app.documents.catalogue import open_catalogue
 from app.errors import UnreadableFileError
-from tests.app.documents.answering import shouted, translated, unchanged
+from tests.app.documents.answering import sample, shouted, translated, unchanged
 
-CATALOGUE = r"""# Somebody's comment
-msgid ""
-msgstr ""
-"Content-Type: text/plain; charset=UTF-8\n"
-"Plural-Forms: nplurals=2; plural=(n > 1);\n"
-
-#: a.py:10
-#, python-format
-msgid "%(n)d \"new\" message"
-msgid_plural "%(n)d new messages"
-msgstr[0] ""
-msgstr[1] ""
-
-msgctxt "menu"
-msgid "Open"
-msgstr ""
-
-#, fuzzy
-msgid "Close"
-msgstr "Fermer ?"
-
-msgid "100"
-msgstr ""
-
-msgid ""
-"This is a long text that was wrapped because it did not fit on a single line, is "
-"it not.\n"
-"And \tthis is the second \\ line.\n"
-msgstr ""
-
-#~ msgid "Old"
-#~ msgstr ""
-"""
+CATALOGUE = sample("catalogue.po")
 
 
 def read(text: str) -> dict[tuple[str | None, str], tuple[str, dict[int, str]]]:

@@ -13,9 +13,7 @@ def test_lines_are_filled() -> None:
 
 
 @given(WORDS, st.integers(0, 30))
-def test_every_character_keeps_its_position_and_no_line_could_be_shorter(
-    text: str, width: int
-) -> None:
+def test_characters_keep_positions_and_lines_are_short(text: str, width: int) -> None:
     lines = filled(text, width)
     assert lines.replace("\n", " ") == text
     for line, after in zip(lines.split("\n"), lines.split("\n")[1:], strict=False):
@@ -32,9 +30,7 @@ def test_shares_are_cut_between_words_preferably_after_a_comma() -> None:
 
 
 @given(WORDS, st.lists(st.integers(0, 20), min_size=1, max_size=6))
-def test_nothing_is_lost_and_there_are_as_many_lines_as_there_are_words_for(
-    text: str, shares: list[int]
-) -> None:
+def test_nothing_is_lost_and_lines_match_the_words(text: str, shares: list[int]) -> None:
     lines = apportioned(text, shares)
     assert " ".join(lines) == text
     assert len(lines) == min(len(shares), len(text.split(" ")))

@@ -13,87 +13,11 @@ from app.text.document import Answer
 from app.text.placeholders import ATOM
 from app.text.spans import Span
 from app.text.word_links import WordLink
-from tests.app.documents.answering import shouted, translated, unchanged
+from tests.app.documents.answering import sample, shouted, translated, unchanged
+from tests.cases import cases
 
-README = r"""---
-title: Weather station
----
-
-# The *weather* station ##
-
-Welcome to the **weather station**. It measures the [temperature](https://example.com/t "Temp")
-and the `pressure` in your garden. 2 * 3 is \*six\*, and snake_case_names stay &copy; [^1].
-
-> [!NOTE]
-> The station is **not** waterproof, please
-> put it under a roof.
-
-1. Open the box.
-   - Do not [touch][base] the sensor, which
-     is not yours.
-- [ ] Buy batteries
-
-| Name | Meaning | Price |
-|------|:-------:|------:|
-| Sensor | Measures **wind** \| rain | 10 |
-| Base | `a \| b` and <br> more | |
-
-```python
-# This is code
-```
-
-    indented code
-
-Heading
-=======
-
-<div align="center">
-  <b>Thank you</b>
-</div>
-
-A break<two blanks>
-here.\
-And <https://example.com>, ![picture](img.png) [base] or [base][].
-
-[base]: https://example.com/base "The base"
-
-[^1]: The manual.
-
-$$
-x = y
-$$
-
-***
-
-The ***very*** old ~~text~~ costs $x_1$ now. \[Not a link\](x)
-""".replace("<two blanks>", "  ")
-SHOUTED = {
-    "# The *weather* station ##": "# THE *WEATHER* STATION ##",
-    "   - Do not [touch][base] the sensor, which": "   - DO NOT [TOUCH][base] THE SENSOR, WHICH",
-    "     is not yours.": "     IS NOT YOURS.",
-    "> [!NOTE]": "> [!NOTE]",
-    "> put it under a roof.": "> PUT IT UNDER A ROOF.",
-    "- [ ] Buy batteries": "- [ ] BUY BATTERIES",
-    r"| Sensor | Measures **wind** \| rain | 10 |": r"| SENSOR | MEASURES **WIND** \| RAIN | 10 |",
-    r"| Base | `a \| b` and <br> more | |": r"| BASE | `a \| b` AND <br> MORE | |",
-    "# This is code": "# This is code",
-    "    indented code": "    indented code",
-    "Heading": "HEADING",
-    "  <b>Thank you</b>": "  <b>THANK YOU</b>",
-    "A break  ": "A BREAK  ",
-    "here.\\": "HERE.\\",
-    "And <https://example.com>, ![picture](img.png) [base] or [base][].":
-        "AND <https://example.com>, ![picture](img.png) [BASE][base] OR [BASE][base].",
-    '[base]: https://example.com/base "The base"': '[base]: https://example.com/base "The base"',
-    "[^1]: The manual.": "[^1]: THE MANUAL.",
-    "x = y": "x = y",
-    r"The ***very*** old ~~text~~ costs $x_1$ now. \[Not a link\](x)":
-        r"THE ***VERY*** OLD ~~TEXT~~ COSTS $x_1$ NOW. \[NOT A LINK\](X)",
-}  # fmt: skip
-
-
-def test_a_document_without_changes_is_identical() -> None:
-    assert unchanged(open_markdown(README)) == README
+README = sample("readme.md").replace("<two blanks>", "  ")
+SHOUTED = cases(__file__, "shouted")
 
 
 @pytest.mark.parametrize("line", SHOUTED)
@@ -113,25 +37,7 @@ def test_a_paragraph_is_wrapped_as_wide_as_it_was() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "answer", "written"),
-    [
-        ("a", "# b", r"\# b"),
-        ("a", "1. b", r"1\. b"),
-        ("a", "- b", r"\- b"),
-        ("a", "> b", r"\> b"),
-        ("a", "---", r"\---"),
-        ("a", "[b]: c", r"\[b]: c"),
-        ("a", "b\n\nc", "b  c"),
-        ("a", "`b` *c* <d> &amp;", r"\`b\` \*c\* \<d\> \&amp;"),
-        ("a", "2 * 3 a_b", "2 * 3 a_b"),
-        ("a\nb", "x - y 1. z # w", "x -\ny 1.\nz #\nw"),
-        ("a", "![b](c)", r"\!\[b\](c)"),
-        ("a", "\\", r"\\"),
-        (r"\*a\*", "*b*", r"\*b\*"),
-        ("&lt;b&gt;", "<i>", "&lt;i&gt;"),
-        ("| a |\n|---|\n", "x|y", "| x\\|y |\n|---|\n"),
-        ("a\n===", "x", "x\n==="),
-    ],
+    ("text", "answer", "written"), cases(__file__, "nothing_of_a_translation_becomes_markdown")
 )
 def test_nothing_of_a_translation_becomes_markdown(text: str, answer: str, written: str) -> None:
     assert translated(open_markdown(text), lambda _: answer) == written

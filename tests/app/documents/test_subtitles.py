@@ -7,39 +7,9 @@ from hypothesis import strategies as st
 from app.documents.subtitles import open_subtitles
 from app.errors import UnreadableFileError
 from app.text.document import Answer
-from tests.app.documents.answering import shouted, translated, unchanged
+from tests.app.documents.answering import sample, shouted, translated, unchanged
 
-FILM = """\
-1
-00:00:01,000 --> 00:00:03,500
-I never thought that we
-would come back to this house
-
-2
-00:00:03,600 --> 00:00:05,000
-after so many years.
-
-3
-00:00:05,500 --> 00:00:07,000
-- Are you coming?
--No.
-
-4
-00:00:07,500 --> 00:00:09,000 X1:100 X2:200
-{\\an8}<i>He was not there.</i>
-
-5
-00:00:09,500 --> 00:00:11,000
-He <i>really</i> wanted
-to see 3 > 2.
-
-6
-00:00:11,000 --> 00:00:12,000
-
-7
-00:00:12,000 --> 00:00:13,000
-♪ La la ♪
-"""
+FILM = sample("film.srt")
 LINE = st.sampled_from(
     ["Good morning", "and then", "- Yes.", "<i>no</i>", "{\\an8}a", "<i>", "</b>", "1", "♪", "-->"]
 )

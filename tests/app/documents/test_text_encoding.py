@@ -18,9 +18,7 @@ CODECS = [
 
 
 @given(TEXT, st.sampled_from(CODECS), st.sampled_from(["\n", "\r\n", "\r"]))
-def test_a_file_comes_back_byte_for_byte(
-    text: str, codec: tuple[bytes, str], line_end: str
-) -> None:
+def test_a_file_keeps_every_byte(text: str, codec: tuple[bytes, str], line_end: str) -> None:
     mark, name = codec
     data = mark + text.replace("\n", line_end).encode(name)
     read, encoding = decode(data)
@@ -81,9 +79,7 @@ def test_codecs_that_are_not_for_text_files_are_refused(head: bytes, name: bytes
 
 
 @given(st.sampled_from(sorted(text_encoding._ENCODINGS)), st.binary(max_size=60), TEXT)
-def test_a_file_in_any_encoding_is_read_or_refused_and_any_text_is_written(
-    name: str, data: bytes, text: str
-) -> None:
+def test_any_bytes_are_read_or_refused(name: str, data: bytes, text: str) -> None:
     declared = b"<meta charset=%s>" % name.encode()
     try:
         read, encoding = decode(declared + data, is_markup=True)

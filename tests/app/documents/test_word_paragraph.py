@@ -92,9 +92,7 @@ def test_text_nested_deeper_is_not_translated(element: str) -> None:
 
 
 @pytest.mark.parametrize("element", [INS, BOX, CONTROL])
-def test_deep_nesting_is_refused_before_it_is_parsed(
-    element: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_deep_nesting_is_refused_unparsed(element: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word_paragraph, "_Paragraph", None)
     with pytest.raises(UnreadableFileError, match="nested more than 100 deep"):
         WordFile(nest(element, 3000))
@@ -192,9 +190,7 @@ PARAGRAPH = st.recursive(
 
 @settings(max_examples=200)
 @given(st.lists(PARAGRAPH, max_size=3), st.randoms())
-def test_everything_but_text_is_there_once_in_any_translation(
-    paragraphs: list[str], chooser: random.Random
-) -> None:
+def test_everything_but_text_is_kept_once(paragraphs: list[str], chooser: random.Random) -> None:
     data = word_file(*paragraphs)
     opened = WordFile(data)
     assert unchanged(opened) == data

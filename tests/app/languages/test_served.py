@@ -208,9 +208,7 @@ def test_no_chain(source: str, target: str) -> None:
         (None, "xx", "target"), ("de", "fr", "source"), ("es", "fr", None),
     ],
 )  # fmt: skip
-def test_the_error_tells_which_language_is_not_served(
-    source: str | None, target: str, wrong: str | None
-) -> None:
+def test_unserved_languages_are_named(source: str | None, target: str, wrong: str | None) -> None:
     languages = Languages([("en", "fr"), ("es", "de")])
     with pytest.raises(UnknownLanguagesError) as refused:
         languages.chain(source, target)

@@ -21,7 +21,7 @@ from app.observe.metrics import (
 from app.observe.timings import Timings
 from app.wire.problems import HTTP_KINDS, KINDS
 from tests.app.asking import scheduler
-from tests.app.conftest import Serve
+from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import POISON, FakeEngine
 from tests.app.scheduling.harness import running, submit, until
 
@@ -167,7 +167,6 @@ async def test_requests_are_counted_by_route_and_failures_by_reason(serve: Serve
 async def test_gauges_of_what_waits_and_of_what_is_in_the_engine(serve: Serve) -> None:
     engine = FakeEngine(n_slots=1, gate=threading.Semaphore(1))  # one step, for the warm-up
     async with serve(engine, max_concurrent_requests=3, sentence_cache_bytes=0) as client:
-        assert engine.gate
         body = {"text": "cat", "target": "fr"}
         asked = [asyncio.create_task(client.post("/translate", json=body)) for _ in range(3)]
         await until(
@@ -175,7 +174,7 @@ async def test_gauges_of_what_waits_and_of_what_is_in_the_engine(serve: Serve) -
         )
         refused = await client.post("/translate", json=body)
         during = await read(client)
-        engine.gate.release(1000)
+        engine.release(1000)
         await asyncio.gather(*asked)
         after = await read(client)
     assert refused.status_code == httpx.codes.TOO_MANY_REQUESTS
@@ -192,7 +191,7 @@ REASONS = {kind.slug for kind in (*KINDS.values(), *HTTP_KINDS.values())}
 REASONS |= {CLIENT_GONE, *RETRY_REASONS}
 
 
-async def test_a_hostile_request_cannot_make_a_label(serve: Serve) -> None:
+async def test_a_hostile_request_cannot_make_a_label(client: Client) -> None:
     hostile: list[dict[str, Any]] = [
         {"method": "GET", "url": f"/{SECRET}"},
         {"method": SECRET.upper(), "url": "/translate"},
@@ -207,15 +206,14 @@ async def test_a_hostile_request_cannot_make_a_label(serve: Serve) -> None:
         "X-Request-ID": SECRET, "traceparent": SECRET, "User-Agent": SECRET, "Host": SECRET,
         "Authorization": SECRET, "X-Forwarded-For": SECRET,
     }  # fmt: skip
-    async with serve(FakeEngine()) as client:
-        started = await read(client)
-        for one in hostile:
-            await client.request(**{**one, "headers": headers | one.get("headers", {})})
-        once = await client.get("/metrics", headers={"Accept": SECRET})
-        for number in range(20):
-            await client.get(f"/{SECRET}/{number}")
-            await client.request(f"{SECRET}{number}".upper(), f"/translate/{number}")
-        again = await client.get("/metrics")
+    started = await read(client)
+    for one in hostile:
+        await client.request(**{**one, "headers": headers | one.get("headers", {})})
+    once = await client.get("/metrics", headers={"Accept": SECRET})
+    for number in range(20):
+        await client.get(f"/{SECRET}/{number}")
+        await client.request(f"{SECRET}{number}".upper(), f"/translate/{number}")
+    again = await client.get("/metrics")
     assert SECRET not in (once.text + again.text).lower()
     series = parse(again.text)
     assert set(series) == set(parse(once.text))
@@ -229,7 +227,6 @@ async def test_a_hostile_request_cannot_make_a_label(serve: Serve) -> None:
 async def test_a_client_that_left_is_a_cancellation(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(engine) as client:
-        assert engine.gate
         app = client._transport.app  # type: ignore[attr-defined]
         received = iter([{"type": "http.request", "body": b'{"text": "cat", "target": "fr"}'}])
 
@@ -245,7 +242,7 @@ async def test_a_client_that_left_is_a_cancellation(serve: Serve) -> None:
             "http_version": "1.1", "server": None, "client": None, "asgi": {"version": "3.0"},
         }  # fmt: skip
         await app(scope, receive, send)
-        engine.gate.release(1000)
+        engine.release(1000)
         series = await read(client)
     assert of(series, "attend_request_cancelled_total", reason=CLIENT_GONE) == 1
 

@@ -50,9 +50,7 @@ def logged() -> Iterator[io.StringIO]:
     structlog.reset_defaults()
 
 
-async def test_every_line_of_a_request_has_its_ids_and_no_other_line_has(
-    serve: Serve, logged: io.StringIO
-) -> None:
+async def test_only_lines_of_a_request_have_its_ids(serve: Serve, logged: io.StringIO) -> None:
     configure_logs("debug", stream=logged)
     logging.getLogger("httpx").setLevel(logging.WARNING)
     logging.getLogger("httpcore").setLevel(logging.WARNING)
@@ -108,9 +106,7 @@ def collector() -> Iterator[tuple[str, list[ExportTraceServiceRequest]]]:
         server.server_close()
 
 
-async def test_spans_reach_the_collector_without_a_word_of_the_text(
-    serve: Serve, logged: io.StringIO
-) -> None:
+async def test_spans_reach_the_collector_without_text(serve: Serve, logged: io.StringIO) -> None:
     configure_logs("info", stream=logged)
     with collector() as (endpoint, received):
         async with serve(FakeEngine(), otlp_endpoint=endpoint) as client:

@@ -11,7 +11,7 @@ import structlog
 
 from app.main import create_admin_app
 from app.observe.logs import configure_logs
-from tests.app.conftest import Serve
+from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import FakeEngine
 
 
@@ -54,30 +54,16 @@ async def test_the_name_of_a_file_which_is_its_key_is_not_logged(serve: Serve) -
     assert "SECRET" not in stream.getvalue()
 
 
-@pytest.mark.parametrize("coding", ["gzip", "GZIP", "br", "identity, gzip", "x"])
 @pytest.mark.parametrize(
     "path", ["/translate", "/detect", "/score", "/explain", "/v2/translate", "/v2/glossaries",
              "/translate_file"],
 )  # fmt: skip
-async def test_a_compressed_body_is_told_from_one_that_cannot_be_read(
-    serve: Serve, path: str, coding: str
-) -> None:
-    async with serve(FakeEngine()) as client:
-        headers = {"Content-Encoding": coding, "Content-Type": "application/json"}
-        if path == "/translate_file":
-            headers["Content-Type"] = "multipart/form-data; boundary=a"
-        body = gzip.compress(b'{"text": "a", "target": "fr"}')
-        answer = await client.post(path, content=body, headers=headers)
+async def test_a_compressed_body_is_unsupported(client: Client, path: str) -> None:
+    headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
+    if path == "/translate_file":
+        headers["Content-Type"] = "multipart/form-data; boundary=a"
+    body = gzip.compress(b'{"text": "a", "target": "fr"}')
+    answer = await client.post(path, content=body, headers=headers)
     assert answer.status_code == 415
     assert "Content-Encoding" in answer.text
     assert answer.headers["Accept-Encoding"] == "identity"
-
-
-async def test_a_body_that_says_it_is_not_compressed_is_read(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        answer = await client.post(
-            "/translate",
-            json={"text": "a", "target": "fr"},
-            headers={"Content-Encoding": "identity"},
-        )
-    assert answer.status_code == 200

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.app.conftest import Serve
+from tests.app.conftest import Client, Serve
 
 
 async def detected(client: httpx.AsyncClient, text: Any) -> Any:
@@ -14,11 +14,10 @@ async def detected(client: httpx.AsyncClient, text: Any) -> Any:
     return response.json()
 
 
-async def test_candidates_of_every_text_in_order(serve: Serve) -> None:
-    async with serve() as client:
-        first, second, nothing, german = await detected(
-            client, ["La maison est verte.", "The house", "12 %", "Das Haus ist grün und alt."]
-        )
+async def test_candidates_of_every_text_in_order(served: Client) -> None:
+    first, second, nothing, german = await detected(
+        served, ["La maison est verte.", "The house", "12 %", "Das Haus ist grün und alt."]
+    )
     assert first[0]["language"] == "fr"
     assert [one["language"] for one in second] == ["en", "fr"]
     assert second[0]["confidence"] > second[1]["confidence"]
@@ -26,9 +25,8 @@ async def test_candidates_of_every_text_in_order(serve: Serve) -> None:
     assert german[0]["language"] == "de"
 
 
-async def test_one_text_is_a_list_of_one(serve: Serve) -> None:
-    async with serve() as client:
-        assert await detected(client, "The house") == await detected(client, ["The house"])
+async def test_one_text_is_a_list_of_one(served: Client) -> None:
+    assert await detected(served, "The house") == await detected(served, ["The house"])
 
 
 @pytest.mark.parametrize(
@@ -47,9 +45,3 @@ async def test_what_is_refused(serve: Serve, body: Any, status: int, slug: str) 
         response = await client.post("/detect", json=body)
     assert response.status_code == status
     assert response.json()["type"] == f"urn:problem-type:attend:{slug}"
-
-
-async def test_a_lone_surrogate_does_no_harm(serve: Serve) -> None:
-    async with serve() as client:
-        response = await client.post("/detect", content=b'{"text": "The house \\ud800"}')
-    assert response.json()[0][0]["language"] == "en"

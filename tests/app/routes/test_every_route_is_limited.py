@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.app.conftest import Serve
+from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import FakeEngine
 
 FILE = {"file": ("a.txt", b"The house.")}
@@ -50,9 +50,8 @@ async def test_a_client_that_has_used_its_requests_up_gets_no_work_done(serve: S
     assert set(statuses.values()) == {httpx.codes.TOO_MANY_REQUESTS}, statuses
 
 
-async def test_no_route_is_forgotten(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        paths = (await client.get("/openapi.json")).json()["paths"]
+async def test_no_route_is_forgotten(client: Client) -> None:
+    paths = (await client.get("/openapi.json")).json()["paths"]
     routes = {(method, path) for path, item in paths.items() for method in item}
     changing = {route for route in routes if route[0] in ("post", "put", "patch")}
     assert changing == WORK.keys() | (NO_WORK & changing)

@@ -15,8 +15,8 @@ from model.checkpoint.reader import load_checkpoint
 from model.transformer.config import PRESETS
 from model.transformer.positions import sinusoidal_positions
 from tests.app.asking import answered, content
-from tests.app.conftest import Serve
-from tests.app.fake_engine import POISON, FakeEngine
+from tests.app.conftest import Client, Serve
+from tests.app.fake_engine import FakeEngine
 from tests.app.wire.test_problems import SECRET, problem
 
 TEXT = "The cat sees the house."
@@ -27,6 +27,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"max_target_tokens": 3},
     {"glossary": {"cat": "chat"}},
     {"do_not_translate": ["house"]},
+    {"text": "The cat sees. The dog likes.", "split_sentences": False},
 ]
 
 
@@ -35,10 +36,11 @@ async def explained(client: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-async def test_it_ends_in_the_answer_of_translate(serve: Serve, options: dict[str, Any]) -> None:
-    async with serve() as client:
-        answer = await explained(client, **options)
-        translated = await answered(client, text=TEXT, target="fr", attention=True, **options)
+async def test_it_ends_in_the_answer_of_translate(served: Client, options: dict[str, Any]) -> None:
+    answer = await explained(served, **options)
+    translated = await answered(
+        served, **{"text": TEXT, "target": "fr", "attention": True} | options
+    )
     [translation] = translated["translations"]
     for field in ("text", "score", "confidence", "source", "target"):
         assert answer[field] == translation[field]
@@ -49,19 +51,17 @@ async def test_it_ends_in_the_answer_of_translate(serve: Serve, options: dict[st
 
 
 @pytest.mark.parametrize("text", ["{name} sees the house.", "The <x1/> cat and {0} dogs"])
-async def test_placeholders_are_searched_as_translate_does(serve: Serve, text: str) -> None:
-    async with serve() as client:
-        response = await client.post("/explain", json={"text": text, "target": "fr"})
-        translated = await answered(client, text=text, target="fr")
+async def test_placeholders_are_searched_as_translate_does(served: Client, text: str) -> None:
+    response = await served.post("/explain", json={"text": text, "target": "fr"})
+    translated = await answered(served, text=text, target="fr")
     if response.status_code == httpx.codes.OK:
         assert response.json()["text"] == translated["translations"][0]["text"]
     else:  # they were lost, and the text is translated in parts
         assert "parts" in problem(response, 422, "invalid-request")["errors"][0]["detail"]
 
 
-async def test_every_beam_goes_on_from_one_before_it(serve: Serve) -> None:
-    async with serve() as client:
-        answer = await explained(client, beam_size=4)
+async def test_every_beam_extends_one_before_it(served: Client) -> None:
+    answer = await explained(served, beam_size=4)
     search = answer["search"]
     assert (search["rule"], search["beam_size"], search["length_penalty"]) == ("attend", 4, 0.6)
     assert len(search["steps"][0]["beams"]) == 1
@@ -83,43 +83,40 @@ async def test_every_beam_goes_on_from_one_before_it(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
-async def test_the_numbers_are_those_of_the_attention_weights(serve: Serve, kind: str) -> None:
-    async with serve() as client:
-        wanted = {"kind": kind, "layers": "all", "heads": "all"}
-        translated = await answered(client, text=TEXT, target="fr", attention=wanted)
-        weights = np.array(translated["translations"][0]["segments"][0]["attention"]["weights"])
-        n_layers, n_heads, n_rows, _ = weights.shape
-        for layer, head, row in ((0, 0, 0), (n_layers - 1, n_heads - 1, n_rows - 1)):
-            examined = {"kind": kind, "layer": layer, "head": head, "token": row}
-            shown = (await explained(client, attention=examined))["attention"]
-            found = [column["weight"] for column in shown["columns"]]
-            np.testing.assert_allclose(found, weights[layer, head, row], atol=5.1e-5)
-            keys = np.array([column["key"] for column in shown["columns"]])
-            values = np.array([column["value"] for column in shown["columns"]])
-            products = keys @ np.array(shown["query"])
-            told = [column["product"] for column in shown["columns"]]
-            np.testing.assert_allclose(told, products, rtol=1e-3, atol=1e-4)
-            scaled = np.array([column["scaled"] for column in shown["columns"]])
-            np.testing.assert_allclose(scaled, np.array(told) / math.sqrt(shown["d_k"]))
-            seen = np.array([column["seen"] for column in shown["columns"]])
-            assert seen.sum() == (row + 1 if kind == "decoder" else len(seen))
-            exponentials = np.where(seen, np.exp(scaled - scaled.max()), 0)
-            np.testing.assert_allclose(found, exponentials / exponentials.sum(), atol=1e-5)
-            np.testing.assert_allclose(shown["output"], np.array(found) @ values, atol=1e-4)
+async def test_the_numbers_are_those_of_the_attention_weights(served: Client, kind: str) -> None:
+    wanted = {"kind": kind, "layers": "all", "heads": "all"}
+    translated = await answered(served, text=TEXT, target="fr", attention=wanted)
+    weights = np.array(translated["translations"][0]["segments"][0]["attention"]["weights"])
+    n_layers, n_heads, n_rows, _ = weights.shape
+    for layer, head, row in ((0, 0, 0), (n_layers - 1, n_heads - 1, n_rows - 1)):
+        examined = {"kind": kind, "layer": layer, "head": head, "token": row}
+        shown = (await explained(served, attention=examined))["attention"]
+        found = [column["weight"] for column in shown["columns"]]
+        np.testing.assert_allclose(found, weights[layer, head, row], atol=5.1e-5)
+        keys = np.array([column["key"] for column in shown["columns"]])
+        values = np.array([column["value"] for column in shown["columns"]])
+        products = keys @ np.array(shown["query"])
+        told = [column["product"] for column in shown["columns"]]
+        np.testing.assert_allclose(told, products, rtol=1e-3, atol=1e-4)
+        scaled = np.array([column["scaled"] for column in shown["columns"]])
+        np.testing.assert_allclose(scaled, np.array(told) / math.sqrt(shown["d_k"]))
+        seen = np.array([column["seen"] for column in shown["columns"]])
+        assert seen.sum() == (row + 1 if kind == "decoder" else len(seen))
+        exponentials = np.where(seen, np.exp(scaled - scaled.max()), 0)
+        np.testing.assert_allclose(found, exponentials / exponentials.sum(), atol=1e-5)
+        np.testing.assert_allclose(shown["output"], np.array(found) @ values, atol=1e-4)
 
 
-async def test_the_last_layer_is_the_default(serve: Serve) -> None:
-    async with serve() as client:
-        first = await explained(client, attention={"token": 1})
-        last = await explained(client, attention={"token": 1, "layer": first["attention"]["layer"]})
+async def test_the_last_layer_is_the_default(served: Client) -> None:
+    first = await explained(served, attention={"token": 1})
+    last = await explained(served, attention={"token": 1, "layer": first["attention"]["layer"]})
     assert first["attention"] == last["attention"]
     assert first["attention"]["layer"] == PRESETS["tiny"].n_decoder_layers - 1
 
 
-async def test_the_positional_encoding_is_the_models(serve: Serve) -> None:
-    async with serve() as client:
-        positions = (await explained(client, positions=7))["positions"]
-        without = await explained(client)
+async def test_the_positional_encoding_is_the_models(served: Client) -> None:
+    positions = (await explained(served, positions=7))["positions"]
+    without = await explained(served)
     assert without["positions"] is None
     config = PRESETS["tiny"]
     assert positions["shape"] == [7, config.d_model]
@@ -147,34 +144,22 @@ async def test_the_positional_encoding_is_the_models(serve: Serve) -> None:
     ],
     ids=str,
 )
-async def test_what_cannot_be_shown_is_refused_by_its_field(
-    serve: Serve, body: dict[str, Any], pointer: str, detail: str
-) -> None:
-    async with serve() as client:
-        response = await client.post("/explain", json={"text": TEXT, "target": "fr"} | body)
+async def test_bad_fields(served: Client, body: dict[str, Any], pointer: str, detail: str) -> None:
+    response = await served.post("/explain", json={"text": TEXT, "target": "fr"} | body)
     [fault] = problem(response, 422, "invalid-request")["errors"]
     assert fault["pointer"].removeprefix("#") == pointer
     assert detail in fault["detail"]
 
 
-async def test_several_sentences_can_be_taken_as_one(serve: Serve) -> None:
-    text = "The cat sees. The dog likes."
-    async with serve() as client:
-        answer = await explained(client, text=text, split_sentences=False)
-        translated = await answered(client, text=text, target="fr", split_sentences=False)
-    assert answer["text"] == translated["translations"][0]["text"]
-
-
-async def test_a_long_sentence_is_refused(serve: Serve) -> None:
-    async with serve() as client:
-        body = {"text": "cat " * 200, "target": "fr", "split_sentences": False}
-        response = await client.post("/explain", json=body)
+async def test_a_long_sentence_is_refused(served: Client) -> None:
+    body = {"text": "cat " * 200, "target": "fr", "split_sentences": False}
+    response = await served.post("/explain", json=body)
     # Cut in parts by what the model reads, or longer than a search to look at may be.
     assert response.status_code == 422
     assert problem(response, 422, response.json()["type"].rpartition(":")[2])
 
 
-async def test_two_models_in_a_row_and_a_text_in_the_target_language_have_no_search_to_show(
+async def test_it_needs_a_single_search(
     serve: Serve, row_of_checkpoints: tuple[Path, Path]
 ) -> None:
     async with serve(checkpoint=row_of_checkpoints) as client:
@@ -198,7 +183,6 @@ async def test_an_engine_that_fails_is_told_without_the_text(serve: Serve) -> No
         again = await answered(client, text="The cat", target="fr")
     problem(response, 500, "engine-failed")
     assert again["translations"][0]["text"]
-    assert POISON
 
 
 async def test_it_counts_as_a_translation(serve: Serve) -> None:
@@ -211,16 +195,8 @@ async def test_it_counts_as_a_translation(serve: Serve) -> None:
     problem(response, 403, "quota-exceeded")
 
 
-async def test_it_counts_against_the_rate_limit(serve: Serve) -> None:
-    async with serve(requests_per_minute=1) as client:
-        await explained(client)
-        response = await client.post("/explain", json={"text": TEXT, "target": "fr"})
-    problem(response, 429, "rate-limited")
-    assert int(response.headers["Retry-After"]) > 0
-
-
 @pytest.mark.parametrize("beam_size", [1, 4])
-async def test_an_imported_model_is_searched_by_its_own_rule(
+async def test_imported_rules(
     serve: Serve, make_folder: Callable[..., Path], tmp_path: Path, beam_size: int
 ) -> None:
     folder = checkpoint_folder(make_folder(), tmp_path)

@@ -16,7 +16,7 @@ import pytest
 from app.documents.files import FORMATS, FileDocument
 from app.text.placeholders import find_placeholders
 from app.translation.file_service import FileService, TranslatedFile
-from tests.app.conftest import Serve
+from tests.app.conftest import Client, Serve
 from tests.app.documents.word_xml import part, run, word_file
 from tests.app.fake_engine import FakeEngine
 from tests.app.server_process import serving
@@ -54,15 +54,14 @@ async def send(
 
 
 @pytest.mark.parametrize("name", FILES)
-async def test_a_file_is_translated_and_fetched(serve: Serve, name: str) -> None:
-    async with serve() as client:
-        answer = await send(client, name, FILES[name])
-        assert answer.status_code == httpx.codes.OK, answer.text
-        assert answer.json().keys() == {"translatedFileUrl"}
-        url = httpx.URL(answer.json()["translatedFileUrl"])
-        assert url.path.startswith("/download_file/")
-        fetched = await client.get(url)
-        direct = await send(client, name, FILES[name], "application/octet-stream")
+async def test_a_file_is_translated_and_fetched(served: Client, name: str) -> None:
+    answer = await send(served, name, FILES[name])
+    assert answer.status_code == httpx.codes.OK, answer.text
+    assert answer.json().keys() == {"translatedFileUrl"}
+    url = httpx.URL(answer.json()["translatedFileUrl"])
+    assert url.path.startswith("/download_file/")
+    fetched = await served.get(url)
+    direct = await send(served, name, FILES[name], "application/octet-stream")
     suffix = Path(name).suffix
     media_type = FORMATS[suffix].media_type
     assert fetched.headers["content-type"].partition(";")[0] == media_type
@@ -88,19 +87,16 @@ def test_the_kinds_of_files_are_all_there() -> None:
     assert [Path(name).suffix for name in FILES] == list(FORMATS)
 
 
-async def test_a_text_of_a_file_is_translated_as_it_is_alone(serve: Serve) -> None:
+async def test_a_text_of_a_file_is_translated_as_it_is_alone(served: Client) -> None:
     texts = ["The house is green.", "A dog sees {name} and the old cat.", "The house is green."]
-    async with serve() as client:
-        file = await send(client, "a.txt", "\n".join(texts).encode(), "text/plain")
-        alone = await client.post("/translate", json={"text": texts, "target": "fr"})
+    file = await send(served, "a.txt", "\n".join(texts).encode(), "text/plain")
+    alone = await served.post("/translate", json={"text": texts, "target": "fr"})
     lines = [one["text"].replace("\n", " ") for one in alone.json()["translations"]]
     assert file.text == "\n".join(lines)
     assert len(find_placeholders(file.text)) == 1
 
 
-async def test_a_file_goes_by_way_of_a_pivot_as_a_text_does(
-    serve: Serve, row_of_checkpoints: tuple[Path, Path]
-) -> None:
+async def test_a_file_may_be_pivoted(serve: Serve, row_of_checkpoints: tuple[Path, Path]) -> None:
     text, page = "le chat voit", b"<p>le <b>chat</b> voit</p>"
     fields = {"source": "fr", "target": "de"}
     async with serve(checkpoint=row_of_checkpoints) as client:
@@ -112,11 +108,10 @@ async def test_a_file_goes_by_way_of_a_pivot_as_a_text_does(
     assert tagged.text.startswith("<p>")
 
 
-async def test_the_language_of_a_file_is_found_out(serve: Serve) -> None:
+async def test_the_language_of_a_file_is_found_out(served: Client) -> None:
     text = b"La maison est verte et le chien est vieux."
-    async with serve() as client:
-        back = await send(client, "a.txt", text, "text/plain", source="auto", target="en")
-        same = await send(client, "a.txt", text, "text/plain", source="auto", target="fr")
+    back = await send(served, "a.txt", text, "text/plain", source="auto", target="en")
+    same = await send(served, "a.txt", text, "text/plain", source="auto", target="fr")
     assert "filename*=UTF-8''a.en.txt" in back.headers["content-disposition"]
     assert back.content != text
     assert same.content == text
@@ -158,7 +153,7 @@ async def test_what_cannot_be_is_refused(serve: Serve) -> None:
     assert ".docx" in errors["suffix"]["error"]
 
 
-async def test_a_key_is_needed_for_files_but_to_fetch_them_only_not_anothers(serve: Serve) -> None:
+async def test_files_need_a_key_and_downloads_no_other_key(serve: Serve) -> None:
     async with serve(FakeEngine(), api_keys="mine,theirs", character_limit=25) as client:
         without = await send(client, "a.txt", b"The house.")
         wrong = await send(client, "a.txt", b"The house.", api_key="yours")
@@ -194,8 +189,7 @@ async def test_so_many_files_at_a_time(serve: Serve) -> None:
         second = await send(client, "a.txt", b"The house.")
         assert second.status_code == httpx.codes.TOO_MANY_REQUESTS
         assert int(second.headers["retry-after"]) >= 1
-        assert engine.gate
-        engine.gate.release(1000)
+        engine.release(1000)
         assert (await first).status_code == httpx.codes.OK
         assert (await send(client, "a.txt", b"The house.")).status_code == httpx.codes.OK
 
@@ -210,8 +204,7 @@ async def test_a_file_has_only_so_long(serve: Serve) -> None:
     async with serve(engine, file_timeout=0.05) as client:
         answer = await send(client, "a.txt", b"The house.")
         assert answer.status_code == httpx.codes.GATEWAY_TIMEOUT
-        assert engine.gate
-        engine.gate.release(1000)
+        engine.release(1000)
 
 
 async def test_an_upload_has_only_so_long(serve: Serve) -> None:
@@ -226,13 +219,12 @@ async def test_an_upload_has_only_so_long(serve: Serve) -> None:
     assert answer.json() == {"error": "the file did not arrive within 0.05 s"}
 
 
-async def test_a_name_is_no_path_and_json_may_be_asked_for(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        for name in ("../../a b.json", "C:\\x\\a b.json"):
-            answer = await send(client, name, b'["The house"]', "application/json")
-            fetched = await client.get(answer.json()["translatedFileUrl"])
-            said = fetched.headers["content-disposition"]
-            assert said == "attachment; filename*=UTF-8''a%20b.fr.json"
+async def test_a_name_is_no_path_and_json_may_be_asked_for(client: Client) -> None:
+    for name in ("../../a b.json", "C:\\x\\a b.json"):
+        answer = await send(client, name, b'["The house"]', "application/json")
+        fetched = await client.get(answer.json()["translatedFileUrl"])
+        said = fetched.headers["content-disposition"]
+        assert said == "attachment; filename*=UTF-8''a%20b.fr.json"
 
 
 async def test_others_are_served_while_a_long_file_is_translated(serve: Serve) -> None:
@@ -273,9 +265,7 @@ def test_a_form_as_clients_of_the_dialect_send_it(tiny_checkpoint: Path, kernels
             assert file.read().endswith(b"\n")
 
 
-async def test_large_files_are_parsed_one_after_the_other(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_large_files_take_turns(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that their memory is that of one."""
     at_work = most = 0
     open_text = FORMATS[".txt"].open

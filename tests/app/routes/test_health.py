@@ -11,15 +11,12 @@ from app.runtime import Runtime
 from app.settings import Settings
 from model.errors import CheckpointError
 from tests.app.asking import scheduler
-from tests.app.conftest import Serve
-from tests.app.fake_engine import FakeEngine
+from tests.app.conftest import Client
 
 PROBES = ["/livez", "/startupz", "/readyz"]
 
 
-async def test_alive_while_the_model_loads_but_neither_started_nor_ready(
-    tiny_checkpoint: object,
-) -> None:
+async def test_alive_while_a_model_loads_but_not_started_or_ready(tiny_checkpoint: object) -> None:
     loading = threading.Event()
 
     def load(settings: Settings, metrics: Metrics) -> Runtime:
@@ -57,9 +54,7 @@ async def client_get(app: object, path: str) -> httpx.Response:
         return await client.get(path)
 
 
-async def test_a_model_that_cannot_be_loaded_is_reported_once_and_never_ready(
-    tiny_checkpoint: object,
-) -> None:
+async def test_an_unloadable_model_is_reported_once_never_ready(tiny_checkpoint: object) -> None:
     def load(settings: Settings, metrics: Metrics) -> Runtime:
         raise CheckpointError("no such folder")
 
@@ -70,18 +65,6 @@ async def test_a_model_that_cannot_be_loaded_is_reported_once_and_never_ready(
             await asyncio.sleep(0.01)
         assert (await client_get(app, "/readyz")).status_code == 503
     assert [str(error) for error in reported] == ["no such folder"]
-
-
-async def test_whoever_asked_is_told_once_when_the_model_is_ready(tiny_checkpoint: object) -> None:
-    told: list[int] = []
-    app = create_app(
-        Settings.parse(checkpoint=tiny_checkpoint), when_ready=lambda: told.append(len(told))
-    )
-    async with app.router.lifespan_context(app):
-        while not told:
-            await asyncio.sleep(0.01)
-        assert (await client_get(app, "/readyz")).status_code == 200
-    assert told == [0]
 
 
 async def test_stopping_while_the_model_loads(tiny_checkpoint: object) -> None:
@@ -99,20 +82,18 @@ async def test_stopping_while_the_model_loads(tiny_checkpoint: object) -> None:
     assert reported == []
 
 
-async def test_an_engine_thread_that_ended_fails_every_probe_but_startup(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        await scheduler(client).stop()
-        codes = {path: (await client.get(path)).status_code for path in PROBES}
-        response = await client.post("/translate", json={"text": "cat", "target": "fr"})
+async def test_an_engine_thread_that_ended_fails_every_probe_but_startup(client: Client) -> None:
+    await scheduler(client).stop()
+    codes = {path: (await client.get(path)).status_code for path in PROBES}
+    response = await client.post("/translate", json={"text": "cat", "target": "fr"})
     assert codes == {"/livez": 503, "/startupz": 200, "/readyz": 503}
     assert response.json()["type"] == "urn:problem-type:attend:engine-down"
 
 
 @pytest.mark.parametrize("path", [*PROBES, "/info", "/languages"])
-async def test_head_and_options(serve: Serve, path: str) -> None:
-    async with serve(FakeEngine()) as client:
-        head, get = await client.head(path), await client.get(path)
-        options = await client.options(path)
+async def test_head_and_options(client: Client, path: str) -> None:
+    head, get = await client.head(path), await client.get(path)
+    options = await client.options(path)
     assert head.status_code == get.status_code == 200
     assert head.headers["Content-Type"] == get.headers["Content-Type"]
     assert options.status_code == 204

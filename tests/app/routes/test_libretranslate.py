@@ -12,7 +12,7 @@ import pytest
 from app.documents.files import SUFFIXES
 from app.wire.dialects.libretranslate import LibreTranslateRequest
 from tests.app.asking import answered, native_text, refusal
-from tests.app.conftest import Serve
+from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import FakeEngine
 
 FORM = "application/x-www-form-urlencoded"
@@ -30,14 +30,11 @@ async def post(client: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
     return await answered(client, **PAIR | body)
 
 
-async def test_a_string_for_a_string_and_a_list_for_a_list(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        cat, dog = await native_text(client, "the cat"), await native_text(client, "old dog")
-        assert await post(client, q="the cat") == {"translatedText": cat}
-        assert await post(client, q=["the cat"]) == {"translatedText": [cat]}
-        assert await post(client, q=["old dog", "the cat", ""]) == {
-            "translatedText": [dog, cat, ""]
-        }
+async def test_a_string_for_a_string_and_a_list_for_a_list(client: Client) -> None:
+    cat, dog = await native_text(client, "the cat"), await native_text(client, "old dog")
+    assert await post(client, q="the cat") == {"translatedText": cat}
+    assert await post(client, q=["the cat"]) == {"translatedText": [cat]}
+    assert await post(client, q=["old dog", "the cat", ""]) == {"translatedText": [dog, cat, ""]}
 
 
 @pytest.mark.parametrize(
@@ -55,36 +52,32 @@ async def test_a_string_for_a_string_and_a_list_for_a_list(serve: Serve) -> None
         ("?target=fr", {"Content-Type": FORM}, "q=cat&source=en"),
     ],
 )
-async def test_parameters_may_be_anywhere(
-    serve: Serve, query: str, headers: dict[str, str], content: str | bytes
+async def test_parameters(
+    client: Client, query: str, headers: dict[str, str], content: str | bytes
 ) -> None:
-    async with serve(FakeEngine()) as client:
-        response = await client.post("/translate" + query, headers=headers, content=content)
-        assert response.json() == {"translatedText": await native_text(client, "cat")}
+    response = await client.post("/translate" + query, headers=headers, content=content)
+    assert response.json() == {"translatedText": await native_text(client, "cat")}
 
 
-async def test_a_form_may_have_several_texts_of_any_script(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        response = await client.post("/translate", data=PAIR | {"q": ["cat & dog", "☃ 1"]})
-        expected = [await native_text(client, "cat & dog"), "☃ 1"]
+async def test_a_form_may_have_several_texts_of_any_script(client: Client) -> None:
+    response = await client.post("/translate", data=PAIR | {"q": ["cat & dog", "☃ 1"]})
+    expected = [await native_text(client, "cat & dog"), "☃ 1"]
     assert response.json() == {"translatedText": expected}
 
 
-async def test_text_beside_q_is_the_native_dialect(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        both = await client.post("/translate", json={"q": "cat", "text": "cat", "target": "fr"})
-        query = await client.post("/translate?q=dog", json={"text": "cat", "target": "fr"})
+async def test_text_beside_q_is_the_native_dialect(client: Client) -> None:
+    both = await client.post("/translate", json={"q": "cat", "text": "cat", "target": "fr"})
+    query = await client.post("/translate?q=dog", json={"text": "cat", "target": "fr"})
     assert both.json()["errors"][0]["pointer"] == "/q"
     assert query.json()["model"] == "tiny"
 
 
-async def test_alternatives_only_when_asked_for(serve: Serve) -> None:
-    async with serve() as client:
-        one = await post(client, q="the cat", alternatives=3)
-        several = await post(client, q=["the cat", "old dog"], alternatives=7)
-        assert "alternatives" not in await post(client, q="the cat", alternatives=0)
-        native = {"text": "the cat", "target": "fr", "beam_size": 4, "alternatives": 3}
-        response = await client.post("/translate", json=native)
+async def test_alternatives_only_when_asked_for(served: Client) -> None:
+    one = await post(served, q="the cat", alternatives=3)
+    several = await post(served, q=["the cat", "old dog"], alternatives=7)
+    assert "alternatives" not in await post(served, q="the cat", alternatives=0)
+    native = {"text": "the cat", "target": "fr", "beam_size": 4, "alternatives": 3}
+    response = await served.post("/translate", json=native)
     # Hypotheses of random weights that are spelt alike are one alternative.
     assert len(one["alternatives"]) == 3
     for translated, others in zip(several["translatedText"], several["alternatives"], strict=True):
@@ -94,11 +87,10 @@ async def test_alternatives_only_when_asked_for(serve: Serve) -> None:
     assert one["alternatives"] == [other["text"] for other in translation["alternatives"]]
 
 
-async def test_auto_says_what_was_found_of_every_text(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        one = await post(client, q=ENGLISH, source="auto")
-        several = await post(client, q=[FRENCH, "1 2 3", ENGLISH], source="Auto")
-        assert "detectedLanguage" not in await post(client, q=ENGLISH, source="en")
+async def test_auto_says_what_was_found_of_every_text(client: Client) -> None:
+    one = await post(client, q=ENGLISH, source="auto")
+    several = await post(client, q=[FRENCH, "1 2 3", ENGLISH], source="Auto")
+    assert "detectedLanguage" not in await post(client, q=ENGLISH, source="en")
     assert one["detectedLanguage"]["language"] == "en"
     assert 50 < one["detectedLanguage"]["confidence"] <= 100
     found = several["detectedLanguage"]
@@ -117,22 +109,20 @@ async def test_auto_says_what_was_found_of_every_text(serve: Serve) -> None:
     ],
 )
 async def test_detect(
-    serve: Serve, query: str, headers: dict[str, str], content: str | bytes
+    client: Client, query: str, headers: dict[str, str], content: str | bytes
 ) -> None:
-    async with serve(FakeEngine()) as client:
-        response = await client.post("/detect" + query, headers=headers, content=content)
+    response = await client.post("/detect" + query, headers=headers, content=content)
     best, *others = response.json()
     assert best["language"] == "fr"
     assert 100 >= best["confidence"] > sum(other["confidence"] for other in others)
 
 
-async def test_detect_in_a_list_and_in_nothing(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        several = (await client.post("/detect", json={"q": [FRENCH, ENGLISH]})).json()
-        nothing = (await client.post("/detect", json={"q": "☃ 1"})).json()
-        native = (await client.post("/detect", json={"text": FRENCH})).json()
-        missing = await client.post("/detect", data={"text": FRENCH})
-        empty = await client.post("/detect", json={"q": ""})
+async def test_detect_in_a_list_and_in_nothing(client: Client) -> None:
+    several = (await client.post("/detect", json={"q": [FRENCH, ENGLISH]})).json()
+    nothing = (await client.post("/detect", json={"q": "☃ 1"})).json()
+    native = (await client.post("/detect", json={"text": FRENCH})).json()
+    missing = await client.post("/detect", data={"text": FRENCH})
+    empty = await client.post("/detect", json={"q": ""})
     assert [candidates[0]["language"] for candidates in several] == ["fr", "en"]
     assert nothing == [{"confidence": 0, "language": "en"}]
     assert native[0][0]["confidence"] <= 1
@@ -150,19 +140,17 @@ async def test_detect_wants_a_key_if_there_are_any(serve: Serve) -> None:
     assert native.status_code == httpx.codes.UNAUTHORIZED
 
 
-async def test_html_keeps_its_tags_and_escaped_text_stays_escaped(serve: Serve) -> None:
+async def test_html_keeps_its_tags_and_escaped_text_stays_escaped(client: Client) -> None:
     html = "<p>the cat &lt;script&gt;</p><br>"
-    async with serve(FakeEngine()) as client:
-        answer = await post(client, q=html, format="html")
-        assert answer == {"translatedText": await native_text(client, html, format="html")}
+    answer = await post(client, q=html, format="html")
+    assert answer == {"translatedText": await native_text(client, html, format="html")}
     assert "<script" not in answer["translatedText"]
     assert answer["translatedText"].startswith("<p>")
 
 
-async def test_nulls_and_fields_not_known_do_not_matter(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        extra = {"format": None, "alternatives": None, "api_key": None, "secret": "x"}
-        assert await post(client, q="cat", **extra) == await post(client, q="cat")
+async def test_nulls_and_fields_not_known_do_not_matter(client: Client) -> None:
+    extra = {"format": None, "alternatives": None, "api_key": None, "secret": "x"}
+    assert await post(client, q="cat", **extra) == await post(client, q="cat")
 
 
 @pytest.mark.parametrize(
@@ -189,9 +177,7 @@ async def test_nulls_and_fields_not_known_do_not_matter(serve: Serve) -> None:
         ({"alternatives": "many"}, "Invalid request: alternatives parameter is not a number"),
     ],
 )
-async def test_a_fault_is_a_400_that_says_what(
-    serve: Serve, changed: dict[str, Any], named: str
-) -> None:
+async def test_a_fault_is_a_400_by_name(serve: Serve, changed: dict[str, Any], named: str) -> None:
     async with serve(FakeEngine(), max_texts=4, max_text_characters=1000) as client:
         response = await client.post("/translate", json={"q": "cat"} | PAIR | changed)
     assert named in refusal(response, 400, "error")
@@ -207,10 +193,9 @@ async def test_a_fault_is_a_400_that_says_what(
         ("", "Invalid request: missing q parameter"),
     ],
 )
-async def test_a_fault_of_a_form(serve: Serve, form: str, named: str) -> None:
-    async with serve(FakeEngine()) as client:
-        headers = {"Content-Type": FORM}
-        response = await client.post("/translate", headers=headers, content=form)
+async def test_a_fault_of_a_form(client: Client, form: str, named: str) -> None:
+    headers = {"Content-Type": FORM}
+    response = await client.post("/translate", headers=headers, content=form)
     assert named in refusal(response, 400, "error")
 
 
@@ -230,29 +215,18 @@ async def test_a_fault_of_a_form(serve: Serve, form: str, named: str) -> None:
         ("multipart/form-data; boundary=x", b"--x\r\nContent-Disposition: form-data\r\n\r\ncat"),
     ],
 )
-async def test_a_form_that_is_none(serve: Serve, content_type: str, content: bytes) -> None:
-    async with serve(FakeEngine()) as client:
-        headers = {"Content-Type": content_type}
-        response = await client.post("/translate", headers=headers, content=content)
+async def test_malformed_forms(client: Client, content_type: str, content: bytes) -> None:
+    headers = {"Content-Type": content_type}
+    response = await client.post("/translate", headers=headers, content=content)
     assert refusal(response, 400, "error")
 
 
-async def test_languages_are_the_native_ones(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        response = await client.request("GET", "/languages", content=b"api_key=x")
-    assert response.json() == [
-        {"code": "en", "name": "English", "targets": ["fr"]},
-        {"code": "fr", "name": "French", "targets": ["en"]},
-    ]
-
-
-async def test_health(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        assert (await client.get("/health")).json() == {"status": "ok"}
-        assert (await client.head("/health")).status_code == httpx.codes.OK
-        transport: Any = client._transport
-        transport.app.state.lifecycle.drain()
-        refusal(await client.get("/health"), 503, "error")
+async def test_health(client: Client) -> None:
+    assert (await client.get("/health")).json() == {"status": "ok"}
+    assert (await client.head("/health")).status_code == httpx.codes.OK
+    transport: Any = client._transport
+    transport.app.state.lifecycle.drain()
+    refusal(await client.get("/health"), 503, "error")
 
 
 async def test_frontend_settings(serve: Serve) -> None:
@@ -273,13 +247,8 @@ async def test_frontend_settings(serve: Serve) -> None:
 @pytest.mark.parametrize(
     "body", [b"", b"  ", b"{}", b"[]", b"null", b"3", b'"cat"', b'{"source": "en"}']
 )
-async def test_without_a_text_the_error_is_in_both_dialects(
-    serve: Serve, path: str, body: bytes
-) -> None:
-    async with serve(FakeEngine()) as client:
-        response = await client.post(
-            path, content=body, headers={"Content-Type": "application/json"}
-        )
+async def test_missing_texts_fail_in_both_dialects(client: Client, path: str, body: bytes) -> None:
+    response = await client.post(path, content=body, headers={"Content-Type": "application/json"})
     assert response.status_code == httpx.codes.BAD_REQUEST
     document = response.json()
     assert document["error"] == "Invalid request: missing q parameter"
@@ -287,28 +256,22 @@ async def test_without_a_text_the_error_is_in_both_dialects(
     assert document["status"] == httpx.codes.BAD_REQUEST
 
 
-async def test_a_field_of_the_native_dialect_alone_decides(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        response = await client.post("/translate", json={"target": "fr", "beam_size": 1})
-        broken = await client.post("/translate", content=b'{"q": "cat')
+async def test_a_field_of_the_native_dialect_alone_decides(client: Client) -> None:
+    response = await client.post("/translate", json={"target": "fr", "beam_size": 1})
+    broken = await client.post("/translate", content=b'{"q": "cat')
     assert response.status_code == broken.status_code == httpx.codes.UNPROCESSABLE_ENTITY
     assert "error" not in response.json()
     assert broken.json()["error"].startswith("the body is not JSON")
 
 
 @pytest.mark.parametrize(("source", "target"), [("en", "en"), ("fr", "fr-CA"), ("en-GB", "en")])
-async def test_a_text_in_its_target_language_comes_back(
-    serve: Serve, source: str, target: str
-) -> None:
-    async with serve(FakeEngine()) as client:
-        assert await post(client, q="Bonjour", source=source, target=target) == {
-            "translatedText": "Bonjour"
-        }
+async def test_target_language_texts_come_back(client: Client, source: str, target: str) -> None:
+    assert await post(client, q="Bonjour", source=source, target=target) == {
+        "translatedText": "Bonjour"
+    }
 
 
-async def test_a_pair_that_is_not_translated(
-    serve: Serve, row_of_checkpoints: tuple[Path, Path]
-) -> None:
+async def test_an_unsupported_pair(serve: Serve, row_of_checkpoints: tuple[Path, Path]) -> None:
     async with serve(FakeEngine(), FakeEngine(), checkpoint=row_of_checkpoints) as client:
         response = await client.post("/translate", json={"q": "a", "source": "de", "target": "fr"})
     assert refusal(response, 400, "error") == "de is not supported"
@@ -320,13 +283,12 @@ async def test_suggestions_are_off(serve: Serve) -> None:
     assert refusal(response, 403, "error") == "Suggestions are disabled on this server."
 
 
-async def test_the_specification_describes_every_route_of_the_dialect(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        document = (await client.get("/spec")).json()
-        assert document["swagger"] == "2.0"
-        for path, operations in document["paths"].items():
-            allowed = (await client.options(path)).headers["Allow"]
-            assert all(method.upper() in allowed for method in operations)
+async def test_the_specification_describes_every_route_of_the_dialect(client: Client) -> None:
+    document = (await client.get("/spec")).json()
+    assert document["swagger"] == "2.0"
+    for path, operations in document["paths"].items():
+        allowed = (await client.options(path)).headers["Allow"]
+        assert all(method.upper() in allowed for method in operations)
     references = set(re.findall("#/definitions/([\\w-]+)", json.dumps(document)))
     assert references <= document["definitions"].keys()
     file, *_ = document["paths"]["/translate_file"]["post"]["parameters"]
@@ -339,7 +301,7 @@ async def test_the_specification_describes_every_route_of_the_dialect(serve: Ser
     }
 
 
-async def test_pages_of_other_origins_may_ask_where_the_setting_allows_it(serve: Serve) -> None:
+async def test_allowed_origins_may_send_requests(serve: Serve) -> None:
     headers = {
         "Origin": "https://a.example",
         "Access-Control-Request-Method": "POST",

@@ -124,9 +124,7 @@ async def test_streams_explanations_scores_terms_and_files(serve: Serve, m2m100:
     assert b"\n\n" in file.content
 
 
-def test_two_models_of_one_pair_are_refused(
-    m2m100: Path, nllb: Path, tiny_checkpoint: Path
-) -> None:
+def test_two_models_of_a_pair_are_refused(m2m100: Path, nllb: Path, tiny_checkpoint: Path) -> None:
     for other in (tiny_checkpoint, nllb):
         with pytest.raises(SettingsError, match="both translate"):
             load_runtime(Settings.parse(checkpoint=[m2m100, other]), Metrics())

@@ -56,26 +56,12 @@ class TestDeepL:
         assert result.text == native(url, "the cat")
         assert (result.detected_source_lang, result.billed_characters) == ("EN", 7)
 
-    def test_a_list(self, deepl_client: deepl.DeepLClient, url: str) -> None:
-        texts = ["the cat", "old dog", "☃"]
-        results = deepl_client.translate_text(texts, source_lang="EN", target_lang="FR")
-        assert isinstance(results, list)
-        assert [result.text for result in results] == [native(url, text) for text in texts]
-
-    def test_the_language_is_found_out_for_every_text(
-        self, deepl_client: deepl.DeepLClient
-    ) -> None:
+    def test_each_text_has_a_detected_language(self, deepl_client: deepl.DeepLClient) -> None:
         texts = ["My sister bought a new house.", "Ma sœur a acheté une nouvelle maison."]
         results = deepl_client.translate_text(texts, target_lang="FR")
         assert isinstance(results, list)
         assert [result.detected_source_lang for result in results] == ["EN", "FR"]
         assert results[1].text == texts[1]
-
-    @pytest.mark.parametrize("target", ["EN-US", deepl.Language.ENGLISH_BRITISH])
-    def test_variants_of_the_target(self, deepl_client: deepl.DeepLClient, target: str) -> None:
-        result = deepl_client.translate_text("chat", source_lang="FR", target_lang=target)
-        assert isinstance(result, deepl.TextResult)
-        assert result.detected_source_lang == "FR"
 
     def test_tags(self, deepl_client: deepl.DeepLClient, url: str) -> None:
         xml = "<r><p>the <i>cat</i></p><k>dog</k></r>"
@@ -88,9 +74,7 @@ class TestDeepL:
         assert result.text == native(url, xml, format="xml", **tags)
         assert "<k>dog</k>" in result.text
 
-    def test_every_option_that_changes_nothing(
-        self, deepl_client: deepl.DeepLClient, url: str
-    ) -> None:
+    def test_options_without_effect(self, deepl_client: deepl.DeepLClient, url: str) -> None:
         result = deepl_client.translate_text(
             "the cat", source_lang="EN", target_lang="FR", context="pets",
             split_sentences=deepl.SplitSentences.ALL, preserve_formatting=True,
@@ -99,13 +83,6 @@ class TestDeepL:
         )  # fmt: skip
         assert isinstance(result, deepl.TextResult)
         assert result.text == native(url, "the cat")
-
-    def test_languages(self, deepl_client: deepl.DeepLClient) -> None:
-        sources = deepl_client.get_source_languages()
-        targets = deepl_client.get_target_languages()
-        assert [language.code for language in sources] == ["EN", "FR"]
-        assert [language.code for language in targets] == ["FR", "EN-GB", "EN-US"]
-        assert [language.supports_formality for language in targets] == [False] * 3
 
     def test_usage_without_a_limit(self, deepl_client: deepl.DeepLClient) -> None:
         before = deepl_client.get_usage().character
@@ -162,25 +139,12 @@ class TestDeepL:
             occupied = _occupy(url, engine)
             refused = httpx.post(f"{url}/v2/translate", json={"text": "a", "target_lang": "FR"})
             assert refused.status_code == httpx.codes.TOO_MANY_REQUESTS
-            assert engine.gate
-            threading.Timer(0.3, engine.gate.release, [10]).start()
+            threading.Timer(0.3, engine.release, [10]).start()
             with closing(deepl.DeepLClient("any key", server_url=url)) as client:
                 result = client.translate_text("the cat", source_lang="EN", target_lang="FR")
             occupied.join()
             assert isinstance(result, deepl.TextResult)
             assert result.text == native(url, "the cat")
-
-    @pytest.mark.usefixtures("no_retries")
-    def test_says_so_when_the_queue_stays_full(self, tiny_checkpoint: Path) -> None:
-        with (
-            _waiting_server(tiny_checkpoint, max_concurrent_requests=1) as (engine, url),
-            closing(deepl.DeepLClient("any key", server_url=url)) as client,
-        ):
-            occupied = _occupy(url, engine)
-            with pytest.raises(deepl.TooManyRequestsException) as refused:
-                client.translate_text("the cat", source_lang="EN", target_lang="FR")
-        assert refused.value.should_retry
-        occupied.join()
 
     @pytest.mark.usefixtures("no_retries")
     def test_a_deadline_is_a_service_that_is_unavailable(self, tiny_checkpoint: Path) -> None:
@@ -205,8 +169,7 @@ def _waiting_server(checkpoint: Path, **settings: Any) -> Iterator[tuple[FakeEng
         try:
             yield engine, url
         finally:
-            assert engine.gate
-            engine.gate.release(10)
+            engine.release(10)
 
 
 def _occupy(url: str, engine: FakeEngine) -> threading.Thread:
@@ -256,10 +219,3 @@ class TestLibreTranslate:
         assert LibreTranslateAPI(guarded_url, KEY).detect("1") == [
             {"confidence": 0, "language": "en"}
         ]
-
-    def test_what_is_refused(self, url: str) -> None:
-        with pytest.raises(HTTPError) as refused:
-            LibreTranslateAPI(url).translate("cat", "en", "de")
-        with refused.value as error:
-            assert error.code == 400
-            assert json.load(error)["error"] == "de is not supported"

@@ -4,16 +4,15 @@ import re
 import pytest
 
 from app.web.site import Site
-from tests.app.conftest import Serve
+from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import FakeEngine
 
 DOCUMENTS = ("/", "/docs", "/redoc")
 
 
 @pytest.mark.parametrize("path", DOCUMENTS)
-async def test_a_document_forbids_what_it_does_not_need(serve: Serve, path: str) -> None:
-    async with serve(FakeEngine()) as client:
-        answer = await client.get(path)
+async def test_a_document_forbids_what_it_does_not_need(client: Client, path: str) -> None:
+    answer = await client.get(path)
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     policy = dict(
@@ -28,32 +27,29 @@ async def test_a_document_forbids_what_it_does_not_need(serve: Serve, path: str)
 
 
 @pytest.mark.parametrize("path", DOCUMENTS)
-async def test_what_a_document_loads_is_there_for_ever(serve: Serve, path: str) -> None:
-    async with serve(FakeEngine()) as client:
-        document = (await client.get(path)).text
-        addresses = re.findall(r'(?:src|href)="(web/[^"]+)"', document)
-        assert addresses
-        for address in addresses:
-            answer = await client.get("/" + address)
-            assert answer.status_code == 200
-            assert "immutable" in answer.headers["cache-control"]
-            assert answer.headers["x-content-type-options"] == "nosniff"
+async def test_what_a_document_loads_is_there_for_ever(client: Client, path: str) -> None:
+    document = (await client.get(path)).text
+    addresses = re.findall(r'(?:src|href)="(web/[^"]+)"', document)
+    assert addresses
+    for address in addresses:
+        answer = await client.get("/" + address)
+        assert answer.status_code == 200
+        assert "immutable" in answer.headers["cache-control"]
+        assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-async def test_what_is_known_is_not_sent_again(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        first = await client.get("/")
-        again = await client.get("/", headers={"If-None-Match": first.headers["etag"]})
-        head = await client.head("/")
+async def test_what_is_known_is_not_sent_again(client: Client) -> None:
+    first = await client.get("/")
+    again = await client.get("/", headers={"If-None-Match": first.headers["etag"]})
+    head = await client.head("/")
     assert (again.status_code, again.content) == (304, b"")
     assert again.headers["content-security-policy"] == first.headers["content-security-policy"]
     assert (head.status_code, head.content) == (200, b"")
 
 
-async def test_who_cannot_unpack_gets_it_plain(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        packed = await client.get("/", headers={"Accept-Encoding": "gzip"})
-        plain = await client.get("/", headers={"Accept-Encoding": "identity"})
+async def test_who_cannot_unpack_gets_it_plain(client: Client) -> None:
+    packed = await client.get("/", headers={"Accept-Encoding": "gzip"})
+    plain = await client.get("/", headers={"Accept-Encoding": "identity"})
     assert packed.headers["content-encoding"] == "gzip"
     assert "content-encoding" not in plain.headers
     assert packed.content == plain.content  # httpx unpacks
@@ -64,9 +60,8 @@ async def test_who_cannot_unpack_gets_it_plain(serve: Serve) -> None:
 @pytest.mark.parametrize(
     "path", ["/web/0123456789abcdef/main.js", "/web/{digest}/other.js", "/web/{digest}/index.html"]
 )
-async def test_another_version_or_another_file_is_not_found(serve: Serve, path: str) -> None:
-    async with serve(FakeEngine()) as client:
-        answer = await client.get(path.format(digest=Site.read().digest))
+async def test_another_version_or_another_file_is_not_found(client: Client, path: str) -> None:
+    answer = await client.get(path.format(digest=Site.read().digest))
     assert answer.status_code == 404
     assert answer.headers["content-type"] == "application/problem+json"
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from app.translation import explainer
 from model.engine.explanations import IdPair
-from tests.app.conftest import Serve
+from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import FakeEngine
 from tests.app.wire.test_problems import SECRET, problem
 
@@ -28,9 +28,8 @@ async def scored(client: httpx.AsyncClient, **body: Any) -> list[dict[str, Any]]
     return scores
 
 
-async def test_a_pair_has_one_segment_with_the_probability_of_every_token(serve: Serve) -> None:
-    async with serve() as client:
-        response = await client.post("/score", json=PAIR)
+async def test_a_pair_has_one_segment_with_the_probability_of_every_token(served: Client) -> None:
+    response = await served.post("/score", json=PAIR)
     answer = response.json()
     [pair] = answer["scores"]
     assert (answer["model"], pair["source"], pair["target"]) == ("tiny", "en", "fr")
@@ -54,31 +53,28 @@ async def test_a_pair_has_one_segment_with_the_probability_of_every_token(serve:
     }
 
 
-async def test_the_length_penalty_is_the_requests(serve: Serve) -> None:
-    async with serve() as client:
-        [plain], [usual] = [
-            await scored(client, **PAIR, **more) for more in ({"length_penalty": 0}, {})
-        ]
+async def test_the_length_penalty_is_the_requests(served: Client) -> None:
+    [plain], [usual] = [
+        await scored(served, **PAIR, **more) for more in ({"length_penalty": 0}, {})
+    ]
     log_probs = [token["log_prob"] for token in plain["segments"][0]["target_tokens"]]
     assert plain["score"] == pytest.approx(sum(log_probs))
     assert plain["confidence"] == usual["confidence"]
     assert plain["score"] < usual["score"]
 
 
-async def test_pairs_of_a_list_are_scored_as_they_are_alone(serve: Serve) -> None:
+async def test_pairs_of_a_list_are_scored_as_they_are_alone(served: Client) -> None:
     texts, translations = ["cat", "", "The {name} is 🏳️‍🌈"], ["chat", "le", ""]
-    async with serve() as client:
-        together = await scored(client, text=texts, translation=translations, target="fr")
-        for text, translation, among in zip(texts, translations, together, strict=True):
-            [alone] = await scored(client, text=text, translation=translation, target="fr")
-            assert alone == among
+    together = await scored(served, text=texts, translation=translations, target="fr")
+    for text, translation, among in zip(texts, translations, together, strict=True):
+        [alone] = await scored(served, text=text, translation=translation, target="fr")
+        assert alone == among
     assert len(together[2]["segments"][0]["target_tokens"]) == 1
 
 
-async def test_attention_and_alignment_are_of_the_pair(serve: Serve) -> None:
-    async with serve() as client:
-        [pair] = await scored(client, **PAIR, attention={"heads": "all"}, alignment=True)
-        [plain] = await scored(client, **PAIR)
+async def test_attention_and_alignment_are_of_the_pair(served: Client) -> None:
+    [pair] = await scored(served, **PAIR, attention={"heads": "all"}, alignment=True)
+    [plain] = await scored(served, **PAIR)
     [segment] = pair["segments"]
     attention = segment["attention"]
     shape = [1, 4, len(segment["target_tokens"]), len(segment["source_tokens"])]
@@ -105,37 +101,30 @@ async def test_attention_and_alignment_are_of_the_pair(serve: Serve) -> None:
         ({"beam_size": 4}, "/beam_size"),
     ],
 )
-async def test_a_field_that_is_wrong_is_named(
-    serve: Serve, fields: dict[str, Any], pointer: str
-) -> None:
+async def test_a_bad_field_is_named(serve: Serve, fields: dict[str, Any], pointer: str) -> None:
     async with serve(max_texts=4) as client:
         response = await client.post("/score", json=PAIR | fields)
     document = problem(response, 422, "invalid-request")
     assert [error["pointer"] for error in document["errors"]] == [pointer]
 
 
-async def test_what_the_model_cannot_read_at_once_is_refused(serve: Serve) -> None:
+async def test_what_the_model_cannot_read_at_once_is_refused(served: Client) -> None:
     long = SECRET + " the cat" * 100
-    async with serve() as client:
-        for side in ("text", "translation"):
-            response = await client.post("/score", json=PAIR | {side: long})
-            document = problem(response, 422, "text-too-long")
-            assert side in document["detail"]
-            assert "128" in document["detail"]
+    for side in ("text", "translation"):
+        response = await served.post("/score", json=PAIR | {side: long})
+        document = problem(response, 422, "text-too-long")
+        assert side in document["detail"]
+        assert "128" in document["detail"]
 
 
-async def test_weights_beyond_the_limit_are_refused(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_too_many_weights_are_refused(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explainer, "MAX_ATTENTION_WEIGHTS", 10)
     async with serve() as client:
         response = await client.post("/score", json=PAIR | {"attention": True})
         problem(response, 422, "attention-too-large")
 
 
-async def test_a_pair_that_takes_two_models_is_refused(
-    serve: Serve, row_of_checkpoints: tuple[Any, Any]
-) -> None:
+async def test_a_pivoted_pair_is_refused(serve: Serve, row_of_checkpoints: tuple[Any, Any]) -> None:
     async with serve(checkpoint=row_of_checkpoints) as client:
         body = {"text": "chat", "translation": "Katze", "source": "fr", "target": "de"}
         problem(await client.post("/score", json=body), 404, "unknown-languages")
@@ -169,9 +158,7 @@ async def test_the_characters_of_both_sides_are_counted_if_they_are_scored(serve
         assert (await client.post("/score", json=texts)).status_code == 403
 
 
-async def test_a_request_says_how_long_it_may_take_and_hears_how_long_it_took(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_timeout_and_server_timing(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = FakeEngine()
     async with serve(FakeEngine()) as client:
         answer = await client.post("/score", json=PAIR)
@@ -182,9 +169,7 @@ async def test_a_request_says_how_long_it_may_take_and_hears_how_long_it_took(
         assert late.status_code == 504
 
 
-async def test_pairs_of_one_client_do_not_hold_up_those_of_another_or_a_translation(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_clients_do_not_delay_others(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     order: list[str] = []
     many = {
         "text": ["cat dog " * 4] * 200,

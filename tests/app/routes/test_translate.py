@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from tests.app.asking import answered
-from tests.app.conftest import Serve
+from tests.app.conftest import Client, Serve
 
 
-async def test_the_answer_has_the_fields_of_the_contract(serve: Serve) -> None:
-    async with serve() as client:
-        answer = await answered(client, text="The house.", source="en", target="fr")
+async def test_the_answer_has_the_fields_of_the_contract(served: Client) -> None:
+    answer = await answered(served, text="The house.", source="en", target="fr")
     [translation] = answer["translations"]
     assert answer["model"] == "tiny"
     assert set(translation) == {
@@ -26,15 +25,14 @@ async def test_the_answer_has_the_fields_of_the_contract(serve: Serve) -> None:
     assert answer["usage"]["characters"] == len("The house.")
 
 
-async def test_a_list_keeps_its_order_and_translates_as_its_texts_do_alone(serve: Serve) -> None:
+async def test_a_list_keeps_its_order_and_translates_as_its_texts_do_alone(served: Client) -> None:
     texts = ["The house is green.", "Cat.", "The old dog sees the cat and the house."]
-    async with serve() as client:
-        together = await answered(client, text=texts, target="fr", max_target_tokens=12)
-        for text, among in zip(texts, together["translations"], strict=True):
-            alone = await answered(client, text=text, target="fr", max_target_tokens=12)
-            [translation] = alone["translations"]
-            assert among["text"] == translation["text"]
-            assert among["score"] == pytest.approx(translation["score"], abs=1e-4)
+    together = await answered(served, text=texts, target="fr", max_target_tokens=12)
+    for text, among in zip(texts, together["translations"], strict=True):
+        alone = await answered(served, text=text, target="fr", max_target_tokens=12)
+        [translation] = alone["translations"]
+        assert among["text"] == translation["text"]
+        assert among["score"] == pytest.approx(translation["score"], abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -54,45 +52,40 @@ async def test_a_list_keeps_its_order_and_translates_as_its_texts_do_alone(serve
         "a@b.org",
     ],
 )
-async def test_where_nothing_is_to_translate_the_text_comes_back(serve: Serve, text: str) -> None:
-    async with serve() as client:
-        answer = await answered(client, text=[text, "cat"], target="fr", attention=True)
+async def test_where_nothing_is_to_translate_the_text_comes_back(served: Client, text: str) -> None:
+    answer = await answered(served, text=[text, "cat"], target="fr", attention=True)
     nothing = answer["translations"][0]
     assert nothing["text"] == text
     assert (nothing["score"], nothing["confidence"], nothing["flags"]) == (0, 1, [])
     assert nothing["segments"] == []
 
 
-async def test_alternatives_follow_the_best_in_falling_score(serve: Serve) -> None:
-    async with serve() as client:
-        answer = await answered(client, text="cat", target="fr", beam_size=4, alternatives=3)
+async def test_alternatives_follow_the_best_in_falling_score(served: Client) -> None:
+    answer = await answered(served, text="cat", target="fr", beam_size=4, alternatives=3)
     [translation] = answer["translations"]
     scores = [translation["score"], *(other["score"] for other in translation["alternatives"])]
     assert len(scores) == 4
     assert scores == sorted(scores, reverse=True)
 
 
-async def test_a_translation_cut_at_the_limit_says_so(serve: Serve) -> None:
-    async with serve() as client:
-        answer = await answered(client, text="cat", target="fr", max_target_tokens=1, beam_size=1)
-        huge = await answered(client, text="cat", target="fr", max_target_tokens=10**30)
+async def test_a_translation_cut_at_the_limit_says_so(served: Client) -> None:
+    answer = await answered(served, text="cat", target="fr", max_target_tokens=1, beam_size=1)
+    huge = await answered(served, text="cat", target="fr", max_target_tokens=10**30)
     assert "length_capped" in answer["translations"][0]["flags"]
     assert answer["usage"]["target_tokens"] == 1
     assert huge["usage"]["target_tokens"] <= 128  # the model's own limit
 
 
-async def test_a_lone_surrogate_is_read_as_the_replacement_character(serve: Serve) -> None:
-    async with serve() as client:
-        body = b'{"text": ["a\\ud800b", "\\udfff"], "target": "fr", "attention": true}'
-        response = await client.post("/translate", content=body)
-        replaced = await answered(client, text=["a\ufffdb", "\ufffd"], target="fr", attention=True)
+async def test_a_lone_surrogate_is_read_as_the_replacement_character(served: Client) -> None:
+    body = b'{"text": ["a\\ud800b", "\\udfff"], "target": "fr", "attention": true}'
+    response = await served.post("/translate", content=body)
+    replaced = await answered(served, text=["a\ufffdb", "\ufffd"], target="fr", attention=True)
     assert response.json() == replaced
 
 
 @pytest.mark.parametrize("text", ["a\x00b", "<2en> cat", "a 🏳️‍🌈 b", "ﬁ e\u0301 …", "שלום"])
-async def test_odd_characters_are_text(serve: Serve, text: str) -> None:
-    async with serve() as client:
-        answer = await answered(client, text=text, target="fr", max_target_tokens=8, attention=True)
+async def test_odd_characters_are_text(served: Client, text: str) -> None:
+    answer = await answered(served, text=text, target="fr", max_target_tokens=8, attention=True)
     for segment in answer["translations"][0]["segments"]:
         start, end = segment["source"]
         assert 0 <= start < end <= len(text)
@@ -109,19 +102,17 @@ async def test_odd_characters_are_text(serve: Serve, text: str) -> None:
         ({"source": "fr-Latn-FR"}, ("fr", "en")),
     ],
 )
-async def test_languages_are_bcp_47_and_inferred_where_one_is_left(
-    serve: Serve, codes: dict[str, str], direction: tuple[str, str]
+async def test_language_codes(
+    served: Client, codes: dict[str, str], direction: tuple[str, str]
 ) -> None:
-    async with serve() as client:
-        answer = await answered(client, text="cat", max_target_tokens=2, **codes)
+    answer = await answered(served, text="cat", max_target_tokens=2, **codes)
     [translation] = answer["translations"]
     assert (translation["source"], translation["target"]) == direction
 
 
-async def test_attention_goes_with_its_tokens(serve: Serve) -> None:
-    async with serve() as client:
-        text = "The old ｃａｔ est … vu"
-        answer = await answered(client, text=text, target="fr", attention=True, max_target_tokens=9)
+async def test_attention_goes_with_its_tokens(served: Client) -> None:
+    text = "The old ｃａｔ est … vu"
+    answer = await answered(served, text=text, target="fr", attention=True, max_target_tokens=9)
     [translation] = answer["translations"]
     [segment] = translation["segments"]
     attention, source, target = (
@@ -141,10 +132,9 @@ async def test_attention_goes_with_its_tokens(serve: Serve) -> None:
     assert translation["confidence"] == pytest.approx(math.exp(sum(log_probs) / len(log_probs)))
 
 
-async def test_alignment_links_words_by_their_places(serve: Serve) -> None:
-    async with serve() as client:
-        text = "  l'oｃａt, the cat"
-        answer = await answered(client, text=[text, "..", " "], target="fr", alignment=True)
+async def test_alignment_links_words_by_their_places(served: Client) -> None:
+    text = "  l'oｃａt, the cat"
+    answer = await answered(served, text=[text, "..", " "], target="fr", alignment=True)
     worded, _, nothing = answer["translations"]
     assert nothing["segments"] == []
     [segment] = worded["segments"]
@@ -160,21 +150,19 @@ async def test_alignment_links_words_by_their_places(serve: Serve) -> None:
     assert all(i < 6 for i, _ in segment["alignment"])
 
 
-async def test_alignment_and_attention_go_together(serve: Serve) -> None:
-    async with serve() as client:
-        both, alone = [
-            await answered(client, text="The cat sees", target="fr", alignment=True, **more)
-            for more in ({"attention": True}, {})
-        ]
+async def test_alignment_and_attention_go_together(served: Client) -> None:
+    both, alone = [
+        await answered(served, text="The cat sees", target="fr", alignment=True, **more)
+        for more in ({"attention": True}, {})
+    ]
     [segment] = both["translations"][0]["segments"]
     shape = segment.pop("attention")["shape"]
     assert shape == [1, 1, len(segment["target_tokens"]), len(segment["source_tokens"])]
     assert alone["translations"][0]["segments"] == [segment]
 
 
-async def test_offsets_of_the_target_spell_the_answer(serve: Serve) -> None:
-    async with serve() as client:
-        answer = await answered(client, text="The cat sees the house", target="fr", attention=True)
+async def test_offsets_of_the_target_spell_the_answer(served: Client) -> None:
+    answer = await answered(served, text="The cat sees the house", target="fr", attention=True)
     [translation] = answer["translations"]
     [segment] = translation["segments"]
     ends = [0, *(token["end"] for token in segment["target_tokens"])]
@@ -184,16 +172,15 @@ async def test_offsets_of_the_target_spell_the_answer(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-async def test_every_layer_and_head_as_half_floats(serve: Serve, kind: str) -> None:
+async def test_every_layer_and_head_as_half_floats(served: Client, kind: str) -> None:
     attention = {"kind": kind, "layers": "all", "heads": "all", "encoding": "base64"}
-    async with serve() as client:
-        answer = await answered(
-            client, text="The cat", target="fr", max_target_tokens=5, attention=attention
-        )
-        as_json = await answered(
-            client, text="The cat", target="fr", max_target_tokens=5,
-            attention=attention | {"encoding": "json"},
-        )  # fmt: skip
+    answer = await answered(
+        served, text="The cat", target="fr", max_target_tokens=5, attention=attention
+    )
+    as_json = await answered(
+        served, text="The cat", target="fr", max_target_tokens=5,
+        attention=attention | {"encoding": "json"},
+    )  # fmt: skip
     [segment] = answer["translations"][0]["segments"]
     shown = segment["attention"]
     n_source, n_target = len(segment["source_tokens"]), len(segment["target_tokens"])
@@ -210,25 +197,23 @@ async def test_every_layer_and_head_as_half_floats(serve: Serve, kind: str) -> N
         assert np.triu(weights[0, 0], k=1).max() == 0
 
 
-async def test_layers_and_heads_by_index(serve: Serve) -> None:
-    async with serve() as client:
+async def test_layers_and_heads_by_index(served: Client) -> None:
 
-        async def weights(**attention: Any) -> Any:
-            answer = await answered(
-                client, text="The cat", target="fr", max_target_tokens=5, attention=attention
-            )
-            return np.array(answer["translations"][0]["segments"][0]["attention"]["weights"])
+    async def weights(**attention: Any) -> Any:
+        answer = await answered(
+            served, text="The cat", target="fr", max_target_tokens=5, attention=attention
+        )
+        return np.array(answer["translations"][0]["segments"][0]["attention"]["weights"])
 
-        everything = await weights(layers="all", heads="all")
-        chosen = await weights(layers=[0], heads=[3, 1])
-        mean = await weights(layers="last", heads="mean")
+    everything = await weights(layers="all", heads="all")
+    chosen = await weights(layers=[0], heads=[3, 1])
+    mean = await weights(layers="last", heads="mean")
     np.testing.assert_array_equal(chosen, everything[[0]][:, [3, 1]])
     np.testing.assert_allclose(mean[0, 0], everything[1].mean(axis=0), atol=1e-4)
 
 
-async def test_the_stages_are_timed(serve: Serve) -> None:
-    async with serve() as client:
-        response = await client.post("/translate", json={"text": "cat", "target": "fr"})
+async def test_the_stages_are_timed(served: Client) -> None:
+    response = await served.post("/translate", json={"text": "cat", "target": "fr"})
     stages = dict(stage.split(";dur=") for stage in response.headers["Server-Timing"].split(", "))
     assert list(stages) == ["queue", "tokenize", "decode", "detokenize"]
     assert float(stages["decode"]) > 0
@@ -244,31 +229,19 @@ async def test_the_stages_are_timed(serve: Serve) -> None:
         None,
     ],
 )
-async def test_a_body_is_json_by_any_of_these_names(serve: Serve, content_type: str | None) -> None:
+async def test_content_types_of_json(served: Client, content_type: str | None) -> None:
     headers = {"Content-Type": content_type} if content_type else {}
-    async with serve() as client:
-        response = await client.post(
-            "/translate", content=b' {"text": "cat", "target": "fr"}', headers=headers
-        )
+    response = await served.post(
+        "/translate", content=b' {"text": "cat", "target": "fr"}', headers=headers
+    )
     assert response.status_code == httpx.codes.OK
 
 
-async def test_fields_to_come_may_say_what_is_done_today(serve: Serve) -> None:
-    async with serve() as client:
-        await answered(
-            client, text="cat", target="fr", attention=False, format="text",
-            split_sentences=False, stream=False,
-        )  # fmt: skip
-
-
-async def test_each_sentence_is_translated_as_it_is_alone(serve: Serve) -> None:
+async def test_each_sentence_is_translated_as_it_is_alone(served: Client) -> None:
     sentences = ["The house is green.", "Cat?", "The dog"]
     text = "  {}\t{}\n\n- {} 😀\n"
-    async with serve() as client:
-        alone = await answered(client, text=sentences, target="fr", max_target_tokens=8)
-        whole = await answered(
-            client, text=text.format(*sentences), target="fr", max_target_tokens=8
-        )
+    alone = await answered(served, text=sentences, target="fr", max_target_tokens=8)
+    whole = await answered(served, text=text.format(*sentences), target="fr", max_target_tokens=8)
     parts = alone["translations"]
     [translation] = whole["translations"]
     assert translation["text"] == text.format(*(part["text"] for part in parts))
@@ -280,32 +253,30 @@ async def test_each_sentence_is_translated_as_it_is_alone(serve: Serve) -> None:
     assert whole["usage"]["characters"] == len(text.format(*sentences))
 
 
-async def test_where_sentences_end_can_be_chosen(serve: Serve) -> None:
+async def test_where_sentences_end_can_be_chosen(served: Client) -> None:
     async def segments(split: Any, text: str) -> list[str]:
         answer = await answered(
-            client, text=text, target="fr", split_sentences=split, max_target_tokens=4,
+            served, text=text, target="fr", split_sentences=split, max_target_tokens=4,
             attention=True,
         )  # fmt: skip
         [translation] = answer["translations"]
         return [text[slice(*segment["source"])] for segment in translation["segments"]]
 
-    async with serve() as client:
-        text = "The old\ndog. The cat "
-        assert await segments(True, text) == ["The old", "dog.", "The cat"]
-        assert await segments("nonewlines", text) == ["The old\ndog.", "The cat"]
-        assert await segments(False, text) == ["The old\ndog. The cat"]
-        long = "the cat " * 100
-        pieces = await segments(False, long)
+    text = "The old\ndog. The cat "
+    assert await segments(True, text) == ["The old", "dog.", "The cat"]
+    assert await segments("nonewlines", text) == ["The old\ndog.", "The cat"]
+    assert await segments(False, text) == ["The old\ndog. The cat"]
+    long = "the cat " * 100
+    pieces = await segments(False, long)
     assert len(pieces) > 1
     assert " ".join(pieces) == long.strip()
 
 
-async def test_placeholders_come_back_and_tokens_point_at_them(serve: Serve) -> None:
+async def test_placeholders_come_back_and_tokens_point_at_them(served: Client) -> None:
     text = "The cat https://x.org/a {{n}} and %1$s. See <x1/> the dog"
-    async with serve() as client:
-        answer = await answered(
-            client, text=text, target="fr", max_target_tokens=12, attention=True, alternatives=1
-        )
+    answer = await answered(
+        served, text=text, target="fr", max_target_tokens=12, attention=True, alternatives=1
+    )
     [translation] = answer["translations"]
     for given in ("https://x.org/a", "{{n}}", "%1$s", "<x1/>"):
         for said in (translation["text"], *(x["text"] for x in translation["alternatives"])):

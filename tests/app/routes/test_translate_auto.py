@@ -7,36 +7,34 @@ import httpx
 import pytest
 
 from tests.app.asking import answered
-from tests.app.conftest import Serve
+from tests.app.conftest import Client, Serve
 
 EN, FR, DE = "The house is green.", "La maison est verte.", "Das Haus ist grün und sehr alt."
 
 
-async def test_texts_of_one_list_go_in_different_directions(serve: Serve) -> None:
+async def test_texts_of_one_list_go_in_different_directions(served: Client) -> None:
     texts = [EN, FR, "12 %", EN, FR]
-    async with serve() as client:
-        answer = await answered(client, text=texts, source="auto")
-        for text, among in zip(texts, answer["translations"], strict=True):
-            source = among["source"]
-            said = await answered(client, text=text, source=source, target=among["target"])
-            [alone] = said["translations"]
-            detected = among.pop("detected", None)
-            assert among == alone
-            if text == "12 %":
-                assert detected is None
-            else:
-                assert detected["language"] == source
-                assert 0.5 < detected["confidence"] <= 1
+    answer = await answered(served, text=texts, source="auto")
+    for text, among in zip(texts, answer["translations"], strict=True):
+        source = among["source"]
+        said = await answered(served, text=text, source=source, target=among["target"])
+        [alone] = said["translations"]
+        detected = among.pop("detected", None)
+        assert among == alone
+        if text == "12 %":
+            assert detected is None
+        else:
+            assert detected["language"] == source
+            assert 0.5 < detected["confidence"] <= 1
     pairs = [(one["source"], one["target"]) for one in answer["translations"]]
     assert pairs == [("en", "fr"), ("fr", "en"), ("en", "fr"), ("en", "fr"), ("fr", "en")]
     assert answer["usage"]["characters"] == sum(map(len, texts))
 
 
-async def test_a_text_in_its_target_language_comes_back_as_it_is(serve: Serve) -> None:
-    async with serve() as client:
-        answer = await answered(
-            client, text=[FR, EN], source="auto", target="fr-CA", alternatives=1, alignment=True
-        )
+async def test_a_text_in_its_target_language_comes_back_as_it_is(served: Client) -> None:
+    answer = await answered(
+        served, text=[FR, EN], source="auto", target="fr-CA", alternatives=1, alignment=True
+    )
     same, other = answer["translations"]
     assert same.pop("detected")["language"] == "fr"
     assert same == {
@@ -48,17 +46,15 @@ async def test_a_text_in_its_target_language_comes_back_as_it_is(serve: Serve) -
     assert answer["model"] == "tiny"
 
 
-async def test_if_all_are_in_the_target_language_nothing_is_answered(serve: Serve) -> None:
-    async with serve() as client:
-        answer = await answered(client, text=FR, source="auto", target="fr")
+async def test_if_all_are_in_the_target_language_nothing_is_answered(served: Client) -> None:
+    answer = await answered(served, text=FR, source="auto", target="fr")
     assert answer["model"] == "tiny"
     assert answer["usage"] == {"characters": len(FR), "source_tokens": 0, "target_tokens": 0}
 
 
-async def test_markup_is_told_by_what_is_read_of_it(serve: Serve) -> None:
+async def test_markup_is_told_by_what_is_read_of_it(served: Client) -> None:
     markup = f"<div lang='en'><style>the house is green</style><!-- the house --><p>{FR}</p></div>"
-    async with serve() as client:
-        answer = await answered(client, text=markup, source="auto", format="html")
+    answer = await answered(served, text=markup, source="auto", format="html")
     assert answer["translations"][0]["source"] == "fr"
 
 
@@ -74,11 +70,10 @@ async def test_several_models(serve: Serve, row_of_checkpoints: tuple[Path, Path
 
 
 @pytest.mark.parametrize("text", [DE, [EN, DE], "Привет, как дела?"])
-async def test_a_language_that_is_not_served_is_named(serve: Serve, text: Any) -> None:
-    async with serve() as client:
-        response = await client.post(
-            "/translate", json={"text": text, "source": "auto", "target": "fr"}
-        )
+async def test_a_language_that_is_not_served_is_named(served: Client, text: Any) -> None:
+    response = await served.post(
+        "/translate", json={"text": text, "source": "auto", "target": "fr"}
+    )
     assert response.status_code == httpx.codes.NOT_FOUND
     problem = response.json()
     assert problem["type"] == "urn:problem-type:attend:unknown-languages"

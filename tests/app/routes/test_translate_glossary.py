@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.app.asking import answered
-from tests.app.conftest import Serve
+from tests.app.conftest import Client, Serve
 from tests.app.wire.test_problems import SECRET, problem
 
 TEXT = "The old cat sees the house."
@@ -33,12 +33,11 @@ def is_flagged(answer: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("beam_size", [1, 2, 8])
-async def test_terms_are_in_every_hypothesis_or_flagged(serve: Serve, beam_size: int) -> None:
-    async with serve() as client:
-        [answer] = await translated(
-            client, text=TEXT, glossary=GLOSSARY, do_not_translate=["sees"], beam_size=beam_size,
-            alternatives=beam_size - 1, max_target_tokens=40,
-        )  # fmt: skip
+async def test_terms_are_in_every_hypothesis_or_flagged(served: Client, beam_size: int) -> None:
+    [answer] = await translated(
+        served, text=TEXT, glossary=GLOSSARY, do_not_translate=["sees"], beam_size=beam_size,
+        alternatives=beam_size - 1, max_target_tokens=40,
+    )  # fmt: skip
     texts = [answer["text"], *(other["text"] for other in answer["alternatives"])]
     assert len(texts) == beam_size
     if not is_flagged(answer):
@@ -46,50 +45,46 @@ async def test_terms_are_in_every_hypothesis_or_flagged(serve: Serve, beam_size:
             assert says(text, "vieux chien", "temps", "sees")
 
 
-async def test_only_sentences_with_terms_are_different(serve: Serve) -> None:
+async def test_only_sentences_with_terms_are_different(served: Client) -> None:
     texts = ["The green dog.", TEXT, f"The green dog. {TEXT}", "I like weather"]
-    async with serve() as client:
-        free = await translated(client, text=texts)
-        bound = await translated(client, text=texts, glossary=GLOSSARY)
-        alone = await translated(client, text=TEXT, glossary=GLOSSARY)
+    free = await translated(served, text=texts)
+    bound = await translated(served, text=texts, glossary=GLOSSARY)
+    alone = await translated(served, text=TEXT, glossary=GLOSSARY)
     assert (bound[0], bound[3]) == (free[0], free[3])
     assert bound[1] == alone[0] != free[1]
     assert bound[2]["text"] == f"{free[0]['text']} {alone[0]['text']}"
 
 
-async def test_what_there_is_no_room_for_is_flagged(serve: Serve) -> None:
-    async with serve() as client:
-        short, unspellable, long, many = [
-            (await translated(client, text=text, glossary=entries, max_target_tokens=limit))[0]
-            for text, entries, limit in (
-                (TEXT, GLOSSARY, 2),
-                (TEXT, {"cat": "ﬁn"}, 30),
-                (TEXT, {"cat": "chat " * 200}, 30),
-                ("the cat " * 20, {"cat": "chat"}, 100),
-            )
-        ]
+async def test_terms_without_space_are_flagged(served: Client) -> None:
+    short, unspellable, long, many = [
+        (await translated(served, text=text, glossary=entries, max_target_tokens=limit))[0]
+        for text, entries, limit in (
+            (TEXT, GLOSSARY, 2),
+            (TEXT, {"cat": "ﬁn"}, 30),
+            (TEXT, {"cat": "chat " * 200}, 30),
+            ("the cat " * 20, {"cat": "chat"}, 100),
+        )
+    ]
     assert "glossary_unmet" in short["flags"]
     assert "glossary_unmet" in unspellable["flags"]
     assert "glossary_unmet" in long["flags"]
     assert ("glossary_unmet" in many["flags"]) == (len(re.findall(r"\bchat\b", many["text"])) < 20)
 
 
-async def test_terms_go_with_placeholders_alignment_and_attention(serve: Serve) -> None:
+async def test_terms_go_with_placeholders_alignment_and_attention(served: Client) -> None:
     text = "The cat {cat} and https://cat.org/cat or %(cat)s house"
-    async with serve() as client:
-        [answer] = await translated(
-            client, text=text, glossary=GLOSSARY, alignment=True, attention=True
-        )
+    [answer] = await translated(
+        served, text=text, glossary=GLOSSARY, alignment=True, attention=True
+    )
     assert says(answer["text"], "vieux chien", "temps") or is_flagged(answer)
     for placeholder in ("{cat}", "https://cat.org/cat", "%(cat)s"):
         assert answer["text"].count(placeholder) == 1
     assert answer["segments"]
 
 
-async def test_terms_go_with_markup(serve: Serve) -> None:
+async def test_terms_go_with_markup(served: Client) -> None:
     text = '<p class="cat">The <b>cat</b> sees <i translate="no">the house</i></p><p>House</p>'
-    async with serve() as client:
-        [answer] = await translated(client, text=text, glossary=GLOSSARY, format="html")
+    [answer] = await translated(served, text=text, glossary=GLOSSARY, format="html")
     first, second = answer["text"].split("</p><p>")
     assert '<p class="cat">' in first
     assert '<i translate="no">the house</i>' in first
@@ -97,16 +92,13 @@ async def test_terms_go_with_markup(serve: Serve) -> None:
     assert (says(said[0], "vieux chien") and says(said[1], "temps")) or is_flagged(answer)
 
 
-async def test_a_term_with_a_full_stop_in_it_is_not_cut(serve: Serve) -> None:
+async def test_a_term_with_a_full_stop_in_it_is_not_cut(served: Client) -> None:
     text = "The cat likes Foo! Bar and the dog"
-    async with serve() as client:
-        [answer] = await translated(client, text=text, do_not_translate=["Foo! Bar"])
+    [answer] = await translated(served, text=text, do_not_translate=["Foo! Bar"])
     assert answer["text"].count("Foo! Bar") == 1 or is_flagged(answer)
 
 
-async def test_terms_go_through_the_language_between(
-    serve: Serve, row_of_checkpoints: tuple[Any, Any]
-) -> None:
+async def test_terms_survive_a_pivot(serve: Serve, row_of_checkpoints: tuple[Any, Any]) -> None:
     async with serve(checkpoint=row_of_checkpoints) as client:
         [answer] = await translated(
             client, text="le vieux chat", source="fr", target="de", glossary={"chat": "Katze"},
@@ -129,19 +121,15 @@ async def test_terms_go_through_the_language_between(
         ({"do_not_translate": [3]}, "/do_not_translate/0"),
     ],
 )
-async def test_a_term_that_cannot_be_is_named(
-    serve: Serve, fields: dict[str, Any], pointer: str
-) -> None:
-    async with serve() as client:
-        response = await client.post("/translate", json={"text": "cat", "target": "fr"} | fields)
+async def test_a_bad_term_is_named(served: Client, fields: dict[str, Any], pointer: str) -> None:
+    response = await served.post("/translate", json={"text": "cat", "target": "fr"} | fields)
     document = problem(response, 422, "invalid-request")
     assert [error["pointer"] for error in document["errors"]] == [pointer]
 
 
-async def test_odd_terms_are_terms(serve: Serve) -> None:
+async def test_odd_terms_are_terms(served: Client) -> None:
     entries = {"  cat ": " chat ", "a\ud800b": "x", "🏳️‍🌈": "y", "...": "…", "(": ")"}
-    async with serve() as client:
-        body = {"text": "The cat ( 🏳️‍🌈 ... a\ufffdb", "target": "fr", "glossary": entries}
-        response = await client.post("/translate", content=json.dumps(body).encode())
+    body = {"text": "The cat ( 🏳️‍🌈 ... a\ufffdb", "target": "fr", "glossary": entries}
+    response = await served.post("/translate", content=json.dumps(body).encode())
     [answer] = response.json()["translations"]
     assert "chat" in answer["text"] or "glossary_unmet" in answer["flags"]

@@ -10,7 +10,7 @@ import pytest
 from app.text.markup import tokens as markup_tokens
 from app.text.markup.tokens import Format, tokens
 from app.translation import translated_text
-from tests.app.conftest import Serve
+from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import FakeEngine
 
 DOCUMENT = (
@@ -32,16 +32,11 @@ def tags(document: str, markup: Format) -> Counter[str]:
 
 
 @pytest.mark.parametrize("markup", ["html", "xml"])
-async def test_every_tag_comes_back_once(serve: Serve, markup: Format) -> None:
-    async with serve() as client:
-        answers = await translated(
-            client,
-            text=[DOCUMENT, "The house"],
-            format=markup,
-            alternatives=1,
-            max_target_tokens=20,
-        )
-        plain = await translated(client, text=["The house"], max_target_tokens=20)
+async def test_every_tag_comes_back_once(served: Client, markup: Format) -> None:
+    answers = await translated(
+        served, text=[DOCUMENT, "The house"], format=markup, alternatives=1, max_target_tokens=20
+    )
+    plain = await translated(served, text=["The house"], max_target_tokens=20)
     for answer in (answers[0], *answers[0]["alternatives"]):
         ElementTree.fromstring(answer["text"])
         assert tags(answer["text"], markup) == tags(DOCUMENT, markup)
@@ -51,12 +46,11 @@ async def test_every_tag_comes_back_once(serve: Serve, markup: Format) -> None:
     assert answers[1]["score"] == pytest.approx(plain[0]["score"])
 
 
-async def test_elements_by_their_names(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        text = "<r><k>cat dog</k> <t>cat dog</t></r>"
-        [plain] = await translated(client, text=text, format="xml")
-        [kept] = await translated(client, text=text, format="xml", ignore_tags=["k"])
-        [nothing] = await translated(client, text="<p>1</p>", format="html")
+async def test_elements_by_their_names(client: Client) -> None:
+    text = "<r><k>cat dog</k> <t>cat dog</t></r>"
+    [plain] = await translated(client, text=text, format="xml")
+    [kept] = await translated(client, text=text, format="xml", ignore_tags=["k"])
+    [nothing] = await translated(client, text="<p>1</p>", format="html")
     assert "<k>cat dog</k>" not in plain["text"]
     assert kept["text"].startswith("<r><k>cat dog</k> <t>")
     assert "<t>cat dog</t>" not in kept["text"]
@@ -64,9 +58,7 @@ async def test_elements_by_their_names(serve: Serve) -> None:
     assert nothing["alternatives"] == []
 
 
-async def test_markup_of_too_many_parts_is_refused(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_too_many_parts_are_refused(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of all texts of a request together, since each part takes memory."""
     monkeypatch.setattr(translated_text, "MAX_DOCUMENTS", 4)
     monkeypatch.setattr(markup_tokens, "MAX_TOKENS", 20)

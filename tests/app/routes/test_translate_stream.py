@@ -13,7 +13,7 @@ import pytest
 
 from app.routes.handling import responses
 from model.engine.protocol import Finished
-from tests.app.conftest import Serve
+from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import FakeEngine
 from tests.app.scheduling.harness import release
 from tests.app.server_process import serving
@@ -73,9 +73,7 @@ async def test_the_tokens_are_the_text_and_the_end_is_the_answer(serve: Serve, n
             ]
 
 
-async def test_through_two_models_the_second_is_told(
-    serve: Serve, row_of_checkpoints: tuple[Path, Path]
-) -> None:
+async def test_a_pivoted_stream(serve: Serve, row_of_checkpoints: tuple[Path, Path]) -> None:
     body = {"text": "Le chat. Le chien.", "source": "fr", "target": "de", "max_target_tokens": 20}
     async with serve(checkpoint=row_of_checkpoints) as client:
         answer = (await client.post("/translate", json=body)).json()
@@ -93,11 +91,10 @@ async def test_tokens_come_one_by_one(serve: Serve) -> None:
     assert sum(name == "token" for name, _ in events) > 5
 
 
-async def test_from_memory_it_comes_at_once_and_the_same(serve: Serve) -> None:
+async def test_from_memory_it_comes_at_once_and_the_same(served: Client) -> None:
     body = {"text": "The house is green. The cat.", "target": "fr"}
-    async with serve() as client:
-        events = await streamed(client, **body)
-        again = await streamed(client, **body)
+    events = await streamed(served, **body)
+    again = await streamed(served, **body)
     assert again[-1] == events[-1]
     assert told(again, 0) == told(events, 0)
 
@@ -111,9 +108,7 @@ async def test_from_memory_it_comes_at_once_and_the_same(serve: Serve) -> None:
         ({"text": ["cat"] * 5, "target": "fr"}, 422),
     ],
 )
-async def test_what_fails_before_it_begins_has_its_status(
-    serve: Serve, body: dict[str, Any], status: int
-) -> None:
+async def test_early_failures_are_statuses(serve: Serve, body: dict[str, Any], status: int) -> None:
     async with serve(max_texts=4) as client:
         response = await client.post("/translate", json={"stream": True} | body)
     assert response.status_code == status
@@ -189,9 +184,7 @@ async def test_a_stream_is_charged_once_anything_was_told(serve: Serve) -> None:
         assert await used() == len(text) + len("A cat.")
 
 
-async def test_comments_keep_the_connection_alive(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_comments_keep_it_alive(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(responses, "KEEP_ALIVE", 0.01)
     engine = FakeEngine(n_steps=5, gate=threading.Semaphore(5))
     async with serve(engine) as client:
@@ -204,7 +197,7 @@ async def test_comments_keep_the_connection_alive(
     assert list(parse(response.text))[-1][0] == "done"
 
 
-def test_through_a_server_it_comes_bit_by_bit_and_a_client_that_leaves_ends_the_work(
+def test_a_served_stream_comes_in_parts_and_can_be_left(
     tiny_checkpoint: Path, kernels: None
 ) -> None:
     flags = ("--max-concurrent-requests", "1", "--threads", "1", "--sentence-cache-bytes", "0")

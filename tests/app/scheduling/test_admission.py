@@ -11,9 +11,7 @@ async def take(admission: Admission, timeout: float = 10) -> None:
         pass
 
 
-async def test_who_finds_no_place_is_told_when_to_come_back_and_a_place_freed_is_given_again() -> (
-    None
-):
+async def test_a_rejection_forecasts_when_a_slot_is_free() -> None:
     admission = Admission(2, forecast=lambda: 6.5)
     async with admission.slot(10), admission.slot(10):
         with pytest.raises(QueueFullError) as refused:
@@ -24,9 +22,7 @@ async def test_who_finds_no_place_is_told_when_to_come_back_and_a_place_freed_is
 
 
 @pytest.mark.parametrize(("forecast", "retry_after"), [(0.001, 1), (12.1, 13), (6000, 60)])
-async def test_the_forecast_is_when_to_come_back_within_bounds(
-    forecast: float, retry_after: int
-) -> None:
+async def test_retry_after_is_the_bounded_forecast(forecast: float, retry_after: int) -> None:
     admission = Admission(1, forecast=lambda: forecast)
     async with admission.slot(10):
         with pytest.raises(QueueFullError) as refused:

@@ -103,9 +103,7 @@ async def test_answers_under_load_are_the_same_bits_as_alone(weights: Weights) -
     assert not any(engine.busy for engine in engines)
 
 
-async def test_a_sentence_that_is_not_finite_fails_its_request_alone(
-    engine: CpuEngine, weights: Weights
-) -> None:
+async def test_infinite_numbers_fail_one_request(engine: CpuEngine, weights: Weights) -> None:
     requests = [sources(5, seed) for seed in range(10)]
     expected = [answers(engine, texts) for texts in requests]
     requests[4][2][0] = POISON
@@ -125,7 +123,7 @@ async def test_a_sentence_that_is_not_finite_fails_its_request_alone(
 
 
 @pytest.mark.parametrize("error", [MemoryError(), RuntimeError()])
-async def test_an_exception_in_a_step_changes_no_answer_once_what_was_in_it_is_tried_again(
+async def test_a_failed_step_changes_no_answer(
     engine: CpuEngine, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     texts, others = sources(MAX_SENTENCES, 1), sources(10, 2)
@@ -143,9 +141,7 @@ async def test_an_exception_in_a_step_changes_no_answer_once_what_was_in_it_is_t
     assert not engine.busy
 
 
-async def test_a_client_that_leaves_does_not_change_the_others_answers(
-    engine: CpuEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_leaving_client(engine: CpuEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = sources(10, 3)
     expected = answers(engine, texts)
     gate = Gate(monkeypatch)
@@ -160,27 +156,3 @@ async def test_a_client_that_leaves_does_not_change_the_others_answers(
         assert hypotheses(await staying) == expected
         await until(lambda: scheduler.load.in_flight == 0)
     assert not engine.busy
-
-
-async def test_a_poisoned_sentence_among_sixty_four_fails_alone(
-    engine: CpuEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    requests = [[text] for text in sources(MAX_SENTENCES, 5)]
-    expected = [answers(engine, texts) for texts in requests]
-    poisoned = [*requests[40][0][:-1], POISON, requests[40][0][-1]]
-    requests[40] = [poisoned]
-    run = search.run
-
-    def faulty(*arguments: Any) -> int:
-        if any(list(job.source_ids) == poisoned for job in engine._in_slot.values()):
-            raise RuntimeError
-        return run(*arguments)
-
-    monkeypatch.setattr(search, "run", faulty)
-    async with running(engine) as scheduler:
-        found = await asyncio.gather(
-            *(translate(scheduler, texts, OPTIONS) for texts in requests), return_exceptions=True
-        )
-    assert isinstance(found.pop(40), EngineFailedError)
-    del expected[40]
-    assert [hypotheses(one) for one in found if isinstance(one, list)] == expected

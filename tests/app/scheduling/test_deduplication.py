@@ -152,7 +152,6 @@ async def test_each_is_told_the_time_since_it_asked() -> None:
     clock = FakeClock()
     engine = FakeEngine(n_slots=1, gate=gated(1)[0].gate)
     async with running(engine, clock=clock, cache_bytes=ROOM) as scheduler:
-        assert engine.gate
         blocking = await occupied(scheduler)
         first = submit(scheduler, 11)
         await settle()
@@ -161,14 +160,14 @@ async def test_each_is_told_the_time_since_it_asked() -> None:
         second = submit(scheduler, 11)
         await settle()
         clock.now += 1
-        engine.gate.release()
+        engine.release()
         await blocking
         await asyncio.to_thread(engine.in_step.wait, 10)
         clock.now += 4
         third = submit(scheduler, 11)
         await settle()
         clock.now += 1
-        engine.gate.release()
+        engine.release()
         times = [(one.queued, one.worked) for [one] in await asyncio.gather(first, second, third)]
     assert times == [(3, 5), (1, 5), (0, 1)]
 
@@ -199,7 +198,7 @@ async def test_a_scheduler_that_stops_takes_nothing_that_is_new() -> None:
 
 
 @pytest.mark.parametrize("is_cached", [False, True])
-async def test_a_text_of_one_sentence_a_thousand_times_leaves_turns_to_others(
+async def test_a_thousand_equal_sentences_yield_to_others(
     is_cached: bool,
 ) -> None:
     """Neither queueing its segments nor settling them, cached or not, is one step of the loop."""

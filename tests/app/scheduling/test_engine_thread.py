@@ -30,25 +30,7 @@ from tests.app.scheduling.harness import (
 )
 
 
-async def test_an_exception_fails_what_is_in_that_engine_and_nothing_in_another() -> None:
-    engines = gated(2, n_steps=2)
-    async with running(*engines) as scheduler:
-        tasks = {name: submit(scheduler, name) for name in (11, DISASTER)}
-        await until(lambda: scheduler.load.in_flight == 2)
-        tasks |= {name: submit(scheduler, name) for name in (12, 14)}
-        await settle()
-        release(engines)
-        await asyncio.wait(tasks.values())
-        failures = {name: task.exception() for name, task in tasks.items()}
-        assert isinstance(failures.pop(DISASTER), EngineFailedError)
-        assert set(failures.values()) == {None}
-        await submit(scheduler, 15, 16)
-        assert scheduler.load == Load(0, 0, 0, 0, engines=2)
-
-
-async def test_a_segment_that_failed_outside_of_a_step_leaves_the_engine(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_failure_outside_of_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = FakeEngine(n_steps=3)
 
     def fail() -> list[Progress]:
@@ -364,7 +346,7 @@ async def test_it_leaves_more_while_single_sentences_come() -> None:
         sources = [sentence(name) for name in range(1000, 1000 + 3 * BULK_ROWS)]
         bulk = asyncio.create_task(translate(scheduler, sources, SearchOptions(1), lane="bulk"))
         await settle()
-        engine.gate.release()  # type: ignore[union-attr]
+        engine.release()
         await first
         await until(lambda: scheduler.load.in_flight == BULK_ROWS_IN_COMPANY)
         clock.now += COMPANY_SECONDS

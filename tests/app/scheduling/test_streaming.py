@@ -70,10 +70,9 @@ async def test_who_joins_hears_all_that_is_certain_and_nothing_after_leaving() -
     [engine] = engines = gated(1, n_steps=3)
     first, second, third = Heard(), Heard(), Heard()
     async with running(engine, cache_bytes=1_000_000) as scheduler:
-        assert engine.gate
         leaving = listen(scheduler, first, 11)
         await until(lambda: scheduler.load.in_flight == 1)
-        engine.gate.release()
+        engine.release()
         await until(lambda: bool(first.heard))
         staying = listen(scheduler, second, 14, 11)
         await settle()
@@ -100,20 +99,6 @@ async def test_who_listens_does_not_wait_for_one_that_does_not_stream() -> None:
             one.hypotheses for one in await listening
         ]
     assert ear.heard
-
-
-async def test_an_engine_that_cannot_tell_fails_like_one_that_cannot_step() -> None:
-    class Mute(FakeEngine):
-        def progress(self) -> list[Progress]:
-            if any(job.stream for job, _ in self._left.values()):
-                self._left.clear()
-                raise RuntimeError("no words")
-            return []
-
-    async with running(Mute(n_steps=2)) as scheduler:
-        with pytest.raises(EngineFailedError):
-            await listen(scheduler, Heard(), 11)
-        await translate(scheduler, [sentence(12)], OPTIONS)
 
 
 async def test_a_sentence_that_fails_is_not_completed() -> None:

@@ -27,7 +27,6 @@ BODY = {"text": "cat", "target": "fr"}
 async def test_a_full_server_does_not_even_read_the_body(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1))  # one step, for the warm-up
     async with serve(engine, max_concurrent_requests=1) as client:
-        assert engine.gate
         first = asyncio.create_task(client.post("/translate", json=BODY))
         await until(lambda: scheduler(client).load.in_flight == 1)
         n_read = 0
@@ -40,7 +39,7 @@ async def test_a_full_server_does_not_even_read_the_body(serve: Serve) -> None:
         headers = {"X-Request-ID": "mine", "Content-Type": "application/json"}
         refused = await client.post("/translate", content=body(), headers=headers)
         during = [(await client.get(path)).status_code for path in ("/livez", "/readyz", "/info")]
-        engine.gate.release(1000)
+        engine.release(1000)
         assert (await first).status_code == httpx.codes.OK
         assert (await client.post("/translate", json=BODY)).status_code == httpx.codes.OK
         series = await read(client)
@@ -61,11 +60,10 @@ async def test_a_full_server_does_not_even_read_the_body(serve: Serve) -> None:
 async def test_it_refuses_in_the_dialect_of_who_asks(serve: Serve, path: str, member: str) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(engine, max_concurrent_requests=1) as client:
-        assert engine.gate
         first = asyncio.create_task(client.post("/translate", json=BODY))
         await until(lambda: scheduler(client).load.in_flight == 1)
         refused = await client.post(path)
-        engine.gate.release(1000)
+        engine.release(1000)
         await first
     assert refused.status_code == httpx.codes.TOO_MANY_REQUESTS
     assert list(refused.json()) == [member]
@@ -74,7 +72,6 @@ async def test_it_refuses_in_the_dialect_of_who_asks(serve: Serve, path: str, me
 async def test_a_loop_that_is_behind_many_requests_refuses_what_is_posted(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(engine) as client:
-        assert engine.gate
         state = client._transport.app.state  # type: ignore[attr-defined]
         admission = state.lifecycle.started.admission
         state.lag.stop()
@@ -88,7 +85,7 @@ async def test_a_loop_that_is_behind_many_requests_refuses_what_is_posted(serve:
         state.lag._n_late = 0
         admitted.append(asyncio.create_task(client.post("/translate", json=BODY)))
         await until(lambda: admission.n_admitted == MANY + 1)
-        engine.gate.release(10_000)
+        engine.release(10_000)
         answers = await asyncio.gather(*admitted)
     assert (refused.status_code, alive.status_code) == (429, 200)
     assert {answer.status_code for answer in answers} == {200}
@@ -100,13 +97,12 @@ async def test_requests_that_are_about_to_take_a_slot_count(serve: Serve) -> Non
     n_requests = 3 * AT_A_TIME
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(engine, max_concurrent_requests=AT_A_TIME + 2) as client:
-        assert engine.gate
         posts = [
             asyncio.create_task(client.post("/translate", json=BODY)) for _ in range(n_requests)
         ]
         rejected = n_requests - AT_A_TIME - 2
         await until(lambda: sum(post.done() for post in posts) >= rejected)
-        engine.gate.release(1000)
+        engine.release(1000)
         statuses = sorted(answer.status_code for answer in await asyncio.gather(*posts))
         series = await read(client)
     assert statuses == [200] * (AT_A_TIME + 2) + [429] * rejected

@@ -19,7 +19,7 @@ from app.observe.logs import configure_logs
 from app.settings import Settings
 from model.engine.explanations import AttentionKind
 from model.engine.protocol import Finished
-from tests.app.conftest import Serve
+from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import FakeEngine
 
 SECRET = "xyxxy"
@@ -65,9 +65,7 @@ class BrokenEngine(FakeEngine):
         return np.zeros((0, 0, 0, 0), dtype=np.float32)  # no layer to select from
 
 
-async def test_an_engine_that_breaks_down_is_answered_logged_and_used_again(
-    serve: Serve, logged: Logged
-) -> None:
+async def test_a_broken_engine_is_reported_and_used_again(serve: Serve, logged: Logged) -> None:
     engine = BrokenEngine()
     async with serve(engine) as client:
         engine.broken = True
@@ -100,12 +98,11 @@ async def test_what_nobody_foresaw_is_an_internal_error(serve: Serve, logged: Lo
     assert SECRET not in response.text + json.dumps(lines)
 
 
-async def test_one_line_a_request_with_no_text(serve: Serve, logged: Logged) -> None:
-    async with serve(FakeEngine()) as client:
-        logged()
-        headers = {"X-Request-ID": "mine-1"}
-        body = {"text": SECRET, "target": "fr"}
-        await client.post("/translate?q=" + SECRET, json=body, headers=headers)
+async def test_one_line_a_request_with_no_text(client: Client, logged: Logged) -> None:
+    logged()
+    headers = {"X-Request-ID": "mine-1"}
+    body = {"text": SECRET, "target": "fr"}
+    await client.post("/translate?q=" + SECRET, json=body, headers=headers)
     [line] = logged()
     assert line.pop("ms") > 0
     assert line.pop("timestamp")
@@ -116,18 +113,16 @@ async def test_one_line_a_request_with_no_text(serve: Serve, logged: Logged) -> 
 
 
 @pytest.mark.parametrize("given", ["a" * 129, "", "two words", "tab\there", "\x7f", "é"])
-async def test_a_request_id_that_cannot_be_used_is_replaced(serve: Serve, given: str) -> None:
-    async with serve(FakeEngine()) as client:
-        headers = [(b"X-Request-ID", given.encode("latin-1"))]
-        response = await client.get("/livez", headers=headers)
+async def test_a_request_id_that_cannot_be_used_is_replaced(client: Client, given: str) -> None:
+    headers = [(b"X-Request-ID", given.encode("latin-1"))]
+    response = await client.get("/livez", headers=headers)
     assert len(response.headers["X-Request-ID"]) == 32
     assert response.headers["X-Request-ID"] != given
 
 
-async def test_a_request_id_is_echoed(serve: Serve) -> None:
+async def test_a_request_id_is_echoed(client: Client) -> None:
     given = "".join(map(chr, range(0x21, 0x7F)))
-    async with serve(FakeEngine()) as client:
-        response = await client.get("/livez", headers={"X-Request-ID": given})
+    response = await client.get("/livez", headers={"X-Request-ID": given})
     assert response.headers["X-Request-ID"] == given
 
 

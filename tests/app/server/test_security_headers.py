@@ -3,16 +3,15 @@ import pytest
 from starlette.responses import HTMLResponse
 
 from app.server.middleware import ALWAYS, DATA_POLICY, SecurityHeaders
-from tests.app.conftest import Serve
+from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import FakeEngine
 
 ORIGIN = "https://page.example"
 
 
 @pytest.mark.parametrize("path", ["/livez", "/info", "/translate", "/nothing", "/metrics"])
-async def test_every_answer_has_them(serve: Serve, path: str) -> None:
-    async with serve(FakeEngine()) as client:
-        response = await client.get(path)
+async def test_every_answer_has_them(client: Client, path: str) -> None:
+    response = await client.get(path)
     assert {name: response.headers[name] for name in ALWAYS} == ALWAYS
     assert response.headers["Content-Security-Policy"] == DATA_POLICY
 
@@ -32,11 +31,10 @@ async def preflight(client: httpx.AsyncClient) -> httpx.Response:
     return await client.options("/translate", headers=headers)
 
 
-async def test_pages_of_other_origins_may_not_ask_unless_it_is_set(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        asked = await client.get("/info", headers={"Origin": ORIGIN})
-        for response in (asked, await preflight(client)):
-            assert not [name for name in response.headers if name.startswith("access-control")]
+async def test_pages_of_other_origins_may_not_ask_unless_it_is_set(client: Client) -> None:
+    asked = await client.get("/info", headers={"Origin": ORIGIN})
+    for response in (asked, await preflight(client)):
+        assert not [name for name in response.headers if name.startswith("access-control")]
 
 
 @pytest.mark.parametrize("origins", ["https://other.example, " + ORIGIN, "*"])

@@ -89,9 +89,7 @@ async def test_who_never_reads_is_left(path: bytes) -> None:
 
 
 @pytest.mark.parametrize("path", [b"", b"stream"])
-async def test_who_reads_slowly_but_steadily_gets_it_all(
-    path: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_slow_readers_get_everything(path: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unread, "MIN_RATE", 1)
     async with serving(limits(write_timeout=1.0)) as (_, _, port):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)

@@ -44,9 +44,7 @@ THEIRS = {HttpToolsProtocol, ServerState, Server}
 
 
 @pytest.mark.parametrize(("of", "name"), PARAMETERS, ids=lambda one: getattr(one, "__name__", one))
-def test_a_method_that_is_overridden_is_there_with_the_parameters_that_it_had(
-    of: type, name: str
-) -> None:
+def test_overridden_methods_have_the_expected_parameters(of: type, name: str) -> None:
     assert list(inspect.signature(getattr(of, name)).parameters) == PARAMETERS[of, name]
 
 

@@ -20,6 +20,7 @@ from app.text.flags import (
     lost_characters,
     most_turns,
 )
+from tests.cases import cases
 
 
 @pytest.mark.parametrize(
@@ -63,17 +64,7 @@ def test_a_translation_far_shorter_than_its_source_leaves_something_out() -> Non
 
 @pytest.mark.parametrize(
     ("source", "target", "too_few"),
-    [
-        ("the red car", "voiture", True),
-        ("the red car", "voiture rouge", False),
-        ("What is it that you want?", "Quoi ?", True),
-        ("summer 42", "42 !", True),
-        ("42!", "", False),
-        ("", "", False),
-        ("the weather is nice today", "今日は", False),
-        ("the weather is nice today", "42", True),
-        ("今日は天気がいいです", "nice", False),
-    ],
+    cases(__file__, "words_are_missing_where_there_are_far_fewer"),
 )
 def test_words_are_missing_where_there_are_far_fewer(
     source: str, target: str, too_few: bool
@@ -83,16 +74,7 @@ def test_words_are_missing_where_there_are_far_fewer(
 
 @pytest.mark.parametrize(
     ("source", "target", "copied"),
-    [
-        ("Hello.", "hello !", True),
-        ("Hello.", "Bonjour.", False),
-        ("Il fait beau aujourd'hui", "Il fait beau aujourd'hui.", True),
-        ("The cat sees the old dog", "The cat sees the old chien", True),
-        ("The cat sees the dog", "The cat sees le chien", False),
-        ("No, no, no", "No", False),
-        ("12 + 3", "12 + 3", False),
-        ("今日は", "今日は", True),
-    ],
+    cases(__file__, "a_copy_has_the_words_of_its_source"),
 )
 def test_a_copy_has_the_words_of_its_source(source: str, target: str, copied: bool) -> None:
     assert is_copied(source, target) == copied

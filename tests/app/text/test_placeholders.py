@@ -7,49 +7,9 @@ from hypothesis import strategies as st
 from app.text import placeholders
 from app.text.placeholders import WINDOW, find_placeholders
 from app.text.spans import Span
+from tests.cases import cases
 
-PLACEHOLDERS = [
-    "{name}",
-    "{0}",
-    "{}",
-    "{user.name}",
-    "{user.names[0]}",
-    "{0:.2f}",
-    "{x!r:>10}",
-    "{d, date, short}",
-    "{{count}}",
-    "{{ user | upper }}",
-    "{{{raw}}}",
-    "{% if a and b %}",
-    "{# a remark #}",
-    "${x}",
-    "%{x}",
-    "#{x}",
-    "%s",
-    "%d",
-    "%1$s",
-    "%.2f",
-    "%-5s",
-    "%ld",
-    "%(name)s",
-    "%@",
-    "%%",
-    "<x1/>",
-    "<br>",
-    "</b>",
-    '<a href="https://x.org/?a=1&b=2">',
-    "<g id='1'/>",
-    "<input disabled>",
-    "{n, plural, one {# file} other {# files of {owner}}}",
-    "{who, select, she {her own} other {their own}}",
-    "https://www.example.com/a/b.html?q=1&r={r}#top",
-    "http://x.org",
-    "www.example.com",
-    "https://fr.wikipedia.org/wiki/Ares_(dieu)",
-    "ftp://a.b/c",
-    "jane.doe+tag@mail.example.co.uk",
-    "mailto:a@b.org",
-]
+PLACEHOLDERS = cases(__file__, "placeholders")
 
 
 def found(text: str) -> list[str]:
@@ -67,25 +27,7 @@ def test_a_placeholder_is_found_whole(placeholder: str, before: str, behind: str
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "",
-        "Plain words.",
-        "{some words in braces}",
-        "50 % off",
-        "50% discount",
-        "100 %",
-        "a < b and c > d",
-        "1 < 2 > 1",
-        "It costs $5.",
-        "#1",
-        "A: b",
-        "http://",
-        "me@home",
-        "a, b {c",
-        "{n, plural, one {a file}",
-        "I <3 you",
-        "x = {a b}",
-    ],
+    cases(__file__, "prose_holds_none"),
 )
 def test_prose_holds_none(text: str) -> None:
     assert found(text) == []
@@ -105,22 +47,7 @@ def test_spans_are_in_order_and_apart(parts: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "unit",
-    [
-        "{",
-        "}",
-        "{a, plural, ",
-        "<a ",
-        '<a b="',
-        "%",
-        "%(",
-        "https://a)",
-        "http://a(",
-        "a@",
-        "a.",
-        "{{",
-        "{%",
-        "a@b.",
-    ],
+    cases(__file__, "time_is_linear_in_the_length"),
 )
 def test_time_is_linear_in_the_length(unit: str) -> None:
     began = time.process_time()

@@ -62,7 +62,7 @@ def cut(text: str, language: str = "en", split: Split = "sentences") -> list[str
 
 
 @given(TEXTS, SPLITS, st.sampled_from(["en", "fr", "zh", "xx"]))
-def test_segments_lie_in_order_and_between_them_is_nothing_to_translate(
+def test_segments_are_in_order_and_cover_all_letters(
     text: str, split: Split, language: str
 ) -> None:
     spans = list(each_segment(text, language, split))
@@ -75,7 +75,7 @@ def test_segments_lie_in_order_and_between_them_is_nothing_to_translate(
 
 
 @given(TEXTS, SPLITS, st.data())
-def test_no_segment_ends_within_a_protected_span(
+def test_segments_do_not_end_in_protected_spans(
     text: str, split: Split, data: st.DataObject
 ) -> None:
     edges = data.draw(st.lists(st.integers(0, len(text)), unique=True, max_size=6).map(sorted))
@@ -90,9 +90,7 @@ def test_no_segment_ends_within_a_protected_span(
 
 @pytest.mark.parametrize("space", ["\xa0", "\u202f", "\u2003", "\u3000"])
 @pytest.mark.parametrize("language", ["en", "fr", "el", "xx"])
-def test_a_wide_space_after_a_letter_and_before_a_full_stop_ends_nothing_early(
-    space: str, language: str
-) -> None:
+def test_a_wide_space_before_a_full_stop_ends_nothing_early(space: str, language: str) -> None:
     text = f"Le plan B{space}. Voilà le plan{space}B{space}{space}. C'est dit{space}!"
     assert "".join(cut(text, language)).replace(" ", "") == text.replace(" ", "")
 
@@ -101,9 +99,7 @@ class PanicException(BaseException):
     """What a panic of sentencex looks like."""
 
 
-def test_a_window_at_which_the_splitter_panics_is_one_sentence(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_window_where_the_splitter_panics_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     def panic(language: str, text: str) -> list[str]:
         raise PanicException(language, text)
 
@@ -259,9 +255,7 @@ SENTENCES = st.sampled_from(
 
 
 @given(st.lists(SENTENCES, max_size=40).map(" ".join), st.sampled_from(["en", "fr", "ja"]))
-def test_a_line_read_in_windows_ends_its_sentences_where_the_whole_line_does(
-    line: str, language: str
-) -> None:
+def test_windows_end_sentences_where_the_whole_line_does(line: str, language: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(segmentation, "WINDOW", 10_000)
         whole = cut(line, language)
@@ -273,9 +267,7 @@ def test_a_line_read_in_windows_ends_its_sentences_where_the_whole_line_does(
 @pytest.mark.parametrize(
     "unit", ["«", "‘", "`", "'", "<!--", "<![CDATA[", "« a. ", "x", "a. ", "M. "]
 )
-def test_sentencex_never_reads_more_than_a_window(
-    unit: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sentencex_reads_a_window_at_most(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
 
     def segment(language: str, text: str) -> list[str]:

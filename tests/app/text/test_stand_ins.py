@@ -8,6 +8,7 @@ from app.text.placeholders import find_placeholders
 from app.text.spans import Span
 from app.text.stand_ins import FAMILIES, StandIns
 from tests.app.text.test_placeholders import PLACEHOLDERS
+from tests.cases import cases
 
 
 def lifted(sentence: str, family: int = 0) -> StandIns:
@@ -29,18 +30,7 @@ def test_a_stand_in_that_the_sentence_has_is_not_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    "translation",
-    [
-        "Bonjour !",
-        "Bonjour {name} {name} !",
-        "Bonjour {nom} !",
-        "Bonjour {name}s !",
-        "l{name} !",
-        "Bonjour {name}, {user} !",
-        "Bonjour {name} %s !",
-        "Bonjour {{name}} !",
-        "Bonjour {{name} !",
-    ],
+    "translation", cases(__file__, "a_translation_without_each_exactly_once_is_refused")
 )
 def test_a_translation_without_each_exactly_once_is_refused(translation: str) -> None:
     assert lifted("Hello https://x.org !").restore(translation) is None
@@ -53,20 +43,9 @@ def test_attached_placeholders_may_stay_attached() -> None:
 
 @pytest.mark.parametrize(
     ("sentence", "read", "translation", "written"),
-    [
-        ("a <b>red</b> car", "a {name} red {user} car", "{user} {name} rouge", "</b> <b>rouge"),
-        ("a <b>red</b> car", "a {name} red {user} car", "voiture {name} rouge {user}",
-         "voiture <b>rouge</b>"),
-        ("<b>red</b>!", "{name} red {user}!", "{name} rouge {user} !", "<b>rouge</b> !"),
-        ("<b>red</b>!", "{name} red {user}!", "{name}rouge{user} !", "<b>rouge</b> !"),
-        ("<b>{n}</b> red", "{name} red", "rouge {name}", "rouge <b>{n}</b>"),
-        ("a<b>{n}s", "a {name}s", "a {name}s", "a<b>{n}s"),
-        ("H<i>2</i>O", "H {name} 2 {user} O", "H {name} 2 {user} O", "H<i>2</i>O"),
-    ],
-)  # fmt: skip
-def test_a_word_that_a_tag_touches_is_read_by_itself(
-    sentence: str, read: str, translation: str, written: str
-) -> None:
+    cases(__file__, "a_word_that_a_tag_touches_is_read_by_itself"),
+)
+def test_words_beside_tags(sentence: str, read: str, translation: str, written: str) -> None:
     stand_ins = lifted(sentence)
     assert stand_ins.text == read
     restored = stand_ins.restore(translation)
@@ -85,7 +64,7 @@ def test_there_are_always_enough() -> None:
 
 
 @given(st.lists(st.sampled_from(PLACEHOLDERS), max_size=4), st.sampled_from([0, 1]), st.randoms())
-def test_in_any_order_each_comes_back_once(
+def test_each_is_restored_once(
     placeholders: list[str], family: int, shuffled: random.Random
 ) -> None:
     words = [word for placeholder in placeholders for word in ("and", placeholder)]

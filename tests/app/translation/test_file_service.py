@@ -35,7 +35,6 @@ async def test_the_rest_of_a_file_counts_in_forecasts_and_in_a_full_queue(
     monkeypatch.setattr(loading, "MAX_QUEUE_TOKENS", 5000)
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(engine, sentence_cache_bytes=0) as client:
-        assert engine.gate
         lines = "".join(f"The cat sees dog {n}.\n" for n in range(1000))
         file = asyncio.create_task(send(client, lines))
         load = scheduler(client)
@@ -45,12 +44,12 @@ async def test_the_rest_of_a_file_counts_in_forecasts_and_in_a_full_queue(
         body = {"text": "The cat sees the dog.\n" * 200, "target": "fr", "beam_size": 1}
         refused = await client.post("/translate", json=body)
         assert refused.status_code == httpx.codes.TOO_MANY_REQUESTS
-        engine.gate.release(100_000)
+        engine.release(100_000)
         assert (await file).status_code == httpx.codes.OK
         assert (await client.post("/translate", json=body)).status_code == httpx.codes.OK
 
 
-async def test_equal_texts_of_a_file_are_translated_once(
+async def test_equal_texts_are_translated_once(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = FakeEngine()
@@ -69,7 +68,7 @@ async def test_equal_texts_of_a_file_are_translated_once(
     assert sorted(read) == ["A dog.", "The cat."]
 
 
-async def test_a_file_in_windows_is_that_of_the_whole(
+async def test_windows_of_a_file_change_nothing(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "".join(f"The cat {n}. A {{name}} dog sleeps.\n\n" for n in range(20))

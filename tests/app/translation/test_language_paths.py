@@ -91,9 +91,7 @@ async def test_a_target_left_out_is_that_of_the_language_found() -> None:
         (["es"], "fr", r"text 0 seems to be in Spanish \(es\)"),
     ],
 )
-async def test_a_language_that_does_not_lead_there_is_named(
-    languages: list[str], target: str, told: str
-) -> None:
+async def test_a_dead_end_names_the_language(languages: list[str], target: str, told: str) -> None:
     with pytest.raises(UnknownLanguagesError, match=told):
         await chains(target, *languages)
 

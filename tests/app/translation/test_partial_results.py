@@ -1,5 +1,4 @@
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,13 +12,7 @@ from app.translation.segments.segment import Segment
 from app.translation.segments.segmented_text import SegmentedText
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.text.text_codec import TextCodec
-from model.text.tokenizer import Tokenizer
 from tests.app.translation.segments.test_segmented_text import said, segmented
-
-
-@pytest.fixture(scope="module")
-def codec(tiny_checkpoint: Path) -> TextCodec:
-    return Tokenizer.load(tiny_checkpoint / "sentencepiece.model")
 
 
 def live(text: str, codec: TextCodec) -> tuple[LiveText, SegmentedText, list[Event]]:
@@ -137,9 +130,7 @@ words = st.sampled_from(
 @settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_in_whatever_order_it_comes_it_adds_up_to_the_answer(
-    codec: TextCodec, data: st.DataObject
-) -> None:
+def test_any_order_adds_up_to_the_answer(codec: TextCodec, data: st.DataObject) -> None:
     parts = st.sampled_from(["The dog. ", "- A cat\n", "I like {x} and %s. ", "12 ", "House "])
     text, cut, news = live("".join(data.draw(st.lists(parts, max_size=5))), codec)
     chosen: dict[Segment, Hypothesis] = {}

@@ -18,7 +18,6 @@ from tests.app.scheduling.harness import until
 async def test_a_long_list_waits_in_the_bulk_lane(serve: Serve, n_texts: int, bulk: bool) -> None:
     engine = FakeEngine(n_slots=1, gate=threading.Semaphore(1))  # one step, for the warm-up
     async with serve(engine, sentence_cache_bytes=0) as client:
-        assert engine.gate
 
         async def ask(texts: list[str]) -> httpx.Response:
             return await client.post("/translate", json={"text": texts, "target": "fr"})
@@ -29,7 +28,7 @@ async def test_a_long_list_waits_in_the_bulk_lane(serve: Serve, n_texts: int, bu
         await until(lambda: scheduler(client).load.waiting == n_texts)
         single = asyncio.create_task(ask(["dog"]))
         await until(lambda: scheduler(client).load.waiting == n_texts + 1)
-        engine.gate.release(1000)
+        engine.release(1000)
         answers = await asyncio.gather(first, many, single)
     assert {answer.status_code for answer in answers} == {200}
     names = [name for batch in engine.admitted[2:] for name in batch]  # less warm-up and first
@@ -64,7 +63,6 @@ async def test_large_requests_are_at_work_one_after_the_other(serve: Serve) -> N
     async with serve(
         engine, sentence_cache_bytes=0, max_text_characters=6400, request_timeout=60
     ) as client:
-        assert engine.gate
 
         def n_known() -> int:
             load = scheduler(client).load
@@ -81,28 +79,6 @@ async def test_large_requests_are_at_work_one_after_the_other(serve: Serve) -> N
         late = asyncio.create_task(ask("dog " * 1500, **{"X-Request-Timeout": "0.3"}))
         assert (await late).status_code == httpx.codes.GATEWAY_TIMEOUT
         assert n_known() == n_first
-        engine.gate.release(1_000_000)
+        engine.release(1_000_000)
         answers = await asyncio.gather(first, second)
-    assert {answer.status_code for answer in answers} == {200}
-
-
-async def test_small_requests_do_not_wait_for_large_ones(serve: Serve) -> None:
-    engine = FakeEngine(gate=threading.Semaphore(1))
-    async with serve(engine, sentence_cache_bytes=0, max_text_characters=64_000) as client:
-        assert engine.gate
-
-        def n_known() -> int:
-            load = scheduler(client).load
-            return load.waiting + load.in_flight
-
-        async def ask(text: str) -> httpx.Response:
-            return await client.post("/translate", json={"text": text, "target": "fr"})
-
-        large = asyncio.create_task(ask("cat " * 15_000))
-        await until(lambda: n_known() > 0)
-        n_large = n_known()
-        small = asyncio.create_task(ask("dog"))
-        await until(lambda: n_known() > n_large)
-        engine.gate.release(1_000_000)
-        answers = await asyncio.gather(large, small)
     assert {answer.status_code for answer in answers} == {200}

@@ -14,7 +14,7 @@ from app.observe.metrics import Metrics
 from app.runtime import Runtime
 from app.settings import Settings
 from app.wire.failures import MAX_ERRORS, MAX_FIELD
-from tests.app.conftest import Serve
+from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import FakeEngine
 from tests.app.server.test_own_failures import SECRET, BrokenEngine
 
@@ -84,8 +84,7 @@ async def test_a_full_queue(serve: Serve, way: str) -> None:
         first = asyncio.create_task(ask(client, "cat"))
         await asyncio.to_thread(engine.in_step.wait, 10)
         response = await ask(client, "cat")
-        assert engine.gate
-        engine.gate.release(10)
+        engine.release(10)
         assert (await first).status_code == httpx.codes.OK
     assert int(response.headers["Retry-After"]) >= 1
     if way in ("libretranslate query", "deepl"):
@@ -101,8 +100,7 @@ async def test_a_deadline(serve: Serve, way: str) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(engine, request_timeout=0.05) as client:
         response = await ask(client, "cat")
-        assert engine.gate
-        engine.gate.release(10)
+        engine.release(10)
     assert "0.05 s" in check(response, dialect, (504, 504, 503))
 
 
@@ -173,14 +171,12 @@ async def test_a_server_that_starts(tiny_checkpoint: object, way: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/health", "/frontend/settings"])
-async def test_of_libretranslates_paths_while_the_server_starts(
-    tiny_checkpoint: object, path: str
-) -> None:
+async def test_libretranslates_paths_at_the_start(tiny_checkpoint: object, path: str) -> None:
     async with starting(tiny_checkpoint) as client:
         check(await client.get(path), "libretranslate", (503, 503, 503))
 
 
-async def test_of_deepls_paths_while_the_server_starts(tiny_checkpoint: object) -> None:
+async def test_deepls_paths_at_the_start(tiny_checkpoint: object) -> None:
     async with starting(tiny_checkpoint) as client:
         check(await client.get("/v2/languages"), "deepl", (503, 503, 503))
         assert (await client.get("/v2/usage")).status_code == httpx.codes.OK
@@ -236,14 +232,13 @@ async def test_a_quota_that_is_used_up(serve: Serve, way: str) -> None:
     ],
 )
 async def test_what_http_itself_refuses(
-    serve: Serve, method: str, path: str, content_type: str | None, dialect: DialectName,
+    client: Client, method: str, path: str, content_type: str | None, dialect: DialectName,
     statuses: tuple[int, int, int],
 ) -> None:  # fmt: skip
-    async with serve(FakeEngine()) as client:
-        headers = {"Content-Type": content_type} if content_type else {}
-        response = await client.request(
-            method, path, headers=headers, content=SECRET if content_type else None
-        )
+    headers = {"Content-Type": content_type} if content_type else {}
+    response = await client.request(
+        method, path, headers=headers, content=SECRET if content_type else None
+    )
     check(response, dialect, statuses)
     if response.status_code == httpx.codes.METHOD_NOT_ALLOWED:
         assert response.headers["Allow"]
@@ -251,9 +246,8 @@ async def test_what_http_itself_refuses(
         assert "application/json" in response.headers["Accept-Post"]
 
 
-async def test_a_thousand_faults_are_not_a_thousand_lines(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        body = {"text": "a", "target_lang": "FR", "ignore_tags": ["a" * 200] * 1000}
-        message = check(await client.post("/v2/translate", json=body), "deepl", (400, 400, 400))
+async def test_a_thousand_faults_are_not_a_thousand_lines(client: Client) -> None:
+    body = {"text": "a", "target_lang": "FR", "ignore_tags": ["a" * 200] * 1000}
+    message = check(await client.post("/v2/translate", json=body), "deepl", (400, 400, 400))
     assert message.count("ignore_tags/") == MAX_ERRORS
     assert len(message) < MAX_ERRORS * (MAX_FIELD + 100)

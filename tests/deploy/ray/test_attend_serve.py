@@ -65,9 +65,7 @@ async def test_a_cancelled_health_check_does_not_affect_the_next(tiny_checkpoint
             await asyncio.wait_for(replica.check_health(), 0.01)
 
 
-async def test_a_checkpoint_that_cannot_be_loaded_fails_the_first_health_check_by_name(
-    tmp_path: Path,
-) -> None:
+async def test_the_first_health_check_names_an_unloadable_checkpoint(tmp_path: Path) -> None:
     replica = Translator({"checkpoint": tmp_path / "missing"})
     app = replica.__serve_build_asgi_app__()
     async with app.router.lifespan_context(app):

@@ -210,9 +210,7 @@ def test_more_load_starts_more_replicas(cluster: Cluster) -> None:
     cluster.deploy()
 
 
-def test_a_dead_node_loses_only_requests_in_flight_and_its_replica_returns(
-    cluster: Cluster,
-) -> None:
+def test_a_dead_node_loses_only_requests_in_flight_and_returns(cluster: Cluster) -> None:
     asyncio.run(until(lambda: cluster.n_running() == N_NODES, 2 * CONTROL_LOOP))
     victim = cluster.nodes.pop()
     cluster.nodes.append(cluster.ray_cluster.add_node(num_cpus=1))  # to move to

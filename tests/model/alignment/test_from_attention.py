@@ -111,7 +111,7 @@ HAND = array([[0.6, 0.1, 0.0], [0.3, 0.5, 0.4], [0.1, 0.2, 0.3]])
         ("grow-diag", 0.3, [(0, 0), (1, 1), (1, 2)]),
     ],
 )
-def test_links_of_a_matrix_by_hand(
+def test_links_by_hand(
     symmetrisation: Symmetrisation, threshold: float, expected: list[Link]
 ) -> None:
     assert symmetrise(HAND, symmetrisation, threshold) == expected

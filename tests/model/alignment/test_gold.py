@@ -41,7 +41,7 @@ def test_nothing_to_find_and_nothing_found_is_without_fault() -> None:
 
 
 @given(LINKS, LINKS)
-def test_only_between_the_sure_and_the_possible_there_is_no_error(
+def test_no_error_between_sure_and_possible_links(
     some: frozenset[Link], more: frozenset[Link]
 ) -> None:
     gold = [GoldAlignment(some, some | more)]

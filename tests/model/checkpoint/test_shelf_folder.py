@@ -8,9 +8,7 @@ from model.checkpoint.shelf_folder import find_checkpoints
 from model.errors import CheckpointError
 
 
-def test_checkpoints_are_found_by_their_configurations(
-    tiny_checkpoint: Path, tmp_path: Path
-) -> None:
+def test_checkpoints_are_found_by_configuration(tiny_checkpoint: Path, tmp_path: Path) -> None:
     for name in ("b", "a", ".hidden"):
         shutil.copytree(tiny_checkpoint, tmp_path / name)
     (tmp_path / "empty").mkdir()

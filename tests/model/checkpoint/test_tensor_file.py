@@ -59,21 +59,6 @@ def test_reading_what_numpy_has_takes_no_torch(tmp_path: Path) -> None:
     assert subprocess.check_output(command, text=True).split() == ["3", "False"]
 
 
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [(None, "No such file"), (b"", "damaged or not"), (b"x" * 100, "damaged or not")],
-)
-def test_a_file_that_is_not_one_is_one_line(
-    tmp_path: Path, content: bytes | None, told: str
-) -> None:
-    path = tmp_path / "x.safetensors"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(CheckpointError, match=told) as caught:
-        TensorFile(path)
-    assert "\n" not in str(caught.value)
-
-
 def test_a_file_that_is_cut_while_it_is_open_is_one_line(path: Path) -> None:
     file = TensorFile(path)
     path.write_bytes(path.read_bytes()[:-4])

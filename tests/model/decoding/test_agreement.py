@@ -53,9 +53,7 @@ OPTIONS = {
 
 @pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_agreed_on_grows_and_the_answer_begins_with_it(
-    make_model: MakeModel, name: str, seed: int
-) -> None:
+def test_agreement_grows_to_the_answer(make_model: MakeModel, name: str, seed: int) -> None:
     model = make_model(seed=seed, max_length=14, spread=0.6)
     steps = beam_steps(model, SOURCES, OPTIONS[name])
     told: list[list[list[int]]] = [[[]] for _ in SOURCES]

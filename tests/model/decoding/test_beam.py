@@ -163,11 +163,20 @@ def score(model: Transformer, source: list[int], ids: tuple[int, ...], alpha: fl
     return float(total / ((5 + len(ids)) / 6) ** alpha)
 
 
+RULES = [
+    None,
+    HuggingFaceRule(),
+    HuggingFaceRule(early_stopping=True, force_end=True),
+    HuggingFaceRule(early_stopping="never", renormalise=True),
+]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_a_batch_gives_what_each_sentence_gives_alone(
-    make_talker: MakeModel, draw_sources: DrawSources, beam_size: int
+    make_talker: MakeModel, draw_sources: DrawSources, rule: HuggingFaceRule | None, beam_size: int
 ) -> None:
-    options = SearchOptions(beam_size=beam_size, n_best=beam_size)
+    options = SearchOptions(beam_size, beam_size, rule=rule)
     for seed in range(6):
         model = make_talker(seed=seed, eos_bias=1.5)
         sources = draw_sources(model, 5, seed)
@@ -176,6 +185,7 @@ def test_a_batch_gives_what_each_sentence_gives_alone(
             assert [one.ids for one in together] == [one.ids for one in alone]
             assert [one.capped for one in together] == [one.capped for one in alone]
             for one, other in zip(together, alone, strict=True):
+                assert one.score == pytest.approx(other.score, abs=1e-4)
                 assert one.log_probs == pytest.approx(other.log_probs, abs=1e-4)
 
 
@@ -209,7 +219,7 @@ def check_promises(one: Hypothesis, model: Transformer, alpha: float) -> None:
     assert one.score == pytest.approx(sum(one.log_probs) / normalisation)
 
 
-def test_fewer_hypotheses_where_there_are_no_more(
+def test_fewer_hypotheses_if_none_is_left(
     make_talker: MakeModel, draw_sources: DrawSources
 ) -> None:
     # Three tokens: padding, end and one word. Two steps: "", "w", and "w w" cut at the limit.
@@ -236,9 +246,7 @@ def test_capped_hypotheses_come_after_finished_ones_whatever_their_score(
     assert behind, "no sentence had a capped hypothesis of higher score"
 
 
-def test_more_n_best_only_adds_to_the_list(
-    make_talker: MakeModel, draw_sources: DrawSources
-) -> None:
+def test_n_best_only_adds_to_the_list(make_talker: MakeModel, draw_sources: DrawSources) -> None:
     options = SearchOptions(beam_size=4, n_best=4)
     for seed in range(6):
         model = make_talker(seed=seed, eos_bias=1.5, max_length=10)
@@ -249,31 +257,6 @@ def test_more_n_best_only_adds_to_the_list(
             assert [[one.ids for one in found] for found in fewer] == [
                 [one.ids for one in found[:n_best]] for found in every
             ]
-
-
-RULES = [
-    HuggingFaceRule(),
-    HuggingFaceRule(early_stopping=True, force_end=True),
-    HuggingFaceRule(early_stopping="never", renormalise=True),
-]
-
-
-@pytest.mark.parametrize("rule", RULES, ids=str)
-@pytest.mark.parametrize("beam_size", [1, 3])
-def test_by_the_rule_of_transformers_neighbours_change_nothing(
-    make_talker: MakeModel, draw_sources: DrawSources, rule: HuggingFaceRule, beam_size: int
-) -> None:
-    options = SearchOptions(beam_size, beam_size, 1.0, max_target_tokens=9, rule=rule)
-    for seed in range(4):
-        model = make_talker(seed=seed, eos_bias=1.0)
-        sources = draw_sources(model, 6, seed)
-        together = beam_search(model, sources, options)
-        for source, found in zip(sources, together, strict=True):
-            (alone,) = beam_search(model, torch.tensor([real_ids(model, source)]), options)
-            assert [one.ids for one in alone] == [one.ids for one in found]
-            assert [one.capped for one in alone] == [one.capped for one in found]
-            for one, other in zip(alone, found, strict=True):
-                assert one.score == pytest.approx(other.score, abs=1e-4)
 
 
 def marian_search(model: Transformer, source: list[int], options: SearchOptions) -> list[Path]:

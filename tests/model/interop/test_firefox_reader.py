@@ -146,9 +146,7 @@ def test_the_languages_are_given_or_named(tmp_path: Path) -> None:
         ({"transformer-heads": 7}, "transformer-heads = 7"),
     ],
 )
-def test_other_models_are_refused_by_name(
-    tmp_path: Path, changed: dict[str, Any], reason: str
-) -> None:
+def test_other_models_are_refused(tmp_path: Path, changed: dict[str, Any], reason: str) -> None:
     path = write_model(tmp_path / "m", "test", (WORDS,), (N_PIECES, N_PIECES))
     items = items_of(parameters(SHAPES["test"], N_PIECES, N_PIECES, shared=True), int8=True)
     write_binary(path, items, options(SHAPES["test"], shared=True, **changed))

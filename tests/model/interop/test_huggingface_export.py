@@ -71,6 +71,20 @@ def write_checkpoint(folder: Path, tokenizer: Tokenizer, **shape: Any) -> Path:
     return folder
 
 
+@pytest.fixture
+def theirs(tokenizer: Tokenizer, tmp_path: Path) -> Path:
+    """An export for Marian, beside the checkpoint `ours`."""
+    export_huggingface(write_checkpoint(tmp_path / "ours", tokenizer), tmp_path / "theirs", MARIAN)
+    return tmp_path / "theirs"
+
+
+def change_tensors(folder: Path, changes: dict[str, torch.Tensor | None]) -> None:
+    path = folder / "model.safetensors"
+    tensors = {name: t.clone() for name, t in load_file(path).items()} | changes
+    kept = {name: tensor for name, tensor in tensors.items() if tensor is not None}
+    save_file(kept, path, metadata={"format": "pt"})
+
+
 @pytest.fixture(scope="module", params=FORMS)
 def exported(
     request: pytest.FixtureRequest, tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory
@@ -107,9 +121,7 @@ def test_transformers_gives_the_same_logits(exported: tuple[Checkpoint, Path]) -
 
 @torch.inference_mode()
 @pytest.mark.parametrize("beam_size", [1, 4])
-def test_transformers_gives_the_same_tokens(
-    exported: tuple[Checkpoint, Path], beam_size: int
-) -> None:
+def test_transformers_gives_our_tokens(exported: tuple[Checkpoint, Path], beam_size: int) -> None:
     ours, folder = exported
     source = sources(ours, 50)
     pad_id = ours.config.transformer.pad_id
@@ -133,9 +145,7 @@ def test_their_tokeniser_reads_the_same(exported: tuple[Checkpoint, Path]) -> No
         assert theirs.decode(pieces, skip_special_tokens=True) == ours.tokenizer.decode(pieces)
 
 
-def test_importing_an_export_is_the_identity(
-    exported: tuple[Checkpoint, Path], tmp_path: Path
-) -> None:
+def test_import_of_an_export_is_equal(exported: tuple[Checkpoint, Path], tmp_path: Path) -> None:
     ours, folder = exported
     import_marian(folder, tmp_path / "back")
     names = sorted(path.name for path in ours.folder.iterdir())
@@ -146,9 +156,7 @@ def test_importing_an_export_is_the_identity(
 
 
 @pytest.mark.parametrize("half", [True, False])
-def test_exporting_an_import_is_the_identity(
-    make_folder: MakeFolder, tmp_path: Path, half: bool
-) -> None:
+def test_export_of_an_import_is_equal(make_folder: MakeFolder, tmp_path: Path, half: bool) -> None:
     dtype = torch.float16 if half else torch.float32
     folder = make_folder(separate=True, dtype=dtype, tie_word_embeddings=False)
     import_marian(folder, tmp_path / "ours")
@@ -225,30 +233,38 @@ def test_a_full_folder_is_not_written_to(tokenizer: Tokenizer, tmp_path: Path) -
         export_huggingface(folder, folder, MARIAN)
 
 
-def test_an_export_without_its_bias_is_one_line(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    folder = write_checkpoint(tmp_path / "ours", tokenizer, output_bias=True)
+@pytest.mark.parametrize(
+    ("shape", "name", "tensor", "message"),
+    [
+        ({"output_bias": True}, "final_logits_bias", None, r"tensor 'output\.bias' is missing"),
+        ({}, "model.encoder.layers.0.fc1.weight", torch.zeros(3), r"has shape \[3\]"),
+    ],
+)
+def test_a_damaged_export_is_one_line(
+    tokenizer: Tokenizer,
+    tmp_path: Path,
+    shape: dict[str, Any],
+    name: str,
+    tensor: Any,
+    message: str,
+) -> None:
+    folder = write_checkpoint(tmp_path / "ours", tokenizer, **shape)
     export_huggingface(folder, tmp_path / "theirs", MARIAN)
-    path = tmp_path / "theirs" / "model.safetensors"
-    tensors = {name: t.clone() for name, t in load_file(path).items()}
-    del tensors["final_logits_bias"]
-    save_file(tensors, path)
-    with pytest.raises(CheckpointError, match=r"tensor 'output\.bias' is missing"):
+    change_tensors(tmp_path / "theirs", {name: tensor})
+    with pytest.raises(CheckpointError, match=message):
         import_marian(tmp_path / "theirs", tmp_path / "back")
 
 
 def test_a_bias_of_zero_comes_back(tokenizer: Tokenizer, tmp_path: Path) -> None:
     folder = write_checkpoint(tmp_path / "ours", tokenizer, output_bias=True)
-    weights = {name: t.clone() for name, t in load_file(folder / "model.safetensors").items()}
-    weights["output.bias"].zero_()
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    bias = load_file(folder / "model.safetensors")["output.bias"]
+    change_tensors(folder, {"output.bias": torch.zeros_like(bias)})
     export_huggingface(folder, tmp_path / "theirs", MARIAN)
     import_marian(tmp_path / "theirs", tmp_path / "back")
     assert load_checkpoint(tmp_path / "back").digest == load_checkpoint(folder).digest
 
 
-def test_their_tokeniser_reads_separate_vocabularies(
-    make_folder: MakeFolder, tmp_path: Path
-) -> None:
+def test_their_tokeniser_reads_two_vocabularies(make_folder: MakeFolder, tmp_path: Path) -> None:
     import_marian(make_folder(separate=True), tmp_path / "ours")
     export_huggingface(tmp_path / "ours", tmp_path / "theirs", MARIAN)
     ours = load_checkpoint(tmp_path / "ours").tokenizer
@@ -259,23 +275,17 @@ def test_their_tokeniser_reads_separate_vocabularies(
     assert theirs.decode(ids, skip_special_tokens=True) == ours.decode(ids)
 
 
-def test_an_export_knows_its_languages_and_may_be_renamed(
-    tokenizer: Tokenizer, tmp_path: Path
-) -> None:
-    folder = write_checkpoint(tmp_path / "ours", tokenizer)
-    export_huggingface(folder, tmp_path / "theirs", MARIAN)
+def test_an_export_knows_its_languages_and_may_be_renamed(theirs: Path, tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="exported by attend, so its languages are fixed"):
-        import_marian(tmp_path / "theirs", tmp_path / "back", languages=Languages(("de",)))
-    config = import_marian(tmp_path / "theirs", tmp_path / "back", name="mine")
+        import_marian(theirs, tmp_path / "back", languages=Languages(("de",)))
+    config = import_marian(theirs, tmp_path / "back", name="mine")
+    folder = tmp_path / "ours"
     assert config == load_checkpoint(folder).config.model_copy(update={"name": "mine"})
 
 
-def test_an_export_with_damaged_golden_sentences_is_one_line(
-    tokenizer: Tokenizer, tmp_path: Path
-) -> None:
-    folder = write_checkpoint(tmp_path / "ours", tokenizer)
-    export_huggingface(folder, tmp_path / "theirs", MARIAN)
-    for damaged in (tmp_path / "theirs" / "attend" / GOLDEN_FILE, folder / GOLDEN_FILE):
+def test_damaged_golden_sentences_are_one_line(theirs: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "ours"
+    for damaged in (theirs / "attend" / GOLDEN_FILE, folder / GOLDEN_FILE):
         damaged.write_text("[]")
     with pytest.raises(CheckpointError, match=GOLDEN_FILE):
         import_marian(tmp_path / "theirs", tmp_path / "back")
@@ -285,9 +295,7 @@ def test_an_export_with_damaged_golden_sentences_is_one_line(
     assert not (tmp_path / "again").exists()
 
 
-def test_checkpoints_without_golden_sentences_go_out_and_in(
-    tokenizer: Tokenizer, tmp_path: Path
-) -> None:
+def test_golden_sentences_are_optional(tokenizer: Tokenizer, tmp_path: Path) -> None:
     folder = write_checkpoint(tmp_path / "ours", tokenizer)
     (folder / GOLDEN_FILE).unlink()
     export_huggingface(folder, tmp_path / "theirs", MARIAN)
@@ -295,26 +303,10 @@ def test_checkpoints_without_golden_sentences_go_out_and_in(
     assert not (tmp_path / "back" / GOLDEN_FILE).exists()
 
 
-def test_an_export_with_a_tensor_of_another_shape_is_one_line(
-    tokenizer: Tokenizer, tmp_path: Path
-) -> None:
-    folder = write_checkpoint(tmp_path / "ours", tokenizer)
-    export_huggingface(folder, tmp_path / "theirs", MARIAN)
-    path = tmp_path / "theirs" / "model.safetensors"
-    tensors = {name: t.clone() for name, t in load_file(path).items()}
-    tensors["model.encoder.layers.0.fc1.weight"] = torch.zeros(3)
-    save_file(tensors, path)
-    with pytest.raises(CheckpointError, match=r"has shape \[3\]"):
-        import_marian(tmp_path / "theirs", tmp_path / "back")
-
-
-def test_an_export_that_lost_what_was_kept_is_imported_as_any_marian_model(
-    tokenizer: Tokenizer, tmp_path: Path
-) -> None:
-    folder = write_checkpoint(tmp_path / "ours", tokenizer)
-    export_huggingface(folder, tmp_path / "theirs", MARIAN)
-    shutil.rmtree(tmp_path / "theirs" / "attend")
-    config = import_marian(tmp_path / "theirs", tmp_path / "back")
+def test_an_export_without_attends_files_is_any_marian_model(theirs: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "ours"
+    shutil.rmtree(theirs / "attend")
+    config = import_marian(theirs, tmp_path / "back")
     assert config.directions == [("en", "fr")]
     assert config.transformer.position_layout == "halves"
     ours, back = load_checkpoint(folder), load_checkpoint(tmp_path / "back")

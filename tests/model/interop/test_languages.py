@@ -31,9 +31,7 @@ def test_symbols_are_the_default_targets() -> None:
         (PLAIN, Languages(("en",), ("en",)), "from en to itself is no translation"),
     ],
 )
-def test_languages_without_a_direction_are_refused(
-    pieces: list[str], given: Languages, message: str
-) -> None:
+def test_languages_need_a_direction(pieces: list[str], given: Languages, message: str) -> None:
     with pytest.raises(CheckpointError) as caught:
         directions("x", pieces, given)
     assert str(caught.value).startswith("x: ")

@@ -244,7 +244,7 @@ def test_ids_of_languages_come_from_any_file_that_states_them(
     assert vocabulary.languages == {"fr": ("fra_Latn", 121), "en": ("eng_Latn", 122)}
 
 
-def test_embeddings_are_stored_as_the_engine_maps_them(
+def test_embeddings_are_stored_in_float32(
     make_multilingual: MakeMultilingual, tmp_path: Path
 ) -> None:
     import_m2m100(make_multilingual(dtype=torch.bfloat16), tmp_path / "ours")

@@ -19,9 +19,7 @@ from model.interop.languages import CARD_FILE, languages_of_card
         ("", []),
     ],
 )
-def test_the_head_of_the_card_names_languages(
-    tmp_path: Path, card: str, languages: list[str]
-) -> None:
+def test_languages_of_a_model_card(tmp_path: Path, card: str, languages: list[str]) -> None:
     (tmp_path / CARD_FILE).write_text(card, "utf-8")
     assert languages_of_card(tmp_path) == languages
 

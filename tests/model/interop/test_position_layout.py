@@ -13,7 +13,7 @@ def weights_of(model: Transformer) -> dict[str, torch.Tensor]:
 @pytest.mark.parametrize("norm_order", ["post", "pre"])
 @pytest.mark.parametrize("shared", [True, False])
 @torch.inference_mode()
-def test_the_other_layout_gives_the_same_logits(
+def test_both_layouts_give_equal_logits(
     make_model: MakeModel, norm_order: str, shared: bool
 ) -> None:
     changes = {

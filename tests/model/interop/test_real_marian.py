@@ -22,32 +22,13 @@ from model.engine.run import run_jobs
 from model.interop.languages import Languages
 from model.interop.marian_import import import_marian
 from model.text.marian_tokenizer import MarianTokenizer
+from tests.cases import cases
 from tests.marian_npz import NEWEST, npz_of, write_npz_folder
 
 PYTHON = os.environ.get("MARIAN_PYTHON") or (sys.executable if find_spec("pymarian") else None)
 
 # Pre-norm models are absent: Marian decodes them unlike it trains them (docs/interop.md).
-MODELS: dict[str, dict[str, Any]] = {
-    "one embedding": {"seed": 2},
-    "one embedding, other weights": {"seed": 7},
-    "relu": {"transformer-ffn-activation": "relu", "seed": 1},
-    "relu, three layers": {"transformer-ffn-activation": "relu", "dec-depth": 3, "enc-depth": 1},
-    "gelu": {"transformer-ffn-activation": "gelu", "seed": 3},
-    "gelu, a wider decoder": {
-        "transformer-ffn-activation": "gelu",
-        "transformer-decoder-dim-ffn": 64,
-        "seed": 4,
-    },
-    "swish, four layers": {"enc-depth": 4, "dec-depth": 4, "seed": 5},
-    "separate vocabularies": {"separate": True, "seed": 1},
-    "separate, one longer": {"separate": True, "longer_target": True, "seed": 2},
-    "separate and untied": {"separate": True, "tie": False, "seed": 6},
-    "untied, shared": {"tie": False, "seed": 3},
-    "untied, as older versions write it": {"tie": False, "legacy_output": True, "seed": 8},
-    "no bias": {"bias": False, "output-omit-bias": True, "seed": 9},
-    "two heads": {"transformer-heads": 2, "seed": 10},
-    "eight heads, gelu": {"transformer-heads": 8, "transformer-ffn-activation": "gelu", "seed": 11},
-}
+MODELS: dict[str, dict[str, Any]] = cases(__file__, "models")
 BEAMS = (1, 4, 6)
 N_SENTENCES = 20
 TOLERANCE = 1e-4

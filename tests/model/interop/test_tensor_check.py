@@ -26,7 +26,7 @@ def test_the_tensors_of_a_model_pass_in_any_floating_type(make_model: MakeModel)
         (torch.zeros(16, dtype=torch.int64), "not floating-point"),
     ],
 )
-def test_one_that_differs_is_named(
+def test_a_difference_is_named(
     make_model: MakeModel, fault: torch.Tensor | None, message: str
 ) -> None:
     model = make_model()

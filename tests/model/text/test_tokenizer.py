@@ -65,9 +65,7 @@ def spans(tokens: list[Token]) -> list[tuple[str, int, int]]:
         ("\ufeff", []),
     ],
 )  # fmt: skip
-def test_offsets_by_hand(
-    tokenizer: Tokenizer, text: str, expected: list[tuple[str, int, int]]
-) -> None:
+def test_offsets(tokenizer: Tokenizer, text: str, expected: list[tuple[str, int, int]]) -> None:
     assert spans(tokenizer.tokenize(text)) == expected
 
 
@@ -81,9 +79,7 @@ def test_offsets_by_hand(
     )
 )
 @settings(max_examples=200)
-def test_a_piece_covers_every_character_that_it_has_a_part_of(
-    tokenizer: Tokenizer, atoms: list[str]
-) -> None:
+def test_pieces_cover_each_character_they_share(tokenizer: Tokenizer, atoms: list[str]) -> None:
     origin = [(0, 0)] * len("▁".encode())  # of each byte of the normal form
     position = 0
     for atom in atoms:
@@ -163,9 +159,7 @@ def test_languages_are_those_of_the_control_symbols(tokenizer: Tokenizer) -> Non
     )
 )
 @settings(max_examples=400)
-def test_spans_are_monotone_within_the_text_and_pieces_are_its_normal_form(
-    tokenizer: Tokenizer, text: str
-) -> None:
+def test_spans_are_monotone_and_pieces_the_normal_form(tokenizer: Tokenizer, text: str) -> None:
     tokens = tokenizer.tokenize(text)
     for token in tokens:
         assert 0 <= token.start <= token.end <= len(text)
@@ -252,9 +246,7 @@ def test_spans_of_produced_pieces_by_hand(
 
 @given(st.lists(st.integers(0, 369), max_size=20))
 @settings(max_examples=400)
-def test_any_produced_ids_have_spans_in_the_decoded_text(
-    tokenizer: Tokenizer, ids: list[int]
-) -> None:
+def test_produced_ids_have_spans_in_the_decoded_text(tokenizer: Tokenizer, ids: list[int]) -> None:
     text, tokens = tokenizer.decode_target(ids)
     assert text == tokenizer.decode(ids)
     assert [token.id for token in tokens] == ids
@@ -269,9 +261,7 @@ def test_any_produced_ids_have_spans_in_the_decoded_text(
 
 
 @given(st.data())
-def test_the_text_of_a_prefix_is_a_prefix_of_the_text(
-    tokenizer: Tokenizer, data: st.DataObject
-) -> None:
+def test_prefixes_of_ids_spell_prefixes_of_texts(tokenizer: Tokenizer, data: st.DataObject) -> None:
     any_id = st.integers(0, tokenizer.vocab_size - 1)
     of_text = st.text(max_size=8).map(lambda text: [one.id for one in tokenizer.tokenize(text)])
     ids = data.draw(of_text) + data.draw(st.lists(any_id, max_size=8)) + data.draw(of_text)

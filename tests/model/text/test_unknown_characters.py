@@ -23,7 +23,7 @@ def test_runs_of_characters_that_the_vocabulary_lacks(codec: Tokenizer) -> None:
     assert unknown("a\ufffdb", codec) == []  # which normalisation removes
 
 
-def test_a_text_of_known_characters_is_not_tokenised(
+def test_known_characters_are_not_tokenised(
     codec: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     finder = UnknownCharacters(codec)

@@ -97,9 +97,7 @@ def test_the_loss_at_the_start_is_the_models_own_cross_entropy(
     assert recorder.steps[-1]["cross_entropy"] < 0.9 * expected
 
 
-def test_a_finished_run_is_a_marian_checkpoint_again(
-    words: Workshop, make_folder: MakeFolder
-) -> None:
+def test_a_finished_run_is_a_marian_model_again(words: Workshop, make_folder: MakeFolder) -> None:
     origin = imported(make_folder, words.folder / "imported")
     words.open(init=WarmStart(origin), **recipe(schedule={"steps": 2})).train()
     trainer = words.open(resume=True, **recipe(schedule={"steps": 3}), average_last=1)

@@ -16,7 +16,14 @@ from model.training.config import TrainingConfig
 from model.training.finish import write_checkpoint
 from model.training.run import check_recipe, open_run
 from model.training.snapshots import average_saves
+from model.training.trainer import Trainer
 from tests.model.training.toy import Recorder, Workshop, own, reverse, toy_pairs, write_pairs
+
+
+def opened(workshop: Workshop, recipe: dict[str, Any]) -> Trainer:
+    config = TrainingConfig.parse(recipe, "recipe")
+    folder, device = workshop.folder, torch.device("cpu")
+    return open_run(config, folder / "second", folder, Recorder(), device, resume=False)
 
 
 def test_a_tiny_model_learns_to_reverse(workshop: Workshop) -> None:
@@ -100,9 +107,7 @@ def test_a_run_that_never_saved_starts_again(workshop: Workshop) -> None:
         ({"directions": [["yy", "xx"]]}, "directions"),
     ],
 )
-def test_a_changed_recipe_is_refused_by_name(
-    workshop: Workshop, change: dict[str, Any], name: str
-) -> None:
+def test_changed_recipes_are_refused(workshop: Workshop, change: dict[str, Any], name: str) -> None:
     run = workshop.open(schedule={"steps": 1})
     run.train()
     with pytest.raises(TrainingError, match=rf"recipe\.json: .* another {name}; use the same"):
@@ -154,9 +159,7 @@ def test_a_run_folder_that_is_a_file(workshop: Workshop) -> None:
         {"validation": {"files": {"dev": "no.tsv"}}},
     ],
 )
-def test_missing_files_are_named_before_anything_is_written(
-    workshop: Workshop, change: dict[str, Any]
-) -> None:
+def test_missing_files_are_named_at_the_start(workshop: Workshop, change: dict[str, Any]) -> None:
     with pytest.raises(DataError, match=r"no\.tsv: no such file; set its folder with --corpora"):
         workshop.open(**change)
     assert not (workshop.folder / "run").exists()
@@ -234,14 +237,7 @@ def test_a_given_vocabulary_is_used(workshop: Workshop) -> None:
     recipe = {"tokenizer": {"file": "given.model"}}
     recipes = workshop.recipe()
     del recipes["tokenizer"]
-    run = open_run(
-        TrainingConfig.parse(recipes | recipe, "recipe"),
-        workshop.folder / "second",
-        workshop.folder,
-        Recorder(),
-        torch.device("cpu"),
-        resume=False,
-    )
+    run = opened(workshop, recipes | recipe)
     assert own(run.tokenizer).serialized == own(learnt.tokenizer).serialized
     assert run.model.config.target_vocab_size == own(learnt.tokenizer).vocab_size
 
@@ -262,14 +258,7 @@ def test_a_given_vocabulary_without_a_symbol_is_refused(
     recipe["corpora"] = [recipe["corpora"][0] | corpus]
     recipe["validation"] = {}
     with pytest.raises(TrainingError, match=message):
-        open_run(
-            TrainingConfig.parse(recipe, "recipe"),
-            workshop.folder / "second",
-            workshop.folder,
-            Recorder(),
-            torch.device("cpu"),
-            resume=False,
-        )
+        opened(workshop, recipe)
 
 
 def test_corpora_are_filtered_and_counted(workshop: Workshop) -> None:

@@ -36,9 +36,7 @@ def held_out(pairs: list[tuple[str, str]]) -> HeldOut:
     return HeldOut("dev", "yy", [a for a, _ in pairs], [b for _, b in pairs])
 
 
-def test_loss_is_the_mean_over_all_target_tokens_however_batched(
-    model: Transformer, tokenizer: Tokenizer
-) -> None:
+def test_loss_is_the_mean_over_all_target_tokens(model: Transformer, tokenizer: Tokenizer) -> None:
     pairs = toy_pairs(120)
     total, count = 0.0, 0
     for source, target in pairs:

@@ -32,9 +32,7 @@ def origin(workshop: Workshop) -> Checkpoint:
     return load_checkpoint(workshop.folder / "first-checkpoint")
 
 
-def test_a_warm_start_has_the_weights_and_the_vocabulary_of_the_checkpoint(
-    workshop: Workshop, origin: Checkpoint
-) -> None:
+def test_a_warm_start_has_the_checkpoints_weights(workshop: Workshop, origin: Checkpoint) -> None:
     trainer = workshop.open("second", init=WarmStart(origin), **PRE_NORM)
     assert trainer.counters.step == 0
     for name, parameter in trainer.model.named_parameters():
@@ -43,9 +41,7 @@ def test_a_warm_start_has_the_weights_and_the_vocabulary_of_the_checkpoint(
     assert own(trainer.tokenizer).serialized == origin.tokenizer.serialized
 
 
-def test_resuming_goes_on_from_the_state_and_not_from_the_checkpoint(
-    workshop: Workshop, origin: Checkpoint
-) -> None:
+def test_resuming_continues_from_the_state(workshop: Workshop, origin: Checkpoint) -> None:
     trainer = workshop.open("second", init=WarmStart(origin), **PRE_NORM)
     trainer.train()
     trained = {name: value.clone() for name, value in trainer.model.named_parameters()}
@@ -55,9 +51,7 @@ def test_resuming_goes_on_from_the_state_and_not_from_the_checkpoint(
         assert torch.equal(parameter, trained[name])
 
 
-def test_the_finished_checkpoint_remembers_where_it_began(
-    workshop: Workshop, origin: Checkpoint
-) -> None:
+def test_the_finished_checkpoint_names_its_start(workshop: Workshop, origin: Checkpoint) -> None:
     trainer = workshop.open("second", init=WarmStart(origin), **PRE_NORM)
     trainer.train()
     write_checkpoint(trainer.run, trainer.config, "second", workshop.folder / "second-checkpoint")
@@ -102,9 +96,7 @@ def test_a_vocabulary_that_cannot_be_trained_or_replaced_is_refused(
         workshop.open("second", init=WarmStart(imported, adapt), **PRE_NORM)
 
 
-def test_the_search_and_the_alignment_of_the_first_checkpoint_are_kept(
-    workshop: Workshop, origin: Checkpoint
-) -> None:
+def test_search_and_alignment_are_kept(workshop: Workshop, origin: Checkpoint) -> None:
     alignment = AlignmentMethod(layer=0, head=2)
     changes = {"beam_size": 2, "length_penalty": 1.5, "alignment": alignment}
     adjusted = replace(origin, config=origin.config.model_copy(update=changes))
@@ -136,9 +128,7 @@ def test_a_deeper_model_begins_as_the_same_function(workshop: Workshop, origin: 
     assert added.detach().abs().max() > 0
 
 
-def test_a_new_vocabulary_takes_each_piece_or_the_mean_of_what_spells_it(
-    workshop: Workshop, origin: Checkpoint
-) -> None:
+def test_a_new_vocabulary_has_pieces_or_their_means(workshop: Workshop, origin: Checkpoint) -> None:
     write_pairs(workshop.folder / "train.tsv", [("bababa", "zyzyzy"), *toy_pairs(600)] * 2)
     trainer = workshop.open(
         "second", init=WarmStart(origin, adapt=True), **PRE_NORM, tokenizer={"vocab_size": 334}

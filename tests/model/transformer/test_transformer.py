@@ -9,7 +9,7 @@ from model.transformer.attention import MultiHeadAttention
 from model.transformer.config import PRESETS, TransformerConfig
 from model.transformer.decoder import DecoderLayer
 from model.transformer.encoder import EncoderLayer
-from model.transformer.transformer import AttentionRecord, Memory, Transformer
+from model.transformer.transformer import AttentionRecord, Transformer
 from tests.model.make_model import MakeModel
 
 NormOrder = Literal["post", "pre"]
@@ -142,7 +142,7 @@ def test_every_real_source_token_changes_the_output(make_model: MakeModel) -> No
 @pytest.mark.parametrize("norm_order", NORM_ORDERS)
 @pytest.mark.parametrize("start_id", [2, PAD])
 @torch.no_grad()
-def test_cached_steps_equal_teacher_forcing(
+def test_cache_equals_teacher_forcing(
     make_model: MakeModel, norm_order: NormOrder, start_id: int
 ) -> None:
     model = make_model(norm_order=norm_order, start_id=start_id)
@@ -239,9 +239,7 @@ def test_logits_of_a_tied_output_are_products_with_the_embedding(make_model: Mak
 
 @pytest.mark.parametrize("share", [True, False])
 @pytest.mark.parametrize("tie", [True, False])
-def test_sharing_and_tying_are_what_the_configuration_says(
-    make_model: MakeModel, share: bool, tie: bool
-) -> None:
+def test_sharing_and_tying_are_configured(make_model: MakeModel, share: bool, tie: bool) -> None:
     model = make_model(share_embeddings=share, tie_output=tie)
     assert (model.source_embedding is model.target_embedding) == share
     assert (model.output.weight is model.target_embedding.weight) == tie
@@ -268,9 +266,7 @@ def test_a_fresh_model_has_a_zero_padding_row_and_zero_biases() -> None:
 
 @pytest.mark.parametrize("share", [True, False])
 @pytest.mark.parametrize("tie", [True, False])
-def test_materialise_keeps_ties_and_computes_positions(
-    make_model: MakeModel, share: bool, tie: bool
-) -> None:
+def test_materialise_keeps_ties(make_model: MakeModel, share: bool, tie: bool) -> None:
     model = make_model(share_embeddings=share, tie_output=tie)
     with torch.device("meta"):
         copy = Transformer(model.config)
@@ -315,13 +311,6 @@ def test_the_device_is_that_of_the_parameters(make_model: MakeModel) -> None:
     assert make_model().device.type == "cpu"
     with torch.device("meta"):
         assert Transformer(PRESETS["tiny"]).device.type == "meta"
-
-
-def test_memory_keeps_states_and_mask(make_model: MakeModel) -> None:
-    memory = make_model().encode(SOURCE)
-    assert isinstance(memory, Memory)
-    assert memory.states.shape == (*SOURCE.shape, 16)
-    assert torch.equal(memory.mask[:, 0, 0], SOURCE != PAD)
 
 
 def test_parameter_names_are_stable(make_model: MakeModel) -> None:

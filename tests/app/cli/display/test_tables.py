@@ -1,12 +1,6 @@
 import pytest
 
-from app.cli.display.tables import (
-    SHOWN_HEADS,
-    describe_method,
-    describe_scores,
-    print_heads,
-    print_readings,
-)
+from app.cli.display.tables import SHOWN_HEADS, describe_method, print_heads, print_readings
 from model.alignment.from_attention import AlignmentMethod
 from model.alignment.gold import AlignmentScores, Trial
 
@@ -24,10 +18,6 @@ def test_a_method_is_described_in_one_line() -> None:
     assert describe_method(method) == (
         "layer 0, head 3, reading position, both directions, grow-diag, threshold 0.05"
     )
-
-
-def test_scores_have_three_decimals() -> None:
-    assert describe_scores(SCORES) == "AER 0.075, precision 0.900, recall 1.000"
 
 
 def test_the_best_heads_are_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,9 +49,7 @@ def test_a_resumed_run_appends_on_the_same_grid_and_logs_its_last_step(tmp_path:
     assert lines[1]["tokens_per_second"] == pytest.approx(500)
 
 
-def test_without_a_terminal_there_is_a_line_per_log_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_lines_without_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(tmp_path / "log.jsonl", 0, 50, steps=1000)
     errors = capsys.readouterr().err
     assert "12,345 parameters, from step 0" in errors
@@ -60,18 +58,14 @@ def test_without_a_terminal_there_is_a_line_per_log_line(
     assert shown == [1, 2, 5, 10, 20, 50]
 
 
-def test_the_first_steps_after_a_resumption_are_printed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_first_resumed_steps_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(tmp_path / "log.jsonl", 70, 90, steps=1000)
     assert [int(step) for step in re.findall(r"step (\d+)/", capsys.readouterr().err)] == [
         71, 72, 75, 80, 90,
     ]  # fmt: skip
 
 
-def test_the_time_left_is_by_the_speed_since_the_resumption(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_time_left_after_a_resumption(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with TrainingDisplay(tmp_path / "log.jsonl", 170) as display:
         display.start(Counters(70, 70_000, 1e6), 12_345)  # on a slow machine
         display.on_step(figures(71) | {"seconds": 1e6 + 3})
@@ -87,17 +81,13 @@ def test_without_a_log_there_is_no_output(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr() == ("", "")
 
 
-def test_corpora_are_printed_with_their_counts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_corpora_have_printed_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with TrainingDisplay(tmp_path / "log.jsonl", 10) as display:
         display.on_corpus("toy", FilterCounts(read=1200, kept=1199, identical=1))
     assert "toy: 1,200 pairs, 1,199 kept (dropped: 1 identical)" in capsys.readouterr().err
 
 
-def test_validations_are_logged_and_printed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_validations_logged_and_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     measured = {
         "step": 7.0, "dev.fr.cross_entropy": 3.25, "dev.fr.bleu": 12.34,
         "dead_units": 0.125, "dead_units_worst": 0.95,

@@ -12,9 +12,7 @@ from app.cli.display.progress import TranslationProgress, count_lines
 @pytest.mark.parametrize(
     ("content", "lines"), [(b"", 0), (b"a", 1), (b"a\n", 1), (b"\n\nb", 3), (b"x" * 3_000_000, 1)]
 )
-def test_lines_of_a_file_are_counted_without_reading_it(
-    tmp_path: Path, content: bytes, lines: int
-) -> None:
+def test_lines_of_a_file_are_counted_in_place(tmp_path: Path, content: bytes, lines: int) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(content)
     with path.open("rb") as file:

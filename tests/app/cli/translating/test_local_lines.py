@@ -12,7 +12,7 @@ from model.decoding.hypothesis import SearchOptions
 from model.engine.protocol import Finished
 from model.errors import InputError
 from model.translator import Translator
-from tests.app.conftest import Serve
+from tests.app.conftest import Client
 from tests.app.fake_engine import FakeEngine
 
 LINES = [
@@ -38,13 +38,12 @@ def translator(tiny_checkpoint: Path) -> Translator[SegmentedText]:
     return Translator(lines_of(loaded), engines)
 
 
-async def test_a_line_is_translated_as_the_server_does(
-    serve: Serve, translator: Translator[SegmentedText]
+async def test_lines_equal_the_servers(
+    client: Client, translator: Translator[SegmentedText]
 ) -> None:
     texts = list(translator.stream([*LINES, None]))
     assert [text.text for text in texts] == LINES
-    async with serve(FakeEngine()) as client:
-        response = await client.post("/translate", json={"text": LINES, "target": "fr"})
+    response = await client.post("/translate", json={"text": LINES, "target": "fr"})
     assert response.status_code == httpx.codes.OK
     for text, served in zip(texts, response.json()["translations"], strict=True):
         assert text.answer().after == served["text"]
@@ -67,9 +66,7 @@ def test_everything_before_a_pause_is_handed_out(translator: Translator[Segmente
     assert out == LINES
 
 
-def test_an_error_of_the_lines_comes_after_the_lines_before_it(
-    translator: Translator[SegmentedText],
-) -> None:
+def test_earlier_lines_precede_an_input_error(translator: Translator[SegmentedText]) -> None:
     def lines() -> Iterator[str]:
         yield from LINES
         raise InputError("line 7: too long")

@@ -56,17 +56,6 @@ def test_its_terms_are_said(client: deepl.DeepLClient) -> None:
     client.delete_glossary(made)
 
 
-def test_csv(client: deepl.DeepLClient) -> None:
-    made = client.create_glossary_from_csv("CSV", "EN", "FR", '"house","demeure",en,fr\r\n')
-    assert client.get_glossary_entries(made) == {"house": "demeure"}
-    client.delete_glossary(made)
-
-
-def test_pairs(client: deepl.DeepLClient) -> None:
-    pairs = client.get_glossary_languages()
-    assert [(pair.source_lang, pair.target_lang) for pair in pairs] == [("en", "fr"), ("fr", "en")]
-
-
 def test_what_is_not_there(client: deepl.DeepLClient) -> None:
     unknown = "00000000-0000-4000-8000-000000000000"
     with pytest.raises(deepl.GlossaryNotFoundException):

@@ -10,7 +10,7 @@ import pytest
 from app.documents.files import FORMATS
 from app.routes.deepl import documents
 from tests.app.asking import native_text, refusal
-from tests.app.conftest import Serve
+from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import FakeEngine
 from tests.app.routes.test_files import FILES
 
@@ -50,19 +50,18 @@ async def finished(client: httpx.AsyncClient, handle: dict[str, str]) -> dict[st
 
 
 @pytest.mark.parametrize("name", FILES)
-async def test_every_format_there_and_back(serve: Serve, name: str) -> None:
-    async with serve() as client:
-        handle = await uploaded(client, name, FILES[name])
-        status = await finished(client, handle)
-        assert status["status"] == "done", status
-        assert status["billed_characters"] > 0
-        result = await ask(client, handle, "/result")
-        direct = await client.post(
-            "/translate_file",
-            files={"file": (name, FILES[name])},
-            data={"source": "en", "target": "fr"},
-            headers={"Accept": "application/octet-stream"},
-        )
+async def test_every_format_there_and_back(served: Client, name: str) -> None:
+    handle = await uploaded(served, name, FILES[name])
+    status = await finished(served, handle)
+    assert status["status"] == "done", status
+    assert status["billed_characters"] > 0
+    result = await ask(served, handle, "/result")
+    direct = await served.post(
+        "/translate_file",
+        files={"file": (name, FILES[name])},
+        data={"source": "en", "target": "fr"},
+        headers={"Accept": "application/octet-stream"},
+    )
     suffix = name.removeprefix("a")
     media_type = result.headers["content-type"].partition(";")[0]
     assert media_type == FORMATS[suffix].media_type
@@ -70,27 +69,25 @@ async def test_every_format_there_and_back(serve: Serve, name: str) -> None:
     assert suffix == ".docx" or result.content == direct.content
 
 
-async def test_a_result_is_there_once(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        handle = await uploaded(client)
-        assert await finished(client, handle) == {
-            "document_id": handle["document_id"], "status": "done", "billed_characters": 7,
-        }  # fmt: skip
-        first = await ask(client, handle, "/result")
-        assert first.text == await native_text(client, "the cat")
-        for path in ("", "/result"):
-            refusal(await ask(client, handle, path), 404, "message")
+async def test_a_result_is_there_once(client: Client) -> None:
+    handle = await uploaded(client)
+    assert await finished(client, handle) == {
+        "document_id": handle["document_id"], "status": "done", "billed_characters": 7,
+    }  # fmt: skip
+    first = await ask(client, handle, "/result")
+    assert first.text == await native_text(client, "the cat")
+    for path in ("", "/result"):
+        refusal(await ask(client, handle, path), 404, "message")
 
 
-async def test_a_form_asks_as_well_as_json(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        handle = await uploaded(client)
-        key = {"document_key": handle["document_key"]}
-        await finished(client, handle)
-        path = f"/v2/document/{handle['document_id']}"
-        assert (await client.post(path, data=key)).json()["status"] == "done"
-        assert (await client.post(f"{path}/result", data=key)).status_code == httpx.codes.OK
-        missing = await client.post(path, json={})
+async def test_a_form_asks_as_well_as_json(client: Client) -> None:
+    handle = await uploaded(client)
+    key = {"document_key": handle["document_key"]}
+    await finished(client, handle)
+    path = f"/v2/document/{handle['document_id']}"
+    assert (await client.post(path, data=key)).json()["status"] == "done"
+    assert (await client.post(f"{path}/result", data=key)).status_code == httpx.codes.OK
+    missing = await client.post(path, json={})
     assert "document_key: " in refusal(missing, 400, "message")
 
 
@@ -104,15 +101,12 @@ async def test_before_it_is_translated(serve: Serve, monkeypatch: pytest.MonkeyP
         waiting = (await ask(client, second)).json()
         assert waiting == {"document_id": second["document_id"], "status": "queued"}
         refusal(await ask(client, first, "/result"), 503, "message")
-        assert engine.gate
-        engine.gate.release(1000)
+        engine.release(1000)
         for handle in (first, second):
             assert (await finished(client, handle))["status"] == "done"
 
 
-async def test_a_deleted_document_stops_and_is_not_charged(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_deleted_document_is_free(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "STATUS_WAIT", 0.01)
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(engine, max_concurrent_files=1) as client:
@@ -127,8 +121,7 @@ async def test_a_deleted_document_stops_and_is_not_charged(
         async with asyncio.timeout(10):
             while (await client.get("/v2/usage")).json()["character_count"]:
                 await asyncio.sleep(0.01)
-        assert engine.gate
-        engine.gate.release(1000)
+        engine.release(1000)
         third = await uploaded(client)  # the place is free again
         assert (await finished(client, third))["status"] == "done"
 
@@ -173,22 +166,20 @@ async def test_an_upload_that_is_refused(
         assert (await client.get("/v2/usage")).json()["character_count"] == 0
 
 
-async def test_what_is_no_upload(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        refusal(await client.post("/v2/document", json={}), 415, "message")
-        fields = {"target_lang": (None, "FR")}
-        response = await client.post("/v2/document", files=fields)
+async def test_what_is_no_upload(client: Client) -> None:
+    refusal(await client.post("/v2/document", json={}), 415, "message")
+    fields = {"target_lang": (None, "FR")}
+    response = await client.post("/v2/document", files=fields)
     assert "file: Field required" in refusal(response, 400, "message")
 
 
-async def test_a_text_in_its_target_language_is_an_error_of_the_document(serve: Serve) -> None:
+async def test_a_text_in_its_target_language_is_an_error_of_the_document(client: Client) -> None:
     text = b"La maison est verte et le chien est vieux."
-    async with serve(FakeEngine()) as client:
-        handle = await uploaded(client, "a.txt", text, source_lang="")
-        status = await finished(client, handle)
-        assert status["error_message"] == "Source and target language are equal"
-        refusal(await ask(client, handle, "/result"), 404, "message")
-        assert (await client.get("/v2/usage")).json()["character_count"] == 0
+    handle = await uploaded(client, "a.txt", text, source_lang="")
+    status = await finished(client, handle)
+    assert status["error_message"] == "Source and target language are equal"
+    refusal(await ask(client, handle, "/result"), 404, "message")
+    assert (await client.get("/v2/usage")).json()["character_count"] == 0
 
 
 async def test_a_deadline_is_an_error_of_the_document(serve: Serve) -> None:
@@ -198,8 +189,7 @@ async def test_a_deadline_is_an_error_of_the_document(serve: Serve) -> None:
         assert (status["status"], status["error_message"]) == (
             "error", "the answer was not ready within 0.05 s",
         )  # fmt: skip
-        assert engine.gate
-        engine.gate.release(1000)
+        engine.release(1000)
 
 
 async def test_it_is_charged_and_rated_as_any_request(serve: Serve) -> None:
@@ -210,35 +200,26 @@ async def test_it_is_charged_and_rated_as_any_request(serve: Serve) -> None:
         assert (await finished(client, handle))["status"] == "done"  # to ask costs nothing
 
 
-async def test_the_name_may_be_a_field_of_its_own(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        handle = await uploaded(client, "x", b"the cat", filename="é.txt", output_format="TXT")
-        await finished(client, handle)
-        result = await ask(client, handle, "/result")
+async def test_the_name_may_be_a_field_of_its_own(client: Client) -> None:
+    handle = await uploaded(client, "x", b"the cat", filename="é.txt", output_format="TXT")
+    await finished(client, handle)
+    result = await ask(client, handle, "/result")
     assert "%C3%A9.fr.txt" in result.headers["content-disposition"]
 
 
-async def test_the_terms_of_glossaries_are_said(serve: Serve) -> None:
-    async with serve() as client:
-        made = [
-            (
-                await client.post(
-                    "/v2/glossaries",
-                    json={
-                        "name": "A",
-                        "source_lang": "en",
-                        "target_lang": "fr",
-                        "entries": entries,
-                    },
-                )
-            ).json()["glossary_id"]
-            for entries in ("cat\tvieux chien", "cat\tmaison\ndog\tvieux chat")
-        ]
-        handle = await uploaded(
-            client, "a.txt", b"The cat and the dog.", glossary_ids=",".join(made)
-        )
-        assert (await finished(client, handle))["status"] == "done"
-        text = (await ask(client, handle, "/result")).text.lower()
+async def test_the_terms_of_glossaries_are_said(served: Client) -> None:
+    made = [
+        (
+            await served.post(
+                "/v2/glossaries",
+                json={"name": "A", "source_lang": "en", "target_lang": "fr", "entries": entries},
+            )
+        ).json()["glossary_id"]
+        for entries in ("cat\tvieux chien", "cat\tmaison\ndog\tvieux chat")
+    ]
+    handle = await uploaded(served, "a.txt", b"The cat and the dog.", glossary_ids=",".join(made))
+    assert (await finished(served, handle))["status"] == "done"
+    text = (await ask(served, handle, "/result")).text.lower()
     assert "vieux chien" in text
     assert "vieux chat" in text
     assert "maison" not in text

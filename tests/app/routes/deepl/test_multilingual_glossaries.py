@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tests.app.asking import refusal
-from tests.app.conftest import Serve
+from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import FakeEngine
 
 TO_FRENCH = {
@@ -35,107 +35,102 @@ async def entries(client: httpx.AsyncClient, path: str) -> str:
     return text
 
 
-async def test_from_creation_to_deletion(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        made = await stored(client)
-        assert made["name"] == "Homes"
-        assert made["dictionaries"] == [
-            {"source_lang": "en", "target_lang": "fr", "entry_count": 2},
-            {"source_lang": "fr", "target_lang": "en", "entry_count": 1},
-        ]
-        path = f"/v3/glossaries/{made['glossary_id']}"
-        assert (await client.get(path)).json() == made
-        assert (await client.get("/v3/glossaries")).json() == {"glossaries": [made]}
-        assert await entries(client, path) == TO_FRENCH["entries"]
-        renamed = (await client.patch(path, json={"name": "Houses"})).json()
-        assert renamed == made | {"name": "Houses"}
-        more = TO_FRENCH | {"entries": "house,maison\ndog,chien", "entries_format": "csv"}
-        merged = (await client.patch(path, json={"dictionaries": [more]})).json()
-        assert merged["dictionaries"][0]["entry_count"] == 3
-        assert await entries(client, path) == "cat\tvieux chien\nhouse\tmaison\ndog\tchien"
-        put = await client.put(f"{path}/dictionaries", json=TO_FRENCH | {"entries": "a\tb"})
-        assert put.json() == {"source_lang": "en", "target_lang": "fr", "entry_count": 1}
-        assert await entries(client, path) == "a\tb"
-        deleted = await client.delete(f"{path}/dictionaries", params=PAIR)
-        assert deleted.status_code == httpx.codes.NO_CONTENT
-        for response in (
-            await client.delete(f"{path}/dictionaries", params=PAIR),
-            await client.get(f"{path}/entries", params=PAIR),
-        ):
-            assert "no dictionary" in refusal(response, 404, "message")
-        assert (await client.delete(path)).status_code == httpx.codes.NO_CONTENT
-        for response in (
-            await client.get(path), await client.delete(path),
-            await client.patch(path, json={"name": "x"}),
-            await client.put(f"{path}/dictionaries", json=TO_FRENCH),
-            await client.get(f"{path}/entries", params=PAIR),
-        ):  # fmt: skip
-            refusal(response, 404, "message")
+async def test_from_creation_to_deletion(client: Client) -> None:
+    made = await stored(client)
+    assert made["name"] == "Homes"
+    assert made["dictionaries"] == [
+        {"source_lang": "en", "target_lang": "fr", "entry_count": 2},
+        {"source_lang": "fr", "target_lang": "en", "entry_count": 1},
+    ]
+    path = f"/v3/glossaries/{made['glossary_id']}"
+    assert (await client.get(path)).json() == made
+    assert (await client.get("/v3/glossaries")).json() == {"glossaries": [made]}
+    assert await entries(client, path) == TO_FRENCH["entries"]
+    renamed = (await client.patch(path, json={"name": "Houses"})).json()
+    assert renamed == made | {"name": "Houses"}
+    more = TO_FRENCH | {"entries": "house,maison\ndog,chien", "entries_format": "csv"}
+    merged = (await client.patch(path, json={"dictionaries": [more]})).json()
+    assert merged["dictionaries"][0]["entry_count"] == 3
+    assert await entries(client, path) == "cat\tvieux chien\nhouse\tmaison\ndog\tchien"
+    put = await client.put(f"{path}/dictionaries", json=TO_FRENCH | {"entries": "a\tb"})
+    assert put.json() == {"source_lang": "en", "target_lang": "fr", "entry_count": 1}
+    assert await entries(client, path) == "a\tb"
+    deleted = await client.delete(f"{path}/dictionaries", params=PAIR)
+    assert deleted.status_code == httpx.codes.NO_CONTENT
+    for response in (
+        await client.delete(f"{path}/dictionaries", params=PAIR),
+        await client.get(f"{path}/entries", params=PAIR),
+    ):
+        assert "no dictionary" in refusal(response, 404, "message")
+    assert (await client.delete(path)).status_code == httpx.codes.NO_CONTENT
+    for response in (
+        await client.get(path), await client.delete(path),
+        await client.patch(path, json={"name": "x"}),
+        await client.put(f"{path}/dictionaries", json=TO_FRENCH),
+        await client.get(f"{path}/entries", params=PAIR),
+    ):  # fmt: skip
+        refusal(response, 404, "message")
 
 
-async def test_a_form_as_the_client_of_node_sends_it(serve: Serve) -> None:
+async def test_a_form_as_the_client_of_node_sends_it(client: Client) -> None:
     form = {"name": "Homes"} | {
         f"dictionaries[{index}].{field}": value
         for index, one in enumerate([TO_FRENCH, TO_ENGLISH])
         for field, value in one.items()
     }
-    async with serve(FakeEngine()) as client:
-        made = await client.post("/v3/glossaries", data=form)
-        assert made.status_code == httpx.codes.CREATED, made.text
-        assert [one["entry_count"] for one in made.json()["dictionaries"]] == [2, 1]
-        path = f"/v3/glossaries/{made.json()['glossary_id']}"
-        put = await client.put(f"{path}/dictionaries", data=TO_FRENCH | {"entries": "a\tb"})
-        assert put.json()["entry_count"] == 1
-        changed = await client.patch(
-            path, data={"dictionaries[0].source_lang": "EN", "dictionaries[0].target_lang": "FR",
-                        "dictionaries[0].entries": "c\td"},
-        )  # fmt: skip
-        assert changed.json()["dictionaries"][0]["entry_count"] == 2
+    made = await client.post("/v3/glossaries", data=form)
+    assert made.status_code == httpx.codes.CREATED, made.text
+    assert [one["entry_count"] for one in made.json()["dictionaries"]] == [2, 1]
+    path = f"/v3/glossaries/{made.json()['glossary_id']}"
+    put = await client.put(f"{path}/dictionaries", data=TO_FRENCH | {"entries": "a\tb"})
+    assert put.json()["entry_count"] == 1
+    changed = await client.patch(
+        path, data={"dictionaries[0].source_lang": "EN", "dictionaries[0].target_lang": "FR",
+                    "dictionaries[0].entries": "c\td"},
+    )  # fmt: skip
+    assert changed.json()["dictionaries"][0]["entry_count"] == 2
 
 
-async def test_one_may_begin_without_dictionaries(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        made = await stored(client, dictionaries=[])
-        assert made["dictionaries"] == []
-        path = f"/v3/glossaries/{made['glossary_id']}"
-        body = {"text": "cat", "glossary_id": made["glossary_id"]} | PAIR
-        response = await client.post("/v2/translate", json=body)
-        assert "this glossary is for nothing" in refusal(response, 400, "message")
-        await client.put(f"{path}/dictionaries", json=TO_FRENCH)
-        assert await entries(client, path) == TO_FRENCH["entries"]
+async def test_one_may_begin_without_dictionaries(client: Client) -> None:
+    made = await stored(client, dictionaries=[])
+    assert made["dictionaries"] == []
+    path = f"/v3/glossaries/{made['glossary_id']}"
+    body = {"text": "cat", "glossary_id": made["glossary_id"]} | PAIR
+    response = await client.post("/v2/translate", json=body)
+    assert "this glossary is for nothing" in refusal(response, 400, "message")
+    await client.put(f"{path}/dictionaries", json=TO_FRENCH)
+    assert await entries(client, path) == TO_FRENCH["entries"]
 
 
-async def test_version_2_shows_those_of_one_pair_and_version_3_all(serve: Serve) -> None:
+async def test_version_2_shows_those_of_one_pair_and_version_3_all(client: Client) -> None:
     body = {"name": "B"} | TO_FRENCH
-    async with serve(FakeEngine()) as client:
-        of_2 = (await client.post("/v2/glossaries", json=body)).json()["glossary_id"]
-        one = (await stored(client, dictionaries=[TO_FRENCH]))["glossary_id"]
-        two = (await stored(client))["glossary_id"]
-        listed = (await client.get("/v2/glossaries")).json()["glossaries"]
-        assert [found["glossary_id"] for found in listed] == [of_2, one]
-        listed = (await client.get("/v3/glossaries")).json()["glossaries"]
-        assert [found["glossary_id"] for found in listed] == [of_2, one, two]
-        for path in (f"/v2/glossaries/{two}", f"/v2/glossaries/{two}/entries"):
-            assert "use /v3/glossaries" in refusal(await client.get(path), 404, "message")
-        refusal(await client.delete(f"/v2/glossaries/{two}"), 404, "message")
-        assert (await client.get(f"/v2/glossaries/{one}/entries")).text == TO_FRENCH["entries"]
-        await client.patch(f"/v3/glossaries/{of_2}", json={"dictionaries": [TO_ENGLISH]})
-        refusal(await client.get(f"/v2/glossaries/{of_2}"), 404, "message")
-        await client.delete(f"/v3/glossaries/{of_2}/dictionaries", params=PAIR)
-        found = (await client.get(f"/v2/glossaries/{of_2}")).json()
+    of_2 = (await client.post("/v2/glossaries", json=body)).json()["glossary_id"]
+    one = (await stored(client, dictionaries=[TO_FRENCH]))["glossary_id"]
+    two = (await stored(client))["glossary_id"]
+    listed = (await client.get("/v2/glossaries")).json()["glossaries"]
+    assert [found["glossary_id"] for found in listed] == [of_2, one]
+    listed = (await client.get("/v3/glossaries")).json()["glossaries"]
+    assert [found["glossary_id"] for found in listed] == [of_2, one, two]
+    for path in (f"/v2/glossaries/{two}", f"/v2/glossaries/{two}/entries"):
+        assert "use /v3/glossaries" in refusal(await client.get(path), 404, "message")
+    refusal(await client.delete(f"/v2/glossaries/{two}"), 404, "message")
+    assert (await client.get(f"/v2/glossaries/{one}/entries")).text == TO_FRENCH["entries"]
+    await client.patch(f"/v3/glossaries/{of_2}", json={"dictionaries": [TO_ENGLISH]})
+    refusal(await client.get(f"/v2/glossaries/{of_2}"), 404, "message")
+    await client.delete(f"/v3/glossaries/{of_2}/dictionaries", params=PAIR)
+    found = (await client.get(f"/v2/glossaries/{of_2}")).json()
     assert (found["source_lang"], found["target_lang"]) == ("fr", "en")
 
 
-async def test_a_translation_takes_the_dictionary_of_its_languages(serve: Serve) -> None:
-    async with serve() as client:
-        made = await stored(client)
-        said = {"glossary_id": made["glossary_id"]}
-        for text, source, target, term in (
-            ("The old cat.", "EN", "FR", "vieux chien"), ("Un chat.", "FR", "EN-GB", "old dog"),
-        ):  # fmt: skip
-            body = {"text": text, "source_lang": source, "target_lang": target} | said
-            response = await client.post("/v2/translate", json=body)
-            assert term in response.json()["translations"][0]["text"].lower()
+async def test_a_translation_takes_the_dictionary_of_its_languages(served: Client) -> None:
+    made = await stored(served)
+    said = {"glossary_id": made["glossary_id"]}
+    for text, source, target, term in (
+        ("The old cat.", "EN", "FR", "vieux chien"), ("Un chat.", "FR", "EN-GB", "old dog"),
+    ):  # fmt: skip
+        body = {"text": text, "source_lang": source, "target_lang": target} | said
+        response = await served.post("/v2/translate", json=body)
+        assert term in response.json()["translations"][0]["text"].lower()
 
 
 @pytest.mark.parametrize(
@@ -150,19 +145,17 @@ async def test_a_translation_takes_the_dictionary_of_its_languages(serve: Serve)
         ({"dictionaries": [TO_FRENCH] * 1001}, "dictionaries: "),
     ],
 )
-async def test_what_cannot_be_stored(serve: Serve, changed: dict[str, Any], named: str) -> None:
-    async with serve(FakeEngine()) as client:
-        response = await client.post("/v3/glossaries", json=HOMES | changed)
-        assert named in refusal(response, 400, "message")
-        assert (await client.get("/v3/glossaries")).json() == {"glossaries": []}
+async def test_what_cannot_be_stored(client: Client, changed: dict[str, Any], named: str) -> None:
+    response = await client.post("/v3/glossaries", json=HOMES | changed)
+    assert named in refusal(response, 400, "message")
+    assert (await client.get("/v3/glossaries")).json() == {"glossaries": []}
 
 
 @pytest.mark.parametrize("body", [{}, {"name": None}, {"name": " "}, {"dictionaries": []}, []])
-async def test_a_change_changes_something(serve: Serve, body: Any) -> None:
-    async with serve(FakeEngine()) as client:
-        made = await stored(client)
-        response = await client.patch(f"/v3/glossaries/{made['glossary_id']}", json=body)
-        refusal(response, 400, "message")
+async def test_a_change_changes_something(client: Client, body: Any) -> None:
+    made = await stored(client)
+    response = await client.patch(f"/v3/glossaries/{made['glossary_id']}", json=body)
+    refusal(response, 400, "message")
 
 
 async def test_every_key_has_its_own_and_every_change_is_rated(serve: Serve) -> None:
@@ -193,9 +186,7 @@ async def test_every_key_has_its_own_and_every_change_is_rated(serve: Serve) -> 
         ("POST", "/v3/translation_memories/import", "translation memories"),
     ],
 )
-async def test_what_is_not_supported_is_refused_by_name(
-    serve: Serve, method: str, path: str, feature: str
-) -> None:
+async def test_unsupported_features(serve: Serve, method: str, path: str, feature: str) -> None:
     async with serve(FakeEngine(), api_keys="mine") as client:
         refusal(await client.request(method, path), 403, "message")
         client.headers["Authorization"] = "DeepL-Auth-Key mine"

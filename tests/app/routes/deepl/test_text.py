@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.app.asking import content, native_text, refusal
-from tests.app.conftest import Serve
+from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import FakeEngine
 
 PAIR = {"source_lang": "EN", "target_lang": "FR"}
@@ -20,44 +20,34 @@ async def post(client: httpx.AsyncClient, **body: Any) -> list[dict[str, Any]]:
     return translations
 
 
-async def test_texts_in_order_with_what_they_cost(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        answers = await post(client, text=["the cat", "", "dög"], show_billed_characters=True)
-        texts = [await native_text(client, text) for text in ("the cat", "", "dög")]
+async def test_texts_in_order_with_what_they_cost(client: Client) -> None:
+    answers = await post(client, text=["the cat", "", "dög"], show_billed_characters=True)
+    texts = [await native_text(client, text) for text in ("the cat", "", "dög")]
     assert [answer["text"] for answer in answers] == texts
     assert [answer["billed_characters"] for answer in answers] == [7, 0, 3]
     assert {answer["detected_source_language"] for answer in answers} == {"EN"}
 
 
-async def test_what_it_costs_only_when_asked(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        [answer] = await post(client, text="cat", show_billed_characters=False)
-    assert answer.keys() == {"detected_source_language", "text"}
-
-
-async def test_a_form_says_the_same(serve: Serve) -> None:
+async def test_a_form_says_the_same(client: Client) -> None:
     form = [("text", "the cat"), ("text", "a & b"), *PAIR.items(), ("show_billed_characters", "1")]
-    async with serve(FakeEngine()) as client:
-        headers = {"Content-Type": "application/x-www-form-urlencoded"}
-        response = await client.post("/v2/translate", headers=headers, content=urlencode(form))
-        texts = ["the cat", "a & b"]
-        assert response.json()["translations"] == await post(
-            client, text=texts, show_billed_characters=True
-        )
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    response = await client.post("/v2/translate", headers=headers, content=urlencode(form))
+    texts = ["the cat", "a & b"]
+    assert response.json()["translations"] == await post(
+        client, text=texts, show_billed_characters=True
+    )
 
 
-async def test_the_source_is_found_out_for_every_text(serve: Serve) -> None:
+async def test_the_source_is_found_out_for_every_text(client: Client) -> None:
     texts = ["Ma sœur a acheté une nouvelle maison.", "My sister bought a new house.", "1 2"]
-    async with serve(FakeEngine()) as client:
-        answers = await post(client, text=texts, source_lang=None, target_lang="EN-US")
+    answers = await post(client, text=texts, source_lang=None, target_lang="EN-US")
     assert [answer["detected_source_language"] for answer in answers] == ["FR", "EN", "FR"]
     assert [answer["text"] for answer in answers[1:]] == texts[1:]
 
 
 @pytest.mark.parametrize("code", ["EN-US", "EN-GB", "en-us", "EN", "en"])
-async def test_variants_of_the_target(serve: Serve, code: str) -> None:
-    async with serve(FakeEngine()) as client:
-        [answer] = await post(client, text="chat", source_lang="fr", target_lang=code)
+async def test_variants_of_the_target(client: Client, code: str) -> None:
+    [answer] = await post(client, text="chat", source_lang="fr", target_lang=code)
     assert answer["detected_source_language"] == "FR"
 
 
@@ -68,54 +58,50 @@ async def test_variants_of_the_target(serve: Serve, code: str) -> None:
         ("nonewlines", "nonewlines"),
     ],
 )  # fmt: skip
-async def test_split_sentences(serve: Serve, said: Any, meant: Any) -> None:
+async def test_split_sentences(client: Client, said: Any, meant: Any) -> None:
     text = "The cat\nsees the dog. The house."
-    async with serve(FakeEngine()) as client:
-        [answer] = await post(client, text=text, split_sentences=said)
-        assert answer["text"] == await native_text(client, text, split_sentences=meant)
-        others = {
-            await native_text(client, text, split_sentences=other)
-            for other in (True, False, "nonewlines")
-        }
+    [answer] = await post(client, text=text, split_sentences=said)
+    assert answer["text"] == await native_text(client, text, split_sentences=meant)
+    others = {
+        await native_text(client, text, split_sentences=other)
+        for other in (True, False, "nonewlines")
+    }
     assert len(others) == 3
 
 
 @pytest.mark.parametrize("tags", [["k"], ["x", "k"], "k", "x,k", ["x,k"], " k , x "], ids=str)
 @pytest.mark.parametrize("form", [False, True])
-async def test_tags(serve: Serve, tags: Any, form: bool) -> None:
+async def test_tags(client: Client, tags: Any, form: bool) -> None:
     text = "<r>The cat <k>sees</k> the dog</r>"
     body = PAIR | {"text": text, "tag_handling": "xml", "ignore_tags": tags}
-    async with serve(FakeEngine()) as client:
-        ask = partial(client.post, "/v2/translate")
-        response = await (ask(data=body) if form else ask(json=body))
-        expected = await native_text(client, text, format="xml", ignore_tags=["k"])
+    ask = partial(client.post, "/v2/translate")
+    response = await (ask(data=body) if form else ask(json=body))
+    expected = await native_text(client, text, format="xml", ignore_tags=["k"])
     assert [answer["text"] for answer in response.json()["translations"]] == [expected]
     assert "<k>sees</k>" in expected
 
 
-async def test_outline_detection(serve: Serve) -> None:
+async def test_outline_detection(client: Client) -> None:
     text = "<r><p>the cat</p><p>the dog</p></r>"
-    async with serve(FakeEngine()) as client:
-        [detected] = await post(client, text=text, tag_handling="xml")
-        [off] = await post(client, text=text, tag_handling="xml", outline_detection=False)
-        [split] = await post(
-            client, text=text, tag_handling="xml", outline_detection=False, splitting_tags="p"
-        )
-        [one] = await post(client, text=text, tag_handling="xml", non_splitting_tags=["p"])
+    [detected] = await post(client, text=text, tag_handling="xml")
+    [off] = await post(client, text=text, tag_handling="xml", outline_detection=False)
+    [split] = await post(
+        client, text=text, tag_handling="xml", outline_detection=False, splitting_tags="p"
+    )
+    [one] = await post(client, text=text, tag_handling="xml", non_splitting_tags=["p"])
     assert detected == split
     assert off == one != detected
 
 
-async def test_options_that_change_nothing(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        plain = await post(client, text="The cat.")
-        for options in (
-            {"formality": "default"}, {"formality": "prefer_less"}, {"formality": "prefer_more"},
-            {"context": "It is a pet."}, {"preserve_formatting": True},
-            {"tag_handling_version": "v2"}, {"enable_beta_languages": True},
-            {"tag_handling": None}, {"tag_handling": ""}, {"something": "else"},
-        ):  # fmt: skip
-            assert await post(client, text="The cat.", **options) == plain, options
+async def test_options_that_change_nothing(client: Client) -> None:
+    plain = await post(client, text="The cat.")
+    for options in (
+        {"formality": "default"}, {"formality": "prefer_less"}, {"formality": "prefer_more"},
+        {"context": "It is a pet."}, {"preserve_formatting": True},
+        {"tag_handling_version": "v2"}, {"enable_beta_languages": True},
+        {"tag_handling": None}, {"tag_handling": ""}, {"something": "else"},
+    ):  # fmt: skip
+        assert await post(client, text="The cat.", **options) == plain, options
 
 
 @pytest.mark.parametrize(
@@ -152,19 +138,16 @@ async def test_options_that_change_nothing(serve: Serve) -> None:
         ({"text": ["cat"] * 5}, "at most 4"),
     ],
 )
-async def test_a_fault_is_a_400_that_says_what(
-    serve: Serve, changed: dict[str, Any], named: str
-) -> None:
+async def test_a_fault_is_a_400_by_name(serve: Serve, changed: dict[str, Any], named: str) -> None:
     async with serve(FakeEngine(), max_texts=4) as client:
         response = await client.post("/v2/translate", json=PAIR | {"text": "cat"} | changed)
     assert named in refusal(response, 400, "message")
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b"3", b"", b'{"text": "\xff"}'])
-async def test_a_body_that_is_no_request(serve: Serve, content: bytes) -> None:
-    async with serve(FakeEngine()) as client:
-        headers = {"Content-Type": "application/json"}
-        response = await client.post("/v2/translate", headers=headers, content=content)
+async def test_a_body_that_is_no_request(client: Client, content: bytes) -> None:
+    headers = {"Content-Type": "application/json"}
+    response = await client.post("/v2/translate", headers=headers, content=content)
     assert refusal(response, 400, "message")
 
 
@@ -189,24 +172,22 @@ async def test_languages(serve: Serve, row_of_checkpoints: tuple[Any, Any]) -> N
     assert "type: " in refusal(wrong, 400, "message")
 
 
-async def test_every_method_of_a_path_is_allowed(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        told = await client.options("/v2/languages")
-        refused = await client.delete("/v2/languages")
-        head = await client.head("/v2/languages")
+async def test_every_method_of_a_path_is_allowed(client: Client) -> None:
+    told = await client.options("/v2/languages")
+    refused = await client.delete("/v2/languages")
+    head = await client.head("/v2/languages")
     assert told.status_code == httpx.codes.NO_CONTENT
     assert told.headers["Allow"] == refused.headers["Allow"] == "GET, HEAD, POST"
     assert head.status_code == httpx.codes.OK
 
 
-async def test_usage_counts_what_was_translated(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        before = (await client.get("/v2/usage")).json()
-        await post(client, text=["the cat", "dög"])
-        await client.post("/translate", json={"text": "cat", "target": "fr"})
-        await client.post("/translate", json={"q": "cat", "source": "en", "target": "fr"})
-        await client.post("/v2/translate", json=PAIR | {"text": "cat", "target_lang": "DE"})
-        after = (await client.get("/v2/usage")).json()
+async def test_usage_counts_what_was_translated(client: Client) -> None:
+    before = (await client.get("/v2/usage")).json()
+    await post(client, text=["the cat", "dög"])
+    await client.post("/translate", json={"text": "cat", "target": "fr"})
+    await client.post("/translate", json={"q": "cat", "source": "en", "target": "fr"})
+    await client.post("/v2/translate", json=PAIR | {"text": "cat", "target_lang": "DE"})
+    after = (await client.get("/v2/usage")).json()
     assert before == {"character_count": 0, "character_limit": 1_000_000_000_000}
     assert after == before | {"character_count": 16}
 
@@ -219,31 +200,26 @@ async def test_usage_counts_what_was_translated(serve: Serve) -> None:
         ("latency_optimized", "latency_optimized", 1),
     ],
 )
-async def test_the_model_type_is_followed_and_told(
-    serve: Serve, asked: str, used: str, beam_size: int | None
-) -> None:
-    async with serve() as client:
-        [answer] = await post(client, text="The old cat.", model_type=asked)
-        beam = {} if beam_size is None else {"beam_size": beam_size}
-        assert answer["text"] == await native_text(client, "The old cat.", source="en", **beam)
+async def test_model_types(served: Client, asked: str, used: str, beam_size: int | None) -> None:
+    [answer] = await post(served, text="The old cat.", model_type=asked)
+    beam = {} if beam_size is None else {"beam_size": beam_size}
+    assert answer["text"] == await native_text(served, "The old cat.", source="en", **beam)
     assert answer["model_type_used"] == used
 
 
-async def test_a_text_in_its_target_language_comes_back(serve: Serve) -> None:
-    async with serve(FakeEngine()) as client:
-        [answer] = await post(client, text="cat", target_lang="EN-GB")
+async def test_a_text_in_its_target_language_comes_back(client: Client) -> None:
+    [answer] = await post(client, text="cat", target_lang="EN-GB")
     assert answer == {"detected_source_language": "EN", "text": "cat"}
 
 
-async def test_several_glossaries_of_which_the_first_counts(serve: Serve) -> None:
-    async with serve() as client:
-        made = [
-            (
-                await client.post("/v2/glossaries", json={"name": "A", "entries": entries} | PAIR)
-            ).json()["glossary_id"]
-            for entries in ("cat\tvieux chien", "cat\tmaison\ndog\tvieux chat")
+async def test_several_glossaries_of_which_the_first_counts(served: Client) -> None:
+    made = [
+        (await served.post("/v2/glossaries", json={"name": "A", "entries": entries} | PAIR)).json()[
+            "glossary_id"
         ]
-        [answer] = await post(client, text="The cat and the dog.", glossary_ids=made)
+        for entries in ("cat\tvieux chien", "cat\tmaison\ndog\tvieux chat")
+    ]
+    [answer] = await post(served, text="The cat and the dog.", glossary_ids=made)
     assert "vieux chien" in answer["text"].lower()
     assert "vieux chat" in answer["text"].lower()
     assert "maison" not in answer["text"]

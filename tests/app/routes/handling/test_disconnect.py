@@ -24,14 +24,6 @@ async def _soon() -> None:
         await asyncio.sleep(0)
 
 
-async def test_the_result_is_that_of_the_work() -> None:
-    async def work() -> int:
-        await _soon()
-        return 7
-
-    assert await while_connected(Client().request, work()) == 7
-
-
 async def test_what_the_work_raises_is_raised() -> None:
     async def work() -> None:
         raise ValueError("no")

@@ -8,7 +8,7 @@ import pytest
 
 from app import loading
 from tests.app.asking import scheduler
-from tests.app.conftest import Serve
+from tests.app.conftest import Client, Serve
 from tests.app.fake_engine import FakeEngine
 from tests.app.scheduling.harness import until
 
@@ -18,7 +18,6 @@ BODY = {"text": "cat", "target": "fr"}
 async def test_the_client_may_wait_less_than_the_server_would(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1), n_slots=1)  # a step, for the warm-up
     async with serve(engine) as client:
-        assert engine.gate
         first = asyncio.create_task(client.post("/translate", json=BODY))
         await until(lambda: scheduler(client).load.in_flight == 1)
         began = time.monotonic()
@@ -28,37 +27,32 @@ async def test_the_client_may_wait_less_than_the_server_would(serve: Serve) -> N
         assert late.status_code == 504
         assert late.json()["detail"] == "the answer was not ready within 0.2 s"
         assert scheduler(client).load.waiting == 0  # the work is dropped
-        engine.gate.release(1000)
+        engine.release(1000)
         assert (await first).status_code == 200
 
 
 async def test_the_client_cannot_wait_longer_than_the_server_does(serve: Serve) -> None:
     engine = FakeEngine(gate=threading.Semaphore(1))
     async with serve(engine, request_timeout=0.1) as client:
-        assert engine.gate
         headers = {"X-Request-Timeout": "1000"}
         answer = await client.post("/translate", json=BODY, headers=headers)
-        engine.gate.release(1000)
+        engine.release(1000)
     assert answer.status_code == 504
     assert "within 0.1 s" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize("given", ["", "soon", "0", "-1", "nan", "inf", "1e999"])
-async def test_what_is_no_time_is_refused(serve: Serve, given: str) -> None:
-    async with serve(FakeEngine()) as client:
-        headers = {"X-Request-Timeout": given}
-        answer = await client.post("/translate", json=BODY, headers=headers)
+async def test_what_is_no_time_is_refused(client: Client, given: str) -> None:
+    headers = {"X-Request-Timeout": given}
+    answer = await client.post("/translate", json=BODY, headers=headers)
     assert answer.status_code == 422
     assert "X-Request-Timeout" in answer.json()["errors"][0]["detail"]
 
 
-async def test_the_queue_is_bounded_in_tokens(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_queued_tokens_are_bounded(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "MAX_QUEUE_TOKENS", 50)
     engine = FakeEngine(gate=threading.Semaphore(1), n_slots=1)
     async with serve(engine) as client:
-        assert engine.gate
 
         def ask(text: str) -> asyncio.Task[object]:
             body = {"text": text, "target": "fr"}
@@ -70,7 +64,7 @@ async def test_the_queue_is_bounded_in_tokens(
         await until(lambda: scheduler(client).load.waiting == 1)
         assert scheduler(client).load.waiting_tokens > 50
         refused = await client.post("/translate", json=BODY)
-        engine.gate.release(1000)
+        engine.release(1000)
         await asyncio.gather(first, large)
         accepted = await client.post("/translate", json=BODY)
     assert (refused.status_code, accepted.status_code) == (429, 200)
@@ -86,19 +80,16 @@ async def test_a_batch_is_bounded_in_tokens(serve: Serve) -> None:
     assert {len(batch) for batch in engine.admitted} == {1}
 
 
-async def test_a_list_that_waits_leaves_the_queue_to_single_sentences(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_waiting_lists_yield_to_others(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "MAX_QUEUE_TOKENS", 50)
     engine = FakeEngine(gate=threading.Semaphore(1), n_slots=1)
     async with serve(engine) as client:
-        assert engine.gate
         a_list = {"text": ["the cat sees " * n for n in range(1, 30)], "target": "fr"}
         large = asyncio.create_task(client.post("/translate", json=a_list))
         await until(lambda: scheduler(client).load.waiting_tokens > 50)
         single = asyncio.create_task(client.post("/translate", json=BODY))
         another = await client.post("/translate", json=a_list)
-        engine.gate.release(10_000)
+        engine.release(10_000)
         answers = [(await task).status_code for task in (large, single)]
     assert another.status_code == 429
     assert answers == [200, 200]

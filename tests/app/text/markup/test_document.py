@@ -17,6 +17,7 @@ from app.text.placeholders import ATOM
 from app.text.spans import Span
 from app.text.word_links import WordLink
 from model.text.words import words
+from tests.cases import cases
 
 WORDS = st.sampled_from(
     ["cat", "The", "l'été", "&amp;", "&lt;b&gt;", "&#233;x", "42", "x&lt;/p&gt;y", "{n}",
@@ -93,7 +94,7 @@ def tags(document: str, markup: Format) -> Counter[str]:
 
 @settings(max_examples=300, deadline=None)
 @given(DOCUMENTS, st.sampled_from(["html", "xml"]), st.randoms())
-def test_the_markup_is_the_same_for_any_translation(
+def test_any_translation_keeps_the_markup(
     document: str, markup: Format, chooser: random.Random
 ) -> None:
     opened = MarkupDocument(document, markup)
@@ -150,46 +151,8 @@ def test_a_guess_counts_where_nothing_is_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("document", "answer", "pairs", "translated"),
-    [
-        (
-            "The <b>red</b> car", "La voiture rouge",
-            {"The": "La", "red": "rouge", "car": "voiture"}, "La voiture <b>rouge</b>",
-        ),
-        (
-            "The <b>old <i>red</i></b> car", "La vieille voiture rouge",
-            {"The": "La", "old": "vieille", "red": "rouge", "car": "voiture"},
-            "La <b>vieille voiture <i>rouge</i></b>",
-        ),
-        (
-            "The <b>very <i>red</i></b> car", "La voiture très rouge",
-            {"The": "La", "very": "très", "red": "rouge", "car": "voiture"},
-            "La voiture <b>très <i>rouge</i></b>",
-        ),
-        (
-            "<i>One</i><b>two</b> <u>three</u>", "trois deux un",
-            {"One": "un", "two": "deux", "three": "trois"}, "<u>trois</u> <b>deux</b> <i>un</i>",
-        ),
-        ("<b>All of it</b>", "Tout cela", {}, "<b>Tout cela</b>"),
-        ("a<br>b", None, {}, "a<br>b"),
-        (
-            "red <img src=x> car <!-- ! -->", "voiture rouge",
-            {"red": "rouge", "car": "voiture"}, "voiture <!-- ! --> rouge <img src=x>",
-        ),
-        ("20 m<sup>2</sup> big", "grand 20 m2", {"m2": "m2"}, "grand 20 m<sup>2</sup>"),
-        ("CO<sub>2 gas</sub> x", "x co2", {"CO2": "co2", "gas": "co2"}, "x co<sub>2</sub>"),
-        ("<i>a<b>b</b></i> c", "c AB", {"ab": "AB"}, "c <i>A<b>B</b></i>"),
-        ("a &lt;b&gt; &amp; c", "c & <b> a", {}, "c &amp; &lt;b&gt; a"),
-        (
-            "The &lt;b&gt;red&lt;/b&gt; car", "La voiture rouge",
-            {"The": "La", "red": "rouge", "car": "voiture"},
-            "La voiture &lt;b&gt;rouge&lt;/b&gt;",
-        ),
-        ("&#49; a <i translate=no>x</i>", "\ue0000\ue001 1 A", {}, "<i translate=no>x</i> 1 A"),
-        ("control", "CON\x00TR\x1bOL\ufffe", {}, "CONTROL"),
-        ("caf&eacute; &nbsp; x &#169;", "CAFé \xa0 X ©", {}, "CAF&eacute; &nbsp; X &#169;"),
-    ],
-)  # fmt: skip
+    ("document", "answer", "pairs", "translated"), cases(__file__, "tags_go_with_their_words")
+)
 def test_tags_go_with_their_words(
     document: str, answer: str | None, pairs: dict[str, str], translated: str
 ) -> None:
@@ -202,21 +165,7 @@ def test_tags_go_with_their_words(
     assert opened.with_translations(answers) == translated
 
 
-@pytest.mark.parametrize(
-    ("document", "read"),
-    [
-        ("<p>One</p> <p>two <b>three</b></p>", ["One", "two three"]),
-        ("<ul><li>One<li>two</ul>", ["One", "two"]),
-        ("one<br>two", ["one", "two"]),
-        ("a &lt;b&gt;bold&lt;/b&gt; &lt;i&gt;", ["a bold <i>"]),
-        ("<script>var a = 'x'</script><style>p {}</style><!-- c --> a", [" a"]),
-        ("<p translate=no>One</p>two", ["two"]),
-        ("See <code translate=no>x()</code> now", ["See \ue0000\ue001 now"]),
-        ("<b>one<p>two</b></p>", ["one", "two"]),
-        ("<pre>one\n  two</pre>", ["one", "  two"]),
-        ("<p>42 &amp; <b>!</b></p>", []),
-    ],
-)
+@pytest.mark.parametrize(("document", "read"), cases(__file__, "texts_in_html"))
 def test_texts_in_html(document: str, read: list[str]) -> None:
     assert MarkupDocument(document, "html").texts == read
 
@@ -290,9 +239,7 @@ def test_time_and_depth_are_bounded(document: str) -> None:
 
 
 @pytest.mark.parametrize("markup", ["html", "xml"])
-def test_a_document_of_too_many_tags_is_refused(
-    markup: Format, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_documents_of_too_many_tags_fail(markup: Format, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(markup_tokens, "MAX_TOKENS", 6)
     assert MarkupDocument("<b>a</b>" * 2, markup).texts
     with pytest.raises(UnreadableFileError, match="may have 6 tags, comments and texts"):

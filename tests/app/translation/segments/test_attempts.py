@@ -1,7 +1,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,14 +18,8 @@ from app.translation.segments.reading import Reading, TermSpeller
 from app.translation.segments.segment import Segment
 from app.translation.segments.segmented_text import SegmentedText
 from model.text.text_codec import TextCodec
-from model.text.tokenizer import Tokenizer
 from tests.app.translation.segments.test_segmented_text import reading, said, settle
 from tests.app.translation.test_partial_results import Kept
-
-
-@pytest.fixture(scope="module")
-def codec(tiny_checkpoint: Path) -> TextCodec:
-    return Tokenizer.load(tiny_checkpoint / "sentencepiece.model")
 
 
 def with_terms(codec: TextCodec, glossary: dict[str, str]) -> Reading:
@@ -202,9 +195,7 @@ class LateScheduler:
 
 
 @pytest.mark.parametrize("is_live", [False, True])
-async def test_a_retry_after_the_deadline_leaves_the_first_answer(
-    codec: TextCodec, is_live: bool
-) -> None:
+async def test_a_late_retry_leaves_the_first_answer(codec: TextCodec, is_live: bool) -> None:
     news: list[Any] = []
     scheduler = LateScheduler(codec, "le chien 13")
     step: Any = SimpleNamespace(

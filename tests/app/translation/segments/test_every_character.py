@@ -52,9 +52,7 @@ def of_every_block() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("frame", FRAMES)
-def test_a_character_comes_out_whole_or_the_answer_is_flagged(
-    codec: MarianTokenizer, frame: str
-) -> None:
+def test_characters_come_out_whole_or_flagged(codec: MarianTokenizer, frame: str) -> None:
     corrupted = []
     for character in of_every_block():
         text = copied(frame.replace("{}", character), codec)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -12,7 +11,6 @@ from app.translation.segments.segmented_text import SegmentedText
 from benchmarks.written_facts import written_sentences
 from model.decoding.hypothesis import Hypothesis, SearchOptions
 from model.text.text_codec import TextCodec
-from model.text.tokenizer import Tokenizer
 
 LANGUAGES = (
     "en", "fr", "de", "es", "it", "pt", "nl", "pl", "cs", "sv", "da", "fi", "hu", "ro", "ru", "tr",
@@ -27,11 +25,6 @@ FACTS = sorted(
         for part in (one.expected.split(" & ") if " & =" in one.expected else [one.expected])
     }
 )
-
-
-@pytest.fixture(scope="module")
-def codec(tiny_checkpoint: Path) -> TextCodec:
-    return Tokenizer.load(tiny_checkpoint / "sentencepiece.model")
 
 
 def garbled(text: str, random: Random) -> str:
@@ -62,7 +55,7 @@ def answer(
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("model", [garbled, lost])
-def test_what_may_not_change_arrives(
+def test_facts_are_kept(
     language: str, model: Callable[[str, Random], str], codec: TextCodec
 ) -> None:
     random = Random(language)

@@ -1,5 +1,4 @@
 import tracemalloc
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,7 +11,6 @@ from app.translation.segments.reading import Reading
 from app.translation.segments.segmented_text import SegmentedText
 from model.decoding.hypothesis import SearchOptions
 from model.text.text_codec import TextCodec
-from model.text.tokenizer import Tokenizer
 
 PIECES = st.sampled_from(
     ["The dog. ", "- A cat\n", "I like {x} and %s. ", "12 ", "😀 ", "привет ", "\n\n", "old cat. ",
@@ -20,16 +18,11 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def codec(tiny_checkpoint: Path) -> TextCodec:
-    return Tokenizer.load(tiny_checkpoint / "sentencepiece.model")
-
-
 @given(st.lists(PIECES, max_size=12).map("".join), st.integers(1, 4), st.sampled_from([20, 8000]))
 @settings(
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_parts_are_read_as_the_whole_text_is(
+def test_parts_equal_the_whole(
     codec: TextCodec, text: str, n_sentences: int, n_characters: int
 ) -> None:
     glossary = Glossary({"old cat": "vieux chat", "dog": "clébard"})

@@ -1,16 +1,6 @@
-from pathlib import Path
-
-import pytest
-
 from app.text.glossary import Glossary
 from app.translation.segments.reading import TermSpeller
 from model.text.text_codec import TextCodec
-from model.text.tokenizer import Tokenizer
-
-
-@pytest.fixture(scope="module")
-def codec(tiny_checkpoint: Path) -> TextCodec:
-    return Tokenizer.load(tiny_checkpoint / "sentencepiece.model")
 
 
 def test_each_occurrence_is_a_constraint_equal_to_that_of_the_same_term(codec: TextCodec) -> None:

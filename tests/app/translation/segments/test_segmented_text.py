@@ -19,11 +19,6 @@ from tests.app.text.test_placeholders import PLACEHOLDERS
 MAX_TOKENS = 24
 
 
-@pytest.fixture(scope="module")
-def codec(tiny_checkpoint: Path) -> TextCodec:
-    return Tokenizer.load(tiny_checkpoint / "sentencepiece.model")
-
-
 def reading(codec: TextCodec, split: Split = "sentences", max_tokens: int = MAX_TOKENS) -> Reading:
     return Reading(codec, ("en", "fr"), max_tokens, SearchOptions(), split)
 

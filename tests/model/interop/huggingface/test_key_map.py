@@ -8,9 +8,7 @@ from tests.model.make_model import MakeModel
 
 
 @pytest.mark.parametrize("order", ["pre", "post"])
-def test_every_parameter_of_the_layers_has_one_name_on_each_side(
-    make_model: MakeModel, order: str
-) -> None:
+def test_every_parameter_has_one_name_on_each_side(make_model: MakeModel, order: str) -> None:
     model = make_model(norm_order=order)
     ours = {name for name, _ in model.named_parameters() if name.startswith(tuple(names.STACKS))}
     pairs = list(chain(layer_names(model.config), final_norm_names(model.config)))

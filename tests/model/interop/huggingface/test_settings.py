@@ -72,9 +72,7 @@ def test_every_unsupported_option_is_told_at_once_by_name_and_value(tmp_path: Pa
         ({"repetition_penalty": 1.2}, "repetition_penalty = 1.2"),
     ],
 )
-def test_searches_that_attend_has_not(
-    tmp_path: Path, generation: dict[str, Any], fault: str
-) -> None:
+def test_unsupported_searches(tmp_path: Path, generation: dict[str, Any], fault: str) -> None:
     assert fault in refusal(folder_of(tmp_path, CONFIG, generation))
 
 

@@ -44,9 +44,7 @@ def test_every_unsupported_option_is_told_at_once_by_name_and_value() -> None:
         (("n", "da", "n"), "pre"), (("nd", "da", "n"), "pre"),
     ],
 )  # fmt: skip
-def test_where_norms_are_and_that_dropout_is_nothing_now(
-    operations: tuple[str, str, str], norm_order: str
-) -> None:
+def test_norm_order_and_no_dropout(operations: tuple[str, str, str], norm_order: str) -> None:
     names = ("preprocess", "postprocess", "postprocess-top")
     values = {f"transformer-{name}": ops for name, ops in zip(names, operations, strict=True)}
     assert model_options(OPTIONS | values, "x").norm_order == norm_order

@@ -79,7 +79,7 @@ def test_both_directions_are_drawn_or_one_if_configured(stream: BatchStream) -> 
 
 
 @pytest.mark.parametrize("noise", [NoiseConfig(), NOISY])
-def test_no_batch_exceeds_its_tokens_and_padding_is_on_the_right(
+def test_batches_are_bounded_and_padded_on_the_right(
     stream: BatchStream, noise: NoiseConfig
 ) -> None:
     tokenizer = stream.tokenizer
@@ -128,9 +128,7 @@ def _die(number: int) -> list[Batch]:
     raise AssertionError(number)
 
 
-def test_a_dead_worker_is_a_training_error(
-    stream: BatchStream, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dead_workers_are_reported(stream: BatchStream, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("model.training.data.batches._shared_chunk", _die)
     _die.__module__, _die.__qualname__ = "model.training.data.batches", "_shared_chunk"
     with pytest.raises(TrainingError, match="prepares batches died"):

@@ -40,9 +40,7 @@ def test_two_files_are_read_side_by_side(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("one", "other", "shorter"), [("x\n", "x\ny\n", "a"), ("x", "", "b")])
-def test_the_shorter_of_two_files_is_named(
-    tmp_path: Path, one: str, other: str, shorter: str
-) -> None:
+def test_the_shorter_file_is_named(tmp_path: Path, one: str, other: str, shorter: str) -> None:
     (tmp_path / "a").write_text(one)
     (tmp_path / "b").write_text(other)
     with pytest.raises(DataError, match=f"{shorter}: ends before line . of the other file$"):
@@ -66,7 +64,7 @@ def test_not_utf_8_names_the_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "compress"), [("a.xz", lzma.compress), ("a.gz", gzip.compress)])
 @pytest.mark.parametrize("damage", ["truncated", "not compressed", "flipped"])
-def test_damaged_compressed_file(
+def test_damaged_gzip(
     tmp_path: Path, name: str, compress: Callable[[bytes], bytes], damage: str
 ) -> None:
     whole = compress(TEXT * 1000)

@@ -36,9 +36,7 @@ def test_without_probabilities_nothing_changes() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_follows_the_seed_and_at_probability_1_always_changes_the_pair(
-    kind: str,
-) -> None:
+def test_every_kind_follows_the_seed_and_at_1_always_changes_the_pair(kind: str) -> None:
     noise = NoiseConfig.model_validate({kind: 1.0})
     for seed in range(50):
         noised = noise.apply(PAIR, Random(seed))

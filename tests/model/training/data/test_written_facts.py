@@ -17,6 +17,7 @@ from model.training.data.written_facts import (
     scale,
     telephone,
 )
+from tests.cases import cases
 
 SEEDS = range(300)
 
@@ -41,24 +42,7 @@ def test_there_are_telephone_numbers_of_several_countries() -> None:
 
 @pytest.mark.parametrize(
     ("value", "english", "french"),
-    [
-        (3, "three", "trois"),
-        (17, "seventeen", "dix-sept"),
-        (20, "twenty", "vingt"),
-        (21, "twenty-one", "vingt et un"),
-        (55, "fifty-five", "cinquante-cinq"),
-        (70, "seventy", "soixante-dix"),
-        (71, "seventy-one", "soixante et onze"),
-        (76, "seventy-six", "soixante-seize"),
-        (80, "eighty", "quatre-vingts"),
-        (81, "eighty-one", "quatre-vingt-un"),
-        (91, "ninety-one", "quatre-vingt-onze"),
-        (97, "ninety-seven", "quatre-vingt-dix-sept"),
-        (100, "one hundred", "cent"),
-        (200, "two hundred", "deux cents"),
-        (201, "two hundred and one", "deux cent un"),
-        (180, "one hundred and eighty", "cent quatre-vingts"),
-    ],
+    cases(__file__, "numbers_in_words"),
 )
 def test_numbers_in_words(value: int, english: str, french: str) -> None:
     assert in_words(value) == (english, french)

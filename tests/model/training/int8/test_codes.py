@@ -42,7 +42,7 @@ def test_other_scales_keep_the_values() -> None:
 
 @pytest.mark.parametrize(("m", "k"), [(8, 24), (24, 8), (16, 16)])
 @pytest.mark.parametrize("block", [7, 4096])
-def test_an_outer_sum_is_a_product_over_rows(
+def test_outer_sums_are_products(
     m: int, k: int, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(codes, "_BLOCK", block)

@@ -8,9 +8,7 @@ from model.training.update.muon import Muon, orthogonalised
 
 @pytest.mark.parametrize("shape", [(16, 16), (8, 32), (32, 8), (1, 9)])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_singular_values_come_near_one_and_directions_stay(
-    shape: tuple[int, int], dtype: torch.dtype
-) -> None:
+def test_singular_values_come_near_one(shape: tuple[int, int], dtype: torch.dtype) -> None:
     torch.manual_seed(1)
     matrix = torch.randn(shape)
     found = orthogonalised(matrix, dtype).float()

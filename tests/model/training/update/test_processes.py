@@ -118,9 +118,7 @@ def assert_same_weights(workshop: Workshop) -> None:
             torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-5, msg=name)
 
 
-def test_two_processes_train_like_one_though_one_dies_and_one_is_stopped(
-    workshop: Workshop,
-) -> None:
+def test_two_processes_train_like_one_even_if_one_dies(workshop: Workshop) -> None:
     with pytest.raises((ProcessExitedException, ProcessRaisedException)):
         train_on_two(workshop, kill_at=3)
     assert saved_step(workshop) == 2
