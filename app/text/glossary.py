@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,11 +17,13 @@ from model.text.words import joins
 class Term:
     """An occurrence of a term, and the target that the translation must contain.
 
+    source          the text of the occurrence
     may_be_capital  its first letter may become a capital at the start of a translation
     n_words         words of the term, including punctuation marks
     """
 
     span: Span
+    source: str
     target: str
     may_be_capital: bool
     n_words: int
@@ -64,8 +67,9 @@ class _Entry:
 class Glossary:
     """Source terms with their target terms, and terms to leave untranslated.
 
-    A term matches its words, with whitespace where it has some; longer terms match first, and none
-    within another. A lower-case term matches any case, one with a capital only as written.
+    A term matches its words, with whitespace where it has some, however accents are encoded and
+    whichever apostrophe is used; longer terms match first, and none within another. A lower-case
+    term matches any case, one with a capital only as written.
     """
 
     def __init__(self, entries: Mapping[str, str], untranslated: Iterable[str] = ()) -> None:
@@ -77,7 +81,7 @@ class Glossary:
             if words := list(_words(source)):
                 any_case = source == source.lower()
                 entry = _Entry(_texts(words, any_case=any_case), _spaces(words), any_case, target)
-                self._by_first_word.setdefault(words[0].text.casefold(), []).append(entry)
+                self._by_first_word.setdefault(_key(words[0], any_case=True), []).append(entry)
                 self._n_most_words = max(self._n_most_words, len(words))
         for found in self._by_first_word.values():
             found.sort(key=lambda entry: entry.rank)
@@ -111,13 +115,13 @@ class Glossary:
             words.extend(islice(following, n_read))
 
     def _term_at_start(self, text: str, words: Sequence[_Word]) -> Term | None:
-        for entry in self._by_first_word.get(words[0].text.casefold(), ()):
+        for entry in self._by_first_word.get(_key(words[0], any_case=True), ()):
             if entry.starts(words):
                 n_words = len(entry.words)
                 span = Span(words[0].span.start, words[n_words - 1].span.end)
-                if entry.target is None:
-                    return Term(span, span.of(text), may_be_capital=False, n_words=n_words)
-                return Term(span, entry.target, may_be_capital=True, n_words=n_words)
+                is_kept = entry.target is None
+                target = span.of(text) if entry.target is None else entry.target
+                return Term(span, span.of(text), target, not is_kept, n_words)
         return None
 
 
@@ -132,7 +136,15 @@ def has_all_terms(terms: Sequence[Term], translation: str) -> bool:
 
 
 def _texts(words: Iterable[_Word], *, any_case: bool) -> tuple[str, ...]:
-    return tuple(word.text.casefold() if any_case else word.text for word in words)
+    return tuple(_key(word, any_case=any_case) for word in words)
+
+
+def _key(word: _Word, *, any_case: bool) -> str:
+    """Return what equal words have in common."""
+    text = word.text
+    if not text.isascii():
+        text = "'" if text == "’" else unicodedata.normalize("NFC", text)
+    return text.casefold() if any_case else text
 
 
 def _spaces(words: Sequence[_Word]) -> tuple[bool, ...]:

@@ -16,9 +16,12 @@ from dataclasses import dataclass
 from itertools import count
 from operator import gt
 
+from app.text.elision import elisions
 from app.text.placeholders import find_placeholders
 from app.text.spans import Span, Substitution, replace
+from model.text.language_codes import primary_language
 
+_FULL_STOP = re.compile(r"\.(?!\.)")
 _IDENTIFIERS = (
     "name", "user", "count", "date", "city", "id", "email", "title", "file", "value", "link",
     "total", "index", "amount",
@@ -115,6 +118,7 @@ class StandIns:
         self.substitution = Substitution(sentence, [], [])
         self.rest = sentence
         self._lifted: Sequence[_Lifted] = ()
+        self._opaque = set[str]()
         if not placeholders and not translated:
             return
         self.rest = replace(sentence, placeholders, [" "] * len(placeholders))
@@ -126,7 +130,6 @@ class StandIns:
         free = (stand_in for stand_in in family() if stand_in not in taken)
         starts_with_capital = next((one for one in sentence if one.isalnum()), "").isupper()
         self._lifted = lifted = list[_Lifted]()
-        self._opaque = set[str]()
         for span, stand_in in zip(spans, free, strict=False):
             one = known.get(span)
             original = span.of(sentence)
@@ -148,22 +151,34 @@ class StandIns:
         """The model's input."""
         return self.substitution.after
 
-    def restore(self, translation: str) -> Substitution | None:
+    def restore(
+        self, translation: str, language: str = "", terms: Sequence[str] = ()
+    ) -> Substitution | None:
         """Replace the stand-ins in a translation by their targets; None if it is not valid.
 
         It has each stand-in once, a placeholder is not adjacent to a letter or digit unless it was
-        in the source, and there are no other placeholders or parts of them.
+        in the source, and there are no other placeholders or parts of them. A full stop is not
+        written twice, and French words are elided before targets and other given terms.
         """
-        if not self._lifted:
-            return Substitution(translation, [], [])
         found: list[tuple[Span, str]] = []
         for lifted in self._lifted:
             span = lifted.span_in(translation)
             if span is None:
                 return None
-            found.append((span, lifted.restored(span.start)))
+            target = lifted.restored(span.start)
+            if target[-1:] == "." and _FULL_STOP.match(translation, span.end):
+                span = Span(span.start, span.end + 1)
+            found.append((span, target))
+        if primary_language(language) == "fr":
+            words = [(span.start, target) for span, target in found]
+            words += [(translation.find(term), term) for term in terms if term in translation]
+            found += elisions(translation, words)
+        if not found:
+            return Substitution(translation, [], [])
         found.sort()
         restored = Substitution(translation, *zip(*found, strict=True))
+        if not self._lifted:
+            return restored
         if find_placeholders(restored.rest) or sum(map(restored.rest.count, "{}")) > self._n_braces:
             return None
         return restored

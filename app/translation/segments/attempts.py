@@ -12,19 +12,25 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from app.text.elision import is_elided_before
 from app.text.glossary import has_all_terms
 from app.text.stand_ins import FAMILIES
 from app.translation.segments.segment import Form, Segment
 from app.translation.segments.term_places import (
+    has_source_word,
     is_behind_end,
     is_in_place,
     similarity,
     was_added,
 )
+from model.text.language_codes import primary_language
 
 NUMBER_FAMILIES = (1, 0)
 """Families of stand-ins for numbers, in the order in which they are tried: numbers first."""
 
+
+MIN_SIMILARITY = 0.4
+"""Share of words in common with the free translation, of one whose terms nothing else places."""
 
 FACTS = {"numbers", "facts"}
 """Faults that stand-ins for the facts may mend."""
@@ -76,6 +82,7 @@ def _after_stand_ins(segment: Segment) -> Attempt | Segment:
         if has_all_terms(terms, one.rest)
         and not is_behind_end(terms, one.rest)
         and not was_added(terms, original, one.rest)
+        and not _is_garbled(segment, one.rest)
     ]
     if not usable:
         family = segment.form.family + 1
@@ -86,7 +93,11 @@ def _after_stand_ins(segment: Segment) -> Attempt | Segment:
     with_stand_ins = segment.renderings[0].rest
     for constrained in others:
         best = constrained.renderings[0].rest
-        if has_all_terms(terms, best) and is_in_place(terms, original, best, with_stand_ins):
+        if (
+            has_all_terms(terms, best)
+            and is_in_place(terms, original, best, with_stand_ins)
+            and not _is_garbled(constrained, best)
+        ):
             return _with_numbers(constrained)
     return _with_numbers(segment)
 
@@ -98,7 +109,21 @@ def _replaces(constrained: Segment, free: str) -> bool:
     """
     terms, best = constrained.terms, constrained.renderings[0].rest
     has_all = has_all_terms(terms, best) and not is_behind_end(terms, best)
-    return has_all and not was_added(terms, free, best)
+    return (
+        has_all
+        and not was_added(terms, free, best)
+        and not _is_garbled(constrained, best)
+        and similarity(free, best) >= MIN_SIMILARITY
+    )
+
+
+def _is_garbled(segment: Segment, translation: str) -> bool:
+    """Whether a term is there twice, in both languages, or behind an article of another word."""
+    if has_source_word(segment.terms, segment.stand_ins.rest, translation):
+        return True
+    return primary_language(segment.direction[-1]) == "fr" and any(
+        is_elided_before(translation, term.target) for term in segment.terms
+    )
 
 
 def _with_numbers(segment: Segment) -> Attempt | Segment:

@@ -117,9 +117,10 @@ class Segment:
     def settle(self, hypotheses: Sequence[Hypothesis]) -> None:
         """Take the hypotheses that kept placeholders and other words, with the fewest faults."""
         found: list[Rendering] = []
+        targets = [term.target for term in self.terms if self.form.terms != "stand-ins"]
         for hypothesis in hypotheses:
             text, tokens = self._read(hypothesis)
-            substitution = self.stand_ins.restore(text)
+            substitution = self.stand_ins.restore(text, self.direction[-1], targets)
             if substitution is None:
                 continue
             rest = self.stand_ins.rest_of(substitution)
@@ -146,7 +147,11 @@ class Segment:
         faults: list[Fault] = []
         if self.terms and not has_all_terms(self.terms, rest):
             faults.append("glossary_unmet")
-        faults += fact_faults(self.stand_ins.rest, rest, self.direction)
+        source = self.stand_ins.rest
+        for term in self.terms:  # whose numbers are given
+            source = source.replace(term.source, " ", 1)
+            rest = rest.replace(term.target, " ", 1)
+        faults += fact_faults(source, rest, self.direction)
         return faults
 
     @property

@@ -14,11 +14,15 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from app.text.glossary import Term, has_all_terms
+from app.text.scripts import FEW_SPACES
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _END = re.compile("[.!?…。！？।؟]")
 MAX_WORDS = 400
 """Words of a text that are compared, in quadratic time."""
+
+MIN_LETTERS = 3
+"""Letters of a word from which on it is not taken for an article."""
 
 
 class _Position(NamedTuple):
@@ -71,17 +75,38 @@ def is_in_place(terms: Sequence[Term], free: str, translation: str, with_stand_i
 
 
 def was_added(terms: Sequence[Term], free: str, translation: str) -> bool:
-    """Whether a term was inserted into the free translation, instead of replacing a word."""
+    """Whether a term was inserted into the free translation, instead of replacing a word.
+
+    A term that replaces only an article was inserted, too.
+    """
     missing = [term for term in terms if not has_all_terms([term], free)]
     words, free_words = _words(translation), _words(free)
-    inserted = {
-        index
-        for tag, _, _, start, end in _matcher(free_words, words).get_opcodes()
-        for index in range(start, end)
-        if tag == "insert"
-    }
+    opcodes = _matcher(free_words, words).get_opcodes() if missing else []
+    for term in missing:
+        for position in _positions(term, words):
+            replaced = [
+                word
+                for _, start, end, start_other, end_other in opcodes
+                if start_other < position.end and position.start < end_other
+                for word in free_words[start:end]
+            ]
+            if not any(len(word) >= MIN_LETTERS or FEW_SPACES.search(word) for word in replaced):
+                return True
+    return False
+
+
+def has_source_word(terms: Sequence[Term], source: str, translation: str) -> bool:
+    """Whether a word of a source term is in the translation beside the target.
+
+    source  with its terms
+    """
+    targets = {word for term in terms for word in _words(term.target)}
+    in_terms = Counter(word for term in terms for word in _words(term.source))
+    elsewhere, found = Counter(_words(source)) - in_terms, Counter(_words(translation))
     return any(
-        position.start in inserted for term in missing for position in _positions(term, words)
+        found[word] > elsewhere[word]
+        for word in in_terms
+        if word not in targets and len(word) >= MIN_LETTERS
     )
 
 

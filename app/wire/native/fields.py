@@ -160,9 +160,11 @@ AttentionChoice = Annotated[
 
 def _term(value: Any) -> str:
     """Strip whitespace; lone surrogates become U+FFFD, as in texts."""
-    if isinstance(value, str) and 1 <= len(term := value.strip()) <= MAX_TERM:
-        return without_surrogates(term)
-    raise PydanticCustomError("term", f"A term should have 1 to {MAX_TERM} characters")
+    if not (isinstance(value, str) and 1 <= len(term := value.strip()) <= MAX_TERM):
+        raise PydanticCustomError("term", f"A term should have 1 to {MAX_TERM} characters")
+    if len(term.splitlines()) > 1:
+        raise PydanticCustomError("term", "A term should have no line break")
+    return without_surrogates(term)
 
 
 def _entries(value: Any) -> dict[str, str]:

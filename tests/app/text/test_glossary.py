@@ -122,3 +122,18 @@ def test_terms_are_in_order_disjoint_and_in_the_text(text: str, sources: list[st
         if source and source == source.strip() and not any(map(str.isspace, source)):
             [term] = list(Glossary({source: "x"}).find(source))
             assert term.span == (0, len(source))
+
+
+@pytest.mark.parametrize("term", ["caf\u00e9 d'été", "cafe\u0301 d’e\u0301te\u0301", "Café d'été"])
+@pytest.mark.parametrize("text", ["le caf\u00e9 d’été.", "le cafe\u0301 d'e\u0301t\u00e9."])
+def test_apostrophes_and_encodings_of_accents_are_equal(term: str, text: str) -> None:
+    found = [term.source for term in Glossary({term.lower(): "x"}).find(text)]
+    assert found == [text[3:-1]]
+
+
+def test_a_term_may_end_in_a_full_stop() -> None:
+    glossary = Glossary({"Acme Inc.": "Acme SARL", "etc.": "and so on"})
+    assert [term.source for term in glossary.find("Acme Inc. sells pears, etc.")] == [
+        "Acme Inc.", "etc.",
+    ]  # fmt: skip
+    assert not list(glossary.find("Acme Inc and et cetera"))

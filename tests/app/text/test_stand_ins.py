@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from app.text.placeholders import find_placeholders
 from app.text.spans import Span
-from app.text.stand_ins import FAMILIES, StandIns
+from app.text.stand_ins import FAMILIES, StandIns, Translated
 from tests.app.text.test_placeholders import PLACEHOLDERS
 from tests.cases import cases
 
@@ -77,3 +77,17 @@ def test_each_is_restored_once(
     for placeholder in sorted(placeholders, key=len, reverse=True):  # one may lie within another
         text = text.replace(placeholder, "", 1)
     assert set(text.split()) <= {"and", "end"}
+
+
+def test_targets_bring_no_second_full_stop_and_are_elided_before_in_french() -> None:
+    sentence = "We left Acme for a car."
+    terms = [Translated(Span(8, 12), "Acme Inc."), Translated(Span(19, 22), "automobile")]
+    stand_ins = StandIns(sentence, (), FAMILIES[0], terms)
+    translation = "Pour la {user}, on a quitté {name}."
+    for language, expected in (("fr", "l'automobile"), ("en", "la automobile")):
+        restored = stand_ins.restore(translation, language)
+        assert restored
+        assert restored.after == f"Pour {expected}, on a quitté Acme Inc."
+    restored = stand_ins.restore("{name}... {user}")
+    assert restored
+    assert restored.after == "Acme Inc.... automobile"

@@ -226,3 +226,9 @@ def test_a_text_that_cannot_be_read_is_called_a_copy(codec: TextCodec) -> None:
     text = SegmentedText("Привет, мир! Как дела?", reading(codec))
     assert text.pending() == []
     assert (text.answer().after, text.flags) == ("Привет, мир! Как дела?", ["copied_source"])
+
+
+def test_numbers_of_terms_are_not_those_of_the_text(codec: TextCodec) -> None:
+    text = SegmentedText("the cat sees the dog", with_terms(codec, {"cat": "chat 9"}))
+    searched(text, codec, [["le chat 9 voit le chien"]])
+    assert text.flags == []

@@ -1,7 +1,13 @@
 import pytest
 
 from app.text.glossary import Glossary, Term
-from app.translation.segments.term_places import is_behind_end, is_in_place, similarity, was_added
+from app.translation.segments.term_places import (
+    has_source_word,
+    is_behind_end,
+    is_in_place,
+    similarity,
+    was_added,
+)
 
 SOURCE = "I like the cat and the dog."
 FREE = "J'aime le chat et le chien."
@@ -81,3 +87,21 @@ def test_similarity_is_of_words_in_order() -> None:
     assert similarity(FREE, FREE) == 1
     assert similarity("a b", "c d") == 0
     assert similarity(FREE, "J'aime le matou.") > similarity(FREE, "Un matou !")
+
+
+def test_a_word_of_the_source_term_beside_the_target_says_it_twice() -> None:
+    source = "He works for Acme Inc. today."
+    terms = list(Glossary({"Acme Inc.": "Acme SARL"}).find(source))
+    assert has_source_word(terms, source, "Il travaille pour Acme SARL Inc. ce jour.")
+    assert not has_source_word(terms, source, "Il travaille pour Acme SARL ce jour.")
+    source = "M. Dupont and Dupont"
+    terms = list(Glossary({"M. Dupont": "Mr. Bridge"}).find(source))
+    assert not has_source_word(terms, source, "Mr. Bridge et Dupont")
+    assert has_source_word(terms, source, "Mr. Bridge Dupont et Dupont")
+
+
+def test_a_term_in_the_place_of_an_article_was_added() -> None:
+    terms = list(Glossary({"city": "Ville-sur-Lune"}).find("The city is famous."))
+    free = "La ville est célèbre."
+    assert was_added(terms, free, "Ville-sur-Lune ville est célèbre.")
+    assert not was_added(terms, free, "Ville-sur-Lune est célèbre.")
