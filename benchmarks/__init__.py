@@ -1,1 +1,1 @@
-"""Benchmarks. Each is a program, such as python -m benchmarks.overhead."""
+"""Benchmarks. Each is a program, such as python -m benchmarks.decode."""

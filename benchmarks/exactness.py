@@ -14,10 +14,9 @@ from itertools import chain, count
 import click
 
 from benchmarks.decode import natural_sources
-from benchmarks.engines import Seats
 from benchmarks.options import Setup, beam_option, benchmark, setup_options
 from benchmarks.report import Cell
-from benchmarks.system import Found, best
+from benchmarks.system import Found, Seats, best
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import SearchOptions

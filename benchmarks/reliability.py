@@ -1,4 +1,4 @@
-"""Reliability tests: overload, slow clients, SIGTERM, a reload, kill -9, a poisoned request.
+"""Reliability tests: overload, slow clients, SIGTERM, a reload, kill -9.
 
 python -m benchmarks.reliability --threads 1
 """
@@ -12,15 +12,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import click
 import httpx
 from httpx import codes
 
 from benchmarks.crowd import Crowd, probing
-from benchmarks.engine_server import serving
-from benchmarks.engines import PoisonedEngine
 from benchmarks.load import HOST, percentile, request_bytes
 from benchmarks.options import Setup, benchmark, setup_options
 from benchmarks.overload import (
@@ -36,9 +33,6 @@ from benchmarks.overload import (
 )
 from benchmarks.report import Cell
 from benchmarks.server import free_port, request_fields, running, start_at, stop
-from model.checkpoint.reader import Checkpoint
-from model.engine.build import build_engines
-from model.engine.protocol import Engine
 
 SHUTDOWN = 10.0
 SILENT = "none after the start"
@@ -143,36 +137,6 @@ def killed(setup: Setup, seconds: float) -> list[Finding]:
     ]
 
 
-def poisoned(setup: Setup, _: float) -> list[Finding]:
-    """Send one sentence on which the engine fails, together with others."""
-    texts = list(dict.fromkeys(setup.texts()))[:48]
-    fields = request_fields(setup.checkpoint, BEAM)
-    poison = "This sentence is poison."
-
-    def build(checkpoint: Checkpoint) -> list[Engine]:
-        ids = checkpoint.tokenizer.source_ids(poison, checkpoint.config.directions[0][1])
-        engines = build_engines(checkpoint, n_threads=setup.threads)
-        return [PoisonedEngine(engine, ids) for engine in engines]
-
-    with serving(setup.checkpoint, build) as port:
-
-        def translations(text: str) -> list[str] | None:
-            url, body = f"http://{HOST}:{port}/translate", {"text": text, **fields}
-            answer = httpx.post(url, json=body, timeout=60)
-            return answer.json()["translations"] if answer.status_code == codes.OK else None
-
-        with ThreadPoolExecutor(len(texts) + 1) as pool:
-            clean = list(pool.map(translations, texts))
-            beside = list(pool.map(translations, [*texts[:24], poison, *texts[24:]]))
-    failed = beside.pop(24) is None
-    changed = sum(one is None or one != other for one, other in zip(clean, beside, strict=True))
-    scenario = f"a poisoned request among {len(texts)}"
-    return [
-        Finding(scenario, "it failed", [failed], 1, least=True),
-        Finding(scenario, "others failed or changed", [changed], 0),
-    ]
-
-
 def _requests(setup: Setup) -> list[bytes]:
     fields = request_fields(setup.checkpoint, BEAM)
     return [request_bytes({"text": text, **fields}) for text in setup.texts()]
@@ -183,7 +147,6 @@ SCENARIOS: dict[str, Callable[[Setup, float], list[Finding]]] = {
     "sigterm": sigterm,
     "reload": reload,
     "kill": killed,
-    "poison": poisoned,
 }
 
 

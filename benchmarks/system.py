@@ -5,9 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from benchmarks.engines import Seats
 from model.decoding.hypothesis import Hypothesis, SearchOptions
-from model.engine.protocol import Engine, Finished, Job
+from model.engine.protocol import Engine, EngineMemory, Finished, Job
 from model.engine.run import run_jobs
 
 Ids = tuple[int, ...]
@@ -75,6 +74,43 @@ def best(finished: Iterable[Finished]) -> Found:
             raise outcome
         found[job_id] = outcome[0]
     return found
+
+
+class Seats:
+    """An engine limited to `n` sentences at a time; see `Engine`."""
+
+    def __init__(self, engine: Engine, n: int) -> None:
+        self._engine = engine
+        self._n = n
+        self._jobs: set[int] = set()
+        self.info = engine.info
+        self.progress, self.interrupt = engine.progress, engine.interrupt
+        self.explain, self.score = engine.explain, engine.score
+        self.project, self.trace = engine.project, engine.trace
+
+    @property
+    def memory(self) -> EngineMemory:
+        return self._engine.memory
+
+    @property
+    def busy(self) -> bool:
+        return self._engine.busy
+
+    def can_admit(self, job: Job) -> bool:
+        return not self._jobs or (len(self._jobs) < self._n and self._engine.can_admit(job))
+
+    def admit(self, jobs: Sequence[Job]) -> None:
+        self._engine.admit(jobs)
+        self._jobs |= {job.id for job in jobs}
+
+    def cancel(self, job_ids: Sequence[int]) -> None:
+        self._engine.cancel(job_ids)
+        self._jobs.difference_update(job_ids)
+
+    def step(self) -> list[Finished]:
+        finished = self._engine.step()
+        self._jobs.difference_update(done.job_id for done in finished)
+        return finished
 
 
 class Attend:

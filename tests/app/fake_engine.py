@@ -99,7 +99,7 @@ class FakeEngine:
             self._left[job.id] = (job, left - 1)
             if left == 1:
                 del self._left[job.id]
-                finished.append(Finished(job.id, _outcome(job)))
+                finished.append(Finished(job.id, outcome(job)))
         return finished
 
     def explain(
@@ -126,15 +126,13 @@ class FakeEngine:
         return Projections(vectors[:, :1], vectors, vectors, weights, seen)
 
     def trace(self, source_ids: Sequence[int], options: SearchOptions) -> SearchTrace:
-        outcome = _outcome(Job(0, tuple(source_ids), options))
-        if isinstance(outcome, Exception):
-            raise outcome
-        return SearchTrace(
-            [SearchStep([Beam(None, None, 0.0, [])], [Ended(0, outcome[0])])], outcome
-        )
+        found = outcome(Job(0, tuple(source_ids), options))
+        if isinstance(found, Exception):
+            raise found
+        return SearchTrace([SearchStep([Beam(None, None, 0.0, [])], [Ended(0, found[0])])], found)
 
 
-def _outcome(job: Job) -> list[Hypothesis] | Exception:
+def outcome(job: Job) -> list[Hypothesis] | Exception:
     if POISON in job.source_ids:
         return ValueError("poison")
     ids = tuple(reversed(job.source_ids[1:-1]))

@@ -7,8 +7,7 @@ from click.testing import CliRunner
 
 from benchmarks import decode
 from benchmarks.decode import Timing, best_of_each, main, measure, rows_of
-from benchmarks.engines import Seats
-from benchmarks.system import Answer, Task
+from benchmarks.system import Answer, Seats, Task
 from model.checkpoint.pretrained import load_model
 from model.checkpoint.reader import load_checkpoint
 from model.decoding.hypothesis import SearchOptions

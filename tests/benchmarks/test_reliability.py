@@ -6,15 +6,11 @@ import pytest
 
 from benchmarks import crowd, overload
 from benchmarks.crowd import PROBE_INTERVAL, Crowd, Probes, probing
-from benchmarks.engines import PoisonedEngine
 from benchmarks.load import Load, Outcome, percentile, request_bytes
 from benchmarks.options import Setup
 from benchmarks.overload import Finding, Overload
 from benchmarks.sentences import FIXTURE
 from benchmarks.server import Server, free_port, running
-from model.decoding.hypothesis import SearchOptions
-from model.engine.protocol import Job
-from tests.app.fake_engine import FakeEngine
 from tests.benchmarks.test_load import Answering
 
 
@@ -100,17 +96,6 @@ def test_overloads_are_multiples_of_a_peak(monkeypatch: pytest.MonkeyPatch, stub
     ]
     admitted = [one.seen for one in findings if one.measure.startswith("admitted")]
     assert admitted == [101.5, 102.5, 103.5]
-
-
-def test_a_poisoned_engine_raises_while_it_has_the_poison() -> None:
-    engine = PoisonedEngine(FakeEngine(n_steps=1), [2, 14, 0])
-    fine, poison = (Job(i, (2, name, 0), SearchOptions()) for i, name in enumerate((11, 14)))
-    engine.admit([fine, poison])
-    with pytest.raises(RuntimeError, match="poisoned"):
-        engine.step()
-    assert not engine.busy
-    engine.admit([fine])
-    assert [done.job_id for done in engine.step()] == [0]
 
 
 def test_early_probes_can_be_omitted(stub: Server) -> None:

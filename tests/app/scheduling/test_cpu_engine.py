@@ -156,3 +156,27 @@ async def test_a_leaving_client(engine: CpuEngine, monkeypatch: pytest.MonkeyPat
         assert hypotheses(await staying) == expected
         await until(lambda: scheduler.load.in_flight == 0)
     assert not engine.busy
+
+
+async def test_a_poisoned_one_of_64_fails_alone(
+    engine: CpuEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests = [[text] for text in sources(MAX_SENTENCES, 5)]
+    expected = [answers(engine, texts) for texts in requests]
+    poisoned = [*requests[40][0][:-1], POISON, requests[40][0][-1]]
+    requests[40] = [poisoned]
+    run = search.run
+
+    def faulty(*arguments: Any) -> int:
+        if any(list(job.source_ids) == poisoned for job in engine._in_slot.values()):
+            raise RuntimeError
+        return run(*arguments)
+
+    monkeypatch.setattr(search, "run", faulty)
+    async with running(engine) as scheduler:
+        found = await asyncio.gather(
+            *(translate(scheduler, texts, OPTIONS) for texts in requests), return_exceptions=True
+        )
+    assert isinstance(found.pop(40), EngineFailedError)
+    del expected[40]
+    assert [hypotheses(one) for one in found if isinstance(one, list)] == expected

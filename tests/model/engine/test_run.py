@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -10,19 +8,19 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.engines import CountingEngine
 from model.decoding.beam import beam_search
-from model.decoding.hypothesis import Hypothesis, SearchOptions
+from model.decoding.hypothesis import SearchOptions
 from model.engine.eager import EagerEngine
 from model.engine.protocol import Engine, Finished, Job
 from model.engine.run import Item, run_jobs
 from model.transformer.transformer import Transformer
+from tests.app.fake_engine import DISASTER, POISON, FakeEngine, outcome
 
 GREEDY = SearchOptions(beam_size=1)
-POISON, REFUSED, DISASTER = 13, 14, 666
+REFUSED = 14
 
 
-class Countdown(CountingEngine):
+class Countdown(FakeEngine):
     """A job of n source tokens takes n steps; `seats` bounds the jobs inside.
 
     Where it `lingers` no step ends before it is interrupted.
@@ -44,9 +42,13 @@ class Countdown(CountingEngine):
     def admit(self, jobs: Sequence[Job]) -> None:
         if any(REFUSED in job.source_ids for job in jobs):
             raise ValueError("refused")
-        super().admit(jobs)
+        self._left |= {job.id: (job, len(job.source_ids)) for job in jobs}
         self.seen += [job.id for job in jobs]
         self.most = max(self.most, len(self._left))
+
+    def cancel(self, job_ids: Sequence[int]) -> None:
+        for job_id in job_ids:
+            self._left.pop(job_id, None)
 
     def interrupt(self) -> None:
         self.interrupted.set()
@@ -57,19 +59,7 @@ class Countdown(CountingEngine):
         if self.lingers:
             assert self.interrupted.wait(timeout=10)
             self.interrupted.clear()
-        if any(DISASTER in job.source_ids for job, _ in self._left.values()):
-            self._left.clear()
-            raise RuntimeError("disaster")
         return super().step()
-
-    def outcome(self, job: Job) -> list[Hypothesis] | Exception:
-        return outcome(job)
-
-
-def outcome(job: Job) -> list[Hypothesis] | Exception:
-    if POISON in job.source_ids:
-        return ValueError("poison")
-    return [Hypothesis(job.source_ids, (), score=0.0, capped=False)]
 
 
 def job(job_id: int, n_tokens: int = 3, first: int = 5) -> Job:
