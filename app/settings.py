@@ -83,6 +83,8 @@ class Settings(BaseSettings):
         tuple[str, ...] | None, Field(min_length=1), BeforeValidator(_commas), NoDecode
     ] = None
     """Languages to translate between, such as en,de,fr; by default all."""
+    pull: Annotated[str | None, Field(min_length=1)] = None
+    """Fetch missing models of --languages at start: firefox, or a mirror's models.json."""
     cache: Path | None = None
     """Cache folder for imported Marian models; by default the user's."""
     host: str = "127.0.0.1"
@@ -165,6 +167,8 @@ class Settings(BaseSettings):
             raise PydanticCustomError(
                 "models", "'pin': needs 'models'; a 'checkpoint' always stays loaded"
             )
+        if self.pull and not self.languages:
+            raise PydanticCustomError("pull", "'pull': needs 'languages', such as en,fr,de")
         return self
 
     @classmethod

@@ -1,7 +1,10 @@
 """Writes models in Marian's binary format with random weights, in the shapes of Firefox's."""
 
+import gzip
+import hashlib
+import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -170,3 +173,31 @@ def write_model(
     for side, content in zip(names, vocabularies, strict=True):
         (folder / f"{side}.{pair}.spm").write_bytes(content)
     return path
+
+
+def write_registry(parent: Path, pairs: Sequence[str], shape: str = "test") -> Path:
+    """Write a mirror with random models, and return its folder; each file is gzipped."""
+    words, mirror = word_vocabulary(60), parent / "mirror"
+    models: dict[str, list[dict[str, object]]] = {}
+    for seed, pair in enumerate(pairs):
+        letters = pair.replace("-", "")
+        model = write_model(parent / letters, shape, (words,), (60, 60), pair=letters, seed=seed)
+        shortlist = model.with_name(f"lex.50.50.{letters}.s2t.bin")
+        shortlist.write_bytes(b"a shortlist")
+        vocabulary = model.with_name(f"vocab.{letters}.spm")
+        files = {"model": model, "vocab": vocabulary, "lexicalShortlist": shortlist}
+        listed: dict[str, dict[str, object]] = {}
+        for kind, path in files.items():
+            packed = mirror / pair / f"{path.name}.gz"
+            packed.parent.mkdir(parents=True, exist_ok=True)
+            packed.write_bytes(gzip.compress(path.read_bytes()))
+            listed[kind] = {"path": f"{pair}/{packed.name}"}
+        digest = hashlib.sha256(model.read_bytes()).hexdigest()
+        listed["model"] |= {"uncompressedHash": digest, "uncompressedSize": model.stat().st_size}
+        source, _, target = pair.partition("-")
+        models[pair] = [
+            {"architecture": "tiny", "releaseStatus": "Release", "sourceLanguage": source,
+             "targetLanguage": target, "files": listed}
+        ]  # fmt: skip
+    (mirror / "models.json").write_text(json.dumps({"baseUrl": "", "models": models}))
+    return mirror

@@ -11,7 +11,10 @@ from rich.table import Table
 
 from app.cli import options
 from app.cli.display.tables import print_table
+from app.errors import PullError
+from app.hub.firefox_registry import PUBLIC_REGISTRY, Registry, read_registry, server_of
 from app.hub.origin import read_origin
+from app.hub.requests import is_offline
 from model.checkpoint.config import CARD_FILE, WEIGHTS_FILE
 from model.checkpoint.parameters import n_parameters
 from model.checkpoint.reader import load_checkpoint, read_tokenizer
@@ -27,7 +30,10 @@ _SHOWN_PAIRS = 4
 
 @dataclass(frozen=True)
 class ShelfRow:
-    """A model; `fault` is why it does not load. Sizes are in bytes."""
+    """A model; `fault` is why it does not load. Sizes are in bytes.
+
+    update  a newer model of the registry, or one of a better architecture, if it was read
+    """
 
     name: str
     folder: str
@@ -40,6 +46,7 @@ class ShelfRow:
     licence: str | None = None
     repository: str | None = None
     revision: str | None = None
+    update: str | None = None
     fault: str | None = None
 
 
@@ -47,29 +54,53 @@ class ShelfRow:
 @click.argument("shelf", type=options.path_type, metavar="[DIR]", required=False)
 @options.precision
 @click.option("--verify", is_flag=True, help="Read all weights, not only their names and shapes.")
+@click.option("--updates", is_flag=True, help="Look for newer models of Firefox's in the registry.")
+@options.registry
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
-def models(shelf: Path | None, precision: PrecisionChoice, verify: bool, as_json: bool) -> None:
+def models(  # noqa: PLR0917
+    shelf: Path | None,
+    precision: PrecisionChoice,
+    verify: bool,
+    updates: bool,
+    registry: str | None,
+    as_json: bool,
+) -> None:
     """Show the models in DIR: languages, size, memory in service, licence, and whether each loads.
 
-    DIR is by default $ATTEND_MODELS, else `models` in the user's data folder. Exits with code 1 if
-    a model does not load.
+    DIR is by default $ATTEND_MODELS, else `models` in the user's data folder. The network is used
+    with --updates only, by one request. Exits with code 1 if a model does not load.
     """
     shelf = shelf or options.shelf_folder()
     found, unusable = find_checkpoints(shelf)
-    rows = [_row(one, precision, verify=verify) for one in found]
+    listed = _read_registry(registry or PUBLIC_REGISTRY) if updates else None
+    rows = [_row(one, precision, listed, verify=verify) for one in found]
     rows += [ShelfRow(one.folder.name, str(one.folder), fault=one.reason) for one in unusable]
     if as_json:
         click.echo(json.dumps([asdict(row) for row in rows], indent=2, ensure_ascii=False))
     elif rows:
-        _print_table(rows)
+        _print_table(rows, with_updates=updates)
     else:
         click.echo(f"{shelf}: no models; `attend pull opus-mt-en-de {shelf}` fetches one")
     if any(row.fault for row in rows):
         raise SystemExit(1)
 
 
-def _row(found: ShelvedCheckpoint, precision: PrecisionChoice, *, verify: bool) -> ShelfRow:
+def _read_registry(registry: str) -> Registry:
+    if is_offline():
+        raise PullError("--updates: HF_HUB_OFFLINE is set")
+    with server_of(registry) as server:
+        return read_registry(server, registry)
+
+
+def _row(
+    found: ShelvedCheckpoint,
+    precision: PrecisionChoice,
+    registry: Registry | None,
+    *,
+    verify: bool,
+) -> ShelfRow:
     config, origin = found.config, read_origin(found.folder)
+    newer = registry.update_of(origin) if registry and origin else None
     info = expected_info(precision, 1, ("cpu",))
     return ShelfRow(
         name=config.name,
@@ -83,6 +114,7 @@ def _row(found: ShelvedCheckpoint, precision: PrecisionChoice, *, verify: bool) 
         licence=(origin and origin.licence) or _licence_of(found.folder),
         repository=origin.repository if origin else None,
         revision=origin.revision if origin else None,
+        update=newer.name if newer else None,
         fault=_fault(found, verify=verify),
     )
 
@@ -112,13 +144,13 @@ def _licence_of(folder: Path) -> str | None:
     return None
 
 
-def _print_table(rows: list[ShelfRow]) -> None:
+def _print_table(rows: list[ShelfRow], *, with_updates: bool) -> None:
     table = Table()
     for heading in ("Model", "Languages"):
         table.add_column(heading)
     for heading in ("Parameters", "Disk", "Memory"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for heading in ("Precision", "Licence", "Loads"):
+    for heading in ("Precision", "Licence", "Loads", *(["Update"] if with_updates else [])):
         table.add_column(heading)
     for row in rows:
         pairs = ", ".join(" → ".join(pair) for pair in row.directions[:_SHOWN_PAIRS])
@@ -132,5 +164,6 @@ def _print_table(rows: list[ShelfRow]) -> None:
             row.precision or "–",
             row.licence or "not stated",
             "yes" if row.fault is None else f"no: {row.fault}",
+            *([row.update or "–"] if with_updates else []),
         )
     print_table(table)

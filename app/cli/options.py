@@ -68,6 +68,13 @@ threads = click.option(
 )  # fmt: skip
 
 
+registry = click.option(
+    "--registry", metavar="URL",
+    help="Where Firefox's models are listed: a mirror's models.json, or a folder with one "
+    "[default: Mozilla's].",
+)  # fmt: skip
+
+
 def shelf_folder() -> Path:
     """Return the folder of models: $ATTEND_MODELS, else the user's (XDG Base Directory)."""
     if given := os.environ.get(env_name("models")):

@@ -1,34 +1,46 @@
 """`attend pull`: fetches a model from the hub, or a folder, onto the shelf."""
 
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import partial
+from itertools import permutations
 from pathlib import Path
 
 import click
+import structlog
 from rich.progress import Progress, TaskID
 
 from app.cli import options
 from app.cli.display.progress import download_progress
 from app.cli.import_cache import default_cache
-from app.errors import PullError
+from app.errors import PullError, UnknownLanguagesError
 from app.hub.fetch import fetched, find
 from app.hub.firefox_files import fetch_model
 from app.hub.firefox_registry import (
     ARCHITECTURES,
     LICENCE,
+    PIVOT,
     PREFIX,
     PUBLIC_REGISTRY,
     Architecture,
+    FirefoxModel,
     read_registry,
+    server_of,
 )
 from app.hub.listing import CONFIG_FILE, KEPT_FOLDER, README_FILE
 from app.hub.names import repository_of
 from app.hub.origin import Origin, read_origin, write_origin
-from app.hub.requests import FileServer, Hub
-from app.languages.served import described
-from model.checkpoint.config import CheckpointConfig
+from app.hub.requests import Hub, UnreachableError
+from app.languages.served import Languages, described
+from app.settings import Settings
+from model.checkpoint.config import CheckpointConfig, read_config
+from model.checkpoint.shelf_folder import find_checkpoints
+from model.errors import ModelError
 from model.interop.huggingface.config_files import read_object
+
+_log = structlog.get_logger()
 
 
 @click.command(epilog="Example: attend pull opus-mt-en-de models && attend serve --models models")
@@ -39,10 +51,7 @@ from model.interop.huggingface.config_files import read_object
     "--architecture", type=click.Choice(ARCHITECTURES),
     help="Of Firefox's models [default: the best one that is released].",
 )  # fmt: skip
-@click.option(
-    "--registry", default=PUBLIC_REGISTRY, metavar="URL",
-    help="Where Firefox's models are listed: a mirror's models.json, or a folder with one.",
-)  # fmt: skip
+@options.registry
 @click.option("--replace", is_flag=True, help="Replace the model if it is in DIR already.")
 @click.option("--keep-download", is_flag=True, help="Keep the downloaded files in the cache.")
 @options.cache
@@ -51,7 +60,7 @@ def pull(  # noqa: PLR0917
     shelf: Path | None,
     revision: str,
     architecture: Architecture | None,
-    registry: str,
+    registry: str | None,
     replace: bool,
     keep_download: bool,
     cache: Path | None,
@@ -68,7 +77,14 @@ def pull(  # noqa: PLR0917
     """
     shelf = shelf or options.shelf_folder()
     if name.startswith(PREFIX):
-        _pull_firefox(name, shelf, registry, architecture, cache or default_cache(), replace)
+        _pull_firefox(
+            name,
+            shelf,
+            registry or PUBLIC_REGISTRY,
+            architecture,
+            cache or default_cache(),
+            replace,
+        )
         return
     if Path(name).is_dir():
         folder = Path(name).resolve()
@@ -97,25 +113,79 @@ def _pull_firefox(  # noqa: PLR0917
     cache: Path,
     replace: bool,
 ) -> None:
-    from model.interop.languages import Languages
-    from model.interop.marian_import import import_firefox  # needs torch
-
-    with FileServer(address if "://" in address else PUBLIC_REGISTRY) as server:
+    with server_of(address) as server:
         registry = read_registry(server, address)
-        for model in registry.choose(name, architecture):
-            origin = Origin(repository=model.name, revision=model.revision, licence=LICENCE)
+        chosen = registry.choose(name, architecture)
+        failed = 0
+        for number, model in enumerate(chosen, 1):
             destination = shelf / f"firefox-{model.pair}"
-            if _is_there(destination, origin, replace=replace):
-                click.echo(f"{destination}: already there, {model.architecture}")
-                continue
+            origin = Origin(repository=model.name, revision=model.revision, licence=LICENCE)
             folder = cache / "firefox" / model.pair / model.architecture / str(model.revision)[:16]
-            with download_progress() as progress:
-                task = progress.add_task(model.name, total=None)
-                fetch_model(server, registry, model, folder, partial(_advance, progress, task))
-            languages = Languages([model.source], [model.target])
-            importer = partial(import_firefox, languages=languages)
-            _import(folder, destination, origin, replace=replace, importer=importer)
+            try:
+                if _is_there(destination, origin, replace=replace):
+                    click.echo(f"{destination}: already there, {model.architecture}")
+                    continue
+                with download_progress() as progress:
+                    what = f"{model.name} ({number} of {len(chosen)})"
+                    task = progress.add_task(what if len(chosen) > 1 else model.name, total=None)
+                    fetch_model(server, registry, model, folder, partial(_advance, progress, task))
+                importer = _importer_of_pair(model)
+                _import(folder, destination, origin, replace=replace, importer=importer)
+            except UnreachableError:
+                raise
+            except (PullError, ModelError) as error:
+                if len(chosen) == 1:
+                    raise
+                failed += 1
+                click.echo(f"{model.name}: {error}", err=True)
+                continue
             shutil.rmtree(folder)
+    if failed:
+        raise PullError(f"{failed} of {len(chosen)} models are missing, for the reasons above")
+
+
+def pull_missing(settings: Settings) -> None:
+    """Fetch the models of Firefox's that the settings' languages lack, if `pull` is set.
+
+    Nothing is requested if every pair is translated, directly or through another language. The
+    models are fetched by a process of its own, since importing needs torch. Raises `PullError`.
+    """
+    missing = _missing_pairs(settings)
+    if not (settings.pull and settings.models and settings.languages and missing):
+        return
+    _log.info("models are missing", pairs=described(missing), registry=settings.pull)
+    settings.models.mkdir(parents=True, exist_ok=True)
+    run_attend = [sys.executable, "-c", "from app.cli.main import main; main()"]
+    flags = ["--cache", str(settings.cache)] if settings.cache else []
+    if settings.pull != PREFIX[:-1]:
+        flags += ["--registry", settings.pull]
+    name = PREFIX + ",".join((*settings.languages, PIVOT))
+    with subprocess.Popen(  # noqa: S603  (this program)
+        [*run_attend, "pull", name, str(settings.models), *flags],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        for line in process.stdout or ():
+            _log.info("models are being fetched", progress=line.strip())
+    if process.returncode:
+        raise PullError(f"'pull': {name} could not be fetched, for the reason above")
+    for source, target in _missing_pairs(settings):
+        _log.warning("no model of a pair", source=source, target=target)
+
+
+def _missing_pairs(settings: Settings) -> list[tuple[str, str]]:
+    """Return the pairs of the settings' languages that the models do not translate."""
+    folder = settings.models
+    there = find_checkpoints(folder)[0] if folder and folder.is_dir() else []
+    configs = [one.config for one in there] + [read_config(one) for one in settings.checkpoint]
+    served = Languages([pair for config in configs for pair in config.directions])
+    missing: list[tuple[str, str]] = []
+    for source, target in permutations(settings.languages or (), 2):
+        try:
+            served.chain(source, target)
+        except UnknownLanguagesError:
+            missing.append((source, target))
+    return missing
 
 
 def _advance(progress: Progress, task: TaskID, n_bytes: int) -> None:
@@ -160,6 +230,13 @@ def importer_of(folder: Path) -> Importer:
     raise PullError(f"{folder.name}: {found}; attend imports {', '.join(importers)}")
 
 
+def _importer_of_pair(model: FirefoxModel) -> Importer:
+    from model.interop.languages import Languages
+    from model.interop.marian_import import import_firefox  # needs torch
+
+    return partial(import_firefox, languages=Languages([model.source], [model.target]))
+
+
 def _import(
     folder: Path,
     destination: Path,
@@ -178,6 +255,9 @@ def _import(
     try:
         config = (importer or importer_of(folder))(folder, unfinished, destination.name)
         write_origin(unfinished, origin)
+        for shortlist in folder.glob("lex.*.bin"):
+            if not (unfinished / shortlist.name).exists():
+                shutil.copyfile(shortlist, unfinished / shortlist.name)
         if (folder / README_FILE).exists():
             shutil.copyfile(folder / README_FILE, unfinished / README_FILE)
         if destination.exists():

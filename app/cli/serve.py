@@ -108,6 +108,9 @@ def or_pulled_models(settings: Settings) -> Settings:
     `attend pull` fetches models into that folder by default.
     """
     folder = options.shelf_folder()
+    if settings.pull and settings.models is None:  # which fills it
+        own = settings.checkpoint if "checkpoint" in settings.model_fields_set else ()
+        return settings.model_copy(update={"models": folder, "checkpoint": own})
     if not settings.model_fields_set.isdisjoint({"checkpoint", "models"}) or not folder.is_dir():
         return settings
     models, _ = find_checkpoints(folder)
@@ -157,7 +160,11 @@ def make_server(
 
 
 def load(settings: Settings, metrics: Metrics) -> Runtime:
-    """Import Marian folders, then load the models."""
+    """Fetch missing models if the settings ask for it, import Marian folders, load the models."""
+    if settings.pull:
+        from app.cli.pull import pull_missing
+
+        pull_missing(settings)
     folders = tuple(checkpoint_folder(folder, settings.cache) for folder in settings.checkpoint)
     return load_runtime(settings.model_copy(update={"checkpoint": folders}), metrics)
 

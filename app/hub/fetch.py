@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +21,7 @@ from app.hub.listing import (
     weight_files,
 )
 from app.hub.names import check_revision, repository_of
-from app.hub.requests import Hub
+from app.hub.requests import Hub, is_offline
 
 SPARE_BYTES = 50_000_000
 """Required in addition to the download and the checkpoint, which may be twice as large."""
@@ -32,7 +31,7 @@ def find(hub: Hub, name: str, revision: str) -> Listing:
     """Look up a name on the hub. Raises `PullError`, also if HF_HUB_OFFLINE is set."""
     repository = repository_of(name)
     check_revision(revision)
-    if os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0"):
+    if is_offline():
         raise PullError(f"{name}: HF_HUB_OFFLINE is set; give a folder instead")
     return list_files(hub, repository, revision)
 

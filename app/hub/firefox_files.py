@@ -6,12 +6,14 @@ import gzip
 import hashlib
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from http import HTTPStatus
+from importlib import import_module
 from pathlib import Path
 
 from app.errors import PullError
 from app.hub.firefox_registry import FirefoxModel, Registry, RegistryFile
-from app.hub.requests import FileServer
+from app.hub.requests import FileServer, MissingError
 
 _MAX_FILE_BYTES = 500_000_000
 _CHUNK = 1 << 20
@@ -53,11 +55,20 @@ def _packed(
 ) -> Path:
     """Return the published file: downloaded to `folder`, or in the folder of a registry."""
     if "://" not in base:
-        for path in (Path(base) / file.path, Path(base) / file.path.removesuffix(".gz")):
-            if path.is_file():
-                return path
+        for path in file.paths:
+            if (Path(base) / path).is_file():
+                return Path(base) / path
         raise PullError(f"{Path(base) / file.path}: no such file")
-    url = f"{base.rstrip('/')}/{file.path}"
+    for path in file.paths:
+        with suppress(MissingError):
+            return _download(server, f"{base.rstrip('/')}/{path}", file, folder, report)
+    raise PullError(f"{base.rstrip('/')}/{file.path} answered 404")
+
+
+def _download(
+    server: FileServer, url: str, file: RegistryFile, folder: Path, report: Report
+) -> Path:
+    """Download the rest of a file, and return its path."""
     part = folder / f"{file.name}.part"
 
     def size() -> int:
@@ -84,7 +95,7 @@ def _packed(
 
 
 def _unpack(packed: Path, unpacked: Path, file: RegistryFile) -> None:
-    """Unpack a gzipped or plain file and verify it; delete it if it is wrong.
+    """Unpack a file, by gzip, zstd or not at all, and verify it; delete it if it is wrong.
 
     Raises `PullError`.
     """
@@ -116,8 +127,29 @@ def _unpack(packed: Path, unpacked: Path, file: RegistryFile) -> None:
 
 
 def _chunks(packed: Path) -> Iterator[bytes]:
+    """Yield the unpacked content. Raises `ValueError`, `EOFError`, `zlib.error`, `PullError`."""
     with packed.open("rb") as plain:
-        is_gzip = plain.read(2) == b"\x1f\x8b"
-    with gzip.open(packed) if is_gzip else packed.open("rb") as content:
+        start = plain.read(4)
+    if start == b"\x28\xb5\x2f\xfd":
+        yield from _zstd_chunks(packed)
+        return
+    with gzip.open(packed) if start[:2] == b"\x1f\x8b" else packed.open("rb") as content:
         while chunk := content.read(_CHUNK):
             yield chunk
+
+
+def _zstd_chunks(packed: Path) -> Iterator[bytes]:
+    try:
+        zstd = import_module("compression.zstd")  # from Python 3.14 on
+    except ImportError:
+        try:
+            zstd = import_module("backports.zstd")
+        except ImportError:
+            hint = "pip install backports.zstd, or use another --registry"
+            raise PullError(f"{packed.name}: is compressed with zstd: {hint}") from None
+    try:
+        with zstd.open(packed) as content:
+            while chunk := content.read(_CHUNK):
+                yield chunk
+    except zstd.ZstdError as error:
+        raise ValueError(str(error)) from None

@@ -2,21 +2,27 @@
 
 The registry is one JSON document, `models.json`: for each pair of languages the models that there
 are, with the paths of their files below `baseUrl`. Files are gzipped. The list has the SHA-256 of
-each model as unpacked, and no digest of the other files.
+each model as unpacked, and no digest of the other files. The records of Firefox's own service
+(`remote_settings`) are read as well.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Literal, Self
 from urllib.parse import urljoin, urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from app.errors import PullError
+from app.hub import remote_settings
+from app.hub.origin import Origin
 from app.hub.requests import FileServer
+from model.text.language_codes import canonical_code, requested_codes
 
 PREFIX = "firefox:"
 """Begins the names of these models, as in `firefox:en-fr`."""
@@ -34,7 +40,9 @@ ARCHITECTURES: tuple[Architecture, ...] = ("base", "base-memory", "tiny")
 """From the best translations to the fastest."""
 
 _MAX_LIST_BYTES = 20_000_000
-_PATH = r"^([\w.-]+/)*(model|vocab|srcvocab|trgvocab)\.[\w.-]+$"
+_PATH = r"^([\w.-]+/)*[\w.-]+$"
+_NAME = re.compile(r"(model|lex|vocab|srcvocab|trgvocab)\.[\w.-]+")
+_PACKED = (".gz", ".zst")
 _CODE = r"^[A-Za-z]{2,3}([_-][A-Za-z]{2,8})*$"
 
 
@@ -43,16 +51,36 @@ class _Record(BaseModel):
 
 
 class RegistryFile(_Record):
-    """A file below the base URL; size and digest, where given, are of the unpacked content."""
+    """A file below the base URL; size and digest, where given, are of the unpacked content.
+
+    published  the file's name, if the path does not end with it
+    """
 
     path: str = Field(pattern=_PATH)
+    published: str = ""
     size: int | None = Field(None, alias="uncompressedSize")
     digest: str | None = Field(None, alias="uncompressedHash")
 
     @property
     def name(self) -> str:
         """The name of the unpacked file."""
-        return PurePosixPath(self.path).name.removesuffix(".gz")
+        return _unpacked(self.published or PurePosixPath(self.path).name)
+
+    @model_validator(mode="after")
+    def _check_name(self) -> Self:
+        if not _NAME.fullmatch(self.name) or ".." in self.path:
+            raise ValueError(f"{self.name!r} is no file of a model")
+        return self
+
+    @property
+    def paths(self) -> list[str]:
+        """Where a mirror may have it: as published, unpacked, or packed in another way."""
+        plain = _unpacked(self.path)
+        return list(dict.fromkeys([self.path, plain, *(plain + end for end in _PACKED)]))
+
+
+def _unpacked(path: str) -> str:
+    return path.removesuffix(_PACKED[0]).removesuffix(_PACKED[1])
 
 
 class _Files(_Record):
@@ -60,6 +88,7 @@ class _Files(_Record):
     vocab: RegistryFile | None = None
     src_vocab: RegistryFile | None = Field(None, alias="srcVocab")
     trg_vocab: RegistryFile | None = Field(None, alias="trgVocab")
+    shortlist: RegistryFile | None = Field(None, alias="lexicalShortlist")
 
 
 class FirefoxModel(_Record):
@@ -88,10 +117,10 @@ class FirefoxModel(_Record):
 
     @property
     def files(self) -> list[RegistryFile]:
-        """The files to fetch: the vocabularies first, since they are small."""
+        """The files to fetch: the smallest first."""
         parts = self.parts
         vocabularies = [parts.vocab] if parts.vocab else [parts.src_vocab, parts.trg_vocab]
-        return [*(file for file in vocabularies if file), parts.model]
+        return [*(file for file in (*vocabularies, parts.shortlist) if file), parts.model]
 
     @property
     def is_released(self) -> bool:
@@ -148,10 +177,25 @@ class Registry:
             default=None,
         )
 
+    def update_of(self, origin: Origin) -> FirefoxModel | None:
+        """Return a model that is newer than a fetched one, or of a better architecture."""
+        for pair in dict.fromkeys((one.source, one.target) for one in self.models):
+            if origin.repository.rpartition("/")[0] != PREFIX + "-".join(pair):
+                continue
+            for architecture in (*ARCHITECTURES, None):
+                best = self._best(pair, architecture)
+                is_alike = architecture is None or (best and best.name == origin.repository)
+                if best and is_alike and (best.name, best.revision) != _identity(origin):
+                    return best
+        return None
+
     def _pair(self, asked: str, found: dict[tuple[str, str], FirefoxModel]) -> tuple[str, str]:
-        for pair in found:
-            if "-".join(pair).replace("_", "-").lower() == asked.replace("_", "-").lower():
-                return pair
+        parts = asked.replace("_", "-").split("-")
+        for at in range(1, len(parts)):
+            source, target = ("-".join(half) for half in (parts[:at], parts[at:]))
+            for pair in found:
+                if _means(source, pair[0]) and _means(target, pair[1]):
+                    return pair
         offered = ", ".join(sorted("-".join(pair) for pair in found)) or "none"
         raise PullError(
             f"{PREFIX}{asked}: no such model; name a pair, languages such as en,fr,de, or all. "
@@ -162,23 +206,39 @@ class Registry:
         self, codes: Sequence[str], found: dict[tuple[str, str], FirefoxModel]
     ) -> list[tuple[str, str]]:
         offered = sorted({code for pair in found for code in pair})
-        known = {code.replace("_", "-").lower(): code for code in offered}
-        languages = []
+        languages = {PIVOT}
         for code in codes:
-            if code not in known:
+            meant = [one for one in offered if _means(code, one)]
+            if not meant:
                 raise PullError(
                     f"{code}: no model of that language; there are: {', '.join(offered)}"
                 )
-            languages.append(known[code])
-        return [pair for pair in found if set(pair) <= {*languages, PIVOT}]
+            languages |= set(meant)
+        return [pair for pair in found if set(pair) <= languages]
+
+
+def _identity(origin: Origin) -> tuple[str, str | None]:
+    return origin.repository, origin.revision
+
+
+def _means(requested: str, code: str) -> bool:
+    return canonical_code(code) in requested_codes(requested)
 
 
 def _codes(asked: str) -> list[str]:
-    return [code.strip().replace("_", "-").lower() for code in asked.split(",") if code.strip()]
+    return [code.strip() for code in asked.split(",") if code.strip()]
+
+
+def server_of(registry: str) -> FileServer:
+    """Return the server of a registry's address; that of a folder is not asked."""
+    return FileServer(registry if "://" in registry else PUBLIC_REGISTRY)
 
 
 def read_registry(server: FileServer, registry: str) -> Registry:
-    """Read the list of a registry, a URL or a folder with models.json. Raises `PullError`."""
+    """Read the list of a registry: a URL, a file, or a folder with models.json.
+
+    Raises `PullError`.
+    """
     if urlsplit(registry).scheme in ("http", "https"):
         content = server.get(registry, "the registry", "", params={}).content
     else:
@@ -194,11 +254,13 @@ def read_registry(server: FileServer, registry: str) -> Registry:
     try:
         if len(content) > _MAX_LIST_BYTES:
             raise ValueError(f"has {len(content):,} bytes")
-        found = _List.model_validate_json(content)
-    except (ValidationError, ValueError) as error:
+        values = json.loads(content)
+        is_records = isinstance(values, dict) and "data" in values
+        found = _List.model_validate(remote_settings.as_list(values) if is_records else values)
+    except (ValidationError, ValueError, RecursionError) as error:
         reason = str(error).splitlines()[0]
         raise PullError(f"{registry}: not a registry of Firefox's models: {reason}") from None
-    is_public = registry == PUBLIC_REGISTRY
+    is_public = registry == PUBLIC_REGISTRY or registry.startswith(remote_settings.SERVICE)
     base = found.base_url if is_public else _base_of(registry)
     return Registry(base, [one for listed in found.models.values() for one in listed])
 

@@ -25,12 +25,25 @@ T = TypeVar("T")
 _TRANSIENT = {408, 425, 429, 500, 502, 503, 504}
 
 
+def is_offline() -> bool:
+    """Whether HF_HUB_OFFLINE forbids requests."""
+    return os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0")
+
+
 class Interrupted(Exception):  # noqa: N818  (not an error yet: it is retried)
     """A transient failure of a request; `pause` is the hub's Retry-After in seconds, if any."""
 
     def __init__(self, reason: str, pause: float | None = None) -> None:
         super().__init__(reason)
         self.pause = pause
+
+
+class UnreachableError(PullError):
+    """Every retry failed, so that others would, too."""
+
+
+class MissingError(PullError):
+    """The server answered 404."""
 
 
 class Hub:
@@ -108,7 +121,8 @@ class Hub:
                 n_failed = 0 if progress() > before else n_failed + 1
                 before = progress()
                 if n_failed > RETRIES:
-                    raise PullError(f"{what}: {error}; run the command again to resume") from None
+                    reason = f"{what}: {error}; run the command again to resume"
+                    raise UnreachableError(reason) from None
                 pause = FIRST_PAUSE * 2 ** max(0, n_failed - 1)
                 self._sleep(min(error.pause or pause, LONGEST_PAUSE))
 
@@ -121,7 +135,8 @@ class Hub:
             pause = response.headers.get("retry-after", "")
             reason = f"{self.endpoint} answered {status}"
             raise Interrupted(reason, float(pause) if pause.isdecimal() else None)
-        raise PullError(f"{repository}: {self._refusal(response, repository, revision)}")
+        refused = MissingError if status == HTTPStatus.NOT_FOUND else PullError
+        raise refused(f"{repository}: {self._refusal(response, repository, revision)}")
 
     def _refusal(self, response: httpx.Response, repository: str, revision: str) -> str:
         """Return why a request failed for good."""

@@ -1,7 +1,6 @@
 """`attend pull` from a fake hub and from folders, and `attend models`, which shows the result."""
 
 import gzip
-import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -10,15 +9,20 @@ from pathlib import Path
 
 import httpx
 import pytest
+from structlog.testing import capture_logs
 
 from app.cli import pull as pull_module
+from app.cli.pull import pull_missing
+from app.cli.serve import or_pulled_models
+from app.errors import PullError, SettingsError
 from app.hub import fetch as fetch_module
 from app.hub.origin import read_origin
 from app.hub.requests import Hub
+from app.settings import Settings
 from model.checkpoint.reader import load_checkpoint
 from tests.app.cli.conftest import Attend
 from tests.app.hub.fake_hub import COMMIT, FakeHub
-from tests.firefox_model import word_vocabulary, write_model
+from tests.firefox_model import write_registry
 from tests.marian_folder import MakeFolder, change_json
 
 WEIGHTS = "model.safetensors"
@@ -266,27 +270,7 @@ def test_models_lists_models_that_do_not_load(
 @pytest.fixture
 def registry(tmp_path: Path) -> Path:
     """A folder with a registry of Firefox's models, as a mirror keeps it."""
-    words = word_vocabulary(60)
-    models: dict[str, list[dict[str, object]]] = {}
-    for pair in ("en-fr", "fr-en", "en-de"):
-        letters = pair.replace("-", "")
-        model = write_model(tmp_path / letters, "test", (words,), (60, 60), pair=letters)
-        files = {"model": model, "vocab": tmp_path / letters / f"vocab.{letters}.spm"}
-        listed: dict[str, dict[str, object]] = {}
-        for kind, path in files.items():
-            (tmp_path / "mirror" / pair).mkdir(parents=True, exist_ok=True)
-            packed = tmp_path / "mirror" / pair / f"{path.name}.gz"
-            packed.write_bytes(gzip.compress(path.read_bytes()))
-            listed[kind] = {"path": f"{pair}/{packed.name}"}
-        digest = hashlib.sha256(model.read_bytes()).hexdigest()
-        listed["model"] |= {"uncompressedHash": digest, "uncompressedSize": model.stat().st_size}
-        source, _, target = pair.partition("-")
-        models[pair] = [
-            {"architecture": "tiny", "releaseStatus": "Release", "sourceLanguage": source,
-             "targetLanguage": target, "files": listed}
-        ]  # fmt: skip
-    (tmp_path / "mirror" / "models.json").write_text(json.dumps({"baseUrl": "", "models": models}))
-    return tmp_path / "mirror"
+    return write_registry(tmp_path, ("en-fr", "fr-en", "en-de"))
 
 
 def test_a_pair_of_firefox_is_pulled_once(attend: Attend, registry: Path, tmp_path: Path) -> None:
@@ -296,6 +280,8 @@ def test_a_pair_of_firefox_is_pulled_once(attend: Attend, registry: Path, tmp_pa
     origin = read_origin(shelf / "firefox-en-fr")
     assert origin
     assert (origin.repository, origin.licence) == ("firefox:en-fr/tiny", "MPL-2.0")
+    shortlist = shelf / "firefox-en-fr" / "lex.50.50.enfr.s2t.bin"
+    assert shortlist.read_bytes() == b"a shortlist"
     again = attend("pull", "firefox:en-fr", shelf, "--registry", registry)
     assert again.stdout == f"{shelf}/firefox-en-fr: already there, tiny\n"
     listed = json.loads(attend("models", shelf, "--json").stdout)
@@ -321,3 +307,77 @@ def test_a_pair_that_firefox_has_not_is_one_line(attend: Attend, registry: Path)
         "attend: firefox:en-xx: no such model; name a pair, languages such as en,fr,de, or all. "
         "There are: en-de, en-fr, fr-en"
     ]
+
+
+def test_a_set_goes_on_after_a_model_that_fails(
+    attend: Attend, registry: Path, tmp_path: Path
+) -> None:
+    [damaged] = (registry / "en-fr").glob("model.*")
+    damaged.write_bytes(gzip.compress(b"nothing"))
+    result = attend("pull", "firefox:all", tmp_path / "models", "--registry", registry)
+    assert result.exit_code == 1
+    found = sorted(path.name for path in (tmp_path / "models").iterdir())
+    assert found == ["firefox-en-de", "firefox-fr-en"]
+    first, *_, last = result.stderr.splitlines()
+    assert "firefox:en-fr/tiny: model.enfr.intgemm.alphas.bin: " in result.stderr, first
+    assert last == "attend: 1 of 3 models are missing, for the reasons above"
+
+
+def test_models_shows_what_is_newer_only_when_it_is_asked(
+    attend: Attend, registry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf = tmp_path / "models"
+    attend("pull", "firefox:all", shelf, "--registry", registry)
+    listing = json.loads((registry / "models.json").read_text())
+    listing["models"]["en-fr"][0]["files"]["model"]["uncompressedHash"] = "1" * 64
+    better = dict(listing["models"]["en-de"][0], architecture="base")
+    listing["models"]["en-de"].append(better)
+    (registry / "models.json").write_text(json.dumps(listing))
+    plain = json.loads(attend("models", shelf, "--json").stdout)
+    assert {one["update"] for one in plain} == {None}
+    asked = attend("models", shelf, "--json", "--updates", "--registry", registry)
+    assert {one["name"]: one["update"] for one in json.loads(asked.stdout)} == {
+        "firefox-en-fr": "firefox:en-fr/tiny", "firefox-en-de": "firefox:en-de/base",
+        "firefox-fr-en": None,
+    }  # fmt: skip
+    assert "Update" in attend("models", shelf, "--updates", "--registry", registry).stdout
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    offline = attend("models", shelf, "--updates")
+    assert (offline.exit_code, offline.stderr) == (1, "attend: --updates: HF_HUB_OFFLINE is set\n")
+
+
+def test_a_server_fetches_the_models_that_its_languages_lack(
+    registry: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    for name in ("ATTEND_MODELS", "ATTEND_CHECKPOINT"):
+        monkeypatch.delenv(name, raising=False)
+    flags = {"pull": str(registry), "cache": tmp_path / "cache"}
+    settings = or_pulled_models(Settings.parse(languages="fr,en", **flags))
+    assert (settings.models, settings.checkpoint) == (tmp_path / "attend" / "models", ())
+    pull_missing(settings)
+    assert settings.models
+    assert sorted(one.name for one in settings.models.iterdir()) == [
+        "firefox-en-fr", "firefox-fr-en",
+    ]  # fmt: skip
+    shutil.move(registry, tmp_path / "away")
+    pull_missing(settings)  # which asks for nothing
+    pull_missing(settings.model_copy(update={"pull": None, "languages": ("en", "de")}))
+    wanting = settings.model_copy(update={"languages": ("en", "fr", "de")})
+    with pytest.raises(PullError, match="'pull': firefox:en,fr,de,en could not be fetched"):
+        pull_missing(wanting)
+    assert "expected a registry's models.json" in capfd.readouterr().err
+    shutil.move(tmp_path / "away", registry)
+    with capture_logs() as logged:
+        pull_missing(wanting)  # of German there is one direction
+    assert [one for one in logged if one["event"] == "no model of a pair"] == [
+        {"event": "no model of a pair", "log_level": "warning", "source": "de", "target": target}
+        for target in ("en", "fr")
+    ]
+    assert (settings.models / "firefox-en-de").is_dir()
+
+
+def test_what_a_server_is_to_fetch_has_to_be_named() -> None:
+    with pytest.raises(SettingsError, match="'pull': needs 'languages', such as en,fr,de"):
+        Settings.parse(pull="firefox")

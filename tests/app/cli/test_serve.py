@@ -17,6 +17,7 @@ import pytest
 from app.cli.serve import listen, or_pulled_models
 from app.settings import Settings
 from tests.app.server_process import ATTEND, ENVIRONMENT, free_port, serving
+from tests.firefox_model import write_registry
 
 pytestmark = pytest.mark.usefixtures("kernels")
 
@@ -127,6 +128,38 @@ def test_pulled_models_are_served(
     assert (given.models, given.checkpoint) == (None, (tiny_checkpoint,))
     monkeypatch.setenv("ATTEND_CHECKPOINT", str(tiny_checkpoint))
     assert or_pulled_models(Settings.parse()).models is None
+
+
+def test_missing_models_are_fetched_before_the_server_is_ready(tmp_path: Path) -> None:
+    registry = write_registry(tmp_path, ("en-fr", "fr-en"))
+    port = free_port()
+    process = subprocess.Popen(
+        [ATTEND, "serve", "--port", str(port), "--languages", "fr,en", "--pull", registry,
+         "--cache", tmp_path / "cache"],
+        env=ENVIRONMENT | {"XDG_DATA_HOME": str(tmp_path)},
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    waits = set()
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as client:
+            while process.poll() is None:
+                try:
+                    answer = client.get("/readyz")
+                except httpx.TransportError:
+                    continue
+                if answer.status_code == httpx.codes.OK:
+                    break
+                waits.add((answer.status_code, "retry-after" in answer.headers))
+                time.sleep(0.05)
+            body = {"text": "w7 w8", "source": "en", "target": "fr", "max_target_tokens": 4}
+            translated = client.post("/translate", json=body)
+    finally:
+        process.terminate()
+        _, logged = process.communicate(timeout=30)
+    assert waits == {(503, True)}
+    assert translated.json()["model"] == "firefox-en-fr", logged
+    fetched = [line for line in logged.splitlines() if "models are being fetched" in line]
+    assert len(fetched) == 2
 
 
 def test_two_checkpoints_of_one_direction_are_exit_1_and_one_line(tiny_checkpoint: Path) -> None:

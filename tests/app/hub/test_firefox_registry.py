@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,8 @@ import pytest
 from app.errors import PullError
 from app.hub.firefox_files import fetch_model
 from app.hub.firefox_registry import ARCHITECTURES, PUBLIC_REGISTRY, Registry, read_registry
+from app.hub.origin import Origin
+from app.hub.remote_settings import FILES, SERVICE
 from app.hub.requests import FileServer
 from tests.app.hub.fake_hub import Broken
 
@@ -117,6 +120,43 @@ def test_the_best_released_architecture_is_chosen() -> None:
     assert names(registry, "firefox:all") == ["en-fr/base-memory", "fr-en/base"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "chosen"),
+    [
+        ("en-zh-Hant", "en-zh_hant"), ("EN_zh_TW", "en-zh_hant"), ("en-zh", "en-zh"),
+        ("en-zh-CN", "en-zh"), ("zh-TW-en", "zh_hant-en"), ("no-en", "nb-en"), ("iw-en", "he-en"),
+        ("en-pt-BR", "en-pt"), ("fra-eng", "fr-en"),
+    ],
+)  # fmt: skip
+def test_a_pair_is_found_by_any_code_of_its_languages(asked: str, chosen: str) -> None:
+    pairs = ["en-zh", "en-zh_hant", "zh_hant-en", "nb-en", "he-en", "en-pt", "fr-en"]
+    registry = FakeRegistry([entry(pair) for pair in pairs]).read()
+    assert names(registry, f"firefox:{asked}") == [f"{chosen}/tiny"]
+
+
+def test_what_is_newer_is_found_by_the_origin() -> None:
+    old = entry("en-fr", "tiny")
+    old["files"]["model"]["uncompressedHash"] = "0" * 64
+    registry = FakeRegistry(
+        [entry("en-fr", "tiny"), entry("en-de", "tiny"), entry("en-de", "base", "Nightly"),
+         entry("en-es", "tiny"), entry("en-es", "base-memory")]
+    ).read()  # fmt: skip
+
+    def update(name: str, revision: str | None = None) -> str | None:
+        known = {one.name: one.revision for one in registry.models}
+        origin = Origin(repository=name, revision=revision or known.get(name))
+        found = registry.update_of(origin)
+        return found.name if found else None
+
+    assert update("firefox:en-fr/tiny") is None
+    assert update("firefox:en-fr/tiny", "0" * 64) == "firefox:en-fr/tiny"
+    assert update("firefox:en-de/tiny") is None  # the better one is not released
+    assert update("firefox:en-es/tiny") == "firefox:en-es/base-memory"
+    assert update("firefox:en-es/base-memory") is None
+    assert update("firefox:xx-yy/tiny", "1") is None
+    assert update("Helsinki-NLP/opus-mt-en-fr", "1") is None
+
+
 def test_a_set_connects_languages_through_english() -> None:
     pairs = ["en-fr", "fr-en", "en-de", "de-en", "sr-en", "en-zh_hant"]
     registry = FakeRegistry([entry(pair) for pair in pairs]).read()
@@ -146,11 +186,12 @@ def test_files_are_fetched_unpacked_and_verified(tmp_path: Path) -> None:
     fetch_model(fake.server(), registry, model, tmp_path, lambda _: None)
     found = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert found["model.enfr.intgemm.alphas.bin"] == b"en-fr tiny"
-    assert set(found) == {"model.enfr.intgemm.alphas.bin", "vocab.enfr.spm"}
+    assert set(found) == {
+        "model.enfr.intgemm.alphas.bin", "vocab.enfr.spm", "lex.50.50.enfr.s2t.bin",
+    }  # fmt: skip
     n_requests = len(fake.requests)
     fetch_model(fake.server(), registry, model, tmp_path, lambda _: None)
     assert len(fake.requests) == n_requests
-    assert not any("lex." in request.url.path for request in fake.requests)
 
 
 def test_no_token_is_sent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -209,6 +250,59 @@ def test_a_missing_file_names_its_address(tmp_path: Path) -> None:
         fetch_model(fake.server(), registry, registry.models[0], tmp_path, lambda _: None)
 
 
+def zstd_compressed(content: bytes) -> bytes:
+    zstd = pytest.importorskip(
+        "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+    )
+    compressed: bytes = zstd.compress(content)
+    return compressed
+
+
+PACKINGS: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress, "": bytes, ".zst": zstd_compressed,
+}  # fmt: skip
+
+
+def repacked(fake: FakeRegistry, end: str) -> dict[str, bytes]:
+    """The files of a mirror that has packed them in another way."""
+    paths = [part["path"] for part in fake.entries[0]["files"].values()]
+    return {
+        path.removesuffix(".gz") + end: PACKINGS[end](gzip.decompress(fake.file(path)))
+        for path in paths
+    }
+
+
+@pytest.mark.parametrize("end", PACKINGS)
+def test_a_mirror_may_pack_files_as_it_likes(tmp_path: Path, end: str) -> None:
+    fake = FakeRegistry([entry("en-fr")])
+    registry = fake.read()
+    fake.content = repacked(fake, end)
+    fake.entries.clear()
+    fetch_model(fake.server(), registry, registry.models[0], tmp_path, lambda _: None)
+    assert (tmp_path / "model.enfr.intgemm.alphas.bin").read_bytes() == b"en-fr tiny"
+
+
+def test_a_damaged_zstd_file_is_deleted(tmp_path: Path) -> None:
+    fake = FakeRegistry([entry("en-fr")])
+    registry = fake.read()
+    path = registry.models[0].parts.model.path
+    fake.content[path] = zstd_compressed(b"en-fr tiny")[:-5] + b"?????"
+    with pytest.raises(PullError, match="it was deleted"):
+        fetch_model(fake.server(), registry, registry.models[0], tmp_path, lambda _: None)
+
+
+def test_without_a_decompressor_zstd_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("compression.zstd", "backports.zstd"):
+        monkeypatch.setitem(sys.modules, module, None)
+    fake = FakeRegistry([entry("en-fr")])
+    registry = fake.read()
+    fake.content[registry.models[0].parts.model.path] = b"\x28\xb5\x2f\xfd..."
+    with pytest.raises(PullError, match=r"zstd: pip install backports\.zstd"):
+        fetch_model(fake.server(), registry, registry.models[0], tmp_path, lambda _: None)
+
+
 @pytest.mark.parametrize("packed", [True, False])
 def test_a_folder_is_a_registry_without_a_network(tmp_path: Path, packed: bool) -> None:
     fake = FakeRegistry([entry("en-fr")])
@@ -232,6 +326,9 @@ def test_a_folder_is_a_registry_without_a_network(tmp_path: Path, packed: bool) 
         lambda listing: listing.pop("baseUrl"),
         lambda listing: listing["models"]["en-fr"][0].update(sourceLanguage="../../etc"),
         lambda listing: listing["models"]["en-fr"][0]["files"].pop("model"),
+        lambda listing: listing["models"]["en-fr"][0]["files"]["model"].update(path="../model.x"),
+        lambda listing: listing["models"]["en-fr"][0]["files"]["vocab"].update(path="a/passwd"),
+        lambda listing: listing.update(data=[{"fileType": "model"}]),
     ],
 )
 def test_a_list_of_another_form_is_refused(
@@ -251,3 +348,60 @@ def test_no_list_at_all(tmp_path: Path) -> None:
 
 def test_every_architecture_has_a_rank() -> None:
     assert len(set(ARCHITECTURES)) == 3
+
+
+def records(*versions: tuple[str, str, str]) -> dict[str, Any]:
+    """As Remote Settings lists them: version, architecture and filter of models en-fr."""
+    kinds = {
+        "model": "model.enfr.intgemm.alphas.bin", "lex": "lex.50.50.enfr.s2t.bin",
+        "srcvocab": "srcvocab.enfr.spm", "trgvocab": "trgvocab.enfr.spm",
+        "qualityModel": "qualityModel.enfr.bin",
+    }  # fmt: skip
+    return {
+        "data": [
+            {
+                "id": f"{kind}-{version}", "schema": 1, "last_modified": 2, "name": name,
+                "sourceLanguage": "en", "targetLanguage": "fr", "architecture": architecture,
+                "version": version, "fileType": kind, "filter_expression": condition,
+                "decompressedSize": len(content := f"{version} {kind}".encode()),
+                "decompressedHash": hashlib.sha256(content).hexdigest(),
+                "attachment": {
+                    "filename": f"{name}.zst", "location": f"main/{version}-{kind}.zst",
+                    "hash": "0" * 64, "size": 3, "mimetype": "application/zstd",
+                },
+            }
+            for version, architecture, condition in versions
+            for kind, name in kinds.items()
+        ]
+    }  # fmt: skip
+
+
+def test_the_records_of_remote_settings_are_a_registry_too(tmp_path: Path) -> None:
+    listed = records(
+        ("3.9", "tiny", ""), ("3.10", "tiny", ""), ("3.10a1", "tiny", ""),
+        ("3.1", "base-memory", "env.appinfo.OS != 'Android'"),
+        ("3.2", "base", "env.channel == 'default' || env.channel == 'nightly'"),
+    )  # fmt: skip
+    path = tmp_path / "records.json"
+    path.write_text(json.dumps(listed))
+    registry = read_registry(FakeRegistry([]).server(), str(path))
+    assert names(registry, "firefox:en-fr") == ["en-fr/base-memory"]
+    [tiny] = registry.choose("firefox:en-fr", "tiny")
+    for file in tiny.files:  # a mirror beside the list, unpacked
+        (tmp_path / "main").mkdir(exist_ok=True)
+        kind = file.path.removeprefix("main/3.10-").removesuffix(".zst")
+        (tmp_path / file.path.removesuffix(".zst")).write_bytes(f"3.10 {kind}".encode())
+    fetch_model(FakeRegistry([]).server(), registry, tiny, tmp_path / "out", lambda _: None)
+    assert sorted(one.name for one in (tmp_path / "out").iterdir()) == [
+        "lex.50.50.enfr.s2t.bin", "model.enfr.intgemm.alphas.bin", "srcvocab.enfr.spm",
+        "trgvocab.enfr.spm",
+    ]  # fmt: skip
+
+
+def test_the_service_itself_has_its_files_elsewhere() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json=records(("3.0", "tiny", "")))
+
+    address = f"{SERVICE}v1/buckets/main/collections/translations-models-v2/records"
+    server = FileServer(address, httpx.MockTransport(answer), lambda _: None)
+    assert read_registry(server, address).base == FILES
