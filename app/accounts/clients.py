@@ -34,7 +34,6 @@ class Keys:
 
     @property
     def needed(self) -> bool:
-        """Whether a key is required."""
         return bool(self._digests)
 
     def client(self, key: str | None, address: str) -> Client:

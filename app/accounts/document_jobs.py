@@ -56,11 +56,9 @@ class DocumentJob:
     task: asyncio.Task[StoredFile] | None = None
 
     def begin(self) -> None:
-        """Record the start of its translation."""
         self.status, self.began = "translating", self.clock()
 
     def advance(self, n_done: int, n_characters: int) -> None:
-        """Record how many of its characters are translated."""
         self.done = n_done / max(1, n_characters)
 
     @property
@@ -158,7 +156,6 @@ class DocumentJobs:
         return file
 
     def delete(self, job: DocumentJob) -> None:
-        """Delete a document, stopping its translation."""
         self._jobs.pop(job.id, None)
         if job.task:
             job.task.cancel()
@@ -166,7 +163,6 @@ class DocumentJobs:
             self.results.remove(job.result)
 
     async def stop(self) -> None:
-        """Stop all translations."""
         tasks = [job.task for job in self._jobs.values() if job.task]
         for task in tasks:
             task.cancel()

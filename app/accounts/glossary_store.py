@@ -74,7 +74,6 @@ class StoredDictionary:
 
     @property
     def pair(self) -> Pair:
-        """Its languages."""
         return self.source, self.target
 
 

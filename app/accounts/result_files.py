@@ -65,7 +65,6 @@ class FileStore:
         return file
 
     def remove(self, name: str) -> None:
-        """Drop a file, if it is still there."""
         _, file = self._files.pop(name, (0.0, None))
         self._n_bytes -= len(file.data) if file else 0
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import TypeAlias
 
 import structlog
 
@@ -20,12 +20,10 @@ SAVE_INTERVAL = 5.0
 
 FILE_NAME = "usage.sqlite"
 
+_Row: TypeAlias = tuple[str, str]
+"""Account and month."""
+
 _log = structlog.get_logger()
-
-
-class _Row(NamedTuple):
-    account: str
-    month: str
 
 
 class UsageLedger:
@@ -49,7 +47,6 @@ class UsageLedger:
         self._lock = threading.Lock()
 
     def used(self, account: str) -> int:
-        """Return the characters of an account in this month."""
         return self._counts[self._row(account)]
 
     def take(self, account: str, n_characters: int) -> Callable[[], None]:
@@ -80,7 +77,7 @@ class UsageLedger:
         select = "SELECT account, month, characters FROM usage WHERE month = ?"
         with startup_errors(self._file), closing(open_database(self._file, USAGE)) as database:
             for account, month, characters in database.execute(select, (self._month(),)):
-                self._counts[_Row(account, month)] = characters
+                self._counts[account, month] = characters
 
     def save(self) -> None:
         """Add the counts since the last save to the file. Blocks.
@@ -103,7 +100,6 @@ class UsageLedger:
                 self._counts[row] = total + self._unsaved[row]
 
     async def save_regularly(self) -> None:
-        """Save periodically until cancelled."""
         while True:
             await asyncio.sleep(SAVE_INTERVAL)
             await asyncio.to_thread(self.save)
@@ -114,7 +110,7 @@ class UsageLedger:
             self._unsaved[row] += n_characters
 
     def _row(self, account: str) -> _Row:
-        return _Row(account, self._month())
+        return account, self._month()
 
     def _month(self) -> str:
         return time.strftime("%Y-%m", time.gmtime(self._clock()))

@@ -61,7 +61,6 @@ class Aligner:
 
     @property
     def method(self) -> AlignmentMethod:
-        """The checkpoint's method, or the default."""
         return self.checkpoint.config.alignment or AlignmentMethod()
 
     def attention(
@@ -76,7 +75,6 @@ class Aligner:
         return runs, [self.engine.explain(*run.ids, "cross") for run in runs]
 
     def align(self, pair: tuple[str, str]) -> list[Link]:
-        """Return links in the order of the columns."""
         attention = self.attention(pair, both_directions=self.method.both_directions)
         found = align_words(*attention, self.method)
         return sorted((j, i) for i, j in found) if self.column else found

@@ -42,7 +42,6 @@ class VerbGroup(click.Group):
     """Finds verbs in `VERBS` and converts this project's errors to `Failure`."""
 
     def list_commands(self, _: click.Context) -> list[str]:
-        """Return all verbs, in the order a newcomer needs them."""
         return list(VERBS)
 
     def get_command(self, _: click.Context, cmd_name: str) -> click.Command | None:

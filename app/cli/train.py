@@ -56,13 +56,6 @@ def _value_type(field: FieldInfo) -> Any:
     return field.annotation if field.annotation in (bool, int, float, str) else None
 
 
-def _with_hyperparameters(command: click.Command) -> click.Command:
-    command.params += _hyperparameters(TrainingConfig)
-    command.params += _hyperparameters(TransformerConfig, ("model",), FROM_VOCABULARY)
-    return command
-
-
-@_with_hyperparameters
 @click.command(
     epilog="Example: attend train recipes/en-fr.toml --corpora corpora --run runs/en-fr "
     "--schedule-steps 50000"
@@ -141,12 +134,21 @@ def train(
     config = _read(recipe, overrides, run, origin)
     checkpoint = checkpoint or run / "checkpoint"
     if plot:
-        _plot(run, recipe.stem, plot)
+        try:
+            from app.cli.display.training_plot import draw_log
+        except ImportError:
+            raise click.ClickException("--plot needs matplotlib: pip install matplotlib") from None
+        draw_log(read_log(run / LOG_FILE), recipe.stem, plot)
+        click.echo(f"wrote {plot}")
     if not (plot or finish):
         keep_freed_memory()
         if threads:
             torch.set_num_threads(threads)
-        own_device = _own_device(pick_device(device))
+        name = pick_device(device)
+        if name == "cuda" and (local_rank := os.environ.get("LOCAL_RANK")):
+            name = f"cuda:{local_rank}"  # each process of a machine has its own
+            torch.cuda.set_device(name)
+        own_device = torch.device(name)
         processes = Processes.from_environment(own_device)
         if processes.is_first:
             click.echo(f"reading {corpora}", err=True)
@@ -180,6 +182,10 @@ def train(
         click.echo(f"wrote {checkpoint}")
 
 
+train.params += _hyperparameters(TrainingConfig)
+train.params += _hyperparameters(TransformerConfig, ("model",), FROM_VOCABULARY)
+
+
 def _tensorboard(run: Path) -> Callable[[Mapping[str, float]], None]:
     """Return a function that writes a line of the log as scalars, under their names in it."""
     try:
@@ -198,23 +204,6 @@ def _tensorboard(run: Path) -> Callable[[Mapping[str, float]], None]:
     return write
 
 
-def _own_device(name: str) -> torch.device:
-    """Return this process's device: with `cuda`, each process of a machine has its own."""
-    if name == "cuda" and (local_rank := os.environ.get("LOCAL_RANK")):
-        name = f"cuda:{local_rank}"
-        torch.cuda.set_device(name)
-    return torch.device(name)
-
-
-def _plot(run: Path, title: str, destination: Path) -> None:
-    try:
-        from app.cli.display.training_plot import draw_log
-    except ImportError:
-        raise click.ClickException("--plot needs matplotlib: pip install matplotlib") from None
-    draw_log(read_log(run / LOG_FILE), title, destination)
-    click.echo(f"wrote {destination}")
-
-
 def _read(
     recipe: Path, overrides: dict[str, str | float | None], run: Path, origin: Checkpoint | None
 ) -> TrainingConfig:
@@ -225,18 +214,16 @@ def _read(
     values = read_recipe(recipe)
     given = {name: value for name, value in overrides.items() if value is not None}
     for name, value in given.items():
-        _set(values, name.split("__"), value, recipe)
+        table = values
+        *tables, key = name.split("__")
+        for one in tables:
+            table = table.setdefault(one, {})
+            if not isinstance(table, dict):
+                raise ConfigError(f"{recipe}: '{one}': expected a table")
+        table[key] = value
     if not values.keys() & {"preset", "model"} and (shape := initial_shape(run, origin)):
         values["model"] = shape
     return TrainingConfig.parse(values, f"{recipe} with flags" if given else str(recipe))
-
-
-def _set(values: dict[str, Any], path: list[str], value: str | float, recipe: Path) -> None:
-    for key in path[:-1]:
-        values = values.setdefault(key, {})
-        if not isinstance(values, dict):
-            raise ConfigError(f"{recipe}: '{key}': expected a table")
-    values[path[-1]] = value
 
 
 def _save_on_interrupt(trainer: Trainer) -> None:

@@ -134,7 +134,11 @@ def translate(
 
                 translate_file = remote_files(translator)
             else:
-                records = _remote_records(stdin, translator)
+                records = (
+                    {"text": answer.text, "score": answer.score, "flags": answer.flags}
+                    for block in line_blocks(stdin)
+                    for answer in translator.translate_texts(block)
+                )
         if files:
             from app.cli.translating.translate_files import translate_files
 
@@ -194,12 +198,6 @@ def _local_records(
             "tokens": [loaded.tokenizer.piece(token_id) for token_id in token_ids],
             "flags": line.flags,
         }
-
-
-def _remote_records(stdin: ByteSource, translator: RemoteTranslator) -> Iterator[Record]:
-    for block in line_blocks(stdin):
-        for answer in translator.translate_texts(block):
-            yield {"text": answer.text, "score": answer.score, "flags": answer.flags}
 
 
 def _write(records: Iterator[Record], progress: TranslationProgress, as_json: bool) -> None:

@@ -74,7 +74,6 @@ class GaugeCollector(Collector):
         self.read: Callable[[], Gauges] = Gauges
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Yield all gauges."""
         gauges = self.read()
         for field, (name, meaning) in GAUGES.items():
             yield GaugeMetricFamily(name, meaning, getattr(gauges, field))
@@ -206,13 +205,11 @@ class Metrics:
         self.expect_routes(())
 
     def expect_routes(self, routes: Iterable[str]) -> None:
-        """Create the series of these routes."""
         for route in (*routes, EARLY):
             self._requests(route)
             self._successes(route)
 
     def expect_models(self, models: Iterable[str]) -> None:
-        """Create the series of models with these names."""
         for model in models:
             self.model_requests(model)
             self.model_evictions(model)
@@ -220,7 +217,6 @@ class Metrics:
                 self._loads.labels(model, outcome)
 
     def watch(self, gauges: Callable[[], Gauges]) -> None:
-        """Call `gauges` whenever metrics are read."""
         self._gauges.read = gauges
 
     def exposition(self, accept: str = "") -> tuple[bytes, str]:
@@ -229,7 +225,6 @@ class Metrics:
         return encode(self._registry), media_type
 
     def answered(self, route: str, seconds: float) -> None:
-        """Record a successful request."""
         self._requests(route).inc()
         self._successes(route).inc()
         self._duration.observe(seconds)
@@ -245,7 +240,6 @@ class Metrics:
             self._cancellations(reason).inc()
 
     def translated(self, timings: Timings, source_tokens: int) -> None:
-        """Record a translation request."""
         self._stages["tokenization"].observe(timings.tokenize)
         self._stages["queue"].observe(timings.queue)
         self._stages["inference"].observe(timings.decode)
@@ -253,19 +247,16 @@ class Metrics:
         self._input.observe(source_tokens)
 
     def stepped(self, seconds: float, n_sentences: int, n_rows: int, n_tokens: int) -> None:
-        """Record an engine's step."""
         self._step.observe(seconds)
         self._sentences.observe(n_sentences)
         self._rows.observe(n_rows)
         self._tokens.observe(n_tokens)
 
     def finished(self, source_tokens: int, target_tokens: int) -> None:
-        """Record sentences finished by an engine."""
         self._read.inc(source_tokens)
         self._generated.inc(target_tokens)
 
     def model_loaded(self, model: str, outcome: str, seconds: float) -> None:
-        """Record a load with outcome `done` or `failed`."""
         self._loads.labels(model, outcome).inc()
         self._load_duration.observe(seconds)
 

@@ -42,5 +42,4 @@ class Timings:
         self.detokenize += detokenize
 
     def measure(self, stage: str) -> _Measured:
-        """Return a context manager that adds its duration to a stage."""
         return _Measured(self, stage)

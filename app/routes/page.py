@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import Depends, Request, Response
 from starlette.exceptions import HTTPException
 
+from app.routes.handling.dependencies import from_state
 from app.routes.handling.routing import Router
 from app.web.site import CONTENT_SECURITY_POLICY, Site, WebFile
 
@@ -16,12 +17,7 @@ FOR_EVER = "public, max-age=31536000, immutable"
 ASK_EACH_TIME = "no-cache"
 
 
-async def _site(request: Request) -> Site:
-    site: Site = request.app.state.site
-    return site
-
-
-_Site = Annotated[Site, Depends(_site)]
+_Site = Annotated[Site, Depends(from_state("site"))]
 
 
 @router.get("/")

@@ -187,16 +187,12 @@ class CapacityLimiter:
             if waiter.admitted.is_set():
                 self._release(waiter.size)
             else:
-                self._withdraw(waiter, client)
+                self._lines[client].remove(waiter)
+                self._waiting -= waiter.size
+                if not self._lines[client]:
+                    del self._lines[client]
+                self._admit()  # those behind it may be smaller
             raise
-
-    def _withdraw(self, waiter: _Waiter, client: Hashable) -> None:
-        line = self._lines[client]
-        line.remove(waiter)
-        self._waiting -= waiter.size
-        if not line:
-            del self._lines[client]
-        self._admit()  # those behind it may be smaller
 
     def _release(self, size: int) -> None:
         self._free += size

@@ -39,7 +39,6 @@ class Bisection:
         return []
 
     def clear(self) -> None:
-        """Suspect nobody."""
         self._groups.clear()
         self._on_trial = ()
 

@@ -48,7 +48,6 @@ class SentenceCache:
 
     @property
     def n_bytes(self) -> int:
-        """Approximate memory of the entries."""
         return int(self._entries.currsize)
 
     def get(self, source_ids: Sequence[int], options: SearchOptions) -> list[Hypothesis] | None:
@@ -59,7 +58,6 @@ class SentenceCache:
     def put(
         self, source_ids: Sequence[int], options: SearchOptions, hypotheses: Sequence[Hypothesis]
     ) -> None:
-        """Store hypotheses, evicting the least recently used."""
         key = _packed_key(source_ids, options)
         if key in self._entries:
             return
@@ -104,7 +102,6 @@ class SharedSegments:
 
     @property
     def n_bytes(self) -> int:
-        """Memory of the cache."""
         return 0 if self._cache is None else self._cache.n_bytes
 
     def join(self, job: Job, request: Request, segment: Searchable) -> bool:
@@ -133,7 +130,6 @@ class SharedSegments:
         return sum(len(source_ids) for source_ids, *_ in new)
 
     def open(self, segment: QueuedSegment) -> None:
-        """Register a segment before it is queued."""
         if self._cache is not None:
             self._under_way[_key(segment.job, segment.lane)] = segment
             segment.on_settled = self._keep

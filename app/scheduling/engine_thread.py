@@ -74,11 +74,9 @@ class EngineThread:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def join(self, seconds: float | None = None) -> None:
-        """Wait at most `seconds` for its end."""
         self._thread.join(seconds)
 
     def _run(self) -> None:

@@ -60,7 +60,6 @@ class QueuedExplanations:
         at: AttentionRow,
         caller: Caller | None = None,
     ) -> Projections:
-        """Run `Explanations.project`."""
         n_tokens = len(source_ids) + len(target_ids)
         return await self._call(
             lambda engine: engine.project(source_ids, target_ids, at), n_tokens, caller

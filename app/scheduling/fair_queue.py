@@ -47,12 +47,10 @@ class Waiter:
 
     @property
     def lane(self) -> Lane:
-        """The lane of its request."""
         return self.request.lane
 
     @property
     def client(self) -> Hashable:
-        """The client of its request."""
         return self.request if self.request.client is None else self.request.client
 
 
@@ -167,7 +165,6 @@ class FairQueue(Generic[W]):
         return True
 
     def clear(self) -> list[W]:
-        """Remove and return all, in order of arrival."""
         everyone = list(self._everyone)
         for waiter in everyone:
             self._remove(waiter, 0)

@@ -150,7 +150,6 @@ class QueuedSegment(Waiter):
         self.deadline = max(self.deadline, request.deadline)
 
     def leave(self, request: Request) -> None:
-        """Stop notifying the request."""
         self.waiters = [pair for pair in self.waiters if pair[0] is not request]
         self.watchers.pop(request, None)
 
@@ -165,7 +164,6 @@ class QueuedSegment(Waiter):
             request.agree(segment, ids)
 
     def settle(self, outcome: Completion | Exception) -> None:
-        """Report the outcome to its requests."""
         self.settled = True
         if self.on_settled:
             self.on_settled(self, outcome)
@@ -199,7 +197,6 @@ class Explanation(Waiter, Generic[T]):
     request: Caller
 
     def settle(self, outcome: T | Exception) -> None:
-        """Set the result, in the event loop."""
         if self.future.done():
             return
         if isinstance(outcome, Exception):

@@ -46,7 +46,6 @@ class PendingTokens:
     n_tokens: float
 
     def submitted(self, n_tokens: int) -> None:
-        """Subtract tokens that are submitted now."""
         self.n_tokens = max(0.0, self.n_tokens - n_tokens)
 
 
@@ -132,7 +131,6 @@ class Scheduler:
 
     @property
     def hangs(self) -> bool:
-        """Whether an engine hangs in a step."""
         now = self._clock()
         return any(now - thread.busy_since > self._step_timeout for thread in self._threads)
 
@@ -148,7 +146,6 @@ class Scheduler:
 
     @property
     def load(self) -> Load:
-        """Return the current load."""
         engines = self._queue.engines
         return Load(
             waiting=len(self._queue.waiting),

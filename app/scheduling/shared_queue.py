@@ -38,11 +38,9 @@ class BulkShare:
         self._company_until = -math.inf
 
     def single_came(self, now: float) -> None:
-        """Record a segment of the interactive lane entering the engine."""
         self._company_until = now + COMPANY_SECONDS
 
     def n_rows(self, now: float) -> int:
-        """Return the maximum hypotheses of the bulk lane in the engine."""
         return BULK_ROWS_IN_COMPANY if now < self._company_until else BULK_ROWS
 
 
@@ -70,7 +68,6 @@ class InFlight:
         return len(self.segments)
 
     def add(self, segment: QueuedSegment) -> None:
-        """Add a segment that entered the engine."""
         self.segments[segment.job.id] = segment
         self._count(segment, 1)
 
@@ -82,7 +79,6 @@ class InFlight:
         return segment
 
     def clear(self) -> list[QueuedSegment]:
-        """Remove and return all, the oldest first."""
         return [one for job_id in list(self.segments) if (one := self.remove(job_id))]
 
     def _count(self, segment: QueuedSegment, sign: int) -> None:
@@ -106,12 +102,10 @@ class SharedQueue:
 
     @property
     def engines(self) -> Sequence[InFlight]:
-        """The contents of each running engine."""
         return tuple(self._engines)
 
     @property
     def any_asleep(self) -> bool:
-        """Whether an engine waits for work."""
         return self._n_asleep > 0
 
     # Called by coroutines

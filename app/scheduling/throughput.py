@@ -19,11 +19,9 @@ class Throughput:
         return self._seconds / self._tokens if self._tokens else 0.0
 
     def worked(self, seconds: float) -> None:
-        """Record the duration of a step."""
         fading = math.exp(-seconds / self.MEMORY)
         self._seconds = fading * self._seconds + seconds
         self._tokens *= fading
 
     def finished(self, tokens: int) -> None:
-        """Record a finished segment by its source tokens."""
         self._tokens += tokens

@@ -108,14 +108,12 @@ class TimedProtocol(HttpToolsProtocol):
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is closed."""
         super().connection_lost(exc)
         self.server_state.incomplete.pop(self, None)
         self.server_state.unread.resumed(self.transport)
         self._stop_timer()
 
     def data_received(self, data: bytes) -> None:
-        """Receive a part of a request, or several requests."""
         if self._lingers:
             return
         self._n_received = len(data)
@@ -132,14 +130,12 @@ class TimedProtocol(HttpToolsProtocol):
         self._watch()
 
     def on_message_begin(self) -> None:
-        """The first byte of a request."""
         super().on_message_begin()
         self._phase = "head"
         self._n_requests += 1
         self._target_bytes = 0
 
     def on_url(self, url: bytes) -> None:
-        """Receive a part of the target."""
         self._target_bytes += len(url)
         if self._target_bytes > MAX_TARGET_BYTES:
             self._fault = 414, f"a URL may have at most {MAX_TARGET_BYTES:,} bytes"
@@ -164,7 +160,6 @@ class TimedProtocol(HttpToolsProtocol):
         self._head_bytes = self._body_bytes = 0
 
     def on_message_complete(self) -> None:
-        """The request is complete."""
         self._phase = "none"
         self._body_bytes = 0
         self.server_state.incomplete.pop(self, None)
@@ -180,12 +175,10 @@ class TimedProtocol(HttpToolsProtocol):
             self.server_state.incomplete[self] = None  # idle
 
     def pause_writing(self) -> None:
-        """The transport's buffer is full."""
         super().pause_writing()
         self.server_state.unread.paused(self.transport)
 
     def resume_writing(self) -> None:
-        """The transport's buffer has drained."""
         super().resume_writing()
         self.server_state.unread.resumed(self.transport)
 
@@ -194,7 +187,6 @@ class TimedProtocol(HttpToolsProtocol):
         self._refuse(*(self._fault or (400, msg)), linger=True)
 
     def _watch(self) -> None:
-        """Run the timer for the expected part of a request, if any."""
         awaited = self._phase, self._n_requests
         if awaited == self._watched:
             return
@@ -216,7 +208,6 @@ class TimedProtocol(HttpToolsProtocol):
 
     @property
     def _has_earlier(self) -> bool:
-        """Whether earlier requests are not answered yet."""
         return self._n_unanswered > (self._phase == "body")
 
     def _too_late(self) -> None:
@@ -247,17 +238,12 @@ class TimedProtocol(HttpToolsProtocol):
             return
         response = problem_response(HTTPException(status, detail), uuid.uuid4().hex)
         self.transport.write(_to_bytes(response, self.server_state.default_headers))
-        if linger:
-            self._linger()
-        else:
+        if not linger:
             self.transport.close()
-
-    def _linger(self) -> None:
-        """Close when the client does, or after `LINGER`."""
+            return
         self._lingers = True
         self.transport.write_eof()
         self.server_state.incomplete[self] = None
-        self._stop_timer()
         self._timer = self.loop.call_later(LINGER, self.transport.close)
 
 

@@ -38,16 +38,13 @@ class LoopLag:
 
     @property
     def sustained(self) -> bool:
-        """Whether the loop was late in the last checks."""
         return self._n_late >= SUSTAINED
 
     def start(self) -> None:
-        """Start checking."""
         loop = asyncio.get_running_loop()
         self._check(loop, loop.time())
 
     def stop(self) -> None:
-        """Stop checking."""
         if self._next:
             self._next.cancel()
 
@@ -126,7 +123,6 @@ class LoadShedding:
         self._gate = Gate()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request; methods other than POST pass."""
         if scope["type"] == "http" and scope["method"] == "POST":
             if rejection := self._rejection(scope):
                 await rejection(scope, receive, send)
@@ -144,7 +140,11 @@ class LoadShedding:
         except QueueFullError as error:
             request_id = request_id_of(Headers(scope=scope))
             scope.setdefault("state", {})["request_id"] = request_id
-            response = _response(error, scope)
+            if scope["path"] in SHARED_PATHS and "q" not in QueryParams(scope["query_string"]):
+                # The dialect depends on the body: clients of both can read the response.
+                response = problem_response(error, request_id, error=detail_of(error))
+            else:
+                response = failure_response(error, scope)
             response.headers[REQUEST_ID] = request_id
             seconds = time.perf_counter() - began
             reason = KINDS[QueueFullError].slug
@@ -153,10 +153,3 @@ class LoadShedding:
         except AppError:
             pass  # starting or stopping, which is logged later
         return None
-
-
-def _response(error: Exception, scope: Scope) -> Response:
-    """Return a response; if the dialect depends on the body, clients of both can read it."""
-    if scope["path"] in SHARED_PATHS and "q" not in QueryParams(scope["query_string"]):
-        return problem_response(error, scope["state"]["request_id"], error=detail_of(error))
-    return failure_response(error, scope)

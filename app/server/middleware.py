@@ -45,7 +45,6 @@ class RequestMiddleware:
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request; pass the lifespan through."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -138,8 +137,6 @@ class SecurityHeaders:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
-
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 own = dict(message["headers"])  # names in lower case, as in ASGI

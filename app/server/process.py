@@ -64,7 +64,6 @@ class AdminServer(LimitedServer):
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        """Capture none."""
         yield
 
 
@@ -98,7 +97,6 @@ class Server(LimitedServer):
         self._reloading: asyncio.Task[None] | None = None
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve until a signal."""
         signal.signal(signal.SIGHUP, self._request_reload)
         super().run(sockets and copied(sockets, ACCEPTED_AT_A_TIME))
 
@@ -113,7 +111,6 @@ class Server(LimitedServer):
         self._reload_requested = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start listening."""
         await super().startup(sockets)
         if self._admin:
             server, listener = self._admin
@@ -143,7 +140,6 @@ class Server(LimitedServer):
             _log.warning("no reload", reason=str(error))
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Finish the present work, then stop."""
         await super().shutdown(sockets)
         if self._admin and self._admin_runs:
             server, _ = self._admin

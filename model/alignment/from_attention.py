@@ -85,7 +85,6 @@ class Pass:
 
     @property
     def ids(self) -> tuple[list[int], list[int]]:
-        """Return the encoder's input and the decoder's forced output."""
         return [token.id for token in self.source], [token.id for token in self.target]
 
 

@@ -42,7 +42,6 @@ class GoldAlignment:
         return cls(frozenset(sure), frozenset(possible))
 
     def transposed(self) -> Self:
-        """Exchange source and target."""
         sure, possible = (frozenset((j, i) for i, j in side) for side in (self.sure, self.possible))
         return type(self)(sure, possible)
 

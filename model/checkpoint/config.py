@@ -118,15 +118,10 @@ SearchRule = Annotated[
 ]
 
 
-def _form(directions: object) -> str:
-    """Which form of `directions` it is."""
-    return "any_of" if isinstance(directions, dict | AnyPair) else "pairs"
-
-
 Directions = Annotated[
     Annotated[list[tuple[str, str]], Field(min_length=1), Tag("pairs")]
     | Annotated[AnyPair, Tag("any_of")],
-    Discriminator(_form),
+    Discriminator(lambda given: "any_of" if isinstance(given, dict | AnyPair) else "pairs"),
 ]
 
 

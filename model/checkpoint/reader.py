@@ -50,7 +50,6 @@ class Checkpoint:
 
     @property
     def n_parameters(self) -> int:
-        """Number of trainable parameters, counting shared matrices once."""
         return n_parameters(self.config.transformer)
 
 

@@ -21,7 +21,6 @@ class ShelvedCheckpoint:
 
     @property
     def n_bytes(self) -> int:
-        """Size of its files."""
         return sum(size for _, size, _, _ in self.fingerprint)
 
 

@@ -5,8 +5,7 @@ import math
 import mmap
 import os
 import weakref
-from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -49,19 +48,16 @@ def open_safetensors(path: Path, framework: Literal["numpy", "pt"]) -> Iterator[
 
 
 class LazyTensors(Mapping[str, T]):
-    """Name → tensor, read on each access; all names are known in advance."""
+    """Name → tensor, read on each access by `read`; all names are known in advance."""
 
-    def __init__(self, names: Iterable[str]) -> None:
+    def __init__(self, names: Iterable[str], read: Callable[[str], T]) -> None:
         self._names = dict.fromkeys(names)
+        self._read = read
 
     def __getitem__(self, name: str) -> T:
         if name not in self._names:
             raise KeyError(name)
         return self._read(name)
-
-    @abstractmethod
-    def _read(self, name: str) -> T:
-        """Return the tensor with one of the names."""
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
@@ -97,18 +93,18 @@ class TensorFile(LazyTensors[NDArray[np.float32]]):
         self._tensors = {name: value for name, value in header.items() if name != "__metadata__"}
         self.scales: dict[str, float] = {}
         quantised = [name for name, facts in self._tensors.items() if facts["dtype"] == "I8"]
-        super().__init__(self._tensors.keys() - set(map(scale_name, quantised)))
+        super().__init__(self._tensors.keys() - set(map(scale_name, quantised)), self._as_float32)
         self.scales = {name: self._scale(name) for name in quantised}
 
     def _scale(self, name: str) -> float:
         if scale_name(name) not in self._tensors:
             raise CheckpointError(f"{self._path}: tensor '{name}' is int8 without a scale")
-        scale = self._read(scale_name(name))
+        scale = self._as_float32(scale_name(name))
         if scale.shape != (1,) or not 0 < scale[0] < math.inf:
             raise CheckpointError(f"{self._path}: the scale of '{name}' is not a positive number")
         return float(scale[0])
 
-    def _read(self, name: str) -> NDArray[np.float32]:
+    def _as_float32(self, name: str) -> NDArray[np.float32]:
         array = self._stored(name)
         if name in self.scales:
             return array.astype(np.float32) * np.float32(self.scales[name])

@@ -1,9 +1,6 @@
 """Reads a folder of M2M-100 or NLLB in Hugging Face format."""
 
-from collections.abc import Mapping
 from pathlib import Path
-
-from torch import Tensor
 
 from model.checkpoint.config import AnyPair, Direction
 from model.checkpoint.tensor_file import LazyTensors
@@ -67,7 +64,14 @@ def read_m2m100(folder: Path, languages: Languages) -> ForeignModel:
         length_penalty=settings.length_penalty,
         rule=settings.rule,
         shape=shape,
-        weights=_Float32Embeddings(weights),
+        # An engine maps float32 embeddings from the checkpoint's file, so that of a vocabulary of
+        # 256,000 only the rows in use take memory.
+        weights=LazyTensors(
+            weights,
+            lambda name: (
+                weights[name].float() if name.endswith("embedding.weight") else weights[name]
+            ),
+        ),
         tokenizer=tokenizer,
     )
 
@@ -114,19 +118,3 @@ def _directions(folder: Path, known: list[str], languages: Languages) -> list[Di
     if len(sources) > 1 and set(sources) == set(targets):
         return AnyPair(tuple(dict.fromkeys(sources)))
     return pairs
-
-
-class _Float32Embeddings(LazyTensors[Tensor]):
-    """Weights as they are read, except embeddings, which are converted to float32.
-
-    An engine maps float32 embeddings from the checkpoint's file. With a vocabulary of 256,000, only
-    the rows in use then take memory.
-    """
-
-    def __init__(self, weights: Mapping[str, Tensor]) -> None:
-        super().__init__(weights)
-        self._weights = weights
-
-    def _read(self, name: str) -> Tensor:
-        tensor = self._weights[name]
-        return tensor.float() if name.endswith("embedding.weight") else tensor

@@ -38,7 +38,10 @@ def read_npz_folder(folder: Path, languages: Languages) -> ForeignModel:
     search = read_search(folder)
     path = _model_file(folder, search.models)
     arrays = read_npz(path)
-    options = model_options(_embedded_options(path, arrays), str(path))
+    if _OPTIONS not in arrays:
+        raise CheckpointError(f"{path}: has no {_OPTIONS}; not a Marian model")
+    text = arrays.pop(_OPTIONS).tobytes().rstrip(b"\0")
+    options = model_options(read_yaml(text, f"{path}: {_OPTIONS}"), str(path))
     pieces = read_vocabularies(folder, search.vocabularies or options.vocabularies)
     source_pieces, target_pieces = _embedded_pieces(path, arrays, options, pieces)
     files, _ = vocabulary_files(folder, source_pieces, target_pieces)
@@ -93,13 +96,6 @@ def _model_file(folder: Path, named: tuple[str, ...]) -> Path:
             "under 'models'"
         )
     return chosen[0]
-
-
-def _embedded_options(path: Path, arrays: MutableMapping[str, NDArray[Any]]) -> dict[str, Any]:
-    if _OPTIONS not in arrays:
-        raise CheckpointError(f"{path}: has no {_OPTIONS}; not a Marian model")
-    text = arrays.pop(_OPTIONS).tobytes().rstrip(b"\0")
-    return read_yaml(text, f"{path}: {_OPTIONS}")
 
 
 def _embedding_names(share: bool) -> tuple[str, str]:

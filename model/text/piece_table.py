@@ -93,7 +93,6 @@ class TableCodec:
         return self._target.pieces[token_id]
 
     def _end(self, text: str) -> Token:
-        """Return `</s>`, which follows the text."""
         return Token(self.eos_id, self._source.pieces[self.eos_id], len(text), len(text))
 
 

@@ -70,7 +70,6 @@ class Tokenizer:
 
     @property
     def languages(self) -> list[str]:
-        """Target languages, in the order of their ids."""
         return list(self._language_ids)
 
     def language_id(self, language: str) -> int:

@@ -68,7 +68,7 @@ class TrainingConfig(Configuration, Table):
     Deviations from the paper: saves are counted in steps, not timed; the vocabulary is learnt by
     SentencePiece's unigram model, not by byte-pair encoding.
 
-    Raises `ConfigError` through `load` and `parse`, naming file and key.
+    Raises `ConfigError` through `parse`, naming file and key.
     """
 
     preset: str = Field("base", description="base configuration of the model")
@@ -176,12 +176,10 @@ class TrainingConfig(Configuration, Table):
 
     @property
     def all_directions(self) -> frozenset[tuple[str, str]]:
-        """The directions that the model learns."""
         return frozenset(self.directions) or self._possible_directions
 
     @property
     def vocab_size(self) -> int:
-        """The number of pieces to learn."""
         preset = max(PRESETS[self.preset].target_vocab_size, SMALLEST_VOCABULARY)
         return self.tokenizer.vocab_size or preset
 
@@ -200,11 +198,6 @@ class TrainingConfig(Configuration, Table):
         """Return the model configuration for a codec's vocabulary. Raises `ConfigError`."""
         sizes = codec.source_vocab_size, codec.target_vocab_size
         return self.transformer(codec.pad_id, codec.eos_id, *sizes)
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        """Read a TOML recipe. Raises `ConfigError`."""
-        return cls.parse(read_recipe(path), str(path))
 
 
 def read_recipe(path: Path) -> dict[str, Any]:

@@ -227,7 +227,9 @@ def _initialise(
     languages = sorted({target for _, target in config.all_directions})
     tags = sorted({corpus.tag for corpus in config.corpora} - {""})
     if init:
-        (run / INIT_FILE).write_text(json.dumps(init.provenance(), indent=2))
+        name, digest = init.origin.config.name, init.origin.digest
+        provenance = {"name": name, "digest": digest, "adapted": init.adapt}
+        (run / INIT_FILE).write_text(json.dumps(provenance, indent=2))
         if taken := init.vocabulary(config):
             check_vocabulary(taken, languages, tags, str(init.origin.folder))
             take_vocabulary(run, init.origin)

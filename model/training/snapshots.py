@@ -84,7 +84,6 @@ class MovingAverage:
 
     @torch.no_grad()
     def update(self, model: Transformer, step: int) -> None:
-        """Include the parameters after a step, which counts from 1."""
         if not self.decay:
             return
         weight = 1 - min(self.decay, (1 + step) / (10 + step))

@@ -235,7 +235,6 @@ class Trainer:
         }
 
     def _take(self, batches: Iterator[tuple[Batch, Position]]) -> list[Part]:
-        """Return the parts of one update."""
         parts: list[Part] = []
         position = self.counters.position
         for batch, following in itertools.islice(batches, self.config.accumulate):

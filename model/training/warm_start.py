@@ -82,14 +82,6 @@ class WarmStart:
         else:
             copy_weights(model, self.origin)
 
-    def provenance(self) -> dict[str, str | bool]:
-        """Return the record for the run folder and the finished checkpoint."""
-        return {
-            "name": self.origin.config.name,
-            "digest": self.origin.digest,
-            "adapted": self.adapt,
-        }
-
 
 def check_same_shape(
     origin: Checkpoint, shape: TransformerConfig, *, but: tuple[str, ...] = ()

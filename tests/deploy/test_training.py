@@ -7,7 +7,7 @@ import pytest
 
 from app.cli.train import train
 from app.shipped import recipe_path
-from model.training.config import TrainingConfig
+from model.training.config import TrainingConfig, read_recipe
 from tests.deploy.files import DEPLOY, ROOT, read_yaml, seconds
 
 COMPOSE = DEPLOY / "training" / "docker-compose.yml"
@@ -49,7 +49,7 @@ def test_restarts_continue_the_run(place: str) -> None:
     assert arguments[0] == "train"
     assert "--continue" in arguments
     context = train.make_context("train", list(arguments[1:]))
-    config = TrainingConfig.load(recipe_path(str(context.params["recipe"])))
+    config = TrainingConfig.parse(read_recipe(recipe_path(str(context.params["recipe"]))), "recipe")
     [processes] = [int(one.split("=")[1]) for one in launcher if one.startswith("--nproc")]
     assert processes <= config.accumulate
     for path in (context.params["corpora"], context.params["run"]):

@@ -88,7 +88,6 @@ class TranslationProgress:
             click.echo(f"attend: flags in {lines}: {counts}{hint}", err=True)
 
     def on_line(self, flags: Sequence[str]) -> None:
-        """Count a translated line."""
         self._count += 1
         self._progress.advance(self._task)
         if not flags:

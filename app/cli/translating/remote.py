@@ -58,7 +58,6 @@ class RemoteTranslator:
         self._options = {name: value for name, value in options.items() if value is not None}
 
     def close(self) -> None:
-        """Close the connection."""
         self._client.close()
 
     def translate_texts(self, texts: Sequence[str]) -> list[RemoteTranslation]:
@@ -111,7 +110,6 @@ class RemoteTranslator:
         return translations
 
     def _ask(self, method: str, path: str, body: object = None) -> Any:
-        """Return the JSON of a response."""
         response = self._request(method, path, json=body)
         try:
             return response.json()

@@ -8,7 +8,7 @@ from typing import NoReturn
 from urllib.parse import parse_qsl
 
 from fastapi import HTTPException, Request
-from starlette.datastructures import Headers
+from starlette.datastructures import FormData, Headers
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from app.concurrency.coroutines import turn_of_the_loop
@@ -49,13 +49,12 @@ class Body:
 
     @property
     def is_form(self) -> bool:
-        """Whether it is one of the two types of HTML forms."""
         return self.kind in FORMS and not self.is_json
 
     def json(self) -> object:
         """Parse JSON. Raises `HTTPException` 415, `MalformedJsonError`."""
         if not self.is_json:
-            raise _unsupported("application/json")
+            raise unsupported("application/json")
         try:
             encoding = json.detect_encoding(self.content)
             return _JSON.decode(self.content.decode(encoding, "surrogatepass"))
@@ -67,7 +66,7 @@ class Body:
     async def form(self) -> Form:
         """Parse form fields. Raises `HTTPException` 415, `MalformedFormError`."""
         if not self.is_form:
-            raise _unsupported("application/json", *FORMS)
+            raise unsupported("application/json", *FORMS)
         if self.kind == FORMS[0]:
             try:
                 text = self.content.decode()
@@ -78,18 +77,26 @@ class Body:
                 raise MalformedFormError(
                     f"the body is not UTF-8, or has more than {MAX_FORM_FIELDS:,} fields"
                 ) from None
-        parser = MultiPartParser(
-            self.headers, self._stream(), max_files=0, max_fields=MAX_FORM_FIELDS,
+        fields = await parse_multipart(
+            self.headers, self.content, max_files=0, max_fields=MAX_FORM_FIELDS,
             max_part_size=len(self.content),
         )  # fmt: skip
-        try:
-            fields = await parser.parse()
-        except (MultiPartException, KeyError, ValueError):
-            raise MalformedFormError("the body is not a form of multipart/form-data") from None
         return gather((name, str(value)) for name, value in fields.multi_items())
 
-    async def _stream(self) -> AsyncGenerator[bytes, None]:
-        yield self.content
+
+async def parse_multipart(headers: Headers, content: bytes, **limits: int) -> FormData:
+    """Parse multipart/form-data, in memory. Raises `MalformedFormError`."""
+
+    async def stream() -> AsyncGenerator[bytes, None]:
+        yield content
+
+    parser = MultiPartParser(headers, stream(), **limits)
+    parser.spool_max_size = len(content) + 1  # never on disk
+    try:
+        return await parser.parse()
+    except (MultiPartException, KeyError, ValueError):
+        with_file = " with one file" if limits["max_files"] else ""
+        raise MalformedFormError(f"the body is not a form of {FORMS[1]}{with_file}") from None
 
 
 async def read_body(request: Request, max_bytes: int) -> bytes:
@@ -158,7 +165,8 @@ _JSON = json.JSONDecoder(parse_constant=_refuse_constant)
 """As `json.loads` would make one for each body."""
 
 
-def _unsupported(*supported: str) -> HTTPException:
+def unsupported(*supported: str) -> HTTPException:
+    """Return the error for a body of another media type."""
     named = " or ".join(supported)
     return HTTPException(
         HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the body should be {named}",

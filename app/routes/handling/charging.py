@@ -11,9 +11,9 @@ from app.errors import InvalidRequestError
 from app.observe.timings import Timings
 from app.observe.tracing import record_stages
 from app.routes.handling.dependencies import held_runtime
-from app.routes.handling.responses import event_stream, while_connected
+from app.routes.handling.responses import Unsent, event_stream, while_connected
 from app.runtime import Runtime
-from app.translation.answers import Event, Events, TranslateAnswer
+from app.translation.answers import TranslateAnswer
 from app.translation.requests import TranslationRequest
 
 TIMEOUT_HEADER = "X-Request-Timeout"
@@ -66,13 +66,12 @@ async def streamed(request: Request, client: Client, translation: TranslationReq
     timeout = timeout_of(request)
     spend(request, client, sum(map(len, translation.texts)))
 
-    async def work(events: Events) -> TranslateAnswer:
-        noted = _Noted(events)
+    async def work(events: Unsent) -> TranslateAnswer:
         with ledger.charge(client.account, sum(map(len, translation.texts))):
             try:
-                answer, timings = await service.translate(translation, client.turn, noted, timeout)
+                answer, timings = await service.translate(translation, client.turn, events, timeout)
             except BaseException as error:
-                if not noted.any:
+                if not events.started:
                     raise
                 failure = error
             else:
@@ -84,19 +83,6 @@ async def streamed(request: Request, client: Client, translation: TranslationReq
             del failure
 
     return await event_stream(request, work)
-
-
-class _Noted:
-    """Passes events on, and knows whether there were any."""
-
-    def __init__(self, events: Events) -> None:
-        self._events = events
-        self.any = False
-        self.drain = events.drain
-
-    def put(self, event: Event) -> None:
-        self.any = True
-        self._events.put(event)
 
 
 def spend(request: Request, client: Client, n_characters: int) -> None:

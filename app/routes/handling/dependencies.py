@@ -20,7 +20,7 @@ from app.settings import Settings
 _SCHEMES = ("bearer", "deepl-auth-key")
 
 
-def _from_state(name: str) -> Callable[[Request], Awaitable[Any]]:
+def from_state(name: str) -> Callable[[Request], Awaitable[Any]]:
     """Return a dependency on an attribute of the application's state, set by `create_app`."""
 
     async def read(request: Request) -> Any:
@@ -80,10 +80,10 @@ KnownClient = Annotated[Client, Depends(_known_client)]
 ReadyRuntime = Annotated[Runtime, Depends(_ready_runtime)]
 SentParameters = Annotated[Form, Depends(_sent_parameters)]
 """The query and the body. Name it after `KnownClient`: dependencies run in order."""
-CurrentSettings = Annotated[Settings, Depends(_from_state("settings"))]
-CurrentLifecycle = Annotated[Lifecycle, Depends(_from_state("lifecycle"))]
-CurrentKeys = Annotated[Keys, Depends(_from_state("keys"))]
-CurrentLedger = Annotated[UsageLedger, Depends(_from_state("ledger"))]
-CurrentGlossaries = Annotated[GlossaryStore, Depends(_from_state("glossaries"))]
-CurrentDocuments = Annotated[DocumentJobs, Depends(_from_state("documents"))]
-CurrentDownloads = Annotated[FileStore, Depends(_from_state("downloads"))]
+CurrentSettings = Annotated[Settings, Depends(from_state("settings"))]
+CurrentLifecycle = Annotated[Lifecycle, Depends(from_state("lifecycle"))]
+CurrentKeys = Annotated[Keys, Depends(from_state("keys"))]
+CurrentLedger = Annotated[UsageLedger, Depends(from_state("ledger"))]
+CurrentGlossaries = Annotated[GlossaryStore, Depends(from_state("glossaries"))]
+CurrentDocuments = Annotated[DocumentJobs, Depends(from_state("documents"))]
+CurrentDownloads = Annotated[FileStore, Depends(from_state("downloads"))]

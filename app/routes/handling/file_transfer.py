@@ -1,18 +1,16 @@
 """Uploads of files as multipart/form-data, and downloads."""
 
 import asyncio
-from collections.abc import AsyncGenerator
 from http import HTTPStatus
 from pathlib import PurePath
 from urllib.parse import quote
 
 from fastapi import HTTPException, Request, Response
 from starlette.datastructures import FormData, UploadFile
-from starlette.formparsers import MultiPartException, MultiPartParser
 
 from app.accounts.result_files import StoredFile
-from app.errors import DeadlineExceededError, InvalidRequestError, MalformedFormError
-from app.routes.handling.body import read_body
+from app.errors import DeadlineExceededError, InvalidRequestError
+from app.routes.handling.body import parse_multipart, read_body, unsupported
 from app.settings import Settings
 from app.wire.failures import FORMS, media_type
 
@@ -26,10 +24,7 @@ OVERHEAD_BYTES = 100_000
 def check_form(request: Request) -> None:
     """Raise `HTTPException` 415 if the body is not multipart/form-data."""
     if media_type(request.headers) != FORM:
-        raise HTTPException(
-            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the body should be {FORM}",
-            headers={"Accept-Post": FORM},
-        )  # fmt: skip
+        raise unsupported(FORM)
 
 
 async def read_form(request: Request, settings: Settings) -> FormData:
@@ -45,18 +40,9 @@ async def read_form(request: Request, settings: Settings) -> FormData:
         raise DeadlineExceededError(
             f"the file did not arrive within {settings.request_timeout:g} s"
         ) from None
-
-    async def stream() -> AsyncGenerator[bytes, None]:
-        yield body
-
-    parser = MultiPartParser(
-        request.headers, stream(), max_files=1, max_fields=MAX_FIELDS, max_part_size=MAX_FIELD_BYTES
+    return await parse_multipart(
+        request.headers, body, max_files=1, max_fields=MAX_FIELDS, max_part_size=MAX_FIELD_BYTES
     )
-    parser.spool_max_size = len(body) + 1  # never on disk
-    try:
-        return await parser.parse()
-    except (MultiPartException, KeyError, ValueError):
-        raise MalformedFormError(f"the body is not a form of {FORM} with one file") from None
 
 
 async def uploaded_file(form: FormData, max_bytes: int) -> tuple[str, bytes]:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import partial
 from http import HTTPStatus
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from fastapi import Request, Response
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from app.concurrency.threads import in_thread
 from app.observe.logs import log_failure
 from app.observe.timings import Timings
-from app.translation.answers import Event, Events, ScoreAnswer, TokenEvent, TranslateAnswer
+from app.translation.answers import Event, ScoreAnswer, TokenEvent, TranslateAnswer
 from app.wire.native.answers import as_json
 from app.wire.problems import kind_of, problem_response
 
@@ -35,7 +35,11 @@ async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
             has_left = True
             working.cancel()
 
-    leaving = asyncio.create_task(_gone(request))
+    async def wait_for_disconnect() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    leaving = asyncio.create_task(wait_for_disconnect())
     leaving.add_done_callback(end)
     try:
         return await work
@@ -47,11 +51,6 @@ async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
     finally:
         is_over = True
         leaving.cancel()
-
-
-async def _gone(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 MAX_INLINE_TOKENS = 2000
@@ -86,20 +85,21 @@ KEEP_ALIVE = 15.0
 MAX_UNSENT = 256
 """Events of a stream that may wait for its client before its work pauses."""
 
-Work: TypeAlias = Callable[[Events], Coroutine[Any, Any, TranslateAnswer]]
-"""Receives what takes its events, and returns the response."""
-
 
 class Unsent:
-    """The events of a stream that its client has not taken yet, and None behind the last."""
+    """The events of a stream that its client has not taken yet, and None after the last.
+
+    started  whether there was an event
+    """
 
     def __init__(self) -> None:
+        self.started = False
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
         self._has_space = asyncio.Event()
         self._has_space.set()
 
     def put(self, event: Event | None) -> None:
-        """Append an event, or the end."""
+        self.started = True
         self._events.put_nowait(event)
         if self._events.qsize() >= MAX_UNSENT:
             self._has_space.clear()
@@ -120,7 +120,9 @@ class Unsent:
         return event
 
 
-async def event_stream(request: Request, work: Work) -> Response:
+async def event_stream(
+    request: Request, work: Callable[[Unsent], Coroutine[Any, Any, TranslateAnswer]]
+) -> Response:
     """Return a response that streams the events of the work and then its result.
 
     An error before the first event is raised, so that it sets the status; later it is an event. The

@@ -13,7 +13,6 @@ class Router(APIRouter):
     """Routes that answer HEAD wherever they answer GET."""
 
     def get(self, path: str, **options: Any) -> Callable[[F], F]:
-        """Return a decorator for an endpoint."""
         register = super().get(path, **options)
 
         def with_head(endpoint: F) -> F:
@@ -31,6 +30,5 @@ class PlainRoute(APIRoute):
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the endpoint itself."""
         endpoint: Callable[[Request], Coroutine[Any, Any, Response]] = self.endpoint
         return endpoint

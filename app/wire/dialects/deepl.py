@@ -148,7 +148,6 @@ class DeepLRequest(TranslationOptions):
 
     @property
     def model_type_used(self) -> ModelType | None:
-        """Return the search that the response reports, if the request chose one."""
         if self.model_type in (None, "latency_optimized"):
             return self.model_type
         return "quality_optimized"
@@ -191,8 +190,6 @@ class DeepLAnswer(BaseModel):
 
     @classmethod
     def of(cls, request: DeepLRequest, answer: TranslateAnswer) -> Self:
-        """Convert the native response to this dialect."""
-
         def one(text: str, translation: Translation) -> DeepLTranslation:
             return DeepLTranslation(
                 detected_source_language=translation.source.upper(),

@@ -51,7 +51,6 @@ class DocumentHandle(BaseModel):
 
     @classmethod
     def of(cls, job: DocumentJob) -> Self:
-        """Convert to this dialect."""
         return cls(document_id=job.id, document_key=job.key)
 
 
@@ -66,7 +65,6 @@ class DocumentStatus(BaseModel):
 
     @classmethod
     def of(cls, job: DocumentJob, error_message: str | None) -> Self:
-        """Convert to this dialect."""
         return cls(
             document_id=job.id,
             status=job.status,

@@ -67,7 +67,6 @@ class _GlossaryRequest(LenientRequest):
 
     @property
     def by_pointer(self) -> dict[str, DictionaryRequest]:
-        """The dictionaries by their locations in the request."""
         return {f"/dictionaries/{index}": one for index, one in enumerate(self.dictionaries)}
 
 
@@ -101,7 +100,6 @@ class DictionaryInfo(BaseModel):
 
     @classmethod
     def of(cls, stored: StoredDictionary) -> Self:
-        """Convert to this dialect."""
         return cls(
             source_lang=stored.source, target_lang=stored.target, entry_count=stored.n_entries
         )
@@ -117,7 +115,6 @@ class MultilingualGlossary(BaseModel):
 
     @classmethod
     def of(cls, stored: StoredGlossary) -> Self:
-        """Convert to this dialect."""
         return cls(
             glossary_id=stored.id,
             name=stored.name,

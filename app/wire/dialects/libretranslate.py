@@ -129,7 +129,6 @@ class LibreTranslateAnswer(BaseModel):
 
     @classmethod
     def of(cls, request: LibreTranslateRequest, answer: TranslateAnswer) -> Self:
-        """Convert the native response to this dialect."""
         translations = answer.translations
         texts = [one.text for one in translations]
         is_auto = request.source.lower() == "auto"

@@ -130,7 +130,6 @@ class AttentionRequest(BaseModel):
     encoding: Literal["json", "base64"] = "json"
 
     def selection(self) -> AttentionSelection:
-        """Return it in the pipeline's terms."""
         return AttentionSelection(self.kind, self.layers, self.heads, self.encoding)
 
 

@@ -134,7 +134,6 @@ class ScoreRequest(WireRequest):
         return request
 
     def to_pipeline(self) -> ScoringRequest:
-        """Return the request in the pipeline's terms."""
         return ScoringRequest(
             self.text,
             self.translation,

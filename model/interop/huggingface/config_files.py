@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from model.checkpoint.config import read_file
 from model.errors import CheckpointError
 
 CONFIG_FILE = "config.json"
@@ -19,9 +20,7 @@ TOKENIZER_FILE = "tokenizer_config.json"
 def read_object(path: Path) -> dict[str, Any]:
     """Read a JSON object from a file. Raises `CheckpointError`."""
     try:
-        values = json.loads(path.read_bytes())
-    except OSError as error:
-        raise CheckpointError(f"{path}: {error.strerror}") from None
+        values = json.loads(read_file(path))
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: not JSON: {error}") from None
     if not isinstance(values, dict):
@@ -60,7 +59,6 @@ class MarianConfig(ForeignFile):
 
     @property
     def target_vocab_size(self) -> int:
-        """Number of ids of the decoder."""
         return self.decoder_vocab_size or self.vocab_size
 
     @property

@@ -81,12 +81,10 @@ class Embeddings:
 
     @property
     def shared(self) -> bool:
-        """Whether source and target have one embedding."""
         return _same(self.source, self.target)
 
     @property
     def tied(self) -> bool:
-        """Whether the output projection is the target embedding."""
         return _same(self.output, self.target)
 
 
@@ -134,24 +132,10 @@ def renamed(
         weights["output.bias"] = found.bias
     elif config.output_bias and OUTPUT_BIAS in tensors:  # zeros
         weights["output.bias"] = tensors[OUTPUT_BIAS].flatten()
-    return _Renamed(weights, tensors, names)
-
-
-class _Renamed(LazyTensors[Tensor]):
-    """Tensors in memory, and others that are read on each access, by our → their names."""
-
-    def __init__(
-        self, loaded: Mapping[str, Tensor], tensors: Mapping[str, Tensor], names: Mapping[str, str]
-    ) -> None:
-        super().__init__([*loaded, *names])
-        self._loaded = loaded
-        self._tensors = tensors
-        self._our_to_their = names
-
-    def _read(self, name: str) -> Tensor:
-        return (
-            self._loaded[name] if name in self._loaded else self._tensors[self._our_to_their[name]]
-        )
+    return LazyTensors(
+        [*weights, *names],
+        lambda name: weights[name] if name in weights else tensors[names[name]],
+    )
 
 
 def check_names(

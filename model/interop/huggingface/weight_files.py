@@ -47,35 +47,16 @@ def read_tensors(path: Path) -> Mapping[str, Tensor]:
     """Read tensors by name from what `weights_file` found. Raises `CheckpointError`."""
     if path.name.endswith(INDEX_SUFFIX):
         return _sharded(path)
-    if path.suffix == ".safetensors":
-        return _SafeTensors(path)
-    return _read_pickle(path)
+    if path.suffix != ".safetensors":
+        return _read_pickle(path)
 
-
-class _SafeTensors(LazyTensors[Tensor]):
-    """The tensors of one file."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def read(name: str) -> Tensor:
         with open_safetensors(path, "pt") as file:
-            super().__init__(file.keys())
-
-    def _read(self, name: str) -> Tensor:
-        with open_safetensors(self._path, "pt") as file:
             tensor: Tensor = file.get_tensor(name)
         return tensor
 
-
-class _Shards(LazyTensors[Tensor]):
-    """The tensors of several files; `shard_of` maps each to its file."""
-
-    def __init__(self, shards: Mapping[str, Mapping[str, Tensor]], shard_of: dict[str, str]):
-        super().__init__(shard_of)
-        self._shards = shards
-        self._shard_of = shard_of
-
-    def _read(self, name: str) -> Tensor:
-        return self._shards[self._shard_of[name]][name]
+    with open_safetensors(path, "pt") as file:
+        return LazyTensors(file.keys(), read)
 
 
 def _sharded(index: Path) -> Mapping[str, Tensor]:
@@ -92,7 +73,7 @@ def _sharded(index: Path) -> Mapping[str, Tensor]:
     for name, shard in shard_of.items():
         if name not in shards[shard]:
             raise CheckpointError(f"{index.parent / shard}: tensor '{name}' is missing")
-    return _Shards(shards, shard_of)
+    return LazyTensors(shard_of, lambda name: shards[shard_of[name]][name])
 
 
 def _read_pickle(path: Path) -> dict[str, Tensor]:

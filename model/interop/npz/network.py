@@ -5,6 +5,7 @@ its vectors are [1, n].
 """
 
 from collections.abc import Iterator
+from dataclasses import asdict
 
 import torch
 from torch import Tensor
@@ -37,24 +38,16 @@ def network_shape(
 
     Raises `ConfigError` that names `origin`.
     """
-    values = {
-        "d_model": options.d_model,
-        "d_ff": options.d_ff,
-        "n_heads": options.n_heads,
-        "decoder_d_ff": options.decoder_d_ff,
+    values = asdict(options)
+    del values["vocabularies"]
+    values |= {
         "decoder_n_heads": options.n_heads,
-        "n_encoder_layers": options.n_encoder_layers,
-        "n_decoder_layers": options.n_decoder_layers,
         "source_vocab_size": tokenizer.source_vocab_size,
         "target_vocab_size": tokenizer.target_vocab_size,
         "max_length": max_length,
-        "autoregression": options.autoregression,
-        "activation": options.activation,
-        "norm_order": options.norm_order,
         "norm_epsilon": _EPSILON,
         "position_layout": "marian",
         "share_embeddings": share,
-        "tie_output": options.tie_output,
         "output_bias": True,
         "pad_id": tokenizer.pad_id,
         "eos_id": tokenizer.eos_id,
@@ -73,7 +66,7 @@ def matrix_names(config: TransformerConfig) -> Iterator[tuple[str, str]]:
     """(our name, their name) of every matrix within the layers, to be transposed."""
     for ours, scope, suffix in _linear(config):
         yield f"{ours}.weight", f"{scope}_W{suffix}"
-    for layer in _recurrent_layers(config):
+    for layer in range(config.n_decoder_layers if config.is_recurrent else 0):
         ours = names.in_layer(names.DECODER, layer, names.SSRU.w)
         yield f"{ours}.weight", f"decoder_l{layer + 1}_rnn_W"
 
@@ -120,10 +113,6 @@ def _attentions(
 ) -> Iterator[tuple[names.AttentionNames, str]]:
     for attention in names.attentions(stack, recurrent=config.is_recurrent):
         yield attention, "context" if attention is names.CROSS_ATTENTION else "self"
-
-
-def _recurrent_layers(config: TransformerConfig) -> range:
-    return range(config.n_decoder_layers if config.is_recurrent else 0)
 
 
 def _layers(config: TransformerConfig) -> Iterator[tuple[str, int]]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from model.checkpoint.config import read_file
 from model.decoding.hypothesis import MAX_LENGTH_PENALTY
 from model.errors import CheckpointError
 from model.transformer.config import Activation, Autoregression, NormOrder
@@ -32,7 +33,7 @@ _NORM_ORDERS: dict[tuple[str, str, str], NormOrder] = {
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """The validated options that define the model."""
+    """The validated options that define the model, by the names of `TransformerConfig`."""
 
     d_model: int
     n_heads: int
@@ -198,10 +199,7 @@ def read_search(folder: Path) -> SearchSettings:
     path = folder / DECODER_FILE
     if not path.exists():
         return SearchSettings()
-    try:
-        values = read_yaml(path.read_bytes(), str(path))
-    except OSError as error:
-        raise CheckpointError(f"{path}: {error.strerror}") from None
+    values = read_yaml(read_file(path), str(path))
     given = {name: values.get(name, default) for name, (default, _) in _SEARCH.items()}
     if faults := list(_unsupported(given, _SEARCH)):
         raise CheckpointError(f"{path}: attend does not support this search: {'; '.join(faults)}")

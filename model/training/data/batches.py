@@ -207,7 +207,6 @@ class BatchStream:
         return examples
 
     def _directions(self, corpus: Corpus) -> list[tuple[str, str]]:
-        """Return the directions that a corpus is used in."""
         both = (corpus.languages, corpus.languages[::-1])
         allowed = self.directions & (corpus.directions or frozenset(both))
         return [direction for direction in both if direction in allowed]
@@ -216,7 +215,6 @@ class BatchStream:
         return max(len(source), len(target)) + n_symbols <= self.max_length
 
     def _encode(self, pairs: list[Pair]) -> tuple[list[list[int]], list[list[int]]]:
-        """Return the ids of the sources and of the targets."""
         sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
         codec, alpha = self.tokenizer, self.sampling
         if alpha and isinstance(codec, Tokenizer):

@@ -41,7 +41,6 @@ class CorpusConfig(DataTable):
 
     @property
     def all_directions(self) -> frozenset[tuple[str, str]]:
-        """The directions that it can be used in."""
         return frozenset(self.directions) or both_ways(self.languages)
 
     @model_validator(mode="after")

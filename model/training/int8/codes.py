@@ -19,7 +19,6 @@ class Columns(NamedTuple):
 
     @classmethod
     def of(cls, matrix: Tensor) -> Self:
-        """Round [N, K]."""
         rows = matrix.detach().contiguous()
         codes, scales = torch.empty(rows.shape, dtype=torch.int8), torch.empty(rows.shape[1])
         kernels.quantise_columns(rows.numpy(), codes.numpy(), scales.numpy())
@@ -42,7 +41,6 @@ class Rows(NamedTuple):
 
     @classmethod
     def empty(cls, rows: int, columns: int) -> Self:
-        """Allocate codes [N, K]."""
         return cls(torch.empty(rows, columns, dtype=torch.int8), torch.empty(rows))
 
     def as_columns(self) -> Columns:

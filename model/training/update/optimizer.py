@@ -117,7 +117,6 @@ class Optimizer:
         return norm.item()
 
     def step(self, learning_rate: float) -> None:
-        """Apply the gradients at the given rate, then clear them."""
         for part in self._parts:
             for group in part.param_groups:
                 group["lr"] = learning_rate * group.get("scale", 1.0)

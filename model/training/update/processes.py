@@ -52,7 +52,6 @@ class Processes:
         return range(self.rank, length, self.count)
 
     def wait(self) -> None:
-        """Wait for all processes."""
         if self.count > 1:
             _checked(distributed.barrier)
 

@@ -10,7 +10,7 @@ import pytest
 from app.shipped import recipe_path, shipped
 from model.checkpoint.reader import load_checkpoint
 from model.text.tokenizer import Tokenizer
-from model.training.config import TrainingConfig
+from model.training.config import TrainingConfig, read_recipe
 from model.training.data.written_numbers import generate_pairs
 from model.training.log import read_log
 from tests.app.cli.conftest import Attend
@@ -40,7 +40,7 @@ def write_corpora(folder: Path) -> None:
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
 def test_a_shipped_recipe_is_valid_and_known_by_its_name(path: Path) -> None:
-    TrainingConfig.load(path)
+    TrainingConfig.parse(read_recipe(path), str(path))
     assert recipe_path(path.stem) == path
 
 

@@ -128,7 +128,7 @@ def test_unreadable_recipe(tmp_path: Path, content: bytes | None, reason: str) -
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(ConfigError, match=rf"recipe\.toml: {reason}"):
-        TrainingConfig.load(path)
+        TrainingConfig.parse(read_recipe(path), str(path))
     with pytest.raises(ConfigError, match="Is a directory"):
         read_recipe(tmp_path)
 
@@ -137,7 +137,7 @@ def test_unreadable_recipe(tmp_path: Path, content: bytes | None, reason: str) -
     "recipe", sorted(Path("recipes").glob("*.toml")), ids=lambda path: path.name
 )
 def test_recipes_of_the_repository_are_valid_and_give_credit(recipe: Path) -> None:
-    config = TrainingConfig.load(recipe)
+    config = TrainingConfig.parse(read_recipe(recipe), str(recipe))
     assert all(corpus.origin and corpus.licence and corpus.credit for corpus in config.corpora)
     assert TrainingConfig.parse(config.model_dump(mode="json"), "again") == config
 
