@@ -1,7 +1,5 @@
 """A hub in memory, with the faults of real ones."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

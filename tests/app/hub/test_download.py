@@ -1,7 +1,5 @@
 """Downloads: resumed, verified, and each way in which they fail."""
 
-from __future__ import annotations
-
 import errno
 from pathlib import Path
 from typing import Any, NoReturn

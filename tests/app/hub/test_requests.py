@@ -1,7 +1,5 @@
 """Errors and retries of requests to the hub, through its listing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx

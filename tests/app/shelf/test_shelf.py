@@ -1,7 +1,5 @@
 """Lending, loading one at a time, letting go within the limit, failing and trying again."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import threading
@@ -10,17 +8,11 @@ from dataclasses import dataclass, field
 import pytest
 import structlog
 
-from app.errors import (
-    DrainingError,
-    ModelLoadingError,
-    ModelTooLargeError,
-    ModelUnavailableError,
-)
+from app.errors import DrainingError, ModelLoadingError, ModelTooLargeError, ModelUnavailableError
 from app.observe.metrics import Metrics
 from app.shelf.shelf import Shelf
 from app.shelf.slot import FIRST_PAUSE, Lease, ModelSlot
 from model.errors import CheckpointError
-from tests.app.asynchronous import asynchronous
 from tests.app.scheduling.harness import until
 
 SOON = 1e9
@@ -88,7 +80,6 @@ def loaded(shelf: Shelf[FakeModel]) -> list[str]:
     return [slot.name for slot in shelf.slots if slot.model]
 
 
-@asynchronous
 async def test_a_model_is_loaded_when_it_is_asked_for_and_only_once() -> None:
     [slot, _], [maker, other] = slots(2)
     metrics = Metrics()
@@ -105,7 +96,6 @@ async def test_a_model_is_loaded_when_it_is_asked_for_and_only_once() -> None:
     assert first.stopped == 1
 
 
-@asynchronous
 async def test_the_least_recently_used_goes_within_the_limit() -> None:
     (a, b, c), makers = slots(3)
     shelf = Shelf([a, b, c], max_bytes=20)
@@ -121,7 +111,6 @@ async def test_the_least_recently_used_goes_within_the_limit() -> None:
     assert len(makers[1].made) == 2
 
 
-@asynchronous
 async def test_a_model_in_use_finishes_before_it_goes_and_an_unused_one_is_preferred() -> None:
     (a, b, c), makers = slots(3)
     shelf = Shelf([a, b, c], max_bytes=20)
@@ -141,7 +130,6 @@ async def test_a_model_in_use_finishes_before_it_goes_and_an_unused_one_is_prefe
     assert await back is makers[0].made[1]
 
 
-@asynchronous
 async def test_pinned_models_are_loaded_at_the_start_and_never_go() -> None:
     (a, b, c), _ = slots(3)
     a.pinned = True
@@ -154,7 +142,6 @@ async def test_pinned_models_are_loaded_at_the_start_and_never_go() -> None:
     assert loaded(shelf) == ["model-0", "model-2"]
 
 
-@asynchronous
 async def test_a_model_that_never_fits_is_refused_with_its_size() -> None:
     (a, b), makers = slots(2)
     a.pinned = True
@@ -170,7 +157,6 @@ async def test_a_model_that_never_fits_is_refused_with_its_size() -> None:
         await Shelf([b], max_bytes=5).start()
 
 
-@asynchronous
 async def test_a_model_that_grows_lets_others_go() -> None:
     (a, b), makers = slots(2)
     shelf = Shelf([a, b], max_bytes=20)
@@ -182,7 +168,6 @@ async def test_a_model_that_grows_lets_others_go() -> None:
     await until(lambda: makers[0].made[0].stopped == 1)
 
 
-@asynchronous
 async def test_one_load_at_a_time_in_the_order_of_requests_and_others_do_not_wait() -> None:
     gate = threading.Semaphore(0)
     (a, b, c), makers = slots(3)
@@ -202,7 +187,6 @@ async def test_one_load_at_a_time_in_the_order_of_requests_and_others_do_not_wai
     await second
 
 
-@asynchronous
 async def test_a_request_waits_within_its_deadline_and_is_told_when_to_come_back() -> None:
     (a,), [maker] = slots(1, gate=threading.Semaphore(0))
     shelf = Shelf([a])
@@ -219,7 +203,6 @@ async def test_a_request_waits_within_its_deadline_and_is_told_when_to_come_back
     await shelf.stop()
 
 
-@asynchronous
 async def test_a_wait_that_is_forecast_to_be_too_long_is_refused_at_once() -> None:
     clock = Clock()
     (a, b), makers = slots(2)
@@ -238,7 +221,6 @@ async def test_a_wait_that_is_forecast_to_be_too_long_is_refused_at_once() -> No
     await use(b, clock.now + 6)
 
 
-@asynchronous
 async def test_what_nobody_waits_for_any_more_is_not_loaded() -> None:
     gate = threading.Semaphore(0)
     (a, b), makers = slots(2)
@@ -254,7 +236,6 @@ async def test_what_nobody_waits_for_any_more_is_not_loaded() -> None:
     assert await use(b) is makers[1].made[0]
 
 
-@asynchronous
 async def test_a_use_is_not_counted_for_one_who_leaves_as_the_model_comes() -> None:
     loop = asyncio.get_running_loop()
     asked: list[asyncio.Task[FakeModel]] = []
@@ -274,7 +255,6 @@ async def test_a_use_is_not_counted_for_one_who_leaves_as_the_model_comes() -> N
 
 
 @pytest.mark.parametrize("where", ["load", "start"])
-@asynchronous
 async def test_a_failure_is_told_and_tried_again_after_a_pause(where: str) -> None:
     clock, metrics = Clock(), Metrics()
     (a, b), makers = slots(2)
@@ -309,7 +289,6 @@ async def test_a_failure_is_told_and_tried_again_after_a_pause(where: str) -> No
     assert 'attend_model_loads_total{model="model-0",outcome="failed"} 2.0' in text
 
 
-@asynchronous
 async def test_any_exception_of_a_load_is_survived() -> None:
     (a, b), makers = slots(2)
     makers[0].failure = ZeroDivisionError("secret")
@@ -321,7 +300,6 @@ async def test_any_exception_of_a_load_is_survived() -> None:
     await use(b)
 
 
-@asynchronous
 async def test_a_model_that_works_no_more_is_loaded_again() -> None:
     (a,), [maker] = slots(1)
     Shelf([a])
@@ -331,7 +309,6 @@ async def test_a_model_that_works_no_more_is_loaded_again() -> None:
     assert model.stopped == 1
 
 
-@asynchronous
 async def test_one_that_was_there_from_the_start_is_lent_as_it_is() -> None:
     model = FakeModel(works=False)
     slot = ModelSlot("fixed", lambda: model, 10, pinned=True, permanent=True, model=model)
@@ -341,7 +318,6 @@ async def test_one_that_was_there_from_the_start_is_lent_as_it_is() -> None:
     assert model.started == 1
 
 
-@asynchronous
 async def test_the_end_refuses_those_who_wait() -> None:
     (a,), [maker] = slots(1, gate=threading.Semaphore(0))
     shelf = Shelf([a])
@@ -356,7 +332,6 @@ async def test_the_end_refuses_those_who_wait() -> None:
     maker.gate.release()
 
 
-@asynchronous
 async def test_a_loaded_model_moves_to_the_next_shelf_with_its_uses() -> None:
     (a, same), makers = slots(2)
     old, new = Shelf([a]), Shelf([same])
@@ -372,7 +347,6 @@ async def test_a_loaded_model_moves_to_the_next_shelf_with_its_uses() -> None:
     assert not Shelf([twin]).adopt(Shelf([unloaded]), unloaded, twin)
 
 
-@asynchronous
 async def test_random_use_never_exceeds_the_limit_and_never_lends_what_is_gone() -> None:
 
     choose = random.Random(1)
@@ -397,7 +371,6 @@ async def test_random_use_never_exceeds_the_limit_and_never_lends_what_is_gone()
     assert all(model.stopped == 1 for maker in makers for model in maker.made)
 
 
-@asynchronous
 async def test_what_a_load_logs_is_not_the_requests_that_woke_the_shelf() -> None:
     places_, makers = slots(1)
     seen: list[dict[str, object]] = []

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from app.text.elision import elisions, is_elided_before

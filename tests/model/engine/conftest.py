@@ -1,7 +1,5 @@
 """Small models that the tests of all engines share."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import itertools
 from collections.abc import Generator
 from dataclasses import replace
@@ -121,10 +119,7 @@ def test_there_is_room_as_long_as_the_padded_batch_fits(model: Transformer) -> N
     [(RuntimeError("struck"), RuntimeError), (torch.OutOfMemoryError("CUDA"), MemoryError)],
 )
 def test_an_exception_over_several_is_raised_and_leaves_the_engine_empty(
-    engine: Engine,
-    monkeypatch: pytest.MonkeyPatch,
-    failure: Exception,
-    raised: type[Exception],
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, failure: Exception, raised: type[Exception]
 ) -> None:
     def fail(*_: object) -> None:
         raise failure

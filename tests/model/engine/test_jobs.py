@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from model.decoding.constraints import Constraint, Wording

@@ -1,7 +1,5 @@
 """The forecast of a model's memory, beside what its engines then hold."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The promises of the protocol that every engine keeps."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Matrices to be packed and multiplied."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from model.engine.cpu.kernels.arrays import Floats

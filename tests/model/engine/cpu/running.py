@@ -1,7 +1,5 @@
 """What the tests of the CPU engine share: drawing sentences, building an engine, running it."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product

@@ -1,7 +1,5 @@
 """What an engine has room for, told by how much it takes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

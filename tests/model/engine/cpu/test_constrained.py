@@ -1,7 +1,5 @@
 """Constrained search answers as the reference, and with the same bits in any company."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The engine answers as the reference, and with the same bits in any company."""
 
-from __future__ import annotations
-
 import threading
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What fails in the engine fails alone, and the engine goes on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What an engine shows of a search and of an attention is what it does."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """Searches whose first token is given, as a target language is for M2M-100."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

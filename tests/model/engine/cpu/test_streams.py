@@ -1,7 +1,5 @@
 """What is told of a translation before it is done, by engines with small random models."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the tests of the torch engine share."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -1,7 +1,5 @@
 """The engine finds what the reference finds, in any company."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What is not finite fails the sentence that it is in, and no other."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

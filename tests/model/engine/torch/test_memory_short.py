@@ -1,7 +1,5 @@
 """Memory that is too short splits and defers work, and fails only what does not fit alone."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from typing import Any

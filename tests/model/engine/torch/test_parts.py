@@ -1,7 +1,5 @@
 """The engine's smaller parts, by hand."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Steps of usual sizes are recorded before the first job, where the device has graphs."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

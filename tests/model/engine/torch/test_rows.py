@@ -1,7 +1,5 @@
 """Only hypotheses that may still come among the n best are computed, on a CPU."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Which jobs fit, which slots they occupy, and the sizes of shapes."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

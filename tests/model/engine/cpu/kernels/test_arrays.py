@@ -1,7 +1,5 @@
 """Arrays that take memory where they are written, also where the process has memory to reuse."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

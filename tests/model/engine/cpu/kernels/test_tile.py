@@ -1,7 +1,5 @@
 """The dot products of other machines give the integers of this one's."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -41,10 +39,7 @@ def compiled(instruction: str | None, monkeypatch: pytest.MonkeyPatch) -> Callab
 
 @pytest.mark.parametrize(
     "instruction",
-    [
-        None,
-        pytest.param("256", marks=pytest.mark.skipif(not HALVES, reason="no such instruction")),
-    ],
+    [None, pytest.param("256", marks=pytest.mark.skipif(not HALVES, reason="no such instruction"))],
 )
 def test_every_dot_product_gives_the_same_integers(
     instruction: str | None, monkeypatch: pytest.MonkeyPatch
