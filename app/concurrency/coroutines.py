@@ -8,6 +8,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
+from threading import Lock
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -74,18 +75,27 @@ class Callbacks:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._calls: deque[Callable[[], None]] = deque()
+        self._lock = Lock()
+        self._is_scheduled = False
 
     def put(self, calls: Sequence[Callable[[], None]]) -> None:
         """Schedule callbacks. Thread-safe; dropped if the loop is closed."""
-        if calls:
+        if not calls:
+            return
+        with self._lock:
             self._calls.extend(calls)
-            with suppress(RuntimeError):  # the loop is closed, nothing waits for it
-                self._loop.call_soon_threadsafe(self._run_some)
+            if self._is_scheduled:
+                return
+            self._is_scheduled = True
+        with suppress(RuntimeError):  # the loop is closed, nothing waits for it
+            self._loop.call_soon_threadsafe(self._run_some)
 
     def _run_some(self) -> None:
         try:
             for _ in range(min(AT_A_TIME, len(self._calls))):
                 self._calls.popleft()()
         finally:
-            if self._calls:
+            with self._lock:
+                self._is_scheduled = bool(self._calls)
+            if self._is_scheduled:
                 self._loop.call_soon(self._run_some)

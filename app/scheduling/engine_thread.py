@@ -151,7 +151,8 @@ class EngineThread:
         lost = self._suspects.on_trial(inside.__contains__) or list(inside)
         if isinstance(error, MemoryError):
             self._lower_max_tokens(sum(inside[job_id].n_tokens for job_id in lost))
-        if len(lost) > 1:
+        if len(lost) > 1:  # of a single one, the request that it fails is logged and counted
+            log_failure(error)
             self._metrics.engine_failures(_kind_of(error)).inc()
         try:
             self._engine.cancel(lost)  # only a `step` that raised leaves the engine empty
@@ -202,13 +203,15 @@ class EngineThread:
             if joined and joined + segment.n_tokens > may_join:
                 self._engine.interrupt()  # it may join after one step
                 return False
-            if segment.lane == "bulk":
-                n_rows = self._in_flight.n_bulk_rows + segment.job.options.beam_size
-                if n_rows > self._bulk_share.n_rows(now):
-                    return False
             return self._engine.can_admit(segment.job)
 
-        while segment := self._queue.take(self._in_flight, fits):
+        def exceeds_bulk_share(segment: Waiting) -> bool:
+            if isinstance(segment, Explanation) or segment.lane != "bulk" or not self._in_flight:
+                return False
+            n_rows = self._in_flight.n_bulk_rows + segment.job.options.beam_size
+            return segment.deadline > now and n_rows > self._bulk_share.n_rows(now)
+
+        while segment := self._queue.take(self._in_flight, fits, exceeds_bulk_share):
             if isinstance(segment, Explanation):
                 now = self._explain(segment)
                 continue

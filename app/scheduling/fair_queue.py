@@ -12,7 +12,7 @@ A pure data structure: no clock, no lock, no torch.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
@@ -142,14 +142,19 @@ class FairQueue(Generic[W]):
         self._lane_of(waiter).add(waiter)
         self._count(waiter, waiter.n_tokens)
 
-    def head(self) -> W:
-        """Return the next. Within a lane it stays the next until it is taken or discarded."""
-        turn_of_bulk = not self._interactive or self._since_bulk >= BULK_SHARE - 1
-        return (self._bulk if self._bulk and turn_of_bulk else self._interactive).head()
+    def heads(self) -> Iterator[W]:
+        """Yield the next, and if that is of the bulk lane, the next of the interactive one.
 
-    def take(self) -> W:
-        """Remove and return the head, charging its client and request."""
-        waiter = self.head()
+        Within a lane it stays the next until it is taken or discarded.
+        """
+        if self._bulk and (not self._interactive or self._since_bulk >= BULK_SHARE - 1):
+            yield self._bulk.head()
+        if self._interactive:
+            yield self._interactive.head()
+
+    def take(self, waiter: W | None = None) -> W:
+        """Remove and return one of `heads`, by default the first; charge its client and request."""
+        waiter = next(self.heads()) if waiter is None else waiter
         if waiter.lane == "bulk":
             self._since_bulk = 0
         elif self._bulk:

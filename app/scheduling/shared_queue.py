@@ -176,19 +176,30 @@ class SharedQueue:
                 self._n_asleep -= 1
             return True
 
-    def take(self, mine: InFlight, fits: Callable[[Waiting], bool]) -> Waiting | None:
-        """Take what is next, if it fits and is not better left to another engine."""
+    def take(
+        self,
+        mine: InFlight,
+        fits: Callable[[Waiting], bool],
+        waits_aside: Callable[[Waiting], bool],
+    ) -> Waiting | None:
+        """Take what is next, if it fits and is not better left to another engine.
+
+        What does not fit holds back what comes after it, unless it waits aside.
+        """
         if not self.waiting:
             return None
         with self._changed:
             if not self.waiting or len(mine) >= self._fair_share():
                 return None
-            if not fits(self.waiting.head()):
-                return None
-            taken = self.waiting.take()
-            if isinstance(taken, QueuedSegment):
-                taken.cancelled = mine.cancelled
-            return taken
+            for head in self.waiting.heads():
+                if waits_aside(head):
+                    continue
+                if not fits(head):
+                    return None
+                if isinstance(taken := self.waiting.take(head), QueuedSegment):
+                    taken.cancelled = mine.cancelled
+                return taken
+            return None
 
     def _fair_share(self) -> int:
         """Maximum segments per engine: the total over the number of engines, rounded up.

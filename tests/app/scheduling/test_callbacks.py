@@ -28,7 +28,8 @@ async def test_calls_are_made_in_order_whoever_puts_them() -> None:
     assert made == list(range(N))
 
 
-async def test_the_loop_has_its_turn_between_a_few_of_them() -> None:
+@pytest.mark.parametrize("n_puts", [1, 5])
+async def test_the_loop_has_its_turn_between_a_few_of_them(n_puts: int) -> None:
     loop = asyncio.get_running_loop()
     callbacks = Callbacks(loop)
     made: list[int] = []
@@ -39,7 +40,9 @@ async def test_the_loop_has_its_turn_between_a_few_of_them() -> None:
         if len(made) < N:
             loop.call_soon(turn)
 
-    callbacks.put([partial(made.append, i) for i in range(N)])
+    calls = [partial(made.append, i) for i in range(N)]
+    for first in range(n_puts):
+        callbacks.put(calls[first::n_puts])
     loop.call_soon(turn)
     while len(made) < N:
         await asyncio.sleep(0)

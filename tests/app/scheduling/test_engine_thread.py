@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
+from structlog.testing import capture_logs
 
 from app.errors import DeadlineExceededError, EngineDownError, EngineFailedError
 from app.scheduling.engine_thread import MAX_FAILURES, MAX_JOINING_TOKENS, MAX_RESTARTS
-from app.scheduling.fair_queue import Lane
+from app.scheduling.fair_queue import BULK_SHARE, Lane
 from app.scheduling.requests import Completion
 from app.scheduling.scheduler import Load, Scheduler
 from app.scheduling.shared_queue import BULK_ROWS, BULK_ROWS_IN_COMPANY, COMPANY_SECONDS
@@ -58,6 +59,23 @@ async def test_a_request_that_failed_leaves_nothing_behind_waiting_or_in_flight(
         await submit(scheduler, 14)
         assert scheduler.load == Load(0, 0, 0, 0, engines=1)
     assert 11 in engine.cancelled
+
+
+async def test_a_batch_that_failed_leaves_a_line_in_the_log() -> None:
+    [engine] = gated(1)
+    async with running(engine) as scheduler:
+        held = submit(scheduler, 11)
+        await until(lambda: scheduler.load.in_flight == 1)
+        disaster, beside = submit(scheduler, DISASTER), submit(scheduler, 12)
+        await settle()
+        with capture_logs() as logged:
+            release([engine])
+            await asyncio.wait([held, disaster, beside])
+    assert isinstance(disaster.exception(), EngineFailedError)
+    assert held.result()
+    assert beside.result()
+    [line] = [line for line in logged if line["event"] == "failure"]
+    assert line["causes"][0]["type"] == "RuntimeError"
 
 
 async def test_failures_in_a_row_take_an_engine_down_and_with_the_last_the_service() -> None:
@@ -335,6 +353,21 @@ async def test_the_bulk_lane_leaves_room_for_the_other(beam_size: int) -> None:
     n_beside = BULK_ROWS_IN_COMPANY // beam_size
     assert [len(names) for names in engine.admitted[:2]] == [n_bulk, 1 + n_beside]
     assert engine.admitted[1][0] == 11
+
+
+async def test_a_list_that_has_its_share_holds_back_no_single_sentence() -> None:
+    [engine] = gated(1, n_steps=2)
+    async with running(engine) as scheduler:
+        sources = [sentence(name) for name in range(1000, 1000 + 2 * BULK_ROWS)]
+        bulk = asyncio.create_task(translate(scheduler, sources, SearchOptions(1), lane="bulk"))
+        await until(lambda: scheduler.load.in_flight == BULK_ROWS)
+        singles = [submit(scheduler, name) for name in range(100, 100 + 2 * BULK_SHARE)]
+        await settle()
+        engine.gate.release()  # type: ignore[union-attr]
+        await until(lambda: len(engine.admitted) == 2)
+        release([engine])
+        await asyncio.gather(bulk, *singles)
+    assert engine.admitted[1] == list(range(100, 100 + 2 * BULK_SHARE))
 
 
 async def test_it_leaves_more_while_single_sentences_come() -> None:

@@ -30,7 +30,7 @@ def joined() -> tuple[SharedQueue, InFlight]:
 
 
 def take(queue: SharedQueue, mine: InFlight, fits: Callable[[Waiting], bool] = anything) -> bool:
-    sentence = queue.take(mine, fits)
+    sentence = queue.take(mine, fits, lambda _: False)
     if sentence:
         assert isinstance(sentence, QueuedSegment)
         mine.add(sentence)
