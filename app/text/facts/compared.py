@@ -12,7 +12,7 @@ from functools import cache
 from typing import Literal
 
 from app.text.facts.cldr import SPACES, era_names, letters_of, month_names
-from app.text.facts.number_words import numbers_in_words, spelt_out
+from app.text.facts.number_words import numbers_in_words, says_number, spelt_out
 from app.text.facts.numbers import has_digit, same_numbers
 from app.text.facts.ranks import english_ending, is_roman, roman_numerals, same_ordinals
 from app.text.facts.spelt import lacks_number_in_words, lacks_rank_in_words
@@ -25,6 +25,9 @@ _ROMAN = re.compile(
     r"|\b([IVXLC]{2,8}|[IVX])(?=(?:e|er|i?[eè]me|st|nd|rd|th)\b)"
 )
 """Numerals behind a name or a word for what is counted, or with the ending of an ordinal."""
+
+_MAY_BE_ROMAN = re.compile("[IVXLC](?=[IVXLCeèinrst])")
+"""Matches within every match of `_ROMAN`."""
 
 _NO_NUMERALS = {"CV", "DVI", "XL", "XX", "LI", "VI", "XXX", "XC", "LC"}
 _ENGLISH_ORDINAL = re.compile(
@@ -40,9 +43,9 @@ _TRANSLATED_NAME = re.compile(r"[QT][1-4]|WW\d|S\d|H[12]|P\d+|N\d+|USD\d+|EUR\d+
 
 def may_have_facts(text: str, language: str) -> bool:
     """Whether a text has anything that `fact_faults` compares."""
-    if has_digit(text):
+    if has_digit(text) or _has_roman(text):
         return True
-    return any(one.value > 2 for one in spelt_out(text, language)) or bool(_ROMAN.search(text))
+    return says_number(text, language) and any(one.value > 2 for one in spelt_out(text, language))
 
 
 def fact_faults(source: str, translation: str, languages: Sequence[str]) -> Iterator[FactFault]:
@@ -50,6 +53,10 @@ def fact_faults(source: str, translation: str, languages: Sequence[str]) -> Iter
 
     languages  codes of both texts
     """
+    if not (
+        has_digit(source, translation) or _has_roman(source) or says_number(source, languages[0])
+    ):
+        return
     if lacks_number_in_words(source, translation, languages) or not same_numbers(
         source, translation, languages
     ):
@@ -63,6 +70,10 @@ def fact_faults(source: str, translation: str, languages: Sequence[str]) -> Iter
         and not lacks_rank_in_words(source, translation, languages)
     ):
         yield "facts"
+
+
+def _has_roman(text: str) -> bool:
+    return _MAY_BE_ROMAN.search(text) is not None and _ROMAN.search(text) is not None
 
 
 def _has_numerals(source: str, translation: str, language: str) -> bool:

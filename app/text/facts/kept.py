@@ -28,14 +28,29 @@ _NAMES = re.compile(
 _MARK = re.compile(rf"[™®℠#@]|[ ](?:{_COMPANY})\b")
 _FUNCTION_WORDS = re.compile(r"(?:The|An?|Le|La|Les|Un|Une|In|At|On|By|For|Chez|Der|Die|Das|El)[ ]")
 _JOINT = re.compile(r"[ \t]?")
+_SIGN = re.compile(r"[\d`\\/_$#=~^(<%:{\[@™®℠]")
+_HYPHEN = re.compile(r"(?<!\S)-")
+_LATER_CAPITAL = re.compile(r"(?<=.)[A-Z]", re.DOTALL)
+_CAMEL = re.compile("[a-z][A-Z]")
 
 
 def find_kept(text: str, language: str) -> Spans:
     """Return the spans of what is copied from a text in a language, in order and disjoint."""
+    if not _may_have_kept(text):
+        return Spans()
     finders = [find_code(text), _find_names(text)]
     if has_digit(text):
         finders.append(find_identifiers(text, language))
     return united(text, *finders)
+
+
+def _may_have_kept(text: str) -> bool:
+    """Whether a text has a character of what is copied, which plain sentences do not have."""
+    if _SIGN.search(text) or text.find(".", 0, -1) >= 0 or _HYPHEN.search(text):
+        return True
+    return _LATER_CAPITAL.search(text) is not None and (
+        _CAMEL.search(text) is not None or _MARK.search(text) is not None
+    )
 
 
 def united(text: str, *spans: Iterable[Span]) -> Spans:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from app.text.facts.cldr import month_names
@@ -42,11 +42,16 @@ _OTHERS = PARTS | _table(
 )  # fmt: skip
 """Words of English and French that say a number but are none."""
 
+_CENTS = ("cent", "percent", "pourcent", "prozent", "procent", "ciento")
+"""Words of percentages."""
+
 WORD = re.compile(r"[^\W\d_]+")
 _TOKEN = re.compile(r"\w+|[^\w\s-]")
 N_REMEMBERED = 256
 """Texts whose numbers are kept, since a source is compared with several translations."""
 
+MAX_WORDS = 20_000
+"""Words of a language that are remembered to say no number."""
 
 _LARGE = {"million": 6, "billion": 9, "milliard": 9}
 _HALF = re.compile(
@@ -81,6 +86,53 @@ class _Token:
         return not self._text[0].isalpha()
 
 
+class _Vocabulary:
+    """The words of a language that say a number, found one by one, since text2num has no list.
+
+    Each number in words has a word that is one by itself, such as `twenty` and `one`.
+    """
+
+    def __init__(self, language: str) -> None:
+        self._language = language
+        self._numbers = {*_OTHERS, *_CENTS}
+        self._small = set[str]()
+        self._plain = set[str]()
+
+    def has_number(self, text: str, *, is_small: bool) -> bool:
+        """Whether a word of a text says a number, perhaps one of at most 2 only."""
+        words = set(WORD.findall(text.lower()))
+        words -= self._plain
+        if not words:
+            return False
+        if len(self._plain) > MAX_WORDS:
+            self._plain = set()
+        for word in words - self._numbers - self._small:
+            self._kind(word).add(word)
+        return not words.isdisjoint(self._numbers) or (
+            is_small and not words.isdisjoint(self._small)
+        )
+
+    def _kind(self, word: str) -> set[str]:
+        from text_to_num import find_numbers
+
+        found = find_numbers([_Token(word)], self._language, threshold=0)
+        if not found:
+            return self._plain
+        return self._small if found[0].value <= 2 else self._numbers
+
+
+_vocabulary = cache(_Vocabulary)
+
+
+def says_number(text: str, language: str, *, is_small: bool = False) -> bool:
+    """Whether a text may say a number in words: a cardinal, an ordinal, a part or a dozen.
+
+    is_small  whether whole numbers up to 2 count, which are often articles
+    """
+    code = primary_language(language)
+    return code in _LANGUAGES and _vocabulary(code).has_number(text, is_small=is_small)
+
+
 def knows_words_of(language: str) -> bool:
     """Whether numbers in a language's words are read."""
     return primary_language(language) in _LANGUAGES
@@ -90,7 +142,7 @@ def knows_words_of(language: str) -> bool:
 def spelt_out(text: str, language: str) -> tuple[Spelt, ...]:
     """Return the whole numbers in words of a text, each as one: `forty-two` is 42."""
     code = primary_language(language)
-    if code not in _LANGUAGES:
+    if not says_number(text, language, is_small=True):
         return ()
     from text_to_num import find_numbers
 

@@ -43,6 +43,7 @@ from app.text.facts.ranks import roman_numerals
 from model.text.language_codes import primary_language
 
 _DIGIT = re.compile(r"\d")
+_OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _DECADE = re.compile(r"(?:[12]\d)?\d0(?=['’]?s\b)")
 _ROUND_THE_CLOCK = re.compile(
     rf"(?<=\d)([{SPACES}]?h(?:eures?|ours?)?)(?:[{SPACES}]?/[{SPACES}]?| sur )24\b"
@@ -207,7 +208,7 @@ def _free(
 
 def _western(text: str) -> str:
     """With European digits for those of any script, raised ones and the like left alone."""
-    if text.isascii():
+    if text.isascii() or not _OTHER_DIGIT.search(text):
         return text
     return "".join(
         str(unicodedata.decimal(character)) if character.isdecimal() else character

@@ -103,6 +103,7 @@ class Reading:
             terms,
             tokens,
             may_be_retried,
+            self.options.n_best,
             tuple(earlier),
         )
 

@@ -82,6 +82,7 @@ class Segment:
     terms           glossary terms that its translation must contain
     source_tokens   tokens with spans in the model's input, if requested, as those of renderings
     may_be_retried  whether a rendering may be rejected for its numbers or terms
+    n_ranks         renderings that are wanted, if there are as many hypotheses
     earlier         earlier searches for the same span that have renderings
     agreed          final prefix of the best hypothesis, as reported by an engine so far
     renderings      the translations, best first
@@ -99,6 +100,7 @@ class Segment:
     terms: Sequence[Term] = ()
     source_tokens: Sequence[Token] | None = None
     may_be_retried: bool = False
+    n_ranks: int = 1
     earlier: tuple[Segment, ...] = ()
     agreed: Sequence[int] = ()
     renderings: list[Rendering] = field(default_factory=list)
@@ -115,8 +117,12 @@ class Segment:
         self.agreed = ids
 
     def settle(self, hypotheses: Sequence[Hypothesis]) -> None:
-        """Take the hypotheses that kept placeholders and other words, with the fewest faults."""
+        """Take the hypotheses that kept placeholders and other words, with the fewest faults.
+
+        Without terms, whose places are compared, it stops after the wanted number without faults.
+        """
         found: list[Rendering] = []
+        n_right = 0
         targets = [term.target for term in self.terms if self.form.terms != "stand-ins"]
         for hypothesis in hypotheses:
             text, tokens = self._read(hypothesis)
@@ -126,8 +132,12 @@ class Segment:
             rest = self.stand_ins.rest_of(substitution)
             faults = self._faults_in(rest) if self.may_be_retried else None
             rendering = Rendering(hypothesis, substitution, rest, faults, tokens)
-            if not (self.stand_ins.substitution.spans and self._is_cut_short(rendering)):
-                found.append(rendering)
+            if self.stand_ins.substitution.spans and self._is_cut_short(rendering):
+                continue
+            found.append(rendering)
+            n_right += not faults
+            if n_right == self.n_ranks and not self.terms:
+                break
         least = min((len(one.faults or ()) for one in found), default=0)
         self.renderings = [one for one in found if len(one.faults or ()) == least]
         self.is_settled = True

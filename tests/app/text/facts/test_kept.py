@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.text.facts.kept import find_kept
+from app.text.facts.code import find_code
+from app.text.facts.identifiers import find_identifiers
+from app.text.facts.kept import _find_names, _may_have_kept, find_kept
 
 
 def kept(text: str, language: str = "en") -> list[str]:
@@ -68,6 +70,12 @@ def test_marks_around_code_are_not_part_of_it() -> None:
     assert kept("(see src/main.py), “a_b”; l'option --x, d'app.py.") == [
         "src/main.py", "a_b", "--x", "app.py",
     ]  # fmt: skip
+
+
+@given(st.text("aAbI .,:;!?-'’()\n1`@", max_size=12))
+def test_plain_text_is_told_by_a_few_characters(text: str) -> None:
+    found = [*find_code(text), *_find_names(text), *find_identifiers(text, "en")]
+    assert _may_have_kept(text) or not found
 
 
 @given(st.text("0123456789aAbB .,:;/-_()[]{}`'\"\\$#@=+™^*~%\n", max_size=60))

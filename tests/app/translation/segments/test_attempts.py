@@ -18,7 +18,12 @@ from app.translation.segments.reading import Reading, TermSpeller
 from app.translation.segments.segment import Segment
 from app.translation.segments.segmented_text import SegmentedText
 from model.text.text_codec import TextCodec
-from tests.app.translation.segments.test_segmented_text import reading, said, settle
+from tests.app.translation.segments.test_segmented_text import (
+    reading,
+    said,
+    settle,
+    with_alternatives,
+)
 from tests.app.translation.test_partial_results import Kept
 
 
@@ -51,7 +56,7 @@ def test_other_numbers_are_searched_again_with_stand_ins(codec: TextCodec) -> No
 
 
 def test_a_hypothesis_with_the_right_numbers_needs_no_other_search(codec: TextCodec) -> None:
-    text = SegmentedText("the dog 12", reading(codec))
+    text = with_alternatives("the dog 12", codec)
     searched(text, codec, [["le chien 13", "un chien 12", "le chien 12"]])
     assert [text.answer(rank).after for rank in range(text.n_answers)] == [
         "un chien 12", "le chien 12",

@@ -1,5 +1,6 @@
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,11 @@ def reading(codec: TextCodec, split: Split = "sentences", max_tokens: int = MAX_
 
 def segmented(text: str, codec: TextCodec, split: Split = "sentences") -> SegmentedText:
     return SegmentedText(text, reading(codec, split))
+
+
+def with_alternatives(text: str, codec: TextCodec) -> SegmentedText:
+    options = SearchOptions(n_best=4)
+    return SegmentedText(text, replace(reading(codec, max_tokens=80), options=options))
 
 
 def said(text: str, codec: TextCodec, score: float = -1.0, capped: bool = False) -> Hypothesis:
@@ -94,7 +100,7 @@ def test_a_word_that_is_lost_for_good_is_said_to_be(codec: TextCodec) -> None:
 
 
 def test_of_several_hypotheses_those_that_kept_all_are_taken(codec: TextCodec) -> None:
-    text = segmented("The {x}", codec)
+    text = with_alternatives("The {x}", codec)
     [segment] = text.pending()
     hypotheses = [said(t, codec) for t in ("le chien", "la {name}", "le {name} vert")]
     segment.settle(hypotheses)
@@ -102,8 +108,14 @@ def test_of_several_hypotheses_those_that_kept_all_are_taken(codec: TextCodec) -
     assert segment.best == hypotheses[1]
 
 
+def test_hypotheses_beyond_those_that_are_wanted_are_not_read(codec: TextCodec) -> None:
+    [segment] = segmented("The {x}", codec).pending()
+    segment.settle([said(t, codec) for t in ("le", "la {name}", "le {name} vert")])
+    assert [one.text for one in segment.renderings] == ["la {x}"]
+
+
 def test_scores_of_sentences_are_weighed_by_their_tokens(codec: TextCodec) -> None:
-    text = segmented("The dog. The cat.", codec)
+    text = with_alternatives("The dog. The cat.", codec)
     first, second = text.pending()
     first.settle([Hypothesis((5,) * 3, (-0.5,) * 4, -1.0, False)] * 2)
     second.settle(
