@@ -167,7 +167,7 @@ class _Builder:
             checkpoint.golden,
             facts=_facts(checkpoint.n_parameters, combined_info(engines), checkpoint.digest),
             prepare=prepare,
-            n_text_bytes=TEXT_BYTES * sum(map(len, checkpoint.tokenizer.files.values())),
+            n_text_bytes=TEXT_BYTES * sum(map(len, set(checkpoint.tokenizer.files.values()))),
         )
 
 

@@ -175,6 +175,16 @@ def write_model(
     return path
 
 
+def empty_shortlist(n_pieces: int) -> bytes:
+    """Return a shortlist of the first 50 pieces, with no others for any word."""
+    words = [50, 50, n_pieces + 1, 0, *[0] * (n_pieces + 1)]
+    checksum = 0
+    for word in words:
+        mixed = word + 0x9E3779B9 + (checksum << 6) + (checksum >> 2)
+        checksum = (checksum ^ mixed) % 2**64
+    return struct.pack(f"<{len(words) + 2}Q", 0xF11A48D5013417F5, checksum, *words)
+
+
 def write_registry(parent: Path, pairs: Sequence[str], shape: str = "test") -> Path:
     """Write a mirror with random models, and return its folder; each file is gzipped."""
     words, mirror = word_vocabulary(60), parent / "mirror"
@@ -183,7 +193,7 @@ def write_registry(parent: Path, pairs: Sequence[str], shape: str = "test") -> P
         letters = pair.replace("-", "")
         model = write_model(parent / letters, shape, (words,), (60, 60), pair=letters, seed=seed)
         shortlist = model.with_name(f"lex.50.50.{letters}.s2t.bin")
-        shortlist.write_bytes(b"a shortlist")
+        shortlist.write_bytes(empty_shortlist(60))
         vocabulary = model.with_name(f"vocab.{letters}.spm")
         files = {"model": model, "vocab": vocabulary, "lexicalShortlist": shortlist}
         listed: dict[str, dict[str, object]] = {}

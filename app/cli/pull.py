@@ -255,9 +255,6 @@ def _import(
     try:
         config = (importer or importer_of(folder))(folder, unfinished, destination.name)
         write_origin(unfinished, origin)
-        for shortlist in folder.glob("lex.*.bin"):
-            if not (unfinished / shortlist.name).exists():
-                shutil.copyfile(shortlist, unfinished / shortlist.name)
         if (folder / README_FILE).exists():
             shutil.copyfile(folder / README_FILE, unfinished / README_FILE)
         if destination.exists():

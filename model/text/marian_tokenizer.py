@@ -34,10 +34,11 @@ class MarianTokenizer(TableCodec):
         self, files: Mapping[str, bytes], target_symbols: Mapping[str, str], origin: str
     ) -> None:
         self.files: Mapping[str, bytes] = dict(files)
-        readers = [
-            SentencePieces(files[name], f"{origin}/{name}")
-            for name in (SOURCE_PIECES_FILE, TARGET_PIECES_FILE)
-        ]
+        first = files[SOURCE_PIECES_FILE]
+        reader = SentencePieces(first, f"{origin}/{SOURCE_PIECES_FILE}")
+        target_reader = reader
+        if (second := files[TARGET_PIECES_FILE]) != first:
+            target_reader = SentencePieces(second, f"{origin}/{TARGET_PIECES_FILE}")
         self.source_pieces = _pieces(files, VOCABULARY_FILE, origin)
         self.separate = TARGET_VOCABULARY_FILE in files
         self.target_pieces = (
@@ -59,15 +60,9 @@ class MarianTokenizer(TableCodec):
         self.n_control_tokens = 1 + bool(target_symbols)  # `</s>`, and the target's symbol
         self._symbol_ids = {symbol: known[symbol] for symbol in target_symbols.values()}
         special = {EOS, PAD, *symbols(self.source_pieces), *symbols(self.target_pieces)}
-        source, target = (
-            PieceTable(reader, pieces, special, unknown)
-            for reader, pieces, unknown in zip(
-                readers,
-                (self.source_pieces, self.target_pieces),
-                (unk_id, self.target_unk_id),
-                strict=True,
-            )
-        )
+        source = target = PieceTable(reader, self.source_pieces, special, unk_id)
+        if self.separate or target_reader is not reader:
+            target = PieceTable(target_reader, self.target_pieces, special, self.target_unk_id)
         super().__init__(source, target, eos_id, pad_id)
 
     @classmethod
