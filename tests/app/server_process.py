@@ -26,10 +26,13 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving(checkpoint: Path, *flags: str) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
+def serving(
+    checkpoint: Path | None, *flags: str
+) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
     port = free_port()
+    given: list[str | Path] = ["--checkpoint", checkpoint] if checkpoint else []
     process = subprocess.Popen(
-        [ATTEND, "serve", "--checkpoint", checkpoint, "--port", str(port), *flags],
+        [ATTEND, "serve", *given, "--port", str(port), *flags],
         env=ENVIRONMENT, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:

@@ -1,12 +1,17 @@
 """Attention and the inside of the model: what is drawn is what the API says."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from selenium import webdriver
 
+from model.interop.marian_import import import_firefox
+from tests.app.server_process import serving
 from tests.browser.driving import Page, wait_for
+from tests.firefox_model import word_vocabulary, write_model
 
 TEXT = "The house is green."
 STATE = "?from=en&to=fr&text=The+house+is+green."
@@ -172,3 +177,28 @@ def test_the_reference_has_every_route_and_tries_one(page: Page) -> None:
     page.find("#post-translate .primary").click()
     answer = wait_for("an answer", lambda: page.find("#post-translate pre").text)
     assert '"translations"' in answer
+
+
+def test_models_are_drawn_before_they_are_loaded_and_afterwards(
+    browser: webdriver.Chrome, tmp_path: Path, kernels: None
+) -> None:
+    for pair in ("de-en", "en-fr"):  # the first has not answered, and has no attention of its own
+        letters = pair.replace("-", "")
+        write_model(tmp_path / letters, "test", (word_vocabulary(60),), (60, 60), pair=letters)
+        import_firefox(tmp_path / letters, tmp_path / "shelf" / pair, pair)
+    flags = ("--models", str(tmp_path / "shelf"), "--log-level", "error")
+    with serving(None, *flags) as (_, client):
+        page = Page(browser, str(client.base_url).rstrip("/"))
+        browser.get("about:blank")
+        page.go("#/inside?from=de&to=fr&text=w7")  # by both, so neither can be shown
+        wait_for("a drawing", lambda: page.all("svg.figure1"))
+        facts = dict(zip(page.each(".facts dt", "innerText"), page.each(".facts dd", "innerText"),
+                         strict=True))  # fmt: skip
+        assert facts["digest"] == "–"
+        assert "Recurrent unit" in page.find("svg.figure1").text
+        assert page.find("#status").text.startswith("2 models")
+        page.go("#/inside?from=en&to=fr&text=w7+w8")
+        wait_for("the steps", lambda: page.all(".products tbody tr"))
+        wait_for("the digest", lambda: "–" not in page.each(".facts dd", "innerText"))
+        assert "en-fr" in page.find("#inside-lead").text
+        page.check_console()

@@ -27,7 +27,8 @@ export function watchStatus(store) {
 
   const show = () => {
     const { info } = store.state;
-    const parts = info ? [info.model, info.device, info.precision, t("status.threads", { n: info.threads })] : [];
+    const models = info?.others.length ? t("status.models", { n: info.others.length + 1 }) : info?.model;
+    const parts = info ? [models, info.device, info.precision, t("status.threads", { n: info.threads })] : [];
     if (live.busy !== undefined) parts.push(t("status.busy", { n: number(live.busy) }));
     if (live.rate !== undefined) parts.push(t("status.rate", { n: number(live.rate) }));
     if (live.gone) parts.push(t("status.unreachable"));

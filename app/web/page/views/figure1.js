@@ -94,7 +94,7 @@ export function facts(model) {
   const rows = [
     ["N", `${config.n_encoder_layers} + ${config.n_decoder_layers}`], ["d_model", number(config.d_model)], ["d_ff", inner], ["h", heads],
     ["d_k = d_v", number(config.d_model / config.n_heads)], ["max_length", number(config.max_length)], ["parameters", number(model.parameters)],
-    ["device", model.device], ["precision", model.precision], ["digest", model.digest.slice(0, 12)],
+    ["device", model.device], ["precision", model.precision], ["digest", model.digest?.slice(0, 12) ?? "–"], // known once it is loaded
   ];
   return el("dl", { className: "facts" }, rows.map(([name, value]) => [el("dt", {}, name), el("dd", {}, String(value))]));
 }

@@ -7,7 +7,7 @@ import { decodeHalf } from "./half.js";
 import { positionsFigure } from "./positions.js";
 import { productsTable } from "./products.js";
 import { searchTree } from "./search_tree.js";
-import { post } from "../server/server.js";
+import { get, post } from "../server/server.js";
 import { number, t, whenLocaleChanges } from "../frame/strings.js";
 import { isSame, sentencePicker, subjectOf, subjectRequest } from "./subject.js";
 import { kindsOf, label } from "./tokens.js";
@@ -112,6 +112,7 @@ export function showInside(place, store) {
       problem.hidden = true;
       showModel();
       showAnswer();
+      if (model()?.digest === null) store.set({ info: await get("info") }); // it has been loaded
       if (focus) (document.getElementById(focus) ?? place.querySelector(focus))?.focus();
     } catch (error) {
       if (mine !== asked) return;
