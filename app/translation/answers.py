@@ -5,6 +5,7 @@ Field metadata and docstrings become descriptions in /openapi.json.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
@@ -46,6 +47,15 @@ class TargetToken(SourceToken):
 
 
 @dataclass(slots=True)
+class Fault:
+    """A place where the facts of a segment and of its translation differ; spans as of words."""
+
+    flag: Flag
+    source: Sequence[tuple[int, int]]
+    target: Sequence[tuple[int, int]]
+
+
+@dataclass(slots=True)
 class Segment:
     """A part translated separately; words are code point ranges, links pairs of word indices."""
 
@@ -57,6 +67,9 @@ class Segment:
     target_words: list[tuple[int, int]] | None = None
     alignment: list[tuple[int, int]] | None = None
     attention: AttentionWeights | None = None
+    faults: list[Fault] | None = field(
+        default=None, metadata=described("places of the flags numbers and facts, if there are any")
+    )
 
 
 @dataclass(slots=True, kw_only=True)

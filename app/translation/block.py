@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import mul
 
+from app.concurrency.threads import check_abandoned
 from app.text.document import Answer
 from app.text.flags import Flag
 from app.text.spans import Span, Spans
 from app.text.word_links import WordLinks, joined_links
 from app.translation.answers import Segment
 from app.translation.partial_results import Feed, LiveText
+from app.translation.segments.differences import lost_facts
 from app.translation.segments.layout import parts_of
 from app.translation.segments.reading import Reading
 from app.translation.segments.segmented_text import SegmentedText, is_mostly_foreign
@@ -35,7 +37,8 @@ class Block:
     n_source_tokens  including control symbols
     n_target_tokens  of the best answer, as `log_prob`, the sum of its tokens', and `flags`
     words            of a part: number of words, and of those that the model could read
-    sentences        spans of the segments in the best answer, which the next model reads
+    sentences        spans of the segments in the best answer, which the next model reads, and
+    origins          in the text
     links            between words of the text of the document and the best answer, if tagged
     explained        its segments, if requested
     """
@@ -56,6 +59,7 @@ class Block:
     flags: Sequence[Flag] = ()
     words: tuple[int, int] = (0, 0)
     sentences: Spans = field(default_factory=Spans)
+    origins: Spans = field(default_factory=Spans)
     links: WordLinks | None = None
     explained: list[Segment] | None = None
 
@@ -98,6 +102,7 @@ class Block:
         self.answers = [text.answer(rank).after for rank in ranks]
         self.scores = [text.score(rank) for rank in ranks]
         self.sentences = Spans(text.targets)
+        self.origins = Spans(segment.span for segment in text.segments)
         self.n_source_tokens = text.n_source_tokens
         self.n_target_tokens = len(log_probs)
         self.log_prob = math.fsum(log_probs)
@@ -107,13 +112,32 @@ class Block:
             self.flags, self.words = sorted(text.flags_of_segments), text.word_counts
 
     def finish(self) -> None:
-        """Join the parts, and compose the links with those of the model before."""
+        """Join the parts; with a model before, compare facts with its text, and compose links."""
         if self.parts:
             self._join(self.parts)
             self.parts = []
+        if self.before and self.answers:
+            self.flags = sorted({*self.flags, *self._lost_facts(self.before)})
         if self.links is not None and self.before and self.before.links is not None:
             self.links = joined_links(self.before.links, self.links)
             self.before.links = None
+
+    def _lost_facts(self, before: Block) -> set[Flag]:
+        """Return the flags of facts of the first text, sentence by sentence."""
+        flags: set[Flag] = set()
+        own = list(zip(self.origins, self.sentences, strict=True))
+        at = 0
+        for origin, pivot in zip(before.origins, before.sentences, strict=True):
+            check_abandoned()
+            found: list[Span] = []
+            while at < len(own) and own[at][0].start < pivot.end:
+                found.append(own[at][1])
+                at += 1
+            translation = Span(found[0].start, found[-1].end) if found else Span(0, 0)
+            flags.update(
+                lost_facts(origin.of(before.text), translation.of(self.answers[0]), self.languages)
+            )
+        return flags
 
     def _join(self, parts: Sequence[Block]) -> None:
         ranks = range(max(len(part.answers) for part in parts))
@@ -128,6 +152,9 @@ class Block:
         self.flags = sorted(flags)
         self.sentences = Spans(
             span.shifted(target) for part, _, target in _starts(parts) for span in part.sentences
+        )
+        self.origins = Spans(
+            span.shifted(source) for part, source, _ in _starts(parts) for span in part.origins
         )
         if self.tagged:
             self.links = WordLinks(
@@ -172,6 +199,9 @@ def _shift(segment: Segment, source: int, target: int) -> None:
         for token in tokens:
             token.start += by
             token.end += by
+    for fault in segment.faults or ():
+        fault.source = [Span(*place).shifted(source) for place in fault.source]
+        fault.target = [Span(*place).shifted(target) for place in fault.target]
     if segment.source_words is not None and segment.target_words is not None:
         segment.source_words = [Span(*word).shifted(source) for word in segment.source_words]
         segment.target_words = [Span(*word).shifted(target) for word in segment.target_words]

@@ -15,6 +15,8 @@ from app.text.spans import Span, replace
 from app.text.word_links import WordLink, WordLinks
 from app.translation import answers
 from app.translation.attention_view import AttentionView
+from app.translation.segments.attempts import FACTS
+from app.translation.segments.differences import differences
 from app.translation.segments.segment import Segment
 from app.translation.segments.segmented_text import SegmentedText
 from app.translation.word_aligner import WordAligner
@@ -104,6 +106,7 @@ class Explainer:
             sources, targets = _words_of(pair, segment, target)
             answer.source_words, answer.target_words = list(sources), list(targets)
             answer.alignment = await self._aligner.links(pair, caller)
+            answer.faults = _faults(segment, target) or None
         return answer
 
     async def word_links(self, text: SegmentedText, caller: Caller) -> WordLinks:
@@ -124,6 +127,23 @@ class Explainer:
             if at == len(answer.spans) or word.end <= answer.spans[at].start:
                 links.append(WordLink(word, answer.position_of(word)))
         return WordLinks(links)
+
+
+def _faults(segment: Segment, target: Span) -> list[answers.Fault]:
+    """Return where the facts of a segment and of its rendering at `target` differ."""
+    if FACTS.isdisjoint(segment.flags()):
+        return []
+    read, rendering = segment.stand_ins.substitution, segment.renderings[0].text
+    placeholders = (span.of(read.before) for span in read.spans)
+    copied = [text for text in placeholders if text in rendering]
+    return [
+        answers.Fault(
+            one.flag,
+            [span.shifted(segment.span.start) for span in one.source],
+            [span.shifted(target.start) for span in one.target],
+        )
+        for one in differences(read.before, rendering, segment.direction, copied)
+    ]
 
 
 def _bitext(segment: Segment) -> Bitext:

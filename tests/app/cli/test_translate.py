@@ -3,7 +3,7 @@ import os
 import socket
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -17,6 +17,7 @@ from model.decoding.hypothesis import SearchOptions
 from model.translator import Sentence, Translator, offline_engines
 from tests.app.cli.conftest import Attend
 from tests.app.cli.test_main import start
+from tests.app.garbling_engine import GarblingEngine, one_more, one_number
 
 SENTENCES = ["The weather is nice today.", "", "A dog.", "   ", "The old cat sees a green house."]
 
@@ -246,3 +247,23 @@ def test_server_and_checkpoint_exclude_each_other(attend: Attend, tiny_checkpoin
     result = attend("translate", "--url", "http://x", "--checkpoint", tiny_checkpoint)
     assert result.exit_code == 2
     assert "exclude each other" in result.stderr
+
+
+def test_numbers_are_corrected_or_flagged(
+    attend: Attend, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def translated(garbled: Callable[[str], str]) -> tuple[str, str]:
+        engine = GarblingEngine(folder=tiny_checkpoint, garbled=garbled)
+        monkeypatch.setattr("model.translator.offline_engines", lambda *_: [engine])
+        result = attend(
+            "translate", "--checkpoint", tiny_checkpoint, "--flags", stdin="I see 42 dogs.\n"
+        )
+        assert result.exit_code == 0
+        return result.stdout, result.stderr
+
+    text, messages = translated(one_more)
+    assert text == "I see 42 dogs.\n"
+    assert "numbers" not in messages
+    text, messages = translated(one_number)
+    assert text == "I see 43 dogs.\n"
+    assert "numbers" in messages

@@ -1,0 +1,119 @@
+"""Where the facts of a translation differ from those of its source, to show and to flag it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import product
+from typing import NamedTuple
+
+from app.text.facts.cldr import month_names
+from app.text.facts.compared import FactFault, fact_faults, may_have_facts
+from app.text.facts.kept import find_kept, united
+from app.text.facts.number_words import spelt_out
+from app.text.facts.quantities import scale_at, unit_at
+from app.text.placeholders import find_placeholders
+from app.text.spans import Span
+
+MAX_PLACES = 8
+"""Maximum places on a side that are compared one by one."""
+
+_PLACE = re.compile(
+    r"\w*\d(?:[\w.,:/'’-]*\w)?(?:[ \u00a0\u202f]\d(?:[\w.,:/'’-]*\w)?)*"
+    r"(?:[ \u00a0\u202f]?(?:[ap]\.m\.|[ap]m\b|h\b|heures?\b|o['’]clock|[$€£¥%°]\w?|BC\b|AD\b"
+    r"|av\. J\.-C\.))?"
+    r"|(?<!\w)[IVXLC]{1,8}(?:st|nd|rd|th|e|er|[eè]me)?(?!\w)|[$€£¥](?=\d)",
+    re.IGNORECASE,
+)
+"""Digits with what belongs to them, and Roman numerals."""
+
+
+class Difference(NamedTuple):
+    """Spans of a text and of its translation that say other things; one side may be empty."""
+
+    flag: FactFault
+    source: list[Span]
+    target: list[Span]
+
+
+def lost_facts(source: str, translation: str, languages: Sequence[str]) -> list[FactFault]:
+    """Return the flags of a translation for a text that was translated by way of a pivot."""
+    if not may_have_facts(source, languages[0]):
+        return []
+    spans = united(source, find_placeholders(source), find_kept(source, languages[0]))
+    copied = [span.of(source) for span in spans]
+    return [*fact_faults(_without(source, copied), _without(translation, copied), languages)]
+
+
+def differences(
+    source: str, translation: str, languages: Sequence[str], copied: Iterable[str] = ()
+) -> list[Difference]:
+    """Return the places of the faults of a sentence, without the text that is `copied`.
+
+    A place is one without which the fault would not be, of either text or of both. If there is
+    none, all numbers that only one of them has.
+    """
+    copied = list(copied)
+    source, translation = _without(source, copied), _without(translation, copied)
+    return [
+        Difference(flag, *_places(flag, source, translation, languages))
+        for flag in fact_faults(source, translation, languages)
+    ]
+
+
+def _without(text: str, copied: Iterable[str]) -> str:
+    """Blank the copied parts; positions stay."""
+    for part in copied:
+        text = text.replace(part, " " * len(part))
+    return text
+
+
+def _places(
+    flag: FactFault, source: str, translation: str, languages: Sequence[str]
+) -> tuple[list[Span], list[Span]]:
+    read = _candidates(source, languages[0])
+    written = _candidates(translation, languages[-1])
+    own = {span: _digits(translation, span) for span in written}
+    if max(len(read), len(written)) <= MAX_PLACES:
+        alone = [([one], list[Span]()) for one in read] + [([], [one]) for one in written]
+        both = [([one], [other]) for one, other in product(read, written)]
+        for ours, theirs in (*alone, *both):
+            rest = _blank(source, ours), _blank(translation, theirs)
+            if flag in fact_faults(*rest, languages):
+                continue
+            digits = _digits(source, ours[0]) if ours and not theirs else ""
+            # Which may have the same digits there, with another unit.
+            alike = [span for span, there in own.items() if digits and there == digits]
+            return ours, theirs or alike[:1]
+    here = {_digits(source, span) for span in read}
+    added = [span for span, digits in own.items() if digits not in here]
+    lost = [span for span in read if _digits(source, span) not in own.values()]
+    return (lost, added) if lost or added else (read, written)
+
+
+def _candidates(text: str, language: str) -> list[Span]:
+    """Return where a text may have facts, in order and disjoint."""
+    found = [_with_unit(text, Span(*match.span()), language) for match in _PLACE.finditer(text)]
+    found += [Span(one.start, one.end) for one in spelt_out(text, language)]
+    if found:
+        months = month_names(language)
+        words = re.finditer(r"[^\W\d_]+", text)
+        found += [Span(*word.span()) for word in words if word[0].lower() in months]
+    return list(united(text, *([span] for span in sorted(found))))
+
+
+def _with_unit(text: str, span: Span, language: str) -> Span:
+    scale = scale_at(text, span.end, language, is_money=False)
+    end = scale.end if scale else span.end
+    unit = unit_at(text, end, language)
+    return Span(span.start, unit.end if unit else end)
+
+
+def _digits(text: str, span: Span) -> str:
+    return re.sub(r"\D", "", span.of(text))
+
+
+def _blank(text: str, spans: Iterable[Span]) -> str:
+    for start, end in spans:
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text
