@@ -131,7 +131,7 @@ class Explainer:
 
 def _faults(segment: Segment, target: Span) -> list[answers.Fault]:
     """Return where the facts of a segment and of its rendering at `target` differ."""
-    if FACTS.isdisjoint(segment.flags()):
+    if FACTS.isdisjoint(segment.renderings[0].faults or ()):
         return []
     read, rendering = segment.stand_ins.substitution, segment.renderings[0].text
     placeholders = (span.of(read.before) for span in read.spans)
