@@ -41,7 +41,10 @@ MAX_QUEUE_TOKENS = 262_144
 """Waiting source tokens of a model per lane, unless all are of one request."""
 
 TEXT_BYTES = 12
-"""Memory of a vocabulary per byte of its files, approximately."""
+"""Memory of a vocabulary per byte of its files, approximately; equal ones count once."""
+
+VOCABULARIES = (".spm", ".model", "vocab.json")
+"""Ends of the names of these files."""
 
 _log = structlog.get_logger()
 
@@ -142,10 +145,12 @@ class _Builder:
             return self._served(checkpoint, self.engines(checkpoint))
 
         info = expected_info(settings.precision, self._n_threads, self.devices)
+        sizes = {size for name, size, *_ in found.fingerprint if name.endswith(VOCABULARIES)}
         slot = ModelSlot(
             found.config.name,
             load,
-            expected_bytes(shape, settings.precision, self._n_threads, self.devices),
+            expected_bytes(shape, settings.precision, self._n_threads, self.devices)
+            + TEXT_BYTES * sum(sizes),
             pinned=found.config.name in settings.pin,
         )
         facts = _facts(n_parameters(shape), info)

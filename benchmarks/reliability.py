@@ -33,6 +33,7 @@ from benchmarks.overload import (
 )
 from benchmarks.report import Cell
 from benchmarks.server import free_port, request_fields, running, start_at, stop
+from benchmarks.shelf import shelf
 
 SHUTDOWN = 10.0
 SILENT = "none after the start"
@@ -147,6 +148,7 @@ SCENARIOS: dict[str, Callable[[Setup, float], list[Finding]]] = {
     "sigterm": sigterm,
     "reload": reload,
     "kill": killed,
+    "shelf": shelf,
 }
 
 
