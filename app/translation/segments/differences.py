@@ -73,21 +73,19 @@ def _places(
 ) -> tuple[list[Span], list[Span]]:
     read = _candidates(source, languages[0])
     written = _candidates(translation, languages[-1])
-    own = {span: _digits(translation, span) for span in written}
+    here = {span: _said(span.of(source), languages[0]) for span in read}
+    there = {span: _said(span.of(translation), languages[-1]) for span in written}
     if max(len(read), len(written)) <= MAX_PLACES:
         alone = [([one], list[Span]()) for one in read] + [([], [one]) for one in written]
         both = [([one], [other]) for one, other in product(read, written)]
         for ours, theirs in (*alone, *both):
             rest = _blank(source, ours), _blank(translation, theirs)
-            if flag in fact_faults(*rest, languages):
-                continue
-            digits = _digits(source, ours[0]) if ours and not theirs else ""
-            # Which may have the same digits there, with another unit.
-            alike = [span for span, there in own.items() if digits and there == digits]
-            return ours, theirs or alike[:1]
-    here = {_digits(source, span) for span in read}
-    added = [span for span, digits in own.items() if digits not in here]
-    lost = [span for span in read if _digits(source, span) not in own.values()]
+            if flag not in fact_faults(*rest, languages):
+                # The translation may have the same number, with another unit.
+                alike = [span for span, said in there.items() if [said] == [here[x] for x in ours]]
+                return ours, theirs or alike[:1]
+    lost = [span for span, said in here.items() if said not in there.values()]
+    added = [span for span, said in there.items() if said not in here.values()]
     return (lost, added) if lost or added else (read, written)
 
 
@@ -109,8 +107,10 @@ def _with_unit(text: str, span: Span, language: str) -> Span:
     return Span(span.start, unit.end if unit else end)
 
 
-def _digits(text: str, span: Span) -> str:
-    return re.sub(r"\D", "", span.of(text))
+def _said(place: str, language: str) -> str:
+    """Return what identifies a place: its digits, else the numbers in words, else its words."""
+    values = "".join(str(one.value) for one in spelt_out(place, language))
+    return re.sub(r"\D", "", place) or values or place
 
 
 def _blank(text: str, spans: Iterable[Span]) -> str:

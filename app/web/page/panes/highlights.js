@@ -2,10 +2,22 @@
 
 import { byId, el } from "../frame/dom.js";
 import { percent, t } from "../frame/strings.js";
-import { doubt, linkedTo, sentenceAt } from "./words.js";
+import { differences, doubt, linkedTo, sentenceAt } from "./words.js";
 
 /** Sentences beyond which words are not elements of their own. */
 const MOST_WITH_WORDS = 200;
+
+/** Differences that are listed of each flag. */
+const MOST_DIFFERENCES = 5;
+
+/** A difference in words: "24 h" in the text, "24 AM" in the translation. */
+const inWords = ([, source, target]) => t(source && target ? "fault.other" : source ? "fault.lost" : "fault.added", { source, target });
+
+/** What a flag of facts is about, in each sentence. */
+export function described({ wish, translation, sentences }, flag) {
+  const found = sentences.flatMap((sentence) => differences(wish.text, translation.text, sentence));
+  return found.filter(([name]) => name === flag).slice(0, MOST_DIFFERENCES).map(inWords);
+}
 
 /** The first of each kind of element that is below the pointer, also behind the text area. */
 function below(event, selector) {
@@ -28,7 +40,10 @@ export class Highlights {
     const translation = byId("translation");
     const area = byId("text");
     translation.addEventListener("pointermove", (event) => this.#hover("target", event.target.closest?.(".w"), event.target.closest?.(".s")));
-    area.addEventListener("pointermove", (event) => this.#hover("source", below(event, ".mirror .w"), below(event, ".mirror .s")));
+    area.addEventListener("pointermove", (event) => {
+      area.title = below(event, ".mirror .fault")?.title ?? "";
+      this.#hover("source", below(event, ".mirror .w"), below(event, ".mirror .s"));
+    });
     for (const node of [translation, area]) node.addEventListener("pointerleave", () => this.#light([]));
     translation.addEventListener("click", (event) => this.#openAt(event.target.closest(".s")));
     translation.addEventListener("keydown", (event) => this.#key(event));
@@ -109,10 +124,28 @@ export class Highlights {
 
   #words(text, from, to, words, side, index, sentence) {
     const pieces = [];
+    const faults = this.#faults(side, sentence);
+    /** Add what is from `start` to `end`: to the fault that is there, if any. */
+    const add = (start, end, node) => {
+      if (start === end) return;
+      const fault = faults.find(({ place }) => place[0] < end && start < place[1]);
+      if (!fault) {
+        pieces.push(node);
+        return;
+      }
+      if (!fault.node) pieces.push(fault.node = el("span", { className: "fault", title: fault.title }));
+      if (node instanceof Element) node.title = fault.title;
+      fault.node.append(node);
+    };
+    /** Add the text between words; only a part of it may be within a fault. */
+    const addText = (start, end) => {
+      const edges = faults.flatMap(({ place }) => place).filter((edge) => start < edge && edge < end).sort((a, b) => a - b);
+      [...edges, end].reduce((from, to) => (add(from, to, text.slice(from, to)), to), start);
+    };
     let at = from;
     words.forEach(([start, end], word) => {
       if (start < at) return; // placeholders may share a place
-      pieces.push(text.slice(at, start));
+      addText(at, start);
       const node = el("span", { className: "w" }, text.slice(start, end));
       node.dataset.w = word;
       if (side === "target") {
@@ -122,11 +155,18 @@ export class Highlights {
         if (confidence !== null) node.title = t("confidence.word", { word: node.textContent, percent: percent(confidence) });
       }
       this.#nodes[index][`${side}Words`][word] = node;
-      pieces.push(node);
+      add(start, end, node);
       at = end;
     });
-    pieces.push(text.slice(at, to));
+    addText(at, to);
     return pieces;
+  }
+
+  /** The places of a sentence's faults on a side, with what they say. */
+  #faults(side, sentence) {
+    const { wish, translation } = this.#store.state.result;
+    const titles = differences(wish.text, translation.text, sentence).map(inWords);
+    return sentence.faults.flatMap((fault, at) => fault[side].map((place) => ({ place, title: titles[at], node: null })));
   }
 
   #hover(side, word, sentence) {

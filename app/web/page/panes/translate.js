@@ -5,7 +5,7 @@ import { announce, byId, copy, el, toast } from "../frame/dom.js";
 import { describe } from "../server/failures.js";
 import { showFormats, watchFiles } from "./files.js";
 import { Glossary, glossaryFields } from "./glossary.js";
-import { Highlights } from "./highlights.js";
+import { described, Highlights } from "./highlights.js";
 import { fill, noteRecent, recentTarget, targetsOf } from "./languages.js";
 import { length } from "../frame/offsets.js";
 import { stream } from "../server/server.js";
@@ -250,7 +250,7 @@ export class TranslateView {
     byId("detected").textContent = detected ? t("detected", { language: languageName(detected.language, names.get(detected.language)), percent: percent(detected.confidence) }) : "";
     byId("via").textContent = translation?.pivot ? t("via", { language: languageName(translation.pivot, names.get(translation.pivot)) }) : "";
     byId("confidence").textContent = translation ? t("confidence.whole", { percent: percent(translation.confidence) }) : "";
-    byId("flags").replaceChildren(...(translation?.flags ?? []).map((flag) => el("li", {}, t(`flag.${flag}`))));
+    byId("flags").replaceChildren(...(translation?.flags ?? []).map((flag) => el("li", {}, [t(`flag.${flag}`), ...described(result, flag)].join(" "))));
     byId("hint").replaceChildren(...this.#hint());
     for (const id of ["copy", "share"]) byId(id).disabled = !translation;
   }

@@ -12,7 +12,8 @@ export function wordConfidence(tokens, word) {
 
 /**
  * Sentences of a text and its translation, in UTF-16 units:
- * {source, target: [from, to], sourceWords, targetWords: [[from, to]], links: [[s, t]], confidence: [of each target word]}.
+ * {source, target: [from, to], sourceWords, targetWords: [[from, to]], links: [[s, t]], confidence: [of each target word],
+ * faults: [{flag, source, target: [[from, to]]}]}.
  */
 export function sentencesOf(text, translation) {
   const inText = unitOffsets(text);
@@ -27,6 +28,11 @@ export function sentencesOf(text, translation) {
       targetWords: targetWords.map((word) => at(inAnswer, word)),
       links: segment.alignment ?? [],
       confidence: targetWords.map((word) => wordConfidence(segment.target_tokens, word)),
+      faults: (segment.faults ?? []).map(({ flag, source, target }) => ({
+        flag,
+        source: source.map((place) => at(inText, place)),
+        target: target.map((place) => at(inAnswer, place)),
+      })),
     };
   });
 }
@@ -50,4 +56,10 @@ export function sentenceAt(sentences, side, position) {
     if (sentence[side][0] <= position) found = index;
   });
   return found;
+}
+
+/** The parts of each fault of a sentence, as text: [[flag, in the source, in the translation]]. */
+export function differences(text, answer, { faults }) {
+  const parts = (whole, places) => places.map(([from, to]) => whole.slice(from, to)).join(", ");
+  return faults.map(({ flag, source, target }) => [flag, parts(text, source), parts(answer, target)]);
 }

@@ -7,7 +7,7 @@ const { decodeHalf } = await page("views/half");
 const { History } = await page("state/history");
 const { EMPTY, fromFragment, toFragment } = await page("state/address");
 const { EventParser } = await page("server/events");
-const { doubt, linkedTo, sentenceAt, sentencesOf, wordConfidence } = await page("panes/words");
+const { differences, doubt, linkedTo, sentenceAt, sentencesOf, wordConfidence } = await page("panes/words");
 const { Store } = await page("state/store");
 const { readMetrics } = await page("server/status");
 const { glossaryFields } = await page("panes/glossary");
@@ -98,6 +98,15 @@ test("words have their places, links and confidence", () => {
   assert.deepEqual(linkedTo(sentence.links, "source", 1), [1]);
   assert.deepEqual(linkedTo([[0, 1], [2, 1]], "target", 1), [0, 2]);
   assert.equal(wordConfidence([], [0, 1]), null);
+});
+
+test("faults have their places in UTF-16 units, and the parts that differ", () => {
+  const faults = [{ flag: "numbers", source: [[2, 4]], target: [[2, 4], [5, 6]] }, { flag: "facts", source: [[5, 8]], target: [] }];
+  const answer = { text: "😀 43 4 chats.", segments: [{ ...TRANSLATION.segments[0], faults }] };
+  const [sentence] = sentencesOf("😀 42 XIV.", answer);
+  assert.deepEqual(sentence.faults[0], { flag: "numbers", source: [[3, 5]], target: [[3, 5], [6, 7]] });
+  assert.deepEqual(differences("😀 42 XIV.", answer.text, sentence), [["numbers", "42", "43, 4"], ["facts", "XIV", ""]]);
+  assert.deepEqual(sentencesOf("😀 The cat.", TRANSLATION)[0].faults, []);
 });
 
 test("doubt grows as confidence falls", () => {
