@@ -1,5 +1,6 @@
-"""Fetches models from the Hugging Face hub, or a mirror of it, by its HTTP API.
+"""Fetches models from the Hugging Face hub and from Mozilla's registry, or mirrors of them.
 
 `names` parses names of models, `listing` returns their files, `fetch` downloads those that an
-import needs, and `origin` records where a model came from.
+import needs, and `origin` records where a model came from. Firefox's models are listed by
+`firefox_registry`, or by `remote_settings`, and fetched by `firefox_files`.
 """

@@ -71,29 +71,48 @@ def _fetch(hub: Hub, listing: Listing, file: RemoteFile, part: Path, report: Rep
         report(have)
         return
     url = f"{hub.endpoint}/{listing.repository}/resolve/{listing.revision}/{quote(file.path)}"
-    headers = {"Accept-Encoding": "identity"}
-    if have:
-        headers["Range"] = f"bytes={have}-"
-    with hub.stream(url, listing.repository, listing.revision, headers) as response:
+    name = f"{listing.repository}: {file.path}"
+    if not fetch_rest(
+        hub, url, part, report, file.size, name, listing.repository, listing.revision
+    ):
+        part.unlink()
+        raise Interrupted("the hub cannot resume the download")
+    if (n_bytes := _size_of(part)) < file.size:
+        raise Interrupted(f"the connection ended after {n_bytes:,} of {file.size:,} bytes")
+
+
+def fetch_rest(  # noqa: PLR0917
+    hub: Hub,
+    url: str,
+    part: Path,
+    report: Report,
+    max_bytes: int,
+    name: str,
+    repository: str,
+    revision: str,
+) -> bool:
+    """Append what an unfinished file lacks, or write it anew if the server sends all of it.
+
+    Returns False if the server has no more (416). Raises `PullError`, also for a file of more than
+    `max_bytes`, and `Interrupted`.
+    """
+    have = _size_of(part)
+    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
+    with hub.stream(url, repository, revision, headers) as response:
         if response.status_code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-            part.unlink()
-            raise Interrupted("the hub cannot resume the download")
-        resumed = response.status_code == HTTPStatus.PARTIAL_CONTENT and response.headers.get(
+            return False
+        is_rest = response.status_code == HTTPStatus.PARTIAL_CONTENT and response.headers.get(
             "content-range", ""
         ).startswith(f"bytes {have}-")
-        with part.open("ab" if resumed else "wb") as out:
-            n_bytes = have if resumed else 0
+        n_bytes = have if is_rest else 0
+        with part.open("ab" if is_rest else "wb") as out:
             for chunk in response.iter_raw():  # in larger pieces, a failure would lose the last
                 n_bytes += len(chunk)
-                if n_bytes > file.size:
-                    raise PullError(
-                        f"{listing.repository}: {file.path} is longer than the {file.size:,} bytes "
-                        "that were announced"
-                    )
+                if n_bytes > max_bytes:
+                    raise PullError(f"{name} is longer than {max_bytes:,} bytes")
                 out.write(chunk)
                 report(n_bytes)
-    if n_bytes < file.size:
-        raise Interrupted(f"the connection ended after {n_bytes:,} of {file.size:,} bytes")
+    return True
 
 
 def _digest_of(path: Path, file: RemoteFile) -> str:

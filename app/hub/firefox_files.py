@@ -5,20 +5,18 @@ from __future__ import annotations
 import gzip
 import hashlib
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from http import HTTPStatus
 from importlib import import_module
 from pathlib import Path
 
 from app.errors import PullError
+from app.hub.download import PART, Report, fetch_rest
 from app.hub.firefox_registry import FirefoxModel, Registry, RegistryFile
 from app.hub.requests import FileServer, MissingError
 
 _MAX_FILE_BYTES = 500_000_000
 _CHUNK = 1 << 20
-
-Report = Callable[[int], None]
 
 
 def fetch_model(
@@ -69,28 +67,12 @@ def _download(
     server: FileServer, url: str, file: RegistryFile, folder: Path, report: Report
 ) -> Path:
     """Download the rest of a file, and return its path."""
-    part = folder / f"{file.name}.part"
+    part = folder / f"{file.name}{PART}"
 
-    def size() -> int:
-        return part.stat().st_size if part.exists() else 0
+    def once() -> None:  # a server that has no more has sent all, unless the content is wrong
+        fetch_rest(server, url, part, report, _MAX_FILE_BYTES, file.name, file.name, "")
 
-    def once() -> None:
-        have = size()
-        headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
-        with server.stream(url, file.name, "", headers) as response:
-            if response.status_code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-                return  # complete, unless its content shows otherwise
-            is_rest = response.status_code == HTTPStatus.PARTIAL_CONTENT
-            n_bytes = have if is_rest else 0
-            with part.open("ab" if is_rest else "wb") as out:
-                for chunk in response.iter_raw():
-                    n_bytes += len(chunk)
-                    if n_bytes > _MAX_FILE_BYTES:
-                        raise PullError(f"{file.name}: has more than {_MAX_FILE_BYTES:,} bytes")
-                    out.write(chunk)
-                    report(n_bytes)
-
-    server.retried(once, file.name, size)
+    server.retried(once, file.name, lambda: part.stat().st_size if part.exists() else 0)
     return part
 
 
@@ -117,7 +99,7 @@ def _unpack(packed: Path, unpacked: Path, file: RegistryFile) -> None:
             )
     except (ValueError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         unfinished.unlink(missing_ok=True)
-        if packed.name.endswith(".part"):
+        if packed.suffix == PART:
             packed.unlink()
         raise PullError(
             f"{file.name}: {error}; it was deleted: run the command again, or use another "

@@ -131,7 +131,7 @@ def test_a_damaged_file_is_fetched_again(fake: FakeHub, tmp_path: Path) -> None:
 
 def test_an_endless_answer_is_ended(fake: FakeHub, tmp_path: Path) -> None:
     fake.served["model.safetensors"] = CONTENT + b"more"
-    with pytest.raises(PullError, match=r"longer than the 10,240 bytes"):
+    with pytest.raises(PullError, match=r"longer than 10,240 bytes"):
         fetch(fake, tmp_path)
 
 

@@ -83,15 +83,18 @@ class FakeRegistry:
             content = self.file(request.url.path.removeprefix("/bucket/"))
         except KeyError:
             return httpx.Response(404)
-        status = 200
+        status, headers = 200, {}
         if wanted := request.headers.get("range"):
             first = int(wanted.removeprefix("bytes=").removesuffix("-"))
             if first >= len(content):
                 return httpx.Response(416)
+            headers = {"Content-Range": f"bytes {first}-{len(content) - 1}/{len(content)}"}
             status, content = 206, content[first:]
         if self.cut:
-            return httpx.Response(status, stream=Broken(content[: self.cut.pop()], breaks=True))
-        return httpx.Response(status, stream=Broken(content, breaks=False))
+            return httpx.Response(
+                status, headers=headers, stream=Broken(content[: self.cut.pop()], breaks=True)
+            )
+        return httpx.Response(status, headers=headers, stream=Broken(content, breaks=False))
 
     def server(self) -> FileServer:
         return FileServer(PUBLIC_REGISTRY, httpx.MockTransport(self.answer), lambda _: None)

@@ -96,3 +96,17 @@ def test_a_text_is_always_told_alike() -> None:
     text = "The green house and the old dog, aujourd'hui avec le chat."
     once = EN_FR.detect(text)
     assert all(EN_FR.detect(text) == once for _ in range(200))
+
+
+@pytest.mark.parametrize(
+    ("served", "text"),
+    [
+        ("fil", "Magandang umaga po sa inyong lahat."), ("tl", "Magandang umaga sa inyo."),
+        ("no", "Hva heter du, og hvor kommer du fra?"), ("nb", "Hva heter du?"),
+        ("zh_Hant", "今天天氣很好。"), ("iw", "שלום עולם"), ("in", "Selamat pagi, apa kabar?"),
+        ("pt-BR", "O tempo está bom hoje."),
+    ],
+)  # fmt: skip
+def test_a_detected_language_has_the_code_by_which_it_is_served(served: str, text: str) -> None:
+    [best, *_] = LanguageDetector(["en", served]).detect(text)
+    assert best.language == served
