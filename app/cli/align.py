@@ -20,14 +20,7 @@ from app.cli.display.tables import (
     print_readings,
 )
 from app.cli.import_cache import checkpoint_folder
-from model.alignment.from_attention import (
-    AlignmentMethod,
-    Bitext,
-    Link,
-    Pass,
-    passes,
-    word_weights,
-)
+from model.alignment.from_attention import AlignmentMethod, Bitext, Link, Pass, passes, word_weights
 from model.alignment.from_attention import align as align_words
 from model.alignment.gold import (
     AlignedPair,

@@ -24,10 +24,7 @@ from model.interop.marian_folder import KEPT_FOLDER
 from model.interop.marian_import import import_firefox, import_m2m100, import_marian
 
 
-@click.group(
-    name="import",
-    epilog="Example: attend import marian opus-mt-en-de/ checkpoints/en-de",
-)
+@click.group(name="import", epilog="Example: attend import marian opus-mt-en-de/ checkpoints/en-de")
 def import_() -> None:
     """Convert another project's model to a checkpoint."""
 

@@ -68,7 +68,7 @@ def step_back(niceness: int = NICENESS) -> None:
 
 
 class AbandonedError(Exception):
-    """Nobody waits for the result of this work; nobody receives the error either."""
+    """Nothing awaits the result of this work, nor this error."""
 
 
 def check_abandoned() -> None:

@@ -35,10 +35,10 @@ def trace_id(traceparent: str) -> str | None:
 
 
 def record_stages(tracer: trace.Tracer | None, timings: Timings) -> None:
-    """A span for each stage of the request whose span is the current one, once it is answered.
+    """Record a span for each stage of a request that has been answered, within its current span.
 
-    Stages follow one another, up to now. If texts were processed concurrently, each stage takes as
-    long as its longest, as in Server-Timing, so the first may begin a little early.
+    Stages follow one another, up to now. If texts were processed concurrently, each stage lasts as
+    long as its longest, as in Server-Timing, so that the first may begin a little early.
     """
     if tracer is None or not trace.get_current_span().is_recording():
         return

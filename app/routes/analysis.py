@@ -36,12 +36,12 @@ def _responses(example: dict[str, Any]) -> Responses:
 )
 async def score(request: Request, client: KnownClient, settings: CurrentSettings) -> Response:
     """Score a given translation of one text or many; the characters of both are counted."""
-    wanted = ScoreRequest.parse(await read_json(request, settings.max_body_bytes))
+    parsed = ScoreRequest.parse(await read_json(request, settings.max_body_bytes))
     answer, timings = await charged(
         request,
         client,
-        sum(map(len, (*wanted.text, *wanted.translation))),
-        lambda runtime, timeout: runtime.service.score(wanted.to_pipeline(), client.turn, timeout),
+        sum(map(len, (*parsed.text, *parsed.translation))),
+        lambda runtime, timeout: runtime.service.score(parsed.to_pipeline(), client.turn, timeout),
     )
     record_stages(request.app.state.tracer, timings)
     return await timed_response(answer, timings)
@@ -55,16 +55,16 @@ async def score(request: Request, client: KnownClient, settings: CurrentSettings
 )
 async def explain(request: Request, client: KnownClient, settings: CurrentSettings) -> Response:
     """Show how one sentence is translated: each step of the search, and attention with numbers."""
-    wanted = ExplainRequest.parse(await read_json(request, settings.max_body_bytes))
-    query = AttentionQuery(**dict(wanted.attention)) if wanted.attention else None
+    parsed = ExplainRequest.parse(await read_json(request, settings.max_body_bytes))
+    query = AttentionQuery(**dict(parsed.attention)) if parsed.attention else None
     answer = await charged(
         request,
         client,
-        len(wanted.text),
+        len(parsed.text),
         lambda runtime, timeout: runtime.service.explain(
-            wanted.to_pipeline(),
+            parsed.to_pipeline(),
             lambda step, caller: SearchView(step, caller).explain(
-                wanted.text, query, wanted.positions
+                parsed.text, query, parsed.positions
             ),
             client.turn,
             timeout,

@@ -85,8 +85,8 @@ async def translate_file(
             source, target = _field(form, "source"), _field(form, "target")
         finally:
             await form.close()
-        wanted = FileRequest(name, data, source, target)
-        opening = held.enter_async_context(runtime.files.opened(wanted, client.turn))
+        upload = FileRequest(name, data, source, target)
+        opening = held.enter_async_context(runtime.files.opened(upload, client.turn))
         opened = await while_connected(request, opening)
         spend(request, client, opened.characters)
         with ledger.charge(client.account, opened.characters):

@@ -80,9 +80,9 @@ async def detect(
     if isinstance(body, LibreTranslateForm):
         return await libretranslate.detect(request, body)
     client = client_of(request)
-    wanted = DetectRequest.parse(body)
-    spend(request, client, sum(map(len, wanted.text)))
-    return await held_runtime(request).service.detect(wanted.text)
+    parsed = DetectRequest.parse(body)
+    spend(request, client, sum(map(len, parsed.text)))
+    return await held_runtime(request).service.detect(parsed.text)
 
 
 class LibreTranslateForm(Form):

@@ -90,7 +90,7 @@ class Admission:
         except TimeoutError as late:
             if not deadline.expired():
                 raise
-            # Otherwise they keep the frames of the work, and all that the request holds.
+            # Tracebacks keep the frames of the work, and with them the request.
             if late.__cause__:
                 late.__cause__.__traceback__ = None
             late.__cause__ = late.__context__ = late.__traceback__ = None
@@ -191,7 +191,7 @@ class CapacityLimiter:
                 self._waiting -= waiter.size
                 if not self._lines[client]:
                     del self._lines[client]
-                self._admit()  # those behind it may be smaller
+                self._admit()  # a later one may be smaller
             raise
 
     def _release(self, size: int) -> None:

@@ -45,11 +45,7 @@ def read_huggingface(folder: Path, languages: Languages) -> ForeignModel:
 
 
 def read_weights(
-    folder: Path,
-    shape_for: Callable[[Embeddings], TransformerConfig],
-    *,
-    tie: bool,
-    share: bool,
+    folder: Path, shape_for: Callable[[Embeddings], TransformerConfig], *, tie: bool, share: bool
 ) -> tuple[TransformerConfig, Mapping[str, Tensor]]:
     """Read a folder's tensors by our names, and their shape. Raises `CheckpointError`.
 

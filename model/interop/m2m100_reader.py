@@ -10,23 +10,11 @@ from model.interop.huggingface.config_files import TOKENIZER_FILE, M2M100Config,
 from model.interop.huggingface.settings import read_settings
 from model.interop.huggingface_reader import read_weights, shape_of
 from model.interop.languages import Languages, all_pairs
-from model.interop.m2m100.languages import (
-    FAST_TOKENIZER_FILE,
-    LANGUAGE_FILES,
-    language_tokens,
-)
+from model.interop.m2m100.languages import FAST_TOKENIZER_FILE, LANGUAGE_FILES, language_tokens
 from model.text.marian_tokenizer import VOCABULARY_FILE
-from model.text.multilingual_tokenizer import (
-    PIECES_FILE,
-    LanguageTokens,
-    MultilingualTokenizer,
-)
+from model.text.multilingual_tokenizer import PIECES_FILE, LanguageTokens, MultilingualTokenizer
 
-_TOKENIZERS = {
-    "M2M100Tokenizer": True,
-    "NllbTokenizer": False,
-    "NllbTokenizerFast": False,
-}
+_TOKENIZERS = {"M2M100Tokenizer": True, "NllbTokenizer": False, "NllbTokenizerFast": False}
 """`tokenizer_class` → whether ids are listed in vocab.json."""
 
 

@@ -8,19 +8,13 @@ from pydantic import Field, field_validator, model_validator
 
 from model.errors import ConfigError
 from model.text.text_codec import TextCodec
-from model.training.data.config import CorpusConfig, TokenizerConfig, both_ways
-from model.training.data.corpus import Files
+from model.training.data.corpus import CorpusConfig, Files, both_ways
 from model.training.data.filters import FilterConfig
 from model.training.data.noise import NoiseConfig
-from model.training.data.vocabulary import SMALLEST_VOCABULARY
+from model.training.data.vocabulary import SMALLEST_VOCABULARY, TokenizerConfig
 from model.training.update.optimizer import OptimizerConfig, ScheduleConfig, Table
 from model.training.update.precision import Precision
-from model.transformer.config import (
-    PRESETS,
-    Configuration,
-    TransformerConfig,
-    vocabulary_fields,
-)
+from model.transformer.config import PRESETS, Configuration, TransformerConfig, vocabulary_fields
 
 FROM_VOCABULARY = frozenset(vocabulary_fields(vocab_size=2, pad_id=1, eos_id=0))
 """Fields of `TransformerConfig` that follow from the learnt vocabulary."""
@@ -95,8 +89,7 @@ class TrainingConfig(Configuration, Table):
         0, ge=0, description="sample of the vocabulary for the loss; 0: the whole vocabulary"
     )
     precision: Precision = Field(
-        "auto",
-        description="type of products; auto: bf16 where it is faster; int8: on a CPU",
+        "auto", description="type of products; auto: bf16 where it is faster; int8: on a CPU"
     )
     seed: int = 1
     save_every: int = Field(1000, gt=0, description="steps between saves")

@@ -7,8 +7,7 @@ from pathlib import Path
 from model.errors import DataError
 from model.training.config import TrainingConfig
 from model.training.data.batches import Corpus
-from model.training.data.config import CorpusConfig
-from model.training.data.corpus import Files, read_corpus
+from model.training.data.corpus import CorpusConfig, Files, read_corpus
 from model.training.data.filters import FilterCounts, PairFilter, in_other_language
 from model.training.data.written_numbers import generate_pairs
 from model.training.validation import HeldOut

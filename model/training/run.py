@@ -212,11 +212,7 @@ def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> 
 
 
 def _initialise(
-    run: Path,
-    config: TrainingConfig,
-    corpora: Sequence[Corpus],
-    root: Path,
-    init: WarmStart | None,
+    run: Path, config: TrainingConfig, corpora: Sequence[Corpus], root: Path, init: WarmStart | None
 ) -> None:
     """Clear the remains of an attempt that never saved, and learn or copy the vocabulary."""
     run.mkdir(parents=True, exist_ok=True)

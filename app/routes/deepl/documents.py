@@ -70,16 +70,16 @@ async def deepl_upload_document(
     check_form(request)
     jobs.check(client.turn, 0)
     async with runtime.files.upload_slot():
-        wanted = await _read_upload(request, client, settings)
+        upload = await _read_upload(request, client, settings)
         # It is parsed again when its turn comes: until then, only the file is kept.
-        n_characters = await while_connected(request, runtime.files.checked(wanted))
+        n_characters = await while_connected(request, runtime.files.checked(upload))
     spend(request, client, n_characters)
-    jobs.check(client.turn, len(wanted.data))
+    jobs.check(client.turn, len(upload.data))
     job = jobs.submit(
         client.account,
         client.turn,
-        _translation(request.app.state.lifecycle, client, wanted),
-        n_bytes=len(wanted.data),
+        _translation(request.app.state.lifecycle, client, upload),
+        n_bytes=len(upload.data),
         n_characters=n_characters,
         refund=ledger.take(client.account, n_characters),
     )
@@ -99,16 +99,16 @@ async def _read_upload(request: Request, client: Client, settings: Settings) -> 
     return FileRequest(name, data, source, options.target_lang, glossary=entries)
 
 
-def _translation(lifecycle: Lifecycle, client: Client, wanted: FileRequest) -> Work:
+def _translation(lifecycle: Lifecycle, client: Client, upload: FileRequest) -> Work:
     """Return the work of a document's translation, with the models that are served then."""
 
     async def translate(runtime: Runtime, deadline: float, job: DocumentJob) -> StoredFile:
         job.begin()
-        async with runtime.files.opened(wanted, client.turn) as opened:
+        async with runtime.files.opened(upload, client.turn) as opened:
             if not opened.path.models:
                 raise InvalidRequestError.at("", "Source and target language are equal")
             done = await runtime.files.translate_file(opened, deadline, job.advance, client.turn)
-        name = translated_name(wanted.name, done.target)
+        name = translated_name(upload.name, done.target)
         return StoredFile(done.data, name, done.media_type, client.account)
 
     async def work(job: DocumentJob) -> StoredFile:

@@ -106,9 +106,9 @@ async def deepl_create_multilingual_glossary(
     parameters: SentParameters,
 ) -> wire.MultilingualGlossary:
     """Store a glossary."""
-    wanted = wire.MultilingualGlossaryRequest.parse(parameters)
-    read = await _read(request, client, runtime.service.languages, wanted.by_pointer)
-    stored = await asyncio.to_thread(store.add, client.account, wanted.name, read)
+    parsed = wire.MultilingualGlossaryRequest.parse(parameters)
+    read = await _read(request, client, runtime.service.languages, parsed.by_pointer)
+    stored = await asyncio.to_thread(store.add, client.account, parsed.name, read)
     return wire.MultilingualGlossary.of(stored)
 
 
@@ -183,8 +183,8 @@ async def deepl_replace_dictionary(
     parameters: SentParameters,
 ) -> wire.DictionaryInfo:
     """Replace or create the dictionary of one language pair."""
-    wanted = {"": wire.DictionaryRequest.parse(parameters)}
-    [(pair, entries)] = (await _read(request, client, runtime.service.languages, wanted)).items()
+    parsed = {"": wire.DictionaryRequest.parse(parameters)}
+    [(pair, entries)] = (await _read(request, client, runtime.service.languages, parsed)).items()
     stored = await asyncio.to_thread(store.replace, glossary_id, client.account, pair, entries)
     return wire.DictionaryInfo.of(stored)
 
@@ -234,9 +234,9 @@ async def deepl_create_glossary(
     parameters: SentParameters,
 ) -> wire.DeepLGlossary:
     """Store a glossary."""
-    wanted = wire.DeepLGlossaryRequest.parse(parameters)
-    read = await _read(request, client, runtime.service.languages, {"": wanted})
-    stored = await asyncio.to_thread(store.add, client.account, wanted.name, read)
+    parsed = wire.DeepLGlossaryRequest.parse(parameters)
+    read = await _read(request, client, runtime.service.languages, {"": parsed})
+    stored = await asyncio.to_thread(store.add, client.account, parsed.name, read)
     return wire.DeepLGlossary.of(stored)
 
 

@@ -79,7 +79,7 @@ async def streamed(request: Request, client: Client, translation: TranslationReq
                 return answer
         try:
             raise failure
-        finally:  # its traceback has this frame: it would keep itself and all of the request
+        finally:  # the traceback refers to this frame: avoid a reference cycle
             del failure
 
     return await event_stream(request, work)

@@ -1,4 +1,4 @@
-"""What the application provides to routes: the client, the models, the stores.
+"""Dependencies of routes: the client, the models, the stores.
 
 FastAPI's dependencies are coroutines, since it runs plain functions in a thread pool.
 """

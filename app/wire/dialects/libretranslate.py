@@ -5,12 +5,18 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from app.languages.detection import DetectedLanguage
 from app.translation.answers import TranslateAnswer, Translation
-from app.wire.native.fields import MAX_BEAM_SIZE, MAX_LANGUAGE_CODE, LenientRequest, read_texts
+from app.wire.native.fields import (
+    MAX_BEAM_SIZE,
+    MAX_LANGUAGE_CODE,
+    TEXTS_SCHEMA,
+    LenientRequest,
+    read_texts,
+)
 from app.wire.native.requests import TranslateRequest
 
 SPEC: dict[str, Any] = json.loads(
@@ -41,19 +47,7 @@ def _read_format(value: Any) -> Any:
     raise PydanticCustomError("format", "format should be text or html")
 
 
-Q = Annotated[
-    str | list[str],
-    BeforeValidator(_read_q),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "string"},
-                {"type": "array", "items": {"type": "string"}, "minItems": 1},
-            ],
-            "description": "Order is preserved.",
-        }
-    ),
-]
+Q = Annotated[str | list[str], BeforeValidator(_read_q), TEXTS_SCHEMA]
 
 
 class _Request(LenientRequest):

@@ -29,19 +29,16 @@ def without_surrogates(text: str) -> str:
     return _SURROGATE.sub("\ufffd", text)
 
 
-Texts = Annotated[
-    list[str],
-    BeforeValidator(read_texts),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "string"},
-                {"type": "array", "items": {"type": "string"}, "minItems": 1},
-            ],
-            "description": "Order is preserved.",
-        }
-    ),
-]
+TEXTS_SCHEMA = WithJsonSchema(
+    {
+        "anyOf": [
+            {"type": "string"},
+            {"type": "array", "items": {"type": "string"}, "minItems": 1},
+        ],
+        "description": "Order is preserved.",
+    }
+)
+Texts = Annotated[list[str], BeforeValidator(read_texts), TEXTS_SCHEMA]
 
 
 class WireRequest(BaseModel):

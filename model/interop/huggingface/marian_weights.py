@@ -133,8 +133,7 @@ def renamed(
     elif config.output_bias and OUTPUT_BIAS in tensors:  # zeros
         weights["output.bias"] = tensors[OUTPUT_BIAS].flatten()
     return LazyTensors(
-        [*weights, *names],
-        lambda name: weights[name] if name in weights else tensors[names[name]],
+        [*weights, *names], lambda name: weights[name] if name in weights else tensors[names[name]]
     )
 
 

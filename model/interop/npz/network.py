@@ -94,7 +94,7 @@ def _norm(ours: str, theirs: str, suffix: str) -> Iterator[tuple[str, str]]:
 
 
 def _linear(config: TransformerConfig) -> Iterator[tuple[str, str, str]]:
-    """Yield our name, their scope, and the suffix behind `W` (weight) and `b` (bias)."""
+    """Yield our name, their scope, and the suffix after `W` (weight) and `b` (bias)."""
     for stack, layer in _layers(config):
         linear = [
             (ours, part, suffix)

@@ -38,10 +38,7 @@ def vocabulary_files(
 ) -> tuple[dict[str, bytes], int]:
     """Return the files of a `MarianTokenizer`, and the id of `<pad>`. Raises `CheckpointError`."""
     source_spm, target_spm = _sentencepiece_files(folder)
-    files = {
-        SOURCE_PIECES_FILE: read_file(source_spm),
-        TARGET_PIECES_FILE: read_file(target_spm),
-    }
+    files = {SOURCE_PIECES_FILE: read_file(source_spm), TARGET_PIECES_FILE: read_file(target_spm)}
     pad_id = min(len(source_pieces), len(target_pieces))
     files[VOCABULARY_FILE] = _json(source_pieces, pad_id)
     if source_pieces != target_pieces:

@@ -1,8 +1,8 @@
-"""Parallel text on disk, in UTF-8, plain or compressed with xz or gzip.
+"""Corpora: their table in a recipe, and their parallel text on disk.
 
-Three forms: tab-separated pairs; two files with a sentence per line (`train.en`, `train.fr`); JSON
-lines, whose objects have a text per language, possibly under `translation` as in Hugging Face's
-datasets.
+Text is UTF-8, plain or compressed with xz or gzip, in one of three forms: tab-separated pairs;
+two files with a sentence per line (`train.en`, `train.fr`); JSON lines, whose objects have a text
+per language, possibly under `translation` as in Hugging Face's datasets.
 """
 
 import gzip
@@ -12,11 +12,67 @@ import zlib
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from model.errors import DataError, reason
 
 _COMPRESSED = (".xz", ".gz")
+
+Files = Path | tuple[Path, Path]
+"""A file of pairs, or one file per language."""
+
+
+class DataTable(BaseModel):
+    """A table of a recipe: immutable; unknown keys are rejected, numbers must be finite."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class CorpusConfig(DataTable):
+    """One parallel corpus: files, weight, origin and licence."""
+
+    name: str
+    files: list[Files] = Field(
+        default_factory=list,
+        description="tab-separated, JSON lines, or pairs of files; .xz and .gz are decompressed",
+    )
+    written_numbers: int = Field(
+        0, ge=0, description="generated English-French sentences with numbers, instead of files"
+    )
+    languages: tuple[str, str] = Field(description="languages of the two columns")
+    directions: list[tuple[str, str]] = Field(
+        default_factory=list, description="directions that it is used in; empty: both"
+    )
+    tag: str = Field(
+        "",
+        pattern="^[a-z]*$",
+        description="symbol before its sources, such as bt for back-translated text",
+    )
+    weight: float = Field(1.0, gt=0, description="share of the examples")
+    origin: str = Field("", description="where to get it")
+    licence: str = ""
+    credit: str = Field("", description="credit that the licence requires; printed in the card")
+
+    @property
+    def all_directions(self) -> frozenset[tuple[str, str]]:
+        return frozenset(self.directions) or both_ways(self.languages)
+
+    @model_validator(mode="after")
+    def _has_pairs(self) -> Self:
+        if bool(self.files) == bool(self.written_numbers):
+            raise ValueError("give either files or written_numbers")
+        if self.written_numbers and self.languages != ("en", "fr"):
+            raise ValueError("written_numbers are English and French: languages = ['en', 'fr']")
+        for source, target in frozenset(self.directions) - both_ways(self.languages):
+            raise ValueError(f"directions: {source} → {target} is not of {self.languages}")
+        return self
+
+
+def both_ways(languages: tuple[str, str]) -> frozenset[tuple[str, str]]:
+    """The two directions between two languages."""
+    return frozenset({languages, languages[::-1]})
 
 
 def read_pairs(path: Path) -> Iterator[tuple[str, str]]:
@@ -52,10 +108,6 @@ def read_lines(path: Path) -> Iterator[str]:
         reached = f", after line {number}" if number else ""
         cause = getattr(error, "strerror", None) or reason(error)
         raise DataError(f"{path}: {cause}{reached}") from None
-
-
-Files = Path | tuple[Path, Path]
-"""A file of pairs, or one file per language."""
 
 
 def read_corpus(files: Files, languages: tuple[str, str]) -> Iterator[tuple[str, str]]:

@@ -4,11 +4,14 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Literal
 
 import sentencepiece
+from pydantic import Field
 
 from model.errors import TrainingError
 from model.text.tokenizer import language_token, tag_token
+from model.training.data.corpus import DataTable
 
 REQUIRED_CHARACTERS = "{}<>[]()$%@#&*_/\\|=+-~^`\"'«»“”‘’…–—€£°0123456789"
 """Characters of placeholders, URLs and typography: rare in corpora, common in real requests."""
@@ -16,6 +19,31 @@ REQUIRED_CHARACTERS = "{}<>[]()$%@#&*_/\\|=+-~^`\"'«»“”‘’…–—€�
 
 SMALLEST_VOCABULARY = 512
 """Enough for 256 bytes, the required characters and some pieces."""
+
+
+class TokenizerConfig(DataTable):
+    """The vocabulary of the run: learnt at its start, or given."""
+
+    vocab_size: int = Field(
+        0,
+        ge=0,
+        description="number of pieces; 0: the preset's (base 37,000, small 8,000, tiny 512)",
+    )
+    kind: Literal["unigram", "bpe"] = Field(
+        "unigram", description="unigram language model or byte-pair encoding"
+    )
+    sentences: int = Field(
+        500_000, gt=0, description="number of pairs, from the start of each corpus, to learn from"
+    )
+    file: Path | None = Field(
+        None, description="SentencePiece model of an earlier run to use instead of learning one"
+    )
+    sampling: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="subword regularisation: unigram's smoothing, bpe's dropout; 0: none",
+    )
 
 
 def train_tokenizer(

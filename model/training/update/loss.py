@@ -29,11 +29,7 @@ class Loss(NamedTuple):
 
 
 def smoothed_cross_entropy(
-    hidden: Tensor,
-    output: OutputProjection,
-    targets: Tensor,
-    smoothing: float,
-    candidates: int = 0,
+    hidden: Tensor, output: OutputProjection, targets: Tensor, smoothing: float, candidates: int = 0
 ) -> Loss:
     """hidden [N, D] and targets [N] → summed loss, differentiable in hidden and the projection.
 

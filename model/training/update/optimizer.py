@@ -91,12 +91,7 @@ class Optimizer:
         ]  # fmt: skip
         if matrices:
             self._parts.append(
-                Muon(
-                    matrices,
-                    weight_decay=config.weight_decay,
-                    dtype=dtype,
-                    processes=processes,
-                )
+                Muon(matrices, weight_decay=config.weight_decay, dtype=dtype, processes=processes)
             )
         self._parameters = tables + vectors + matrices
         self._clip_norm = config.clip_norm
