@@ -30,7 +30,7 @@ from model.checkpoint.writer import write_tensors
 from model.decoding.hypothesis import SearchOptions
 from model.engine.build import build_engines
 from model.interop.huggingface import marian_weights as huggingface_names
-from model.interop.m2m100.languages import M2M100_LISTS, NLLB_LIST
+from model.interop.m2m100.languages import LISTS
 from model.interop.marian_import import import_m2m100
 from model.text.multilingual_tokenizer import PIECES_FILE, SPECIAL
 from model.transformer.config import TransformerConfig
@@ -83,8 +83,8 @@ class Multilingual:
 
     @property
     def languages(self) -> Sequence[str]:
-        listed = [f"__{code}__" for code in M2M100_LISTS["m2m100"]]
-        return listed if self.listed else list(NLLB_LIST)
+        listed = [f"__{code}__" for code in LISTS["m2m100"]]
+        return listed if self.listed else list(LISTS["nllb"])
 
     @property
     def shape(self) -> TransformerConfig:
@@ -166,7 +166,7 @@ def write_multilingual(
         listed = (*SPECIAL, *pieces)
         files["vocab.json"] = {piece: index for index, piece in enumerate(listed)}
     else:
-        files["special_tokens_map.json"] = {"additional_special_tokens": list(NLLB_LIST)}
+        files["special_tokens_map.json"] = {"additional_special_tokens": list(LISTS["nllb"])}
     for name, content in files.items():
         (folder / name).write_text(json.dumps(content, ensure_ascii=False), "utf-8")
     return sources

@@ -11,7 +11,7 @@ import sentencepiece
 import torch
 from transformers import AutoTokenizer, M2M100Config, M2M100ForConditionalGeneration, NllbTokenizer
 
-from model.interop.m2m100.languages import M2M100_LISTS, NLLB_LIST
+from model.interop.m2m100.languages import LISTS
 from tests.marian_folder import SIZES, SOURCE_WORDS, TARGET_WORDS, write_json
 
 MakeMultilingual = Callable[..., Path]
@@ -54,7 +54,7 @@ def save_fast_tokenizer(folder: Path, vocabulary: list[str]) -> None:
     """tokenizer.json and tokenizer_config.json with the ids of the published models."""
     write_json(folder / "tokenizer_config.json", {"tokenizer_class": "NllbTokenizer"})
     plain: Any = AutoTokenizer.from_pretrained(folder)
-    tokens = [*vocabulary, *NLLB_LIST, "<mask>"]
+    tokens = [*vocabulary, *LISTS["nllb"], "<mask>"]
     ids = {token: index for index, token in enumerate(tokens)}
     NllbTokenizer(vocab=ids, merges=plain._merges).save_pretrained(folder)
 
@@ -84,13 +84,13 @@ def multilingual_maker(tmp_path_factory: pytest.TempPathFactory) -> MakeMultilin
         vocabulary = ["<s>", "<pad>", "</s>", "<unk>", *own]
         settings: dict[str, Any] = {}
         if kind == "nllb":
-            n_languages = len(NLLB_LIST)
+            n_languages = len(LISTS["nllb"])
             settings |= {"tokenizer_class": "NllbTokenizer", "legacy_behaviour": behind}
             if fast:
                 save_fast_tokenizer(folder, vocabulary)
                 settings = json.loads((folder / "tokenizer_config.json").read_text()) | settings
         else:
-            n_languages = len(M2M100_LISTS[kind])
+            n_languages = len(LISTS[kind])
             settings |= {"tokenizer_class": "M2M100Tokenizer", "language_codes": kind}
             write_json(folder / "vocab.json", {one: index for index, one in enumerate(vocabulary)})
         write_json(folder / "tokenizer_config.json", settings | (tokenizer or {}))

@@ -189,7 +189,9 @@ class SharedQueue:
         if not self.waiting:
             return None
         with self._changed:
-            if not self.waiting or len(mine) >= self._fair_share():
+            # The fair share, rounded up: a burst is distributed, and an idle engine may take one.
+            n_segments = len(self.waiting) + sum(map(len, self._engines))
+            if not self.waiting or len(mine) >= math.ceil(n_segments / len(self._engines)):
                 return None
             for head in self.waiting.heads():
                 if waits_aside(head):
@@ -200,11 +202,3 @@ class SharedQueue:
                     taken.cancelled = mine.cancelled
                 return taken
             return None
-
-    def _fair_share(self) -> int:
-        """Maximum segments per engine: the total over the number of engines, rounded up.
-
-        So a burst is distributed, and an idle engine may always take one.
-        """
-        n_segments = len(self.waiting) + sum(map(len, self._engines))
-        return -(-n_segments // len(self._engines))

@@ -45,16 +45,6 @@ _CHANGEABLE = {
 """Keys that may differ when a run is resumed; all others change the data or the model."""
 
 
-def take_vocabulary(run: Path, origin: Checkpoint) -> None:
-    """Copy a checkpoint's vocabulary into the run folder."""
-    if isinstance(origin.tokenizer, Tokenizer):
-        (run / TOKENIZER_FILE).write_bytes(origin.tokenizer.serialized)
-    else:
-        for name, content in origin.tokenizer.files.items():
-            (run / name).write_bytes(content)
-    (run / ORIGIN_FILE).write_text(origin.config.model_dump_json(indent=2))
-
-
 def read_vocabulary(run: Path) -> TrainingCodec:
     """Read the vocabulary of a run. Raises `ModelError`."""
     origin = origin_config(run)
@@ -228,7 +218,12 @@ def _initialise(
         (run / INIT_FILE).write_text(json.dumps(provenance, indent=2))
         if taken := init.vocabulary(config):
             check_vocabulary(taken, languages, tags, str(init.origin.folder))
-            take_vocabulary(run, init.origin)
+            files = init.origin.tokenizer.files
+            if isinstance(init.origin.tokenizer, Tokenizer):
+                files = {TOKENIZER_FILE: init.origin.tokenizer.serialized}
+            for file, content in files.items():
+                (run / file).write_bytes(content)
+            (run / ORIGIN_FILE).write_text(init.origin.config.model_dump_json(indent=2))
             return
     if config.tokenizer.file:
         (given,) = existing([config.tokenizer.file], root)

@@ -4,8 +4,9 @@ from random import Random
 
 import pytest
 
-from model.training.data.written_facts import (
+from model.training.data.written_numbers import (
     KINDS,
+    TABLES,
     Written,
     code,
     era,
@@ -85,5 +86,6 @@ def test_a_trillion_is_a_thousand_milliards() -> None:
 
 
 def test_every_sentence_has_one_gap_on_each_side() -> None:
-    for _, _, sentences in KINDS:
+    for _, write in KINDS:
+        sentences = TABLES["sentences"][write.__name__]
         assert all(english.count("{}") == french.count("{}") == 1 for english, french in sentences)

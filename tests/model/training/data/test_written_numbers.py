@@ -3,8 +3,8 @@ from random import Random
 
 import pytest
 
-from model.training.data.written_facts import Written
 from model.training.data.written_numbers import (
+    Written,
     amount,
     date,
     decimal,
