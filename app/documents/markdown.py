@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from markdown_it import MarkdownIt
@@ -20,6 +21,7 @@ from app.documents.markdown_positions import Lines, Position
 from app.errors import UnreadableFileError
 from app.text.document import Answer, Document, Parts
 from app.text.markup.document import MarkupDocument, MarkupOptions
+from app.text.markup.references import Reference
 from app.text.markup.tagged_text import Piece, TaggedText
 
 MAX_PARAGRAPH = 30_000
@@ -181,7 +183,7 @@ class _Paragraph:
         answer = given.get(part)
         if answer is None or answer.text == part.text:
             return part.raw
-        answer = Answer(answer.text.replace("\n", " "), answer.links)
+        answer = replace(answer, text=answer.text.replace("\n", " "))
         written = part.written(answer, strictly=strictly, with_emphasis=with_emphasis)
         if "\n" in part.raw:
             width = max(map(len, self._position.content.split("\n")))
@@ -213,4 +215,6 @@ def _pieces(marks: Sequence[Mark]) -> Iterator[Piece]:
             yield Piece("void", mark.raw)
             yield Piece("text", " ")  # the words around it are separate
         else:
-            yield Piece(mark.kind, mark.raw)
+            yield Piece(
+                mark.kind, mark.raw, [Reference(0, mark.reference)] if mark.reference else ()
+            )

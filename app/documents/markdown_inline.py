@@ -39,11 +39,15 @@ NOTE_LABEL = re.compile(r"\[\^[^\]\s]+\]:[ \t]*")
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A part of a paragraph; `raw` is its source, but for text unescaped."""
+    """A part of a paragraph; `raw` is its source, but for text unescaped.
+
+    reference  the source of a text that is a character reference, such as `&nbsp;`
+    """
 
     kind: MarkKind
     raw: str
     name: str = ""
+    reference: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,7 @@ class InlineReader:
                     found = list(_unparsed(content, at, begin))
                 found += [(mark, begin) for mark in _marks(token, content, begin, end)]
                 character = token.content
-                if token.type == "text_special" and len(character) == 1 and not character.isalnum():
+                if token.type == "text_special" and content[start] == "\\":
                     escapes[character] = content[start:end]
             marks += [mark for mark, _ in found]
             starts += [begin for _, begin in found]
@@ -212,7 +216,8 @@ def _marks(token: Token, content: str, start: int, end: int) -> Iterator[Mark]:
     raw = content[start:end]
     match token.type:
         case "text_special":
-            yield Mark("text", token.content)
+            is_reference = raw[0] == "&" and len(token.content) == 1
+            yield Mark("text", token.content, reference=raw if is_reference else "")
         case "softbreak":
             yield Mark("text", " ")
         case "hardbreak":

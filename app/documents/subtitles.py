@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from app.documents.line_breaks import apportioned
@@ -189,7 +189,7 @@ class _Tagged(SingleText):
         line = answer.text.replace("\n", " ")
         lines = "\n".join(apportioned(line, self._shares))
         text = lines if len(lines) == len(line) else line  # links refer to positions in it
-        return self._content.with_translation(Answer(text, answer.links), _harmless_lines)
+        return self._content.with_translation(replace(answer, text=text), _harmless_lines)
 
 
 def _pieces(text: str) -> Iterator[Piece]:

@@ -171,3 +171,23 @@ def test_a_break_within_emphasis_parts_two_words(end: str) -> None:
     opened = open_markdown(f"*foo{end}bar*\n")
     assert opened.texts == ["foo bar"]
     assert shouted(opened) == f"*FOO{end} BAR*\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "expected"),
+    [
+        ("salt &amp; pepper", "sel et poivre", "sel &amp; poivre"),
+        (
+            "10&nbsp;km of caf&eacute;s",
+            "10 km de cafés à côté",
+            "10&nbsp;km de caf&eacute;s à côté",
+        ),
+        ("Wait&hellip; *now*", "Attends... *maintenant*", "Attends&hellip; *maintenant*"),
+        ("a \\& b &copy;", "© un & deux", "&copy; un \\& deux"),
+    ],
+)
+def test_entities_come_back_where_they_belong(source: str, translation: str, expected: str) -> None:
+    opened = open_markdown(source)
+    answer = Answer(translation.replace("*", ""), [], ("en", "fr"))
+    written = opened.with_translations([answer])
+    assert written.replace("*", "") == expected.replace("*", "")
