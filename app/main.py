@@ -58,7 +58,6 @@ def create_app(
     is called, and again after every reload.
     """
     metrics = Metrics(reasons=REASONS, rejections=REJECTIONS)
-    keys = Keys(key.get_secret_value() for key in settings.api_keys or ())
     ledger = UsageLedger(settings.character_limit, settings.data)
     glossary_store = GlossaryStore(settings.data)
     jobs = DocumentJobs(FileStore(settings.max_stored_bytes), settings.max_stored_bytes)
@@ -95,6 +94,7 @@ def create_app(
         summary="Translation by Transformer checkpoints, with attention weights as data",
         version=__version__,
         lifespan=lifespan,
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -107,14 +107,15 @@ def create_app(
     app.state.lag = lag
     app.state.tracer = spans.provider.get_tracer("attend") if spans else None
     app.state.rate_limits = RateLimits(settings.requests_per_minute, settings.characters_per_minute)
-    app.state.keys = keys
+    app.state.keys = Keys(key.get_secret_value() for key in settings.api_keys or ())
     app.state.ledger = ledger
     app.state.glossaries = glossary_store
-    app.state.downloads = jobs.results
-    app.state.documents = jobs
+    app.state.downloads, app.state.documents = jobs.results, jobs
+    app.state.openapi = None  # made at the first request
     app.openapi = partial(openapi.describe, app)  # type: ignore[method-assign]
     modules = (analysis, libretranslate, files, models, health, text, documents, glossaries)
-    routers = [translate.router, translate.detect_router, *(one.router for one in modules)]
+    others = (translate.router, translate.detect_router, page.openapi_router)
+    routers = [*others, *(one.router for one in modules)]
     if settings.admin_port is None:
         routers.append(health.metrics_router)
     if settings.page:
@@ -129,6 +130,7 @@ def create_admin_app(app: FastAPI) -> FastAPI:
     beside = FastAPI(
         title="attend, for administrators",
         version=app.version,
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,

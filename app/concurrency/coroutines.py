@@ -6,10 +6,10 @@ become ready at once and each works for ten milliseconds, everybody else waits f
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
 from contextlib import suppress
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 T = TypeVar("T")
@@ -67,6 +67,28 @@ async def _together(coroutines: Sequence[Coroutine[Any, Any, T]]) -> list[T] | B
         await asyncio.wait(tasks)
     error = failed[0].exception() if failed else None
     return [task.result() for task in tasks] if error is None else error
+
+
+class Coalesced(Generic[T]):
+    """Calls functions in the event loop, once for all who ask for the same in an iteration."""
+
+    def __init__(self) -> None:
+        self._pending: dict[Hashable, asyncio.Future[T]] = {}
+
+    async def call(self, key: Hashable, function: Callable[[], T]) -> T:
+        """Return the function's result, or that of another one with this key."""
+        if key not in self._pending:
+            loop = asyncio.get_running_loop()
+            self._pending[key] = loop.create_future()
+            loop.call_soon(self._run, key, function)
+        return await asyncio.shield(self._pending[key])
+
+    def _run(self, key: Hashable, function: Callable[[], T]) -> None:
+        waiting = self._pending.pop(key)
+        try:
+            waiting.set_result(function())
+        except Exception as error:
+            waiting.set_exception(error)
 
 
 class Callbacks:

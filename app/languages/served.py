@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import product
 from typing import Literal
 
@@ -44,7 +44,7 @@ class Languages:
         self._sources = _Codes(source for source, _ in directions)
         self._targets = _Codes(self.targets)
 
-    @property
+    @cached_property
     def sources(self) -> list[Language]:
         """Every source language, in the order of the directions; direct targets come first."""
         targets: dict[str, list[str]] = {}
@@ -53,19 +53,19 @@ class Languages:
             targets.setdefault(source, []).append(target)
         return [Language(code, language_name(code), tuple(to)) for code, to in targets.items()]
 
-    @property
+    @cached_property
     def targets(self) -> list[str]:
         """Every target language's code, those through a pivot last."""
         pairs = (*self._directions, *((source, target) for source, _, target in self.pivoted))
         return list(dict.fromkeys(target for _, target in pairs))
 
-    @property
+    @cached_property
     def codes(self) -> list[str]:
         """Every language that is a source or a target, sources first."""
         sources, targets = zip(*self._directions, strict=True)
         return list(dict.fromkeys([*sources, *targets]))
 
-    @property
+    @cached_property
     def pivoted(self) -> list[tuple[str, str, str]]:
         """Source, pivot and target of each pair that only two directions in sequence serve.
 

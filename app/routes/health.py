@@ -1,12 +1,18 @@
 """Liveness, startup and readiness probes, and metrics."""
 
-from fastapi import Request, Response
+from functools import partial
 
+from fastapi import Request, Response
+from prometheus_client.exposition import choose_encoder
+
+from app.concurrency.coroutines import Coalesced
 from app.errors import EngineDownError
 from app.observe.metrics import Metrics
 from app.routes.handling.dependencies import CurrentLifecycle
 from app.routes.handling.routing import Router
 from app.wire.native.answers import Health
+
+_expositions = Coalesced[tuple[bytes, str]]()  # some milliseconds each
 
 router = Router(tags=["health"])
 metrics_router = Router(tags=["health"])
@@ -38,5 +44,7 @@ async def readyz(lifecycle: CurrentLifecycle) -> Health:
 async def metrics(request: Request) -> Response:
     """Counters, gauges and histograms, in Prometheus's text format or as OpenMetrics."""
     collected: Metrics = request.app.state.metrics
-    content, media_type = collected.exposition(request.headers.get("accept", ""))
+    accept = request.headers.get("accept", "")
+    key = (collected, choose_encoder(accept)[1])
+    content, media_type = await _expositions.call(key, partial(collected.exposition, accept))
     return Response(content, headers={"Content-Type": media_type})

@@ -1,9 +1,10 @@
 """LibreTranslate's dialect. `languages` has GET /languages, which both dialects share."""
 
+import json
+from functools import lru_cache
 from http import HTTPStatus
-from typing import Any
 
-from fastapi import Request, Response
+from fastapi import FastAPI, Request, Response
 
 from app.documents.files import SUFFIXES
 from app.languages.served import language_name
@@ -67,15 +68,17 @@ async def suggest() -> Response:
 
 
 @router.get("/spec")
-async def spec(request: Request) -> dict[str, Any]:
+async def spec(request: Request) -> Response:
     """The description of this dialect, as Swagger 2.0; /openapi.json describes everything."""
-    app = request.app
-    return {
-        "swagger": "2.0",
-        "info": {"title": f"{app.title}: LibreTranslate's dialect", "version": app.version},
-        "basePath": request.scope.get("root_path") or "/",
-        **wire.SPEC,
-    }
+    content = _spec(request.app, request.scope.get("root_path") or "/")
+    return Response(content, media_type="application/json")
+
+
+@lru_cache(maxsize=1)
+def _spec(app: FastAPI, base_path: str) -> bytes:
+    title = f"{app.title}: LibreTranslate's dialect"
+    info = {"title": title, "version": app.version}
+    return json.dumps({"swagger": "2.0", "info": info, "basePath": base_path, **wire.SPEC}).encode()
 
 
 @router.get("/frontend/settings", responses=libretranslate_errors(503))

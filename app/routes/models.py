@@ -1,13 +1,18 @@
 """GET /info; GET /languages, which both dialects share; POST /reload, for administrators."""
 
+from functools import lru_cache
 from http import HTTPStatus
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, HTTPException, Request, Response
+from pydantic import TypeAdapter
 
+from app.languages.served import Languages
 from app.routes.handling.dependencies import CurrentLifecycle, KnownClient, ReadyRuntime
 from app.routes.handling.routing import Router
 from app.wire.native.answers import Info, LanguageAnswer
 from app.wire.openapi import problem_answers
+
+_LANGUAGES = TypeAdapter(list[LanguageAnswer])
 
 router = Router(tags=["model"])
 admin_router = APIRouter(tags=["admin"])
@@ -19,13 +24,21 @@ async def info(_: KnownClient, runtime: ReadyRuntime) -> Info:
     return runtime.info
 
 
-@router.get("/languages", responses=problem_answers(503))
-async def languages(runtime: ReadyRuntime) -> list[LanguageAnswer]:
+@router.get("/languages", responses=problem_answers(503), response_model=list[LanguageAnswer])
+async def languages(runtime: ReadyRuntime) -> Response:
     """Source languages with their targets, those through a pivot last."""
-    return [
-        LanguageAnswer(code=language.code, name=language.name, targets=list(language.targets))
-        for language in runtime.service.languages.sources
-    ]
+    content = _languages_json(runtime.service.languages)
+    return Response(content, media_type="application/json")
+
+
+@lru_cache(maxsize=1)
+def _languages_json(languages: Languages) -> bytes:
+    return _LANGUAGES.dump_json(
+        [
+            LanguageAnswer(code=language.code, name=language.name, targets=list(language.targets))
+            for language in languages.sources
+        ]
+    )
 
 
 @admin_router.post("/reload")

@@ -16,6 +16,7 @@ MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
+    ".json": "application/json",
 }
 ASSETS = "{{assets}}"
 """Placeholder in documents for the folder of their assets."""
