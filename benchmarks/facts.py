@@ -82,7 +82,10 @@ def main(
         totals: dict[tuple[str, str], Counter[str]] = {}
         for (origin, sentence), text in zip(chosen, found, strict=True):
             answer = text.answer().after
-            verdict = _verdict(sentence.is_wrong_in(answer), bool(text.flags))
+            is_wrong = sentence.is_wrong_in(answer)
+            # Other words of the sentence may be doubtful although the fact is right.
+            flags = text.flags if is_wrong else set(text.flags) - {"doubtful"}
+            verdict = _verdict(is_wrong, bool(flags))
             for kind in (sentence.kind, "all"):
                 total = totals.setdefault((origin, kind), Counter())
                 total.update({"Count": 1, "Retried": bool(text.retried), verdict: 1})

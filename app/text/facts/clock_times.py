@@ -1,11 +1,14 @@
-"""Times of day as English and French write them: by 12 or 24 hours, with or without minutes."""
+"""Times of day as English and French write them, by 12 or 24 hours, and say them in words."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from app.text.facts.cldr import SPACES
+from app.text.facts.number_words import numbers_in_words, spelt_out
+from model.text.language_codes import primary_language
 
 HALF = rf"[{SPACES}]?(?P<half>[ap])(?:\.?m\b\.?)"
 PART = (
@@ -135,3 +138,77 @@ def _half(clock: re.Match[str], hour: int) -> Literal["a", "p"] | None:
 
 def _half_before(hour: int, until: re.Match[str]) -> Literal["a", "p"]:
     return half_before(hour, int(until["hour"]), "p" if until["half"].lower() == "p" else "a")
+
+
+_WORDED_HOUR = {
+    "en": "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|noon|midnight",
+    "fr": "une|deux|trois|quatre|cinq|six|sept|huit|neuf|dix|onze|douze|midi|minuit",
+}
+_WORDED = {
+    "en": re.compile(
+        r"\b(?:(?P<half>half)|(?:a[ ])?(?P<quarter>quarter)"
+        r"|(?P<minutes>five|ten|twenty(?:-five)?))"
+        rf"[ ](?P<side>past|to)[ ](?P<hour>{_WORDED_HOUR['en']}|\d{{1,2}})\b(?![:.]\d)",
+        re.IGNORECASE,
+    ),
+    "fr": re.compile(
+        rf"\b(?P<hour>(?:{_WORDED_HOUR['fr']})(?:[{SPACES}]heures?|(?<=midi)|(?<=minuit))"
+        rf"|\d{{1,2}}[{SPACES}]?(?:h|heures?))[{SPACES}](?P<side>et|moins)[{SPACES}](?:le[{SPACES}])?"
+        r"(?:(?P<half>demie?)|(?P<quarter>quart)|(?P<minutes>cinq|dix|vingt(?:-cinq)?))\b",
+        re.IGNORECASE,
+    ),
+}
+_AT = re.compile(
+    r"\b(?:à|vers|avant|après|dès|jusqu['’]à|de|est|sera|until|at|by|is|was)[ ]$", re.I
+)
+_HALVES = re.compile(r"\b(?:half|demie?)\b", re.IGNORECASE)
+_QUARTERS = re.compile(r"\b(?:quarters?|quarts?)\b", re.IGNORECASE)
+
+
+class WordedTime(NamedTuple):
+    """A time of day, its hour as it is said, perhaps of 12, and its span.
+
+    is_certain  whether it can be no length of time, as `deux heures et demie` may be
+    """
+
+    hour: int
+    minute: int
+    start: int
+    end: int
+    is_certain: bool
+
+
+def worded_times(text: str, language: str) -> Iterator[WordedTime]:
+    """Yield the times of day that a text says in words."""
+    code = primary_language(language)
+    if code not in _WORDED:
+        return
+    for match in _WORDED[code].finditer(text):
+        named = match["hour"].lower()
+        digits = re.match(r"\d+", named)
+        hours = [int(digits[0])] if digits else [*numbers_in_words(match["hour"], language)]
+        if not hours or not (hour := hours[0]) <= 24:
+            continue
+        minute = 30 if match["half"] else 15 if match["quarter"] else 0
+        if match["minutes"]:
+            minute = spelt_out(match["minutes"], language)[0].value
+        if match["side"].lower() in ("to", "moins"):
+            hour, minute = (hour - 1) % 24 or 12, 60 - minute
+        is_certain = code == "en" or _AT.search(text, 0, match.start()) is not None
+        yield WordedTime(hour, minute, *match.span(), is_certain)
+
+
+def says_time(translation: str, time: WordedTime, values: set[int]) -> bool:
+    """Whether a translation has the hour and the minutes, however it says them.
+
+    values  the whole numbers of the translation
+    """
+    later = time.hour % 12 + 1
+    if time.minute == 30:
+        named = _HALVES.search(translation) is not None
+    else:
+        named = time.minute in (15, 45) and _QUARTERS.search(translation) is not None
+    if values & {time.hour, (time.hour + 12) % 24} and (time.minute in values or named):
+        return True
+    is_before = named or 60 - time.minute in values
+    return time.minute > 30 and is_before and bool(values & {later, (later + 12) % 24})

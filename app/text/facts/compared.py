@@ -14,8 +14,14 @@ from typing import Literal
 from app.text.facts.cldr import SPACES, era_names, letters_of, month_names
 from app.text.facts.number_words import numbers_in_words, says_number, spelt_out
 from app.text.facts.numbers import has_digit, same_numbers
-from app.text.facts.ranks import english_ending, is_roman, roman_numerals, same_ordinals
-from app.text.facts.spelt import lacks_number_in_words, lacks_rank_in_words
+from app.text.facts.ranks import (
+    FIRST_OF_NAME,
+    english_ending,
+    is_roman,
+    roman_numerals,
+    same_ordinals,
+)
+from app.text.facts.spelt import PART, lacks_number_in_words, lacks_rank_in_words
 from model.text.language_codes import primary_language
 
 FactFault = Literal["numbers", "facts"]
@@ -26,9 +32,10 @@ _ROMAN = re.compile(
 )
 """Numerals behind a name or a word for what is counted, or with the ending of an ordinal."""
 
-_MAY_BE_ROMAN = re.compile("[IVXLC](?=[IVXLCeèinrst])")
+_MAY_BE_ROMAN = re.compile("[IVXLC](?=[IVXLCeèinrst]|(?<= I)[ ,.])")
 """Matches within every match of `_ROMAN`."""
 
+_FIRST = re.compile(r"\b(?:I|I?er|1er|1st|premier|première|first|erste[rn]?|primer[ao]?|primo)\b")
 _NO_NUMERALS = {"CV", "DVI", "XL", "XX", "LI", "VI", "XXX", "XC", "LC"}
 _ENGLISH_ORDINAL = re.compile(
     r"(?<![\w.,])(\d{1,3}(?:[,  ]\d{3})*|\d+)(st|nd|rd|th)\b", re.IGNORECASE
@@ -45,7 +52,9 @@ def may_have_facts(text: str, language: str) -> bool:
     """Whether a text has anything that `fact_faults` compares."""
     if has_digit(text) or _has_roman(text):
         return True
-    return says_number(text, language) and any(one.value > 2 for one in spelt_out(text, language))
+    if not says_number(text, language):
+        return False
+    return bool(PART.search(text)) or any(one.value > 2 for one in spelt_out(text, language))
 
 
 def fact_faults(source: str, translation: str, languages: Sequence[str]) -> Iterator[FactFault]:
@@ -73,11 +82,15 @@ def fact_faults(source: str, translation: str, languages: Sequence[str]) -> Iter
 
 
 def _has_roman(text: str) -> bool:
-    return _MAY_BE_ROMAN.search(text) is not None and _ROMAN.search(text) is not None
+    return _MAY_BE_ROMAN.search(text) is not None and bool(
+        _ROMAN.search(text) or FIRST_OF_NAME.search(text)
+    )
 
 
 def _has_numerals(source: str, translation: str, language: str) -> bool:
     """Whether each Roman numeral is there: as it is, in digits or in words."""
+    if FIRST_OF_NAME.search(source) and not _FIRST.search(translation):
+        return False
     numerals = [one or other for one, other in _ROMAN.findall(source)]
     numerals = [one for one in numerals if one not in _NO_NUMERALS]
     values = {value for one in numerals for _, value in roman_numerals(one)}

@@ -22,13 +22,23 @@ _DIGITS = re.compile(
 """Seven digits or more, however they are grouped."""
 
 _MIXED = re.compile(
-    rf"(?<![\w@#$/.,-])(?=[A-Za-z-]{{0,20}}\d|\d[\dA-Z-]*[A-Z])[A-Za-z\d]++(?:[-./_:][A-Za-z\d]++)*+"
+    rf"(?<![\w@#$/.,-])(?=[A-Za-z/-]{{0,20}}\d|\d[\dA-Z-]*[A-Z])[A-Za-z\d]++(?:[-./_:][A-Za-z\d]++)*+"
     rf"(?:(?<=\d\d)(?<=[A-Z]{{2}}\d\d)(?:[{SPACES}][A-Z\d]{{2,4}}\b){{3,8}})?"
 )
 _IBAN = re.compile(r"[A-Z]{2}\d\d(?:[A-Z\d]{11,30})")
+_WITH_LETTERS = re.compile(
+    rf"(?<!\w)(?:(?:AT|B[EG]|C[HYZ]|D[EK]|E[ELS]|FI|FR|GB|H[RU]|I[ET]|L[TUV]|MT|NL|P[LT]|RO|S[EIK])"
+    rf"[{SPACES}]\d{{2,3}}(?:[{SPACES}.]\d{{2,4}}){{2,4}}|\d{{1,4}}[{SPACES}](?:bis|ter|quater)"
+    rf"|(?!(?:AD|BC|CE|BCE|[A-Z]{{2}}[DFKLPRY]|EUR)\b)[A-Z]{{2,4}}[ ]\d{{3,5}})"
+    r"(?![\w.,:/-]\d|\w)"
+)
+"""VAT numbers in groups, behind the code of their country, numbers of houses, and numbers behind an
+abbreviation: trains, flights, standards, but no currencies or eras."""
+
 _LABELLED = re.compile(
     r"(?:№|\bn[o°º]\.?|#|\b(?:number|numéro|code|order|commande|ref(?:erence)?|réf(?:érence)?|ticket"
     r"|serial|série|invoice|facture|dossier|case|account|compte|tracking|suivi|colis|parcel|pin"
+    rf"|(?:password|passe|unique)[{SPACES}](?:is|est)"
     rf"|Nummer|número|numero|nummer))[{SPACES}:]{{1,3}}(?=\d)",
     re.IGNORECASE,
 )
@@ -81,8 +91,10 @@ def _of_digits(text: str, language: str) -> Iterator[Span]:
             not is_counted and _is_valid(written, digits, language)
         ):
             yield Span(start, end)
+    for match in _WITH_LETTERS.finditer(text) if not text.isupper() else ():
+        yield Span(*match.span())
     for match in _LABELLED.finditer(text):
-        number = re.compile(r"\d{4,}(?![\w.,-]\d|\w)").match(text, match.end())
+        number = re.compile(r"(?:\d{4,}|\d{3}-\d{3})(?![\w.,-]\d|\w)").match(text, match.end())
         if number:
             yield Span(*number.span())
 

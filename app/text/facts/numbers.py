@@ -29,6 +29,7 @@ from app.text.facts.clock_times import (
     names_half,
     names_late_part,
     time_at,
+    worded_times,
 )
 from app.text.facts.number_marks import NUMBER, has_foreign_form, same_signs
 from app.text.facts.number_words import numbers_in_words
@@ -223,6 +224,9 @@ def _said(
         yield _Said((str(value),), in_digits=False)
     for _, value in roman_numerals(text):
         yield _Said((str(value),), in_digits=False)
+    for worded in worded_times(text, language):
+        hours = (worded.hour, (worded.hour + 12) % 24)
+        yield _Said(tuple(f"{hour}:{worded.minute:02}" for hour in hours), in_digits=False)
     text = _ROUND_THE_CLOCK.sub(r"\1", text)
     at = 0
     commas = _commas(primary_language(language), is_strict=is_strict)

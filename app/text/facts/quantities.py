@@ -35,6 +35,7 @@ _SIGNS = "[$€£¥₹]"
 PERCENT = "%"
 _MAY_COUNT = re.compile(rf"[{SPACES}-]?[^\W\d_]|[{SPACES}]?(?:[%٪％°℃℉$€£¥₹])")
 _SIGN_BEHIND = re.compile(rf"[{SPACES}]?{_SIGNS}")
+_STERLING = re.compile(rf"[{SPACES}]sterling\b", re.IGNORECASE)
 UNCHECKED = ("duration-day", "duration-week", "duration-month", "duration-year", "duration-hour")
 """Units that a translation may name by other words (`daily`, `overnight`) or imply."""
 _AMBIGUOUS_WORDS = {
@@ -105,6 +106,8 @@ def unit_at(text: str, at: int, language: str) -> Unit | None:
     if match is None:
         return None
     word = match["word"]
+    if sterling := _STERLING.match(text, match.end()):
+        return Unit(frozenset("£"), match.start("word"), sterling.end())
     if symbol := unit_symbols().get(word):
         names = {symbol} | words.get(word.lower(), set())
     else:

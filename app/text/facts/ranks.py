@@ -9,8 +9,16 @@ from app.text.facts.number_words import PARTS, WORD, spelt_out
 from model.text.language_codes import primary_language
 
 _ROMAN = re.compile(
-    r"\b(?=[IVXLC])(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})(?=(?:e|er|i?ème|st|nd|rd|th)?\b)"
+    r"\b(?=[IVXLC])(?![LC]e\b)(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})"
+    r"(?=(?:e|er|i?ème|st|nd|rd|th)?\b)"
 )
+FIRST_OF_NAME = re.compile(
+    r"\b(?:Emperor|King|Queen|Pope|Tsar|Albert|Alexander|Charles|Edward|Elizabeth|Ferdinand|Francis"
+    r"|Frederick|George|Henry|James|Leopold|Mary|Napoleon|Nicholas|Otto|Peter|Philip|William)"
+    r"[ ]I(?=[ ,.])(?![ ](?:am|was|have|had|do|did|will|would|can|could|know|think|saw|like)\b)"
+)
+"""A ruler who is the first of a name in English, where `I` is a pronoun, too."""
+
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 
 

@@ -10,9 +10,10 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from app.text.facts.clock_times import says_time, worded_times
 from app.text.facts.number_words import Spelt, knows_words_of, spelt_out
 from app.text.facts.numbers import values_of
-from app.text.facts.quantities import PERCENT, names_unit
+from app.text.facts.quantities import PERCENT, is_checked, names_unit, unit_at
 from app.text.facts.ranks import ordinals_in_words, roman_numerals
 from model.text.language_codes import primary_language
 
@@ -35,6 +36,21 @@ _DECADES = {
     ),
 }
 _THIRDS = re.compile(r"\b(?:un|deux|2)[  ]tiers[  ](?:d[eu]s?[  ]|d['’])", re.IGNORECASE)
+_FORTNIGHT = re.compile(r"\b(?:fortnight|quinz|quatorze|deux[  ]semaines)", re.IGNORECASE)
+_LAST = re.compile(
+    r"\b(?:(?:last|past|previous|next|coming|recent)\b|derni[eè]r|pass[ée]|précédent|prochain|récent|venir)",
+    re.IGNORECASE,
+)
+_LAST_OF_TIME = re.compile(
+    r"\b(?:last|past|next)[ ][\w-]+[ ](?:minute|hour|day|week|month|year)s\b"
+    r"|\b[\w-]+[ ](?:derni[eè]re?|prochaine?)s[ ](?:minutes|heures|jours|semaines|mois|an)",
+    re.IGNORECASE,
+)
+PART = re.compile(
+    r"\b(?:fortnight|half|quarter|third)\b(?:[ ]of)?(?:[ ]an?)?\b|\b(?:quart|tiers|demie?)\b", re.I
+)
+"""A part of a unit, or a fortnight."""
+
 _PER_CENT = re.compile(r"\bper ?cent\b|\bpour cent\b|%", re.IGNORECASE)
 
 
@@ -44,12 +60,21 @@ def lacks_number_in_words(source: str, translation: str, languages: Sequence[str
     One that other words may say has to be missing with another number there instead. An hour and
     the one twelve hours later are the same.
     """
-    read = [one for one in spelt_out(source, languages[0]) if not one.is_ordinal]
-    if not read or not knows_words_of(languages[-1]):
+    if not knows_words_of(languages[-1]):
         return False
-    if _lacks_per_cent(source, translation, read, languages):
+    if _lacks_fortnight(source, translation, languages) or _adds_last(source, translation):
+        return True
+    read = [one for one in spelt_out(source, languages[0]) if not one.is_ordinal]
+    if not read:
+        return False
+    if _lacks_per_cent(source, translation, read, languages) or _lacks_unit(
+        source, translation, read, languages
+    ):
         return True
     values = values_of(translation, languages[-1])
+    shown = values | {int(digits) for digits in re.findall(r"\d{1,9}", translation)}
+    if not all(says_time(translation, time, shown) for time in worded_times(source, languages[0])):
+        return True
     lost = {
         one.value
         for one in read
@@ -100,6 +125,37 @@ def lacks_rank_in_words(source: str, translation: str, languages: Sequence[str])
         ),
     }
     return not ranks <= found
+
+
+def _lacks_fortnight(source: str, translation: str, languages: Sequence[str]) -> bool:
+    """Whether two weeks, which a word says, are not in the translation."""
+    if not _FORTNIGHT.search(source) or primary_language(languages[0]) != "en":
+        return False
+    return not (
+        _FORTNIGHT.search(translation) or values_of(translation, languages[-1]) & {2, 14, 15}
+    )
+
+
+def _adds_last(source: str, translation: str) -> bool:
+    """Whether a length of time became the last or next one: `six weeks` is no `last six weeks`."""
+    return bool(_LAST_OF_TIME.search(translation)) and not _LAST.search(source)
+
+
+def _lacks_unit(
+    source: str, translation: str, read: Sequence[Spelt], languages: Sequence[str]
+) -> bool:
+    """Whether what numbers or parts in words count is not named in the translation."""
+    ends = [one.end for one in read if one.value >= MIN_IN_WORDS]
+    ends += [part.end() for part in PART.finditer(source)]
+    for end in ends:
+        unit = unit_at(source, end, languages[0])
+        if (
+            unit
+            and is_checked(source[unit.start : unit.end], unit.names)
+            and names_unit(translation, unit.names, languages[-1]) is False
+        ):
+            return True
+    return False
 
 
 def _lacks_per_cent(

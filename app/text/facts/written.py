@@ -43,12 +43,13 @@ _EXPRESSION = re.compile(
     | (?P<before> (?P<sign>{_SIGN})[{SPACES}]?(?P<amount>{_PLAIN}) )
     | (?P<code> (?:[A-Z][{_LETTER}]{{0,9}}-?|[{_LETTER}]{{1,3}})\d[\d{_LETTER}]* )
     | (?P<number> {_PLAIN} )
-    | (?P<roman> (?-i:[IVXLC]{{1,8}})(?P<suffix>(?:e|i?[eè]me|th|st|nd|rd)\b)? (?!\w) )
+    | (?P<roman> (?-i:(?![LC]e\b)[IVXLC]{{1,8}})(?P<suffix>(?:er?|i?[eè]me|th|st|nd|rd)\b)? (?!\w) )
     )
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 _NO_UNIT_BEHIND = re.compile(rf"[{_LETTER}]{{1,3}}(?![^\W_])")
+_NAME_BEFORE = re.compile(rf"\b[A-ZÀ-Ý]\w+[{SPACES}]$")
 _OF = {"fr": "de", "es": "de", "pt": "de", "ca": "de", "gl": "de", "it": "di", "ro": "de"}
 """What stands between a large number and its noun."""
 
@@ -275,6 +276,8 @@ class _Writer:
         if suffix is None:
             return numeral
         letters = numeral.removesuffix(suffix)
+        if _NAME_BEFORE.search(self._text, 0, self._match.start()):
+            return letters
         if primary_language(self._target) == "fr":
             return f"{letters}{'er' if letters == 'I' else 'e'}"
         [(_, rank)] = roman_numerals(letters)

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from app.text.facts.cldr import SPACES, Convention, era_name, era_names, letters_of
+from app.text.facts.clock_times import worded_times
 from app.text.facts.number_words import spelt_out
-from app.text.facts.ranks import ordinal_in
+from app.text.facts.ranks import FIRST_OF_NAME, ordinal_in
 from model.text.language_codes import primary_language
 
 _PER_CENT = re.compile(rf"[{SPACES}](?:per ?cent|pour cent)\b", re.IGNORECASE)
@@ -24,7 +25,16 @@ class NumberForm(NamedTuple):
 
 
 def words_written(text: str, source: str, target: str, there: Convention) -> Iterator[NumberForm]:
-    """Yield the numbers in words, in digits."""
+    """Yield the numbers in words, in digits, and the times of day."""
+    for time in worded_times(text, source):
+        if time.is_certain:
+            mark = " h " if primary_language(target) == "fr" else ":"
+            yield NumberForm(time.start, time.end, f"{time.hour}{mark}{time.minute:02}")
+    if primary_language(source) == "en" and primary_language(target) == "fr":
+        for ruler in FIRST_OF_NAME.finditer(text):
+            yield NumberForm(ruler.end() - 1, ruler.end(), "Ier")
+        for fortnight in re.finditer(r"\b(?:a )?fortnight\b", text, re.IGNORECASE):
+            yield NumberForm(*fortnight.span(), "quinze jours")
     for one in spelt_out(text, source):
         if one.value < 3:
             continue

@@ -31,6 +31,7 @@ def kept(text: str, language: str = "en") -> list[str]:
         "00:1A:2B:3C:4D:5E", "fe80::1", "v2.3.1", "1.2.10", "3.0.0-beta.2", "localhost:5432",
         "example.com", "docs.python.org/3/", '{"a": 1}', "#fun", "@anna_k", "Acme Inc.",
         "Smith & Sons Ltd", "Windows®", "Coca-Cola™", "2024-05-12", "12/05/2024",
+        "FR 40 303 265 045", "MH/2023/00417", "14 bis", "HEAD~1", "HEAD^^",
     ],
 )  # fmt: skip
 def test_what_is_copied(fact: str) -> None:
@@ -56,7 +57,7 @@ def test_what_is_written_anew_or_no_fact(text: str) -> None:
 
 
 def test_a_labelled_number_is_an_identifier() -> None:
-    assert kept("order number 48213 and PIN 0042, n° 1234") == ["48213", "0042", "1234"]
+    assert kept("order number 48213 and PIN 0042, n° 1234") == ["48213", "PIN 0042", "1234"]
     assert not kept("a number of 48213 people")
 
 
