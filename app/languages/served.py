@@ -10,7 +10,12 @@ from itertools import product
 from typing import Literal
 
 from app.errors import InvalidRequestError, UnknownLanguagesError
-from model.text.language_codes import canonical_code, primary_language, requested_codes
+from model.text.language_codes import (
+    canonical_code,
+    primary_language,
+    requested_codes,
+    standard_code,
+)
 
 Direction = tuple[str, str]
 """Source and target."""
@@ -232,8 +237,10 @@ class _Codes:
         in_any_script  also those of the language in other scripts and regions, as a model may read
         """
         found = [self._spelt[one] for one in (requested.lower(),) if one in self._spelt]
+        language = primary_language(standard_code(requested))  # `twi_Latn` is `tw` before `ak`
         for code in requested_codes(requested):
-            found += self._canonical.get(code, ())
+            alike = self._canonical.get(code, ())
+            found += sorted(alike, key=lambda one: primary_language(one) != language)
         if in_any_script:
             found += self._languages.get(primary_language(canonical_code(requested)), ())
         return list(dict.fromkeys(found))

@@ -17,6 +17,9 @@ _IN_NEITHER = {"fuv": "ff", "ns": "nso", "pbt": "ps", "quy": "qu"}
 _IN_REQUESTS = {"nb": "no", "pb": "pt-br", "zt": "zh-hant"}
 """Codes that mean the same in a request; `pb` and `zt` are LibreTranslate's before version 1.7."""
 
+_SCRIPTS_IN_MODELS = {"crh": "latn", "sat": "beng", "tzm": "tfng"}
+"""The only scripts of these languages in NLLB; CLDR's usual ones are others."""
+
 
 @cache
 def _cldr(table: str) -> Mapping[str, str]:
@@ -85,7 +88,10 @@ def canonical_code(code: str) -> str:
     if implied and not any(len(one) == len(implied[0]) for one in subtags):
         subtags = sorted([*implied, *subtags], key=len, reverse=True)
     if subtags and len(subtags[0]) == 4:
-        return "-".join((language, *subtags))
+        script = "kore" if (language, subtags[0]) == ("ko", "hang") else subtags[0]
+        return "-".join((language, script, *subtags[1:]))
+    if language in _SCRIPTS_IN_MODELS:
+        return "-".join((language, _SCRIPTS_IN_MODELS[language], *subtags))
     likely = _cldr("likely_subtags")
     regional = f"{language}_{subtags[0].upper()}" if subtags else language
     found = (likely.get(regional) or likely.get(language, "")).split("_")

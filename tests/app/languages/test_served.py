@@ -2,6 +2,7 @@ import pytest
 
 from app.errors import InvalidRequestError, UnknownLanguagesError
 from app.languages.served import Languages, described, is_among, language_name
+from model.interop.m2m100.languages import LISTS, codes_of_tokens
 
 MANY = Languages([("en", "fr"), ("en", "pt-BR"), ("en", "zh-Hant"), ("de", "fr"), ("x-tlh", "en")])
 
@@ -78,6 +79,15 @@ def test_codes_that_mean_the_same_find_the_model(served: str, requested: str) ->
     for code in requested.split():
         assert languages.chain("x-a", code) == ("x-a", served)
         assert languages.chain(code, "x-a") == (served, "x-a")
+
+
+@pytest.mark.parametrize("tokens", [LISTS["nllb"], [f"__{code}__" for code in LISTS["m2m100"]]])
+def test_every_language_of_a_model_is_found_by_its_code_and_its_token(tokens: list[str]) -> None:
+    codes = codes_of_tokens(tokens)
+    languages = Languages([("x-a", code) for code in codes])
+    for code, token in codes.items():
+        for requested in (code, token.strip("_")):
+            assert languages.chain("x-a", requested) == ("x-a", code)
 
 
 @pytest.mark.parametrize(
