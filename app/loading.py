@@ -185,7 +185,8 @@ def _assemble(known: Sequence[KnownModel], settings: Settings, metrics: Metrics)
     chosen = choose_models(known, settings.languages)
     if not chosen:
         raise SettingsError(_nothing_served(settings))
-    used = [model for model in known if any(model in models for models in chosen.values())]
+    served = {model for models in set(chosen.values()) for model in models}
+    used = [model for model in known if model in served]
     metrics.expect_models(model.name for model in used)
     max_bytes: float = math.inf
     if settings.models is not None:
@@ -221,7 +222,7 @@ def _assemble(known: Sequence[KnownModel], settings: Settings, metrics: Metrics)
 
 
 def choose_models(
-    known: Sequence[KnownModel], languages: Sequence[str] | None
+    known: Sequence[KnownModel], languages: tuple[str, ...] | None
 ) -> Mapping[Direction, tuple[KnownModel, ...]]:
     """Return the models of each direction between `languages`, or between all, the best first.
 
@@ -231,6 +232,7 @@ def choose_models(
     """
     preferred = sorted(known, key=lambda one: (one.key is not None, len(one.directions)))
     claimed: dict[Direction, KnownModel] = {}
+    chosen: dict[Direction, KnownModel] = {}
     models: dict[Direction, list[KnownModel]] = {}
     for model in preferred:
         lost: list[Direction] = []
@@ -239,10 +241,13 @@ def choose_models(
             if languages and not (is_among(source, languages) and is_among(target, languages)):
                 continue
             first = claimed.setdefault((canonical_code(source), canonical_code(target)), model)
+            alike = models.setdefault((source, target), [])
             if first is not model:
                 lost.append((source, target))
                 used[first.name] = None
-            models.setdefault((source, target), []).append(model)
+            elif not alike:
+                chosen[source, target] = model
+            alike.append(model)
         if lost:
             _log.warning(
                 "two models for one direction",
@@ -253,7 +258,7 @@ def choose_models(
         (source, target): tuple(models[source, target])
         for model in known
         for source, target in model.directions
-        if claimed.get((canonical_code(source), canonical_code(target))) is model
+        if chosen.get((source, target)) is model
     }
 
 

@@ -267,7 +267,8 @@ def fits(requested: str | None, code: str) -> bool:
     )
 
 
-def is_among(code: str, languages: Sequence[str]) -> bool:
+@lru_cache(maxsize=4096)
+def is_among(code: str, languages: tuple[str, ...]) -> bool:
     """Whether a language is one of those listed, or a variety: `zh-Hant` is among `zh`."""
     parts = canonical_code(code).split("-")
     for one in languages:

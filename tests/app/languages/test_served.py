@@ -126,7 +126,7 @@ def test_a_code_as_it_is_served_is_preferred_to_another_of_the_same_meaning() ->
     ],
 )  # fmt: skip
 def test_a_list_of_languages_names_their_varieties(listed: str, code: str, is_listed: bool) -> None:
-    assert is_among(code, ["xx", listed]) == is_listed
+    assert is_among(code, ("xx", listed)) == is_listed
 
 
 @pytest.mark.parametrize(
