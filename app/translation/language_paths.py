@@ -146,7 +146,8 @@ class LanguagePaths:
         self._detector = LanguageDetector(self.languages.codes)
 
     def prepare_detection(self) -> None:
-        """Load what detection needs; with the first text, this would block the event loop."""
+        """Load names and n-grams; with the first request, this would block the event loop."""
+        language_name(AUTO)
         for text in SCRIPT_SAMPLES:
             self._detector.detect(text)
 
