@@ -12,11 +12,10 @@ from app.cli import options
 from app.cli.display.tables import print_table
 from app.cli.import_cache import checkpoint_folder
 from app.languages.served import described
-from model.checkpoint.architecture import PAPER_PARAMETERS, describe
 from model.checkpoint.config import AnyPair
+from model.checkpoint.parameters import PAPER_PARAMETERS, describe, n_parameters
 from model.checkpoint.reader import load_checkpoint
-from model.transformer.config import PRESETS
-from model.transformer.transformer import Transformer, transformer_without_weights
+from model.transformer.config import PRESETS, TransformerConfig
 
 
 @click.command(epilog="Example: attend inspect checkpoints/en-fr; attend inspect --preset base")
@@ -32,8 +31,7 @@ def inspect(folder: Path | None, preset: str | None, cache: Path | None, as_json
     facts: dict[str, Any]
     if preset is not None and folder is None:
         facts = {"preset": preset}
-        model = transformer_without_weights(PRESETS[preset])
-        paper = PAPER_PARAMETERS.get(preset)
+        config, paper = PRESETS[preset], PAPER_PARAMETERS.get(preset)
     elif folder is not None and preset is None:
         loaded = load_checkpoint(checkpoint_folder(folder, cache))
         directions = (
@@ -42,27 +40,27 @@ def inspect(folder: Path | None, preset: str | None, cache: Path | None, as_json
             else [" → ".join(direction) for direction in loaded.config.directions]
         )
         facts = {"name": loaded.config.name, "directions": directions, "sha256": loaded.digest}
-        model, paper = transformer_without_weights(loaded.config.transformer), None
+        config, paper = loaded.config.transformer, None
     else:
         raise click.UsageError("Give either DIR or --preset.")
     if as_json:
-        _print_json(facts, model, paper)
+        _print_json(facts, config, paper)
     else:
-        _print_table(facts, model, paper)
+        _print_table(facts, config, paper)
 
 
-def _print_json(facts: dict[str, Any], model: Transformer, paper: float | None) -> None:
+def _print_json(facts: dict[str, Any], config: TransformerConfig, paper: float | None) -> None:
     document = {
         **facts,
-        "config": model.config.model_dump(),
-        "parts": [asdict(part) for part in describe(model)],
-        "n_parameters": model.n_parameters(),
+        "config": config.model_dump(),
+        "parts": [asdict(part) for part in describe(config)],
+        "n_parameters": n_parameters(config),
         "n_parameters_in_paper": paper,
     }
     click.echo(json.dumps(document, indent=2, ensure_ascii=False))
 
 
-def _print_table(facts: dict[str, Any], model: Transformer, paper: float | None) -> None:
+def _print_table(facts: dict[str, Any], config: TransformerConfig, paper: float | None) -> None:
     for name, value in facts.items():
         click.echo(f"{name}: {', '.join(value) if isinstance(value, list) else value}")
     table = Table()
@@ -71,7 +69,7 @@ def _print_table(facts: dict[str, Any], model: Transformer, paper: float | None)
     table.add_column("Parameters", justify="right", no_wrap=True)
     table.add_column("Note")
     block = component = ""
-    for part in describe(model):
+    for part in describe(config):
         if part.block != block:
             table.add_section()
             component = ""
@@ -87,5 +85,5 @@ def _print_table(facts: dict[str, Any], model: Transformer, paper: float | None)
         block, component = part.block, part.component
     print_table(table)
     beside = f"; {paper / 1e6:.0f} M in the paper's table 3" if paper else ""
-    total = model.n_parameters()
+    total = n_parameters(config)
     click.echo(f"{total:,} parameters ({total / 1e6:.1f} M{beside}), shared ones counted once")

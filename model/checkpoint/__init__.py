@@ -2,5 +2,5 @@
 
 `reader` reads and `writer` writes them; `config` is config.json, `parameters` the names and shapes
 that weights must have, `golden` the recorded translations. `pretrained` loads weights into the
-paper's modules, `architecture` lists those modules; both import torch, like the writers.
+paper's modules; it imports torch, like the writer.
 """

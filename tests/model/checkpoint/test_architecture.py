@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from model.checkpoint.architecture import describe
+from model.checkpoint.parameters import describe
 from model.transformer.config import PRESETS, TransformerConfig
 from model.transformer.transformer import transformer_without_weights
 
@@ -23,13 +23,12 @@ from model.transformer.transformer import transformer_without_weights
 )
 def test_no_parameter_is_forgotten_or_counted_twice(changes: dict[str, Any]) -> None:
     config = TransformerConfig.model_validate(PRESETS["tiny"].model_dump() | changes)
-    model = transformer_without_weights(config)
-    parts = describe(model)
-    assert sum(part.n_parameters * part.copies for part in parts) == model.n_parameters()
+    n_parameters = transformer_without_weights(config).n_parameters()
+    assert sum(part.n_parameters * part.copies for part in describe(config)) == n_parameters
 
 
 def test_the_decoder_layer_of_figure_1() -> None:
-    parts = describe(transformer_without_weights(PRESETS["base"]))
+    parts = describe(PRESETS["base"])
     components = [part.component for part in parts if part.block == "Decoder layer 1 … 6"]
     assert list(dict.fromkeys(components)) == [
         "Masked Multi-Head Attention", "Add & Norm", "Multi-Head Attention", "Feed Forward",
@@ -41,7 +40,7 @@ def test_the_decoder_layer_of_figure_1() -> None:
 
 def test_a_recurrent_decoder_has_an_ssru_in_its_place() -> None:
     config = PRESETS["base"].model_copy(update={"autoregression": "ssru"})
-    parts = describe(transformer_without_weights(config))
+    parts = describe(config)
     first, second = (part for part in parts if part.component == "SSRU")
     assert first.tensors == {"W": (512, 512)}
     assert second.tensors == {"W_f": (512, 512), "b_f": (512,)}
@@ -50,14 +49,14 @@ def test_a_recurrent_decoder_has_an_ssru_in_its_place() -> None:
 
 def test_one_layer_is_not_called_a_range() -> None:
     config = PRESETS["tiny"].model_copy(update={"n_encoder_layers": 1})
-    blocks = {part.block for part in describe(transformer_without_weights(config))}
+    blocks = {part.block for part in describe(config)}
     assert "Encoder layer 1" in blocks
 
 
 def test_a_decoder_of_other_widths_is_told_as_it_is() -> None:
     changes = {"decoder_n_heads": 2, "decoder_d_ff": 96, "scale_embedding": False}
     config = PRESETS["tiny"].model_copy(update=changes)
-    parts = describe(transformer_without_weights(config))
+    parts = describe(config)
     noted = {(part.block.split()[0], part.note) for part in parts if "W^Q" in part.tensors}
     assert ("Encoder", "self; h = 4, d_k = 8") in noted
     assert ("Decoder", "encoder-decoder; h = 2, d_k = 16") in noted
