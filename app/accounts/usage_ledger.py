@@ -89,7 +89,7 @@ class UsageLedger:
         with self._lock:
             unsaved, self._unsaved = self._unsaved, Counter()
         try:
-            totals = _add_to(self._file, unsaved)
+            totals = _add_to(self._file, unsaved) if unsaved else {}
         except sqlite3.Error as error:
             _log.error("usage not saved", reason=str(error))
             with self._lock:
@@ -118,8 +118,6 @@ class UsageLedger:
 
 def _add_to(file: Path, counts: Counter[_Row]) -> dict[_Row, int]:
     """Add to the rows and return their totals, including counts of other servers."""
-    if not counts:
-        return {}
     with closing(sqlite3.connect(file)) as database, database:
         return {
             row: database.execute(

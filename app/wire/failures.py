@@ -36,6 +36,11 @@ DOWNLOADS_PREFIX = "/download_file/"
 SHARED_PATHS = frozenset({"/translate", "/detect"})
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
+REQUIRED = "Field required"
+"""pydantic's message for a missing field."""
+
+_NEEDED = {"q", "source", "target", "file"}
+
 MAX_ERRORS = 3
 MAX_FIELD = 50
 
@@ -69,14 +74,11 @@ def dialect_of(scope: Scope) -> Dialect:
     if (
         path in LIBRETRANSLATE_PATHS
         or path.startswith(DOWNLOADS_PREFIX)
-        or (path in SHARED_PATHS and _is_libretranslate(scope))
+        or (path in SHARED_PATHS and "q" in QueryParams(scope["query_string"]))
+        or (path in SHARED_PATHS and media_type(Headers(scope=scope)) in FORMS)
     ):
         return "libretranslate"
     return "native"
-
-
-def _is_libretranslate(scope: Scope) -> bool:
-    return "q" in QueryParams(scope["query_string"]) or media_type(Headers(scope=scope)) in FORMS
 
 
 def failure_response(error: Exception, scope: Scope) -> Response:
@@ -98,9 +100,11 @@ def failure_response(error: Exception, scope: Scope) -> Response:
 def message_of(error: Exception, dialect: Dialect) -> str:
     """Return the text of an error in LibreTranslate's or DeepL's dialect."""
     if isinstance(error, UnknownLanguagesError):
-        if dialect == "deepl":
-            return deepl_languages_message(error)
-        return libretranslate_languages_message(error)
+        if dialect == "libretranslate":
+            return libretranslate_languages_message(error)
+        if error.wrong is None:
+            return f"target_lang: not supported with this source_lang; {error}"
+        return f"{error.wrong}_lang: not supported; {error}"
     if not isinstance(error, InvalidRequestError):
         return detail_of(error)
     if dialect == "libretranslate" and (message := invalid_request_message(error)):
@@ -141,12 +145,6 @@ async def handle(routers: Sequence[Router], request: Request, error: Exception) 
     return failure_response(error, request.scope)
 
 
-REQUIRED = "Field required"
-"""pydantic's message for a missing field."""
-
-_NEEDED = {"q", "source", "target", "file"}
-
-
 def invalid_request_message(error: InvalidRequestError) -> str | None:
     """Return LibreTranslate's message for the first fault, if it has one."""
     first = error.errors[0]
@@ -170,10 +168,3 @@ def libretranslate_languages_message(error: UnknownLanguagesError) -> str:
         return str(error)
     source, target = (f"{language_name(code)} ({code})" for code in (error.source, error.target))
     return f"{target} is not available as a target language from {source}"
-
-
-def deepl_languages_message(error: UnknownLanguagesError) -> str:
-    """Return a message that names DeepL's field, for a language that is not translated."""
-    if error.wrong is None:
-        return f"target_lang: not supported with this source_lang; {error}"
-    return f"{error.wrong}_lang: not supported; {error}"

@@ -68,10 +68,6 @@ class Tokenizer:
     def can_translate_to(self, language: str) -> bool:
         return language in self._language_ids
 
-    @property
-    def languages(self) -> list[str]:
-        return list(self._language_ids)
-
     def language_id(self, language: str) -> int:
         """Return the id of a target language's control symbol. Raises `LanguageError`."""
         try:

@@ -57,7 +57,9 @@ async def deepl_languages(
     languages = runtime.service.languages
     if wire.LanguagesRequest.parse(parameters).type == "target":
         return wire.target_languages(languages.targets)
-    return wire.source_languages([language.code for language in languages.sources])
+    return [
+        wire.DeepLLanguage(language=one.code.upper(), name=one.name) for one in languages.sources
+    ]
 
 
 @router.get("/v2/usage", responses=deepl_errors(403))

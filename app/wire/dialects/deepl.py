@@ -209,11 +209,6 @@ class DeepLLanguage(BaseModel):
     supports_formality: bool | None = Field(None, description="targets only")
 
 
-def source_languages(codes: Sequence[str]) -> list[DeepLLanguage]:
-    """Return the values that `source_lang` may have."""
-    return [DeepLLanguage(language=code.upper(), name=language_name(code)) for code in codes]
-
-
 def target_languages(codes: Sequence[str]) -> list[DeepLLanguage]:
     """Return the values that `target_lang` may have, with the variants that the client requires."""
     return [

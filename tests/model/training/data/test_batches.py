@@ -42,7 +42,7 @@ def same(left: list[Batch], right: list[Batch]) -> bool:
 def texts(stream: BatchStream, batches: list[Batch]) -> list[tuple[str, str, str]]:
     """Target language, source and target of every example."""
     tokenizer = own(stream.tokenizer)
-    languages = {tokenizer.language_id(language): language for language in tokenizer.languages}
+    languages = {tokenizer.language_id(language): language for _, language in stream.directions}
     return [
         (languages[source[0]], tokenizer.decode(source.tolist()), tokenizer.decode(target.tolist()))
         for batch in batches
