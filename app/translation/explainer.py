@@ -106,7 +106,8 @@ class Explainer:
             sources, targets = _words_of(pair, segment, target)
             answer.source_words, answer.target_words = list(sources), list(targets)
             answer.alignment = await self._aligner.links(pair, caller)
-            answer.faults = _faults(segment, target) or None
+            if not FACTS.isdisjoint(segment.renderings[0].faults or ()):
+                answer.faults = await asyncio.to_thread(_faults, segment, target) or None
         return answer
 
     async def word_links(self, text: SegmentedText, caller: Caller) -> WordLinks:
@@ -131,8 +132,6 @@ class Explainer:
 
 def _faults(segment: Segment, target: Span) -> list[answers.Fault]:
     """Return where the facts of a segment and of its rendering at `target` differ."""
-    if FACTS.isdisjoint(segment.renderings[0].faults or ()):
-        return []
     read, rendering = segment.stand_ins.substitution, segment.renderings[0].text
     placeholders = (span.of(read.before) for span in read.spans)
     copied = [text for text in placeholders if text in rendering]

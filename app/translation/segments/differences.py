@@ -16,7 +16,8 @@ from app.text.placeholders import find_placeholders
 from app.text.spans import Span
 
 MAX_PLACES = 8
-"""Maximum places on a side that are compared one by one."""
+MAX_CHARACTERS = 1000
+"""Maximum places on a side, and code points, that are compared one by one."""
 
 _PLACE = re.compile(
     r"\w*\d(?:[\w.,:/'’-]*\w)?(?:[ \u00a0\u202f]\d(?:[\w.,:/'’-]*\w)?)*"
@@ -75,7 +76,8 @@ def _places(
     written = _candidates(translation, languages[-1])
     here = {span: _said(span.of(source), languages[0]) for span in read}
     there = {span: _said(span.of(translation), languages[-1]) for span in written}
-    if max(len(read), len(written)) <= MAX_PLACES:
+    is_short = len(source) + len(translation) <= MAX_CHARACTERS
+    if is_short and max(len(read), len(written)) <= MAX_PLACES:
         alone = [([one], list[Span]()) for one in read] + [([], [one]) for one in written]
         both = [([one], [other]) for one, other in product(read, written)]
         for ours, theirs in (*alone, *both):

@@ -185,7 +185,22 @@ def test_a_copy_is_the_document(inner: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "raw", ["&amp;", "&nbsp;", "a&nbsp;b ", "&hellip;", "x&eacute;", "&quot;", "&#39; ", "&", "&#"]
+    "raw",
+    [
+        "&amp;",
+        "&nbsp;",
+        "a&nbsp;b ",
+        "&hellip;",
+        "x&eacute;",
+        "&quot;",
+        "&#39; ",
+        "&",
+        "&#",
+        "&shy;",
+        "&#1;",
+        "&nbsp;x",
+        "&lt;b ",
+    ],
 )
 def test_the_time_is_linear(raw: str) -> None:
     def seconds(n: int) -> float:
