@@ -17,6 +17,9 @@ from app.text.markup.references import MAX_REFERENCES, Marked, Reference, marked
 from app.text.placeholders import ATOM
 from app.text.spans import Span
 
+_TYPOGRAPHIC = re.compile(r"[^\S\x00-\x7f\u3000]|…")
+"""Characters for which models write plain ones: no-break spaces and ellipses."""
+
 _ATOM_MARKS = re.compile("([\ue000\ue001])")
 
 
@@ -34,7 +37,10 @@ class Piece:
 
 
 class TaggedText:
-    """Pieces, read as one `text` with a mark for each atom."""
+    """Pieces, read as one `text` with a mark for each atom.
+
+    No-break spaces and ellipses are kept like characters with references.
+    """
 
     __slots__ = ("_atoms", "_references", "_root", "text")
 
@@ -50,7 +56,9 @@ class TaggedText:
             if piece.kind == "text":
                 text.write(_ATOM_MARKS.sub(lambda mark: _atom(mark[0], atoms), piece.raw))
                 if text.tell() == length + len(piece.raw):
-                    references += (Reference(length + at, raw) for at, raw in piece.references)
+                    typed = {m.start(): m[0] for m in _TYPOGRAPHIC.finditer(piece.raw)}
+                    forms = sorted((typed | dict(piece.references)).items())
+                    references += (Reference(length + at, raw) for at, raw in forms)
                 continue
             raw = tags.setdefault(piece.raw, piece.raw)
             if piece.kind == "atom":

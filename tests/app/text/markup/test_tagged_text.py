@@ -27,3 +27,9 @@ def test_separate_elements_stay_separate() -> None:
     assert tagged.with_translation(Answer("un deux"), str) == "un <i> deux <j>"
     close = text_of(("text", "one"), ("void", "<i>"), ("text", " two"))
     assert close.with_translation(Answer("un deux"), str) == "un<i> deux"
+
+
+def test_no_break_spaces_and_ellipses_are_kept_as_typed() -> None:
+    tagged = text_of(("text", "10\u00a0km… to"), ("void", "<i>"), ("text", " Mr\u202fSmith!"))
+    written = tagged.with_translation(Answer("10 km... pour M. Smith !"), str)
+    assert written.replace("<i>", "") == "10\u00a0km… pour M.\u202fSmith !"
